@@ -1,0 +1,64 @@
+"""Lamina: a layered, local-first, reviewable memory for AI agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from lamina.clock import Clock
+from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
+from lamina.memory import Memory, Operator, connect
+from lamina.model import Change, Event, Hit, Hits, Layer, Record, Role, State, Trust
+from lamina.runs import Run
+
+__version__ = "0.1.0"
+
+
+def open(
+    agent: str | None = None,
+    user: str | None = None,
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+) -> Memory:
+    """An agent's handle: remember, search, propose."""
+    return connect(Role.AGENT, agent, user, home, clock, settings=settings)
+
+
+def operator(
+    agent: str | None = None,
+    user: str | None = None,
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    actor: str | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+) -> Operator:
+    """An operator's handle: what an agent can do, and what only a person may."""
+    return cast(Operator, connect(Role.OPERATOR, agent, user, home, clock, actor, settings=settings))
+
+
+__all__ = [
+    "Change",
+    "Conflict",
+    "Corrupt",
+    "Event",
+    "Hit",
+    "Hits",
+    "InvalidInput",
+    "LaminaError",
+    "Layer",
+    "Memory",
+    "NotFound",
+    "Operator",
+    "Record",
+    "Refused",
+    "Run",
+    "State",
+    "StoreUnavailable",
+    "Trust",
+    "open",
+    "operator",
+]

@@ -1,0 +1,78 @@
+"""Canonical JSON and the hashes over it. Pure; `docs/format.md` says the same in words."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from lamina.errors import InvalidInput
+
+SALT_BYTES = 16
+MAX_DEPTH = 32
+_encoder = msgspec.json.Encoder(order="sorted")
+_decoder = msgspec.json.Decoder()
+
+
+def encode(value: Any) -> bytes:
+    """Canonical JSON: UTF-8, keys sorted by code point, no spaces, nothing escaped that need not be."""
+    return _encoder.encode(value)
+
+
+def decode(text: str | bytes) -> Any:
+    return _decoder.decode(text)
+
+
+def salted_hash(salt: bytes, payload: bytes) -> str:
+    """A hash that says nothing about its payload once the salt is gone, which is how erasure and audit both hold."""
+    return hashlib.sha256(salt + payload).hexdigest()
+
+
+def chain_seed(store_id: str, agent: str, name: str) -> bytes:
+    """What the first link of a chain hangs on: the identity of the store."""
+    return hashlib.sha256(encode([name, store_id, agent])).digest()
+
+
+def chain_hash(previous: bytes, body: bytes) -> bytes:
+    return hashlib.sha256(previous + body).digest()
+
+
+def check_json(value: object, name: str, depth: int = 0) -> None:
+    """Raise unless the value survives a round trip through canonical JSON unchanged."""
+    if depth > MAX_DEPTH:
+        raise InvalidInput(f"{name} is nested deeper than {MAX_DEPTH} levels")
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, str):
+        check_text(value, name)
+    elif isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise InvalidInput(f"{name} {value} does not fit into 64 bits; store it as text")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInput(f"{name} {value} is not a number that JSON can hold")
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise InvalidInput(f"{name} has the key {key!r}; keys are texts")
+            check_text(key, f"a key of {name}")
+            check_json(item, f"{name}.{key}", depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            check_json(item, f"{name}[{index}]", depth + 1)
+    else:
+        raise InvalidInput(f"{name} is a {type(value).__name__}, which JSON cannot hold")
+
+
+def check_text(text: str, name: str) -> None:
+    """Raise when a text cannot be stored: a NUL, or half of a surrogate pair."""
+    if "\0" in text:
+        raise InvalidInput(f"{name} contains a NUL character at position {text.index(chr(0))}; remove it")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"{name} contains half a surrogate pair at position {error.start}; remove it") from None

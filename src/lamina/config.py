@@ -1,0 +1,125 @@
+"""The settings as one table. A value comes from `config.toml`, over it the environment, over it an argument."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lamina.errors import InvalidInput
+
+FILE_NAME = "config.toml"
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One row of the table. The type of the default is the type of the setting."""
+
+    name: str
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    bounds: tuple[int, int] | None = None
+
+    @property
+    def variable(self) -> str:
+        return "LAMINA_" + self.name.replace(".", "_").upper()
+
+
+SETTINGS = (
+    Setting("audit.reads", "buffered", "how reads are audited: buffered, or strict (durable first)", ("buffered", "strict")),
+    Setting("content.max_bytes", 1024 * 1024, "the longest text that is stored, in bytes of UTF-8", bounds=(1, 1 << 28)),
+    Setting("kinds.extra", (), "kinds of memory beside the built-in ones, separated by commas in the environment"),
+    Setting("runs.episodes", True, "whether the end of a run leaves an episodic record"),
+    Setting("store.busy_timeout_ms", 30_000, "how long a write waits for another process", bounds=(0, 3_600_000)),
+    Setting("store.checkpoint_pages", 2000, "pages in the write-ahead log before it is folded back", bounds=(1, 1 << 20)),
+)
+TABLE: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
+
+
+class Value(msgspec.Struct, frozen=True):
+    """A setting's value, and where it came from."""
+
+    setting: Setting
+    value: Any
+    origin: str
+
+
+class Settings:
+    """The values in force. Read with `settings["audit.reads"]`."""
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        self.values = values
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name].value
+
+
+def load(home: Path, arguments: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ) -> Settings:
+    """The settings for a home. A wrong one is an error that names its place, never ignored."""
+    values = {setting.name: Value(setting, setting.default, "default") for setting in SETTINGS}
+    path = home / FILE_NAME
+    for name, given in _flat(_file(path)).items():
+        values[name] = _checked(name, given, str(path))
+    for setting in SETTINGS:
+        if (text := environment.get(setting.variable)) is not None:
+            values[setting.name] = _checked(setting.name, _from_text(setting, text), setting.variable)
+    for name, given in (arguments or {}).items():
+        values[name] = _checked(name, given, "argument")
+    return Settings(values)
+
+
+def _file(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} is not valid TOML: {error}") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _from_text(setting: Setting, text: str) -> Any:
+    """An environment variable as the type of its setting; what does not fit is left for the check to name."""
+    if isinstance(setting.default, bool):
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+    if isinstance(setting.default, int):
+        return int(text) if text.lstrip("-").isdecimal() else text
+    if isinstance(setting.default, tuple):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text
+
+
+def _checked(name: str, value: Any, origin: str) -> Value:
+    setting = TABLE.get(name)
+    if setting is None:
+        near = difflib.get_close_matches(name, TABLE, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(TABLE)}"
+        raise InvalidInput(f"{origin}: unknown setting {name!r}{hint}")
+    if isinstance(setting.default, tuple):
+        if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+            raise InvalidInput(f"{origin}: {name} = {value!r} is not a list of texts")
+        return Value(setting, tuple(value), origin)
+    if type(value) is not type(setting.default):
+        raise InvalidInput(f"{origin}: {name} = {value!r} is not of the type {type(setting.default).__name__}")
+    if setting.choices and value not in setting.choices:
+        raise InvalidInput(f"{origin}: {name} = {value!r} is not one of {', '.join(setting.choices)}")
+    if setting.bounds and not setting.bounds[0] <= value <= setting.bounds[1]:
+        raise InvalidInput(f"{origin}: {name} = {value!r} is not between {setting.bounds[0]} and {setting.bounds[1]}")
+    return Value(setting, value, origin)

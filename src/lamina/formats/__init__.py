@@ -1,0 +1,1 @@
+"""Export and import: the files that memories travel in."""

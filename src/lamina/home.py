@@ -1,0 +1,147 @@
+"""The private home on disk: which names and paths are allowed, and what is written about those that are not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from lamina.errors import InvalidInput, Refused, StoreUnavailable
+from lamina.model import Actor, iso
+from lamina.text import is_invisible, one_line
+
+AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
+# Names that Windows resolves to devices, wherever they stand.
+DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
+MAX_USER = 128
+MAX_LOGGED = 200
+
+
+def agent_name(value: object) -> str:
+    """A name that is the same on every file system, in every case and to every eye."""
+    if not isinstance(value, str) or not AGENT_NAME.fullmatch(value):
+        raise InvalidInput(
+            f"agent name {shown(value)} is not allowed: use a-z, 0-9, - and _, at most 64 characters,"
+            " starting with a letter or digit"
+        )
+    if value in DEVICES:
+        raise InvalidInput(f"agent name {value!r} is not allowed: it names a device on some systems")
+    return value
+
+
+def user_name(value: object) -> str | None:
+    """Whose memories a handle is limited to; None means no limit."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_USER or value != value.strip():
+        raise InvalidInput(f"user name {shown(value)} is not a text of 1 to {MAX_USER} characters without outer spaces")
+    if not value.isprintable() or any(map(is_invisible, value)):
+        raise InvalidInput(f"user name {shown(value)} contains control or invisible characters")
+    return value
+
+
+def shown(value: object) -> str:
+    """A rejected value as it may appear in a message or a log: short, on one line, nothing hidden."""
+    return one_line(repr(value), MAX_LOGGED)
+
+
+class Home:
+    """A folder that holds every agent's memory, each in a folder of its own."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(os.path.realpath(Path(path).expanduser()))
+
+    @property
+    def violations(self) -> Path:
+        return self.path / "violations.jsonl"
+
+    def agent_folder(self, agent: str) -> Path:
+        return self.path / "agents" / agent_name(agent)
+
+    def agents(self) -> Iterator[str]:
+        """The agents that have a folder here, by name."""
+        folder = self.path / "agents"
+        if folder.is_dir():
+            yield from sorted(entry.name for entry in folder.iterdir() if AGENT_NAME.fullmatch(entry.name))
+
+    def prepare(self, agent: str) -> Path:
+        """The agent's folder, made private if it is new. A symbolic link in its place is refused."""
+        folder = self.agent_folder(agent)
+        make_private_folder(self.path)
+        for step in (folder.parent, folder):
+            refuse_link(step)
+            make_private_folder(step)
+            refuse_link(step)
+        return folder
+
+    def log_violation(self, at: datetime, actor: Actor, attempt: str, value: object) -> None:
+        """Append one line about an attempt to reach another agent's or user's memory, or to leave the home."""
+        if not self.path.is_dir():
+            return
+        entry = {"at": iso(at), "actor": str(actor), "surface": actor.surface, "attempt": attempt, "value": shown(value)}
+        line = json.dumps(entry, ensure_ascii=False).encode(errors="replace") + b"\n"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            descriptor = os.open(self.violations, flags, 0o600)
+            try:
+                os.write(descriptor, line)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise StoreUnavailable(f"{self.violations} cannot be written: {error.strerror}") from error
+
+    def count_violations(self) -> int:
+        try:
+            with self.violations.open("rb") as file:
+                return sum(1 for _ in file)
+        except FileNotFoundError:
+            return 0
+
+
+def make_private_folder(path: Path) -> None:
+    """A folder that only its owner can enter. An existing one keeps its mode; `doctor` speaks about it."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise StoreUnavailable(f"{path} is a file where a folder is needed") from None
+    except OSError as error:
+        raise StoreUnavailable(f"the folder {path} cannot be made: {error.strerror}") from error
+
+
+def make_private_file(path: Path) -> None:
+    """An empty file that only its owner can read, unless there is one already. Never through a link."""
+    refuse_link(path)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be made: {error.strerror}") from error
+    os.close(descriptor)
+
+
+def refuse_link(path: Path) -> None:
+    """Raise when something that should be ours is a link to elsewhere."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
+    if stat.S_ISLNK(mode):
+        raise Refused(f"{path} is a symbolic link; memory is only kept in real files under the home")
+
+
+def fsync_folder(path: Path) -> None:
+    """Make a rename in this folder survive a power cut."""
+    if os.name == "nt":  # folders cannot be opened there, and renames are durable on their own
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

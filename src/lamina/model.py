@@ -1,0 +1,226 @@
+"""The values of Lamina: frozen, and knowing nothing of how they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, overload
+
+import msgspec
+
+
+class Layer(StrEnum):
+    """Where a memory lives. The last five are long-term."""
+
+    WORKING = "working"
+    SHORT_TERM = "short_term"
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+    PROFILE = "profile"
+    WORLD = "world"
+
+
+class State(StrEnum):
+    """How far a memory may be believed. `constrained` is the only state that waits for a person."""
+
+    ACTIVE = "active"
+    CONSTRAINED = "constrained"
+    SUPERSEDED = "superseded"
+    TOMBSTONED = "tombstoned"
+
+
+class Trust(StrEnum):
+    """Who vouches for a memory, from most to least trusted."""
+
+    OPERATOR = "operator"
+    AGENT = "agent"
+    EXTERNAL = "external"
+
+
+class Role(StrEnum):
+    """The authority of a handle; it comes from how the handle was opened, never from a payload."""
+
+    OPERATOR = "operator"
+    AGENT = "agent"
+    SYSTEM = "system"
+
+
+class Actor(msgspec.Struct, frozen=True):
+    """Who does something, and through which door."""
+
+    role: Role
+    name: str
+    surface: str
+
+    def __str__(self) -> str:
+        return f"{self.role.value}:{self.name}"
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A memory that passed the rules and has no identity yet."""
+
+    content: str
+    kind: str
+    layer: Layer
+    state: State
+    importance: float
+    confidence: float
+    trust: Trust
+    user: str | None = None
+    source: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = {}
+    evidence: tuple[str, ...] = ()
+    speaker: str | None = None
+    session: str | None = None
+    run_id: str | None = None
+    occurred_at: datetime | None = None
+    key: str | None = None
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One memory, whatever its layer."""
+
+    id: str
+    seq: int
+    agent: str
+    user: str | None
+    layer: Layer
+    state: State
+    kind: str
+    content: str
+    importance: float
+    confidence: float
+    trust: Trust
+    source: str | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    evidence: tuple[str, ...]
+    speaker: str | None
+    session: str | None
+    run_id: str | None
+    occurred_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    promoted_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    last_verified: datetime | None = None
+    supersedes: tuple[str, ...] = ()
+    superseded_by: str | None = None
+
+    @property
+    def score(self) -> int:
+        """The importance on the scale 0 to 10: the largest score whose tenth the importance reaches."""
+        return score_of(self.importance)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain JSON values, with the score beside the exact importance."""
+        fields = {name: plain(getattr(self, name)) for name in self.__struct_fields__}
+        fields["score"] = self.score
+        return fields
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What one event did to one record. `hash` fixes the whole record as it was afterwards."""
+
+    record: str
+    hash: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    previous: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return msgspec.structs.asdict(self)
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One entry of the audit trail."""
+
+    seq: int
+    at: datetime
+    action: str
+    actor: str
+    surface: str
+    changes: tuple[Change, ...]
+    details: Mapping[str, Any]
+    note: Mapping[str, Any]
+    hash: str
+
+    @property
+    def reason(self) -> str | None:
+        """Why, in the words of whoever did it; it can be erased, the event cannot."""
+        return self.note.get("reason")
+
+    def to_dict(self) -> dict[str, Any]:
+        fields = {name: plain(getattr(self, name)) for name in self.__struct_fields__ if name != "changes"}
+        fields["changes"] = [change.to_dict() for change in self.changes]
+        return fields
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A record that answers a query, with the named parts that its score is made of."""
+
+    record: Record
+    score: float
+    parts: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"score": self.score, "parts": dict(self.parts), "record": self.record.to_dict()}
+
+
+class Hits(Sequence[Hit]):
+    """The answer to a search: an ordered sequence of hits, which may be empty and says so."""
+
+    def __init__(self, hits: Sequence[Hit]) -> None:
+        self._hits = tuple(hits)
+
+    @property
+    def outcome(self) -> str:
+        """`found`, or `nothing_relevant` when the store has no answer."""
+        return "found" if self._hits else "nothing_relevant"
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self._hits[index]
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self._hits)
+
+    def __repr__(self) -> str:
+        return f"<Hits {self.outcome} {len(self)}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"outcome": self.outcome, "hits": [hit.to_dict() for hit in self._hits]}
+
+
+def score_of(importance: float) -> int:
+    """floor(importance × 10), without the rounding of the product: 7 and 0.70 are one threshold."""
+    score = int(importance * 10)
+    if importance < score / 10:
+        return score - 1
+    return score
+
+
+def plain(value: Any) -> Any:
+    """A field's value as JSON would hold it."""
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, tuple):
+        return list(value)
+    return value
+
+
+def iso(moment: datetime) -> str:
+    """ISO-8601 in UTC with microseconds and a `Z`, always of one length, so that text sorts as time does."""
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""Finding: from a question to ranked, explained hits."""

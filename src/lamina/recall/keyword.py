@@ -1,0 +1,37 @@
+"""The keyword ranker: words, then relevance, refined by recency and importance among what matched. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from lamina.model import Hit, Hits, Record
+
+RECENCY_WEIGHT = 0.10
+IMPORTANCE_WEIGHT = 0.15
+SECONDS_PER_DAY = 86_400
+DIGITS = 9
+
+
+def pool(limit: int) -> int:
+    """How many matches are weighed for that many hits: recency and importance may lift one over the cut."""
+    return max(100, 4 * limit)
+
+
+def rank(matches: Iterable[tuple[float, Record]], now: datetime, limit: int) -> Hits:
+    """Hits from full-text matches. The parts of a score add up to it."""
+    found = list(matches)
+    best = max((relevance for relevance, _ in found), default=0.0) or 1.0
+    hits = [_hit(relevance / best, record, now) for relevance, record in found]
+    hits.sort(key=lambda hit: (-hit.score, -hit.record.importance, -hit.record.seq))
+    return Hits(hits[:limit])
+
+
+def _hit(relevance: float, record: Record, now: datetime) -> Hit:
+    age = max(0.0, (now - record.occurred_at).total_seconds()) / SECONDS_PER_DAY
+    parts = {
+        "relevance": round(relevance, DIGITS),
+        "recency": round(RECENCY_WEIGHT / (1 + age), DIGITS),
+        "importance": round(IMPORTANCE_WEIGHT * record.importance, DIGITS),
+    }
+    return Hit(record, round(sum(parts.values()), DIGITS), parts)

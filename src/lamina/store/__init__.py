@@ -1,0 +1,1 @@
+"""The system of record: the only package that contains SQL."""

@@ -1,0 +1,126 @@
+"""Copies of a live store: complete, checked, and private; and the way back."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from lamina import canon
+from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
+from lamina.home import fsync_folder, make_private_file, make_private_folder
+from lamina.model import iso
+from lamina.store.connection import Database, translated
+
+MANIFEST = "manifest.json"
+
+
+def stamp(now: datetime) -> str:
+    """A time that can be a file's name everywhere."""
+    return now.strftime("%Y%m%dT%H%M%S.%fZ")
+
+
+def write(
+    folder: Path, database: Database, reads: Database | None, now: datetime, label: str = "", to: Path | None = None
+) -> Path:
+    """Copy the databases as they are at one moment into a new folder. A crash leaves only a `.tmp` behind."""
+    target = to or folder / "backups" / (stamp(now) + (f"-{label}" if label else ""))
+    if target.exists():
+        raise InvalidInput(f"{target} exists already; a backup never overwrites anything")
+    work = target.with_name(target.name + ".tmp")
+    make_private_folder(target.parent)
+    shutil.rmtree(work, ignore_errors=True)
+    make_private_folder(work)
+    try:
+        files = {"memory.db": _copy(database, work / "memory.db")}
+        if reads is not None:
+            files["reads.db"] = _copy(reads, work / "reads.db")
+        _write_manifest(work / MANIFEST, {"files": files, "format": "lamina-backup", "made_at": iso(now), "version": 1})
+        fsync_folder(work)
+        os.rename(work, target)
+        fsync_folder(target.parent)
+    except OSError as error:
+        shutil.rmtree(work, ignore_errors=True)
+        raise StoreUnavailable(f"the backup {target} could not be written: {error.strerror}") from error
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    return target
+
+
+def check(folder: Path) -> Path:
+    """The database of a backup, after its bytes were compared with the manifest."""
+    try:
+        manifest = canon.decode((folder / MANIFEST).read_bytes())
+        expected: dict[str, str] = manifest["files"]
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(f"{folder} is not a backup: it has no {MANIFEST}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise Corrupt(f"{folder / MANIFEST} is damaged: {error}") from None
+    for name, digest in expected.items():
+        if not (folder / name).is_file() or _digest(folder / name) != digest:
+            raise Corrupt(f"{folder / name} does not match its manifest; choose another backup")
+    return folder / "memory.db"
+
+
+def copy_into(source: Path, database: Database) -> None:
+    """Replace the content of a live store by a file's, in one transaction; others see the one or the other."""
+    with translated(database.path):
+        origin = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            with database.writer().backup("main", origin, "main") as copying:
+                copying.step()
+        finally:
+            origin.close()
+
+
+def stage(source: Path, work: Path) -> None:
+    """A private copy of a backup's database to work on."""
+    discard(work)
+    make_private_file(work)
+    try:
+        shutil.copyfile(source, work)
+    except OSError as error:
+        raise StoreUnavailable(f"{work} cannot be written: {error.strerror}") from error
+
+
+def discard(work: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        work.with_name(work.name + suffix).unlink(missing_ok=True)
+
+
+def _copy(database: Database, path: Path) -> str:
+    make_private_file(path)
+    with translated(path):
+        target = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            with target.backup("main", database.reader(), "main") as copying:
+                copying.step()
+            # A copy that stands alone must not need a log beside it.
+            target.execute("PRAGMA journal_mode = DELETE")
+            result = target.execute("PRAGMA quick_check").get
+        finally:
+            target.close()
+    if result != "ok":
+        raise Corrupt(f"{database.path}: the copy is damaged ({result}); run `lamina doctor`")
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return _digest(path)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_manifest(path: Path, manifest: dict[str, Any]) -> None:
+    make_private_file(path)
+    with path.open("wb") as file:
+        file.write(canon.encode(manifest) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,32 @@
+-- A hash chain, the same in memory.db (changes) and in reads.db (reads).
+
+-- Who this file belongs to; its chain hangs on this id and agent.
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The audit trail: a hash chain over bodies that hold no text of any memory. `records` is the last sequence number
+-- given out, so that none is ever given twice.
+CREATE TABLE events (
+    seq     INTEGER PRIMARY KEY,
+    records INTEGER NOT NULL,
+    body    TEXT NOT NULL,
+    hash    BLOB NOT NULL CHECK (length(hash) = 32),
+    at      INTEGER GENERATED ALWAYS AS (body ->> 'at') VIRTUAL,
+    action  TEXT GENERATED ALWAYS AS (body ->> 'action') VIRTUAL,
+    actor   TEXT GENERATED ALWAYS AS (body ->> 'actor') VIRTUAL
+) STRICT;
+
+-- What a person wrote about an event. The event holds only a salted hash of it, so it can be erased.
+CREATE TABLE notes (
+    event INTEGER PRIMARY KEY REFERENCES events (seq),
+    salt  BLOB NOT NULL CHECK (length(salt) = 16),
+    body  TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER events_stay BEFORE DELETE ON events
+BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
+
+CREATE TRIGGER events_are_final BEFORE UPDATE ON events
+BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;

@@ -1,0 +1,73 @@
+"""How a database file comes to the schema of this program: numbered steps, in one transaction, after a backup."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from importlib import resources
+
+import apsw
+
+from lamina import text
+from lamina.errors import Corrupt, StoreUnavailable
+from lamina.store import events
+from lamina.store.connection import Database, translated
+
+# "Lamn": tells a Lamina store from any other SQLite file.
+APPLICATION_ID = 0x4C616D6E
+Step = Callable[[apsw.Connection], None]
+
+
+def m001_initial(connection: apsw.Connection) -> None:
+    """The first schema. Later ones change it by further steps, so that schema.sql is the history's beginning."""
+    connection.execute(events.schema())
+    connection.execute(resources.files("lamina.store").joinpath("schema.sql").read_text("utf-8"))
+    connection.execute("INSERT INTO meta (name, value) VALUES ('analyser', ?)", (str(text.ANALYSER_VERSION),))
+
+
+STEPS: tuple[Step, ...] = (m001_initial,)
+
+
+def version_of(connection: apsw.Connection, database: Database, steps: Sequence[Step] = STEPS) -> int:
+    """The schema version of a file: 0 for a new one. A foreign or a newer file is refused."""
+    version, application = _number(connection, "user_version"), _number(connection, "application_id")
+    if application != APPLICATION_ID:
+        if version or connection.execute("SELECT count(*) FROM sqlite_schema").get:
+            raise Corrupt(f"{database.path}: this SQLite file is not a Lamina store; it was left as it is")
+        return 0
+    if version > len(steps):
+        raise StoreUnavailable(
+            f"{database.path}: this store has schema {version}, but this Lamina knows only up to {len(steps)};"
+            " upgrade Lamina to open it"
+        )
+    return version
+
+
+def migrate(
+    database: Database,
+    agent: str,
+    store_id: str | None,
+    back_up: Callable[[], object],
+    steps: Sequence[Step] = STEPS,
+) -> tuple[int, int]:
+    """Bring the file to the last step and return the versions before and after. Processes that race do it once."""
+    with translated(database.path), database.atomic() as connection:
+        before = version_of(connection, database, steps)
+        if before == len(steps):
+            return before, before
+        if before:
+            back_up()
+        for step in steps[before:]:
+            step(connection)
+        if not before:
+            identity = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
+            connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", identity)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(steps)}")
+    return before, len(steps)
+
+
+def _number(connection: apsw.Connection, pragma: str) -> int:
+    value = connection.execute(f"PRAGMA {pragma}").get
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,209 @@
+"""Rows of the table `records`: to and from values, found by id, key, run or filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+import msgspec
+
+from lamina import canon
+from lamina.clock import from_micros, to_micros
+from lamina.model import Layer, Record, State, Trust
+
+# In the order of the table. The hash of a row covers these; `event` and `salt` follow and are not covered.
+HASHED = (
+    *("seq", "id", "user", "layer", "state", "kind", "content", "importance", "confidence", "trust", "source"),
+    *("tags", "metadata", "evidence", "speaker", "session", "run_id", "occurred_at", "created_at", "updated_at"),
+    *("promoted_at", "valid_from", "valid_to", "last_verified", "supersedes", "superseded_by", "key"),
+)
+COLUMNS = (*HASHED, "event", "salt")
+PLACE = {name: place for place, name in enumerate(COLUMNS)}
+SELECT = f"SELECT {', '.join(COLUMNS)} FROM records"
+INSERT = f"INSERT INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+
+# Fields that hold no text of the memory; events carry them openly, before and after.
+TRACKED = (
+    *("layer", "state", "importance", "confidence", "promoted_at"),
+    *("valid_from", "valid_to", "last_verified", "superseded_by"),
+)
+TIMES = frozenset(name for name in COLUMNS if name.endswith("_at")) | {"valid_from", "valid_to", "last_verified"}
+JSON = frozenset({"tags", "metadata", "evidence", "supersedes"})
+
+LAYERS = {layer.value: layer for layer in Layer}
+STATES = {state.value: state for state in State}
+TRUSTS = {trust.value: trust for trust in Trust}
+
+Row = tuple[Any, ...]
+
+
+def stored(name: str, value: Any) -> Any:
+    """A field's value as its column holds it."""
+    if value is None:
+        return None
+    if name in JSON:
+        return json_text(value)
+    if name in TIMES:
+        return to_micros(value)
+    return value
+
+
+def json_text(value: Any) -> str:
+    if not value:
+        return "{}" if isinstance(value, Mapping) else "[]"
+    return canon.encode(value).decode()
+
+
+def row_of(record: Record, key: str | None, event: int, salt: bytes) -> Row:
+    """The row that stores a record, for imports and restores; new records are rowed faster in `transaction`."""
+    fields = [key if name == "key" else stored(name, getattr(record, name)) for name in HASHED]
+    return (*fields, event, salt)
+
+
+def record_of(row: Row, agent: str) -> Record:
+    """The record that a row stores. Positions instead of names: this runs for every row that is read."""
+    fields: list[Any] = [
+        row[1],
+        row[0],
+        agent,
+        row[2],
+        LAYERS[row[3]],
+        STATES[row[4]],
+        *row[5:9],
+        TRUSTS[row[9]],
+        row[10],
+        texts(row[11]),
+        {} if row[12] == "{}" else canon.decode(row[12]),
+        texts(row[13]),
+        *row[14:17],
+        occurred := from_micros(row[17]),
+        created := occurred if row[18] == row[17] else from_micros(row[18]),
+        created if row[19] == row[18] else from_micros(row[19]),
+        *map(_time, row[20:24]),
+        texts(row[24]),
+        row[25],
+    ]
+    return Record(*fields)
+
+
+def texts(value: str) -> tuple[str, ...]:
+    return () if value == "[]" else tuple(canon.decode(value))
+
+
+def _time(value: int | None) -> datetime | None:
+    return None if value is None else from_micros(value)
+
+
+def row_hash(row: Row) -> str:
+    """The hash that fixes everything a row says, salted so that it says nothing once the row is erased."""
+    return canon.salted_hash(row[-1], canon.encode(row[:-2]))
+
+
+def tracked(row: Row) -> dict[str, Any]:
+    """The open fields of a row, those that are not empty."""
+    return {name: row[PLACE[name]] for name in TRACKED if row[PLACE[name]] is not None}
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """Which records a reader may and wants to see. It is always part of the query, never applied after the cut."""
+
+    user: str | None = None
+    layers: tuple[Layer, ...] = ()
+    states: tuple[State, ...] = ()
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    run_id: str | None = None
+
+    def where(self) -> tuple[str, list[Any]]:
+        """The condition in SQL, with its parameters. Working memory is seen only within its run, or when named."""
+        clauses: list[str] = []
+        parameters: list[Any] = []
+
+        def add(clause: str, *values: Any) -> None:
+            clauses.append(clause)
+            parameters.extend(values)
+
+        if self.user is not None:
+            add("(records.user IS NULL OR records.user = ?)", self.user)
+        if self.layers:
+            add(f"records.layer IN ({marks(self.layers)})", *self.layers)
+        if self.run_id is not None:
+            add("(records.layer <> 'working' OR records.run_id = ?)", self.run_id)
+        elif Layer.WORKING not in self.layers:
+            add("records.layer <> 'working'")
+        if self.states:
+            add(f"records.state IN ({marks(self.states)})", *self.states)
+        if self.kinds:
+            add(f"records.kind IN ({marks(self.kinds)})", *self.kinds)
+        if self.tags:
+            add(f"records.seq IN (SELECT record FROM tags WHERE tag IN ({marks(self.tags)}))", *self.tags)
+        if self.since is not None:
+            add("records.occurred_at >= ?", to_micros(self.since))
+        if self.until is not None:
+            add("records.occurred_at < ?", to_micros(self.until))
+        return " AND ".join(clauses) or "TRUE", parameters
+
+
+def marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def by_id(connection: apsw.Connection, record_id: str) -> Row | None:
+    return first(connection.execute(f"{SELECT} WHERE id = ?", (record_id,)))
+
+
+def by_key(connection: apsw.Connection, key: str, user: str | None) -> Row | None:
+    return first(connection.execute(f"{SELECT} WHERE key = ? AND ifnull(user, '') = ?", (key, user or "")))
+
+
+def listed(connection: apsw.Connection, chosen: Filter, limit: int) -> Iterable[Row]:
+    """Newest first."""
+    where, parameters = chosen.where()
+    order = "ORDER BY occurred_at DESC, seq DESC LIMIT ?"
+    return connection.execute(f"{SELECT} WHERE {where} {order}", (*parameters, limit))
+
+
+def every(connection: apsw.Connection) -> Iterable[Row]:
+    return connection.execute(f"{SELECT} ORDER BY seq")
+
+
+def in_run(connection: apsw.Connection, run_id: str) -> Iterable[Row]:
+    """The live notes of a run, in their order."""
+    where = "run_id = ? AND layer = 'working' AND state = 'active'"
+    return connection.execute(f"{SELECT} WHERE {where} ORDER BY seq", (run_id,))
+
+
+def open_runs(connection: apsw.Connection, user: str | None) -> Iterator[tuple[str, int, int]]:
+    """Runs that were never closed: id, first record, number of live notes."""
+    query = (
+        "SELECT run_id, min(seq), count(*) FROM records WHERE layer = 'working' AND state = 'active'"
+        " AND run_id IS NOT NULL AND (?1 IS NULL OR user IS NULL OR user = ?1) GROUP BY run_id ORDER BY min(seq)"
+    )
+    yield from connection.execute(query, (user,))
+
+
+def by_seq(connection: apsw.Connection, seq: int) -> Row | None:
+    return first(connection.execute(f"{SELECT} WHERE seq = ?", (seq,)))
+
+
+def unresolved(connection: apsw.Connection, ids: Iterable[str]) -> list[str]:
+    """The ids that lead to no record."""
+    found = "SELECT 1 FROM records WHERE id = ?"
+    return [record_id for record_id in ids if connection.execute(found, (record_id,)).get is None]
+
+
+def counts(connection: apsw.Connection, user: str | None) -> dict[str, dict[str, int]]:
+    """How many records there are, by layer and state."""
+    table: dict[str, dict[str, int]] = {}
+    query = "SELECT layer, state, count(*) FROM records WHERE ?1 IS NULL OR user IS NULL OR user = ?1 GROUP BY 1, 2"
+    for layer, state, number in connection.execute(query, (user,)):
+        table.setdefault(layer, {})[state] = number
+    return table
+
+
+def first(rows: Iterable[Row]) -> Row | None:
+    return next(iter(rows), None)

@@ -1,0 +1,263 @@
+"""One change of the memory: rows, tags, links, words and the event that says so, all of it or nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from lamina import canon
+from lamina.clock import is_id, to_micros
+from lamina.errors import NotFound
+from lamina.model import Actor, Draft, Record
+from lamina.store import events, fulltext, records
+from lamina.store.records import PLACE, Row
+
+if TYPE_CHECKING:
+    from lamina.store.store import Store
+
+CHANGES_PER_EVENT = 500
+
+
+class Transaction:
+    """Collects changes under one action; at the end it writes their event and commits."""
+
+    def __init__(
+        self,
+        store: Store,
+        actor: Actor,
+        action: str,
+        now: datetime,
+        note: Mapping[str, Any] | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.now = now
+        self._store = store
+        self._actor = actor
+        self._action = action
+        self._note = note
+        self._details = details
+        self._atomic = store.database.atomic()
+        self._changes: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Transaction:
+        self.connection = self._atomic.__enter__()
+        try:
+            self._head = events.head(self.connection, self._store.seed)
+        except BaseException as error:
+            self._atomic.__exit__(type(error), error, error.__traceback__)
+            raise
+        self._last_record = self._head.records
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None:
+            try:
+                self._write_event()
+            except BaseException as failure:
+                self._atomic.__exit__(type(failure), failure, failure.__traceback__)
+                raise
+        self._atomic.__exit__(kind, error, trace)
+
+    def find(self, record_id: str) -> Row | None:
+        return records.by_id(self.connection, record_id)
+
+    def exists(self, record_id: str) -> bool:
+        return self.find(record_id) is not None
+
+    def run(self, run_id: str) -> list[Row]:
+        """The live notes of a run, in their order."""
+        return list(records.in_run(self.connection, run_id))
+
+    def next_id(self) -> str:
+        """The id that the next new record will have."""
+        return self._store.ids.make(self._last_record + 1, self.now)
+
+    def find_key(self, key: str, user: str | None) -> Record | None:
+        """What an earlier call with the same idempotency key stored."""
+        row = records.by_key(self.connection, key, user)
+        return None if row is None else records.record_of(row, self._store.agent)
+
+    def insert(self, drafts: Sequence[Draft]) -> list[Record]:
+        """Give drafts their identity and store them."""
+        for draft in drafts:
+            if draft.evidence:
+                self._check_evidence(draft.evidence)
+        made: list[Record] = []
+        for start in range(0, len(drafts), CHANGES_PER_EVENT):
+            made += self._insert_some(drafts[start : start + CHANGES_PER_EVENT])
+        return made
+
+    def _insert_some(self, drafts: Sequence[Draft]) -> list[Record]:
+        now_micros = to_micros(self.now)
+        salts = os.urandom(canon.SALT_BYTES * len(drafts))
+        made, rows, words = [], [], []
+        for index, draft in enumerate(drafts):
+            self._last_record += 1
+            event = self._next_event()
+            record = _minted(draft, self._store, self._last_record, self.now)
+            salt = salts[index * canon.SALT_BYTES : (index + 1) * canon.SALT_BYTES]
+            row = _new_row(record, draft, now_micros, event, salt)
+            self._changes.append({"after": _opening(record), "hash": records.row_hash(row), "id": record.id})
+            made.append(record)
+            rows.append(row)
+            words.append(fulltext.entry(record.seq, record.content, record.tags))
+        self.connection.executemany(records.INSERT, rows)
+        self.connection.executemany(fulltext.INSERT, words)
+        for record in made:
+            if record.tags or record.evidence:
+                self._index(record)
+        return made
+
+    def adopt(self, arrivals: Sequence[Record]) -> None:
+        """Store records that bring their id and history from elsewhere; here they begin with this event."""
+        for record in arrivals:
+            self._last_record += 1
+            event = self._next_event()
+            own = structs.replace(record, seq=self._last_record, agent=self._store.agent)
+            row = records.row_of(own, None, event, os.urandom(canon.SALT_BYTES))
+            self._changes.append({"after": records.tracked(row), "hash": records.row_hash(row), "id": own.id})
+            self.put(row)
+
+    def put(self, row: Row) -> None:
+        """One row with all that follows from it, and no event: the caller has that."""
+        record = records.record_of(row, self._store.agent)
+        self.connection.execute(records.INSERT, row)
+        self.connection.execute(fulltext.INSERT, fulltext.entry(record.seq, record.content, record.tags))
+        self._index(record)
+
+    def update(self, row: Row, **fields: Any) -> Record:
+        """Change open fields of a record; what it says never changes."""
+        fields["updated_at"] = self.now
+        changed = {name: records.stored(name, value) for name, value in fields.items()}
+        after = list(row)
+        for name, value in changed.items():
+            after[PLACE[name]] = value
+        event = self._next_event()
+        after[PLACE["event"]] = event
+        open_fields = [name for name in records.TRACKED if name in changed]
+        self._changes.append(
+            {
+                "after": {name: after[PLACE[name]] for name in open_fields},
+                "before": {name: row[PLACE[name]] for name in open_fields},
+                "hash": records.row_hash(tuple(after)),
+                "id": row[PLACE["id"]],
+                "previous": row[PLACE["event"]],
+            }
+        )
+        settings = ", ".join(f"{name} = ?" for name in (*changed, "event"))
+        self.connection.execute(f"UPDATE records SET {settings} WHERE seq = ?", (*changed.values(), event, row[PLACE["seq"]]))
+        return records.record_of(tuple(after), self._store.agent)
+
+    def _next_event(self) -> int:
+        """The number of the event that the next change belongs to; a full one is written first."""
+        if len(self._changes) == CHANGES_PER_EVENT:
+            self._write_event()
+        return self._head.seq + 1
+
+    def _write_event(self) -> None:
+        if not self._changes and self._details is None:
+            return
+        self._head = events.append(
+            self.connection,
+            self._head,
+            self.now,
+            self._actor,
+            self._action,
+            records=self._last_record,
+            changes=self._changes,
+            details=self._details,
+            note=self._note,
+        )
+        self._changes = []
+        self._details = None
+
+    def _check_evidence(self, evidence: Iterable[str]) -> None:
+        unknown = records.unresolved(self.connection, filter(is_id, evidence))
+        if unknown:
+            raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
+
+    def _index(self, record: Record) -> None:
+        """Turn tags and references round, so that they can be asked from the other side."""
+        seq = record.seq
+        if record.tags:
+            self.connection.executemany("INSERT INTO tags (tag, record) VALUES (?, ?)", [(tag, seq) for tag in record.tags])
+        links = [(target, "evidence", seq) for target in record.evidence if is_id(target)]
+        links += [(target, "supersedes", seq) for target in record.supersedes]
+        if links:
+            self.connection.executemany("INSERT INTO links (target, relation, record) VALUES (?, ?, ?)", links)
+
+
+def _minted(draft: Draft, store: Store, seq: int, now: datetime) -> Record:
+    return Record(
+        store.ids.make(seq, now),
+        seq,
+        store.agent,
+        draft.user,
+        draft.layer,
+        draft.state,
+        draft.kind,
+        draft.content,
+        draft.importance,
+        draft.confidence,
+        draft.trust,
+        draft.source,
+        draft.tags,
+        draft.metadata,
+        draft.evidence,
+        draft.speaker,
+        draft.session,
+        draft.run_id,
+        draft.occurred_at or now,
+        now,
+        now,
+    )
+
+
+def _new_row(record: Record, draft: Draft, now: int, event: int, salt: bytes) -> Row:
+    """`records.row_of` for a record that was just made, without the fields that it cannot have yet."""
+    return (
+        record.seq,
+        record.id,
+        draft.user,
+        draft.layer,
+        draft.state,
+        draft.kind,
+        draft.content,
+        draft.importance,
+        draft.confidence,
+        draft.trust,
+        draft.source,
+        records.json_text(draft.tags) if draft.tags else "[]",
+        records.json_text(draft.metadata) if draft.metadata else "{}",
+        records.json_text(draft.evidence) if draft.evidence else "[]",
+        draft.speaker,
+        draft.session,
+        draft.run_id,
+        now if draft.occurred_at is None else to_micros(draft.occurred_at),
+        now,
+        now,
+        None,
+        None,
+        None,
+        None,
+        "[]",
+        None,
+        draft.key,
+        event,
+        salt,
+    )
+
+
+def _opening(record: Record) -> dict[str, Any]:
+    """The open fields of a record that was just made."""
+    return {
+        "confidence": record.confidence,
+        "importance": record.importance,
+        "layer": record.layer,
+        "state": record.state,
+    }

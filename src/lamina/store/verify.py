@@ -1,0 +1,262 @@
+"""Does the store still say what was written into it? The chain first, then every row against the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import apsw
+import msgspec
+
+from lamina import canon
+from lamina.clock import is_id
+from lamina.store import migrations, records
+from lamina.store.events import Head
+from lamina.store.records import PLACE, Row
+
+Progress = Callable[[int, int], None]
+MAX_PROBLEMS = 20
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something that is not as it was written, and where."""
+
+    place: str
+    message: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a check found; no problem means that every row is what the events say."""
+
+    events: int
+    records: int
+    head: str
+    problems: tuple[Problem, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"ok": self.ok, **msgspec.structs.asdict(self), "problems": [msgspec.structs.asdict(p) for p in self.problems]}
+
+
+class Known(msgspec.Struct):
+    """What the events so far say about one record."""
+
+    hash: str
+    event: int
+    fields: dict[str, Any]
+
+
+class Replay:
+    """Walks a chain from its seed and collects what it says about the records."""
+
+    def __init__(self, seed: bytes) -> None:
+        self.head = Head(0, 0, seed)
+        self.known: dict[str, Known] = {}
+        self.notes: dict[int, str] = {}
+
+    def problems(self, connection: apsw.Connection, step: Callable[[], None]) -> Iterator[Problem]:
+        """What is wrong with the chain, in its order. Only the links that hold are believed."""
+        for row in _rows(connection, "SELECT seq, records, body, hash FROM events ORDER BY seq", "event"):
+            step()
+            if isinstance(row, Problem):
+                yield row
+                return
+            problem = self._link(row)
+            if problem is not None:
+                yield Problem(f"event {row[0]}", problem)
+                return
+
+    def _link(self, row: Row) -> str | None:
+        seq, last_record, body, digest = row
+        if seq != self.head.seq + 1:
+            return f"event {self.head.seq + 1} is missing"
+        if canon.chain_hash(self.head.hash, body.encode()) != digest:
+            return "its hash does not follow from its text and the event before it"
+        fields = canon.decode(body)
+        if fields["seq"] != seq or fields["records"] != last_record or last_record < self.head.records:
+            return "its columns differ from its text"
+        if "note" in fields:
+            self.notes[seq] = fields["note"]
+        for change in fields["changes"]:
+            problem = self._apply(change, seq)
+            if problem is not None:
+                return problem
+        self.head = Head(seq, last_record, digest)
+        return None
+
+    def _apply(self, change: Mapping[str, Any], seq: int) -> str | None:
+        known = self.known.get(change["id"])
+        before = change.get("before", {})
+        if known is None:
+            if before or "previous" in change:
+                return f"it changes record {change['id']}, which no event made"
+            self.known[change["id"]] = Known(change["hash"], seq, dict(change["after"]))
+            return None
+        if change.get("previous") != known.event:
+            return f"its change of record {change['id']} does not follow event {known.event}"
+        if any(known.fields.get(name) != value for name, value in before.items()):
+            return f"its change of record {change['id']} starts from values that it did not have"
+        known.fields |= change["after"]
+        known.hash, known.event = change["hash"], seq
+        return None
+
+
+def verify(
+    connection: apsw.Connection, seed: bytes, expected: Mapping[str, Any] | None = None, progress: Progress | None = None
+) -> Report:
+    """Check the chain, every row, tag, link and note, the schema, and a head that was exported earlier.
+
+    The caller holds a transaction, so that all tables are of one moment, whatever others write meanwhile.
+    """
+    replay = Replay(seed)
+    try:
+        step = _stepper(connection, progress)
+        problems = list(replay.problems(connection, step))
+        if not problems:
+            # A broken chain says nothing reliable about the rows behind it.
+            for check in (_rows_differ, _tags_differ, _links_differ, _notes_differ):
+                problems += check(connection, replay, step)
+        problems += head_differs(connection, seed, expected) if expected else ()
+        problems += _schema_differs(connection)
+        number = connection.execute("SELECT count(*) FROM records").get
+    except apsw.Error as error:
+        problems, number = [Problem("database", f"the file is damaged: {error}")], 0
+    assert isinstance(number, int)
+    return Report(replay.head.seq, number, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]))
+
+
+def verify_chain(connection: apsw.Connection, seed: bytes, expected: Mapping[str, Any] | None = None) -> Report:
+    """Check a chain that stands alone, such as that of the reads."""
+    replay = Replay(seed)
+    problems = list(replay.problems(connection, lambda: None))
+    if not problems:
+        problems += _notes_differ(connection, replay, lambda: None)
+    problems += head_differs(connection, seed, expected) if expected else ()
+    return Report(replay.head.seq, 0, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]))
+
+
+def head_differs(connection: apsw.Connection, seed: bytes, expected: Mapping[str, Any]) -> list[Problem]:
+    """Whether the history up to an exported head is still the one that was exported."""
+    seq, digest = expected["seq"], expected["hash"]
+    found = seed if seq == 0 else connection.execute("SELECT hash FROM events WHERE seq = ?", (seq,)).get
+    if found is None:
+        return [Problem(f"event {seq}", "the exported head is not here: the end of the trail was cut off")]
+    if not isinstance(found, bytes) or found.hex() != digest:
+        return [Problem(f"event {seq}", "it differs from the exported head: the history was rewritten")]
+    return []
+
+
+def _rows_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    problems: list[Problem] = []
+    unseen = set(replay.known)
+    for row in _rows(connection, f"{records.SELECT} ORDER BY seq", "record"):
+        step()
+        if isinstance(row, Problem):
+            return [*problems, row]
+        record_id = row[PLACE["id"]]
+        known = replay.known.get(record_id)
+        unseen.discard(record_id)
+        if known is None:
+            problems.append(Problem(f"record {record_id}", "no event made it"))
+        elif known.hash != records.row_hash(row):
+            problems.append(Problem(f"record {record_id}", f"it differs from what event {known.event} left"))
+        elif known.event != row[PLACE["event"]]:
+            problems.append(Problem(f"record {record_id}", f"its last event is {known.event}"))
+        elif any(row[PLACE[name]] != value for name, value in known.fields.items()):
+            problems.append(Problem(f"record {record_id}", "its open fields differ from the events"))
+    problems += [Problem(f"record {record_id}", "it is missing") for record_id in sorted(unseen)]
+    return problems
+
+
+def _tags_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    derived = {
+        (tag, seq)
+        for seq, tags in connection.execute("SELECT seq, tags FROM records WHERE tags <> '[]'")
+        for tag in records.texts(tags)
+    }
+    return _sets_differ(derived, _fetched(connection, "SELECT tag, record FROM tags"), "tag")
+
+
+def _links_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    derived = set()
+    for seq, evidence, supersedes in connection.execute("SELECT seq, evidence, supersedes FROM records"):
+        derived |= {(target, "evidence", seq) for target in records.texts(evidence) if is_id(target)}
+        derived |= {(target, "supersedes", seq) for target in records.texts(supersedes)}
+    dangling = [target for target, _, _ in sorted(derived) if target not in replay.known]
+    problems = [Problem(f"link to {target}", "it leads to no record") for target in dangling]
+    return problems + _sets_differ(derived, _fetched(connection, "SELECT target, relation, record FROM links"), "link")
+
+
+def _sets_differ(derived: set[Row], found: set[Row] | Problem, name: str) -> list[Problem]:
+    if isinstance(found, Problem):
+        return [found]
+    problems = [Problem(f"{name} {row[0]!r} of record number {row[-1]}", "it is missing") for row in derived - found]
+    problems += [Problem(f"{name} {row[0]!r} of record number {row[-1]}", "no record has it") for row in found - derived]
+    return sorted(problems, key=lambda problem: problem.place)
+
+
+def _notes_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    problems: list[Problem] = []
+    expected = dict(replay.notes)
+    for row in _rows(connection, "SELECT event, salt, body FROM notes ORDER BY event", "note of event"):
+        if isinstance(row, Problem):
+            return [*problems, row]
+        event, salt, body = row
+        if expected.pop(event, None) != canon.salted_hash(salt, body.encode()):
+            problems.append(Problem(f"note of event {event}", "it differs from what the event recorded"))
+    return problems + [Problem(f"note of event {event}", "it is missing") for event in sorted(expected)]
+
+
+def _schema_differs(connection: apsw.Connection) -> list[Problem]:
+    """Tables, triggers and views as this program makes them: a dropped trigger is a door left open."""
+    model = apsw.Connection(":memory:")
+    try:
+        for step in migrations.STEPS:
+            step(model)
+        expected, found = _schema(model), _schema(connection)
+    finally:
+        model.close()
+    names = sorted(expected.keys() | found.keys())
+    return [Problem(f"schema of {name}", "it is not as made") for name in names if expected.get(name) != found.get(name)]
+
+
+def _schema(connection: apsw.Connection) -> dict[str, str]:
+    query = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+    return {str(name): str(sql) for name, sql in connection.execute(query)}
+
+
+def _rows(connection: apsw.Connection, query: str, name: str) -> Iterator[Row | Problem]:
+    """The rows of a query; one that cannot even be read becomes the last item, as a problem."""
+    last: object = "the start"
+    try:
+        for row in connection.execute(query):
+            last = f"{name} {row[0]}"
+            yield row
+    except UnicodeDecodeError:
+        yield Problem(f"{name} after {last}", "it holds bytes that are not text")
+
+
+def _fetched(connection: apsw.Connection, query: str) -> set[Row] | Problem:
+    found: set[Row] = set()
+    for row in _rows(connection, query, "entry"):
+        if isinstance(row, Problem):
+            return row
+        found.add(row)
+    return found
+
+
+def _stepper(connection: apsw.Connection, progress: Progress | None) -> Callable[[], None]:
+    if progress is None:
+        return lambda: None
+    total = connection.execute("SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM records)").get
+    done = iter(range(1, 1 << 62))
+
+    def step() -> None:
+        number = next(done)
+        if number % 1000 == 0 or number == total:
+            progress(number, int(str(total)))
+
+    return step
