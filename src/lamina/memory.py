@@ -44,7 +44,7 @@ class Memory:
         self._store = store
         self._clock = clock
         self._kinds: tuple[str, ...] = rules.KINDS + settings["kinds.extra"]
-        self._max_bytes: int = settings["content.max_bytes"]
+        self._draft = rules.Drafter(actor, user, self._kinds, settings["content.max_bytes"]).draft
 
     def __enter__(self) -> Self:
         return self
@@ -206,9 +206,6 @@ class Memory:
             "problems": problems,
         }
 
-    def _draft(self, item: Mapping[str, Any], run_id: str | None = None) -> Draft:
-        return rules.draft(item, self.actor, self.user, run_id, self._kinds, self._max_bytes)
-
     def _store_drafts(self, drafts: Sequence[Draft], action: str = "remember") -> builtins.list[Record]:
         if not drafts:
             return []
@@ -271,14 +268,17 @@ class Memory:
 class Operator(Memory):
     """A person's handle: everything an agent can do, and what only a person may."""
 
-    def audit_log(self, limit: int = 50, reads: bool = False) -> builtins.list[Event]:
-        """The newest events first: changes, or reads."""
-        most = rules.limit(limit)
-        return self._store.read_events(most) if reads else self._store.events(most)
+    def audit_log(self, limit: int = 50) -> builtins.list[Event]:
+        """The newest changes first."""
+        return self._store.events(rules.limit(limit))
+
+    def audit_reads(self, limit: int = 50) -> builtins.list[Read]:
+        """The newest reads first, of this process and of every other that has written its own."""
+        return self._store.reads.latest(rules.limit(limit))
 
     def audit_head(self) -> dict[str, Any]:
         """What fixes the whole history as it is now. Keep it elsewhere, and `audit_verify` will notice a rewrite."""
-        changes, reads = self._store.head(), self._store.reads_head()
+        changes, reads = self._store.head(), self._store.reads.head()
         return {
             "agent": self.agent,
             "store": self._store.id,
@@ -292,7 +292,7 @@ class Operator(Memory):
         """Check every row against the chain, and both chains against a head that was kept elsewhere."""
         expected = _expected_head(head, self._store.id)
         report = {"events": self._store.verify(expected.get("events"), progress)}
-        report["reads"] = self._store.verify_reads(expected.get("reads"))
+        report["reads"] = self._store.reads.verify(expected.get("reads"))
         return report
 
     def backup(self, to: Path | str | None = None) -> Path:

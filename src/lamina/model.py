@@ -58,16 +58,16 @@ class Actor(msgspec.Struct, frozen=True):
         return f"{self.role.value}:{self.name}"
 
 
-class Draft(msgspec.Struct, frozen=True):
+class Draft(msgspec.Struct, frozen=True, gc=False):
     """A memory that passed the rules and has no identity yet."""
 
     content: str
-    kind: str
-    layer: Layer
-    state: State
-    importance: float
-    confidence: float
     trust: Trust
+    importance: float = 0.5
+    kind: str = "crumb"
+    layer: Layer = Layer.SHORT_TERM
+    state: State = State.ACTIVE
+    confidence: float = 1.0
     user: str | None = None
     source: str | None = None
     tags: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Draft(msgspec.Struct, frozen=True):
     key: str | None = None
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """One memory, whatever its layer."""
 
     id: str

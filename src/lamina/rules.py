@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from lamina import canon, clock, text
@@ -17,8 +16,6 @@ KINDS = (
     *("fact", "preference", "project", "decision", "crumb", "request", "result"),
     *("action", "insight", "error", "escalation", "user_interaction", "data"),
 )
-DEFAULT_KIND = "crumb"
-DEFAULT_IMPORTANCE = 0.5
 LONG_TERM = (Layer.EPISODIC, Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE, Layer.WORLD)
 STARTING_LAYERS = (Layer.SHORT_TERM, Layer.EPISODIC)
 
@@ -86,15 +83,14 @@ def check_contract(layer: Layer, metadata: Mapping[str, Any]) -> None:
         label(metadata["profile_key"], "profile_key")
 
 
-def importance(value: object = None, score: object = None) -> float:
-    """Importance from either scale: 0 to 1, or a score of 0 to 10."""
-    if value is not None and score is not None:
-        raise InvalidInput(f"give importance {value!r} or score {score!r}, not both")
-    if score is not None:
-        return _number(score, "score", 10) / 10
-    if value is None:
-        return DEFAULT_IMPORTANCE
+def importance(value: object) -> float:
+    """Importance on its own scale, 0 to 1."""
     return _number(value, "importance", 1)
+
+
+def importance_of_score(value: object) -> float:
+    """The same number on the scale 0 to 10."""
+    return _number(value, "score", 10) / 10
 
 
 def _number(value: object, name: str, top: int) -> float:
@@ -106,7 +102,7 @@ def _number(value: object, name: str, top: int) -> float:
 
 
 def confidence(value: object) -> float:
-    return 1.0 if value is None else _number(value, "confidence", 1)
+    return _number(value, "confidence", 1)
 
 
 def trust(role: Role, source: str | None, lowered_to: object = None) -> Trust:
@@ -195,15 +191,9 @@ def _reference(value: object) -> str:
 
 
 def kind(value: object, known: Collection[str] = KINDS) -> str:
-    if value is None:
-        return DEFAULT_KIND
     if not isinstance(value, str) or value not in known:
         raise InvalidInput(f"unknown kind {value!r}; known are {', '.join(known)}", known=list(known))
     return value
-
-
-def layer(value: object) -> Layer:
-    return Layer.SHORT_TERM if value is None else one_of(Layer, value, "layer")
 
 
 def one_of(choices: type[Choice], value: object, name: str) -> Choice:
@@ -232,64 +222,71 @@ def query(value: object) -> str:
     return value
 
 
-FIELDS = frozenset(
-    "content kind layer tags importance score metadata evidence source speaker session at timestamp ts key confidence"
-    " trust".split()
-)
+class Drafter:
+    """Makes valid memories from what callers give, for one actor in one scope.
 
-
-def draft(
-    item: object,
-    actor: Actor,
-    user: str | None = None,
-    run_id: str | None = None,
-    kinds: Collection[str] = KINDS,
-    max_bytes: int = MAX_CONTENT_BYTES,
-) -> Draft:
-    """A valid memory from what a caller gave, or the error that says what is wrong with it.
-
-    This runs for every memory of a bulk load, so what was not given costs nothing.
+    It runs for every memory of a bulk load, so each given field is checked once, and what was not given costs nothing.
     """
-    if not isinstance(item, Mapping):
-        raise InvalidInput(f"a memory is a mapping, not a {type(item).__name__}")
-    if not item.keys() <= FIELDS:
-        unknown = sorted(map(str, item.keys() - FIELDS))
-        raise InvalidInput(f"unknown field {unknown[0]!r}; known are {', '.join(sorted(FIELDS))}", unknown=unknown)
-    get = item.get
-    given_layer = layer(value) if (value := get("layer")) is not None else Layer.SHORT_TERM
-    if given_layer is not Layer.SHORT_TERM:
-        check_layer(given_layer, actor.role, run_id)
-    given_metadata = metadata(value) if (value := get("metadata")) is not None else {}
-    if given_layer in CONTRACTS:
-        check_contract(given_layer, given_metadata)
-    source = label(value, "source") if (value := get("source")) is not None else None
-    return Draft(
-        content(get("content"), max_bytes),
-        kind(get("kind"), kinds),
-        given_layer,
-        State.ACTIVE,
-        importance(get("importance"), get("score")),
-        confidence(get("confidence")),
-        trust(actor.role, source, get("trust")),
-        user,
-        source,
-        tags(value) if (value := get("tags")) is not None else (),
-        given_metadata,
-        evidence(value) if (value := get("evidence")) is not None else (),
-        label(value, "speaker") if (value := get("speaker")) is not None else None,
-        label(value, "session") if (value := get("session")) is not None else None,
-        run_id,
-        _when(item),
-        label(value, "key") if (value := get("key")) is not None else None,
-    )
 
+    def __init__(
+        self, actor: Actor, user: str | None = None, kinds: Collection[str] = KINDS, max_bytes: int = MAX_CONTENT_BYTES
+    ) -> None:
+        self._role = actor.role
+        self._user = user
+        self._trust = trust(actor.role, None)
+        # Every field that a caller may give: where it goes, and what makes it valid.
+        self._checks: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+            "content": ("content", lambda value: content(value, max_bytes)),
+            "kind": ("kind", lambda value: kind(value, kinds)),
+            "layer": ("layer", lambda value: one_of(Layer, value, "layer")),
+            "tags": ("tags", tags),
+            "importance": ("importance", importance),
+            "score": ("importance", importance_of_score),
+            "confidence": ("confidence", confidence),
+            "metadata": ("metadata", metadata),
+            "evidence": ("evidence", evidence),
+            "source": ("source", lambda value: label(value, "source")),
+            "speaker": ("speaker", lambda value: label(value, "speaker")),
+            "session": ("session", lambda value: label(value, "session")),
+            "key": ("key", lambda value: label(value, "key")),
+            "at": ("occurred_at", clock.moment),
+            "timestamp": ("occurred_at", lambda value: clock.moment(value, "timestamp")),
+            "ts": ("occurred_at", lambda value: clock.moment(value, "ts")),
+            "trust": ("trust", lambda value: one_of(Trust, value, "trust")),
+        }
 
-def _when(item: Mapping[str, Any]) -> datetime | None:
-    """The time of a memory under any of its spellings."""
-    for name in ("at", "timestamp", "ts"):
-        if (value := item.get(name)) is not None:
-            return clock.moment(value, name)
-    return None
+    def draft(self, item: object, run_id: str | None = None) -> Draft:
+        """A valid memory, or the error that says what is wrong with it."""
+        fields = self._checked(item)
+        if "content" not in fields:
+            raise InvalidInput("content is missing")
+        if "source" in fields or "trust" in fields:
+            fields["trust"] = trust(self._role, fields.get("source"), fields.get("trust"))
+        else:
+            fields["trust"] = self._trust
+        if "layer" in fields:
+            check_layer(fields["layer"], self._role, run_id)
+            check_contract(fields["layer"], fields.get("metadata", {}))
+        if self._user is not None:
+            fields["user"] = self._user
+        if run_id is not None:
+            fields["run_id"] = run_id
+        return Draft(**fields)
+
+    def _checked(self, item: object) -> dict[str, Any]:
+        if not isinstance(item, Mapping):
+            raise InvalidInput(f"a memory is a mapping, not a {type(item).__name__}")
+        fields: dict[str, Any] = {}
+        for name, value in item.items():
+            if value is None:
+                continue
+            if name not in self._checks:
+                raise InvalidInput(f"unknown field {name!r}; known are {', '.join(self._checks)}", unknown=str(name))
+            field, check = self._checks[name]
+            if field in fields:
+                raise InvalidInput(f"{name} {value!r} repeats what another field says: give one of the two")
+            fields[field] = check(value)
+        return fields
 
 
 def _is_list_of_text(value: object) -> bool:

@@ -7,9 +7,11 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from lamina import rules
 from lamina.errors import Refused
-from lamina.model import Draft, Hits, Layer, Record, State
+from lamina.model import Draft, Hits, Layer, Record
 
 if TYPE_CHECKING:
     from lamina.memory import Memory
@@ -73,18 +75,8 @@ def ending(
     metadata = {"run": task, "status": "failure" if failed else "success", "notes": len(notes)}
     kind = "error" if failed else "result"
     made = draft({"content": content, "layer": Layer.EPISODIC, "kind": kind, "metadata": metadata})
-    return Draft(
-        content=made.content,
-        kind=made.kind,
-        layer=made.layer,
-        state=State.ACTIVE,
-        importance=made.importance,
-        confidence=made.confidence,
-        trust=rules.lowest_trust([made.trust, *(note.trust for note in notes)]),
-        user=made.user,
-        metadata=made.metadata,
-        evidence=tuple(note.id for note in notes),
-    )
+    trust = rules.lowest_trust([made.trust, *(note.trust for note in notes)])
+    return structs.replace(made, trust=trust, evidence=tuple(note.id for note in notes))
 
 
 def _described(failure: BaseException) -> str:

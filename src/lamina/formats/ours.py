@@ -14,7 +14,7 @@ from lamina import canon, rules
 from lamina.clock import is_id
 from lamina.errors import Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
 from lamina.home import fsync_folder, make_private_file, make_private_folder
-from lamina.model import Actor, Layer, Record, Role, State, Trust
+from lamina.model import Actor, Layer, Record, State, Trust
 from lamina.store.records import Row, row_of
 from lamina.store.store import Store
 
@@ -49,6 +49,7 @@ class ExportedNote(msgspec.Struct, frozen=True):
     """The words that belong to an event."""
 
     event: int
+    position: int
     salt: str
     body: str
 
@@ -71,7 +72,10 @@ def write(store: Store, target: Path, progress: Progress | None = None, *, force
         total = sum(sum(states.values()) for states in store.counts(None).values())
         opening = {"agent": store.agent, "format": FORMAT, "store": store.id, "version": VERSION}
         events = ({"body": body, "hash": digest.hex()} for body, digest in store.event_rows())
-        notes = ({"body": body, "event": event, "salt": salt.hex()} for event, salt, body in store.note_rows())
+        notes = (
+            {"body": body, "event": event, "position": position, "salt": salt.hex()}
+            for event, position, salt, body in store.note_rows()
+        )
         lists = {"events": events, "notes": notes, "records": _counted(map(_exported, store.records()), total, progress)}
         _write_file(target, opening, lists, force)
     return total
@@ -176,7 +180,7 @@ def _restore(store: Store, export: Export, source: Path, progress: Progress | No
     """Everything as it was, checked against its own chain before it is kept."""
     try:
         events = [(event.body, bytes.fromhex(event.hash)) for event in export.events]
-        notes = [(note.event, bytes.fromhex(note.salt), note.body) for note in export.notes]
+        notes = [(note.event, note.position, bytes.fromhex(note.salt), note.body) for note in export.notes]
         rows = [_row(record) for record in export.records]
     except ValueError as error:
         raise Corrupt(f"{source} was altered: {error}") from None
@@ -222,7 +226,7 @@ def _arrival(
         raise InvalidInput(f"the record id {record.id!r} is not one that Lamina makes")
     names = ("content", "tags", "importance", "metadata", "source", "speaker", "session", "confidence")
     given = {name: getattr(record, name) for name in names}
-    rules.draft(given, Actor(Role.OPERATOR, actor.name, actor.surface))
+    rules.Drafter(actor).draft(given)
     rules.check_contract(record.layer, record.metadata)
     believed = record.state
     if believed is State.ACTIVE and not trusted and record.layer in rules.CONTRACTS:

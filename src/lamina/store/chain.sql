@@ -18,12 +18,14 @@ CREATE TABLE events (
     actor   TEXT GENERATED ALWAYS AS (body ->> 'actor') VIRTUAL
 ) STRICT;
 
--- What a person wrote about an event. The event holds only a salted hash of it, so it can be erased.
+-- Words that belong to an event: a reason, a query. The event holds only a salted hash of each, so they can be erased.
 CREATE TABLE notes (
-    event INTEGER PRIMARY KEY REFERENCES events (seq),
-    salt  BLOB NOT NULL CHECK (length(salt) = 16),
-    body  TEXT NOT NULL
-) STRICT;
+    event    INTEGER NOT NULL REFERENCES events (seq),
+    position INTEGER NOT NULL,
+    salt     BLOB NOT NULL CHECK (length(salt) = 16),
+    body     TEXT NOT NULL,
+    PRIMARY KEY (event, position)
+) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER events_stay BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;

@@ -6,7 +6,6 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -179,13 +178,18 @@ def _set_wal(connection: apsw.Connection) -> None:
     raise apsw.CantOpenError("the write-ahead log could not be switched on")
 
 
-@contextlib.contextmanager
-def translated(path: Path) -> Iterator[None]:
+class translated:  # noqa: N801 - it is used like a function
     """Errors of SQLite inside the block leave it as errors of Lamina."""
-    try:
-        yield
-    except apsw.Error as error:
-        raise translate(error, path) from error
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, apsw.Error):
+            raise translate(error, self._path) from error
 
 
 def translate(error: apsw.Error, path: Path) -> LaminaError:

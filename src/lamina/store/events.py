@@ -14,8 +14,7 @@ from lamina import canon
 from lamina.clock import from_micros, to_micros
 from lamina.model import Actor, Change, Event
 
-COLUMNS = "events.seq, events.body, events.hash, notes.body"
-FROM = "FROM events LEFT JOIN notes ON notes.event = events.seq"
+SELECT = "SELECT seq, body, hash FROM events"
 
 
 def schema() -> str:
@@ -47,9 +46,9 @@ def append(
     records: int,
     changes: Sequence[Mapping[str, Any]] = (),
     details: Mapping[str, Any] | None = None,
-    note: Mapping[str, Any] | None = None,
+    notes: Sequence[Mapping[str, Any]] = (),
 ) -> Head:
-    """Add one event to the chain, inside the caller's transaction. The note is kept apart, where it can be erased."""
+    """Add one event to the chain, inside the caller's transaction. Notes are kept apart, where they can be erased."""
     body: dict[str, Any] = {
         "action": action,
         "actor": str(actor),
@@ -61,37 +60,42 @@ def append(
     }
     if details:
         body["details"] = details
-    salt = payload = b""
-    if note:
-        salt, payload = os.urandom(canon.SALT_BYTES), canon.encode(note)
-        body["note"] = canon.salted_hash(salt, payload)
+    after_seq = last.seq + 1
+    rows = [(after_seq, place, os.urandom(canon.SALT_BYTES), canon.encode(note)) for place, note in enumerate(notes)]
+    if rows:
+        body["notes"] = [canon.salted_hash(salt, payload) for _, _, salt, payload in rows]
     encoded = canon.encode(body)
-    after = Head(last.seq + 1, records, canon.chain_hash(last.hash, encoded))
+    after = Head(after_seq, records, canon.chain_hash(last.hash, encoded))
     connection.execute(
         "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)",
         (after.seq, records, encoded.decode(), after.hash),
     )
-    if note:
-        connection.execute("INSERT INTO notes (event, salt, body) VALUES (?, ?, ?)", (after.seq, salt, payload.decode()))
+    for seq, place, salt, payload in rows:
+        insert = "INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)"
+        connection.execute(insert, (seq, place, salt, payload.decode()))
     return after
 
 
 def read(connection: apsw.Connection, seq: int) -> Event | None:
-    for row in connection.execute(f"SELECT {COLUMNS} {FROM} WHERE events.seq = ?", (seq,)):
-        return event_of(row)
+    for row in connection.execute(f"{SELECT} WHERE seq = ?", (seq,)):
+        return event_of(row, notes_of(connection, seq))
     return None
 
 
-def latest(connection: apsw.Connection, limit: int, before: int | None = None) -> Iterator[Event]:
+def latest(connection: apsw.Connection, limit: int) -> Iterator[Event]:
     """Events from the newest backwards."""
-    where = "WHERE events.seq < ?" if before is not None else ""
-    parameters = (before, limit) if before is not None else (limit,)
-    rows = connection.execute(f"SELECT {COLUMNS} {FROM} {where} ORDER BY events.seq DESC LIMIT ?", parameters)
-    return map(event_of, rows)
+    for row in connection.execute(f"{SELECT} ORDER BY seq DESC LIMIT ?", (limit,)):
+        yield event_of(row, notes_of(connection, row[0]))
 
 
-def event_of(row: Sequence[Any]) -> Event:
-    seq, body, digest, note = row
+def notes_of(connection: apsw.Connection, seq: int) -> dict[int, Mapping[str, Any]]:
+    """The notes of an event by their position; those that were erased are not there."""
+    query = "SELECT position, body FROM notes WHERE event = ?"
+    return {position: canon.decode(body) for position, body in connection.execute(query, (seq,))}
+
+
+def event_of(row: Sequence[Any], notes: Mapping[int, Mapping[str, Any]]) -> Event:
+    seq, body, digest = row
     fields = canon.decode(body)
     return Event(
         seq,
@@ -101,7 +105,7 @@ def event_of(row: Sequence[Any]) -> Event:
         fields["surface"],
         tuple(change_of(change) for change in fields["changes"]),
         fields.get("details", {}),
-        canon.decode(note) if note else {},
+        notes.get(0, {}),
         digest.hex(),
     )
 

@@ -8,8 +8,10 @@ import os
 import secrets
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +19,25 @@ import apsw
 import msgspec
 
 from lamina import canon
+from lamina.clock import from_micros, to_micros
 from lamina.errors import Corrupt, LaminaError
 from lamina.home import make_private_file
-from lamina.model import Actor
+from lamina.model import Actor, Role, iso
 from lamina.store import events, verify
 from lamina.store.connection import Database, translated
+from lamina.store.events import Head
 from lamina.store.verify import Report
 
 APPLICATION_ID = 0x4C616D72
 FLUSH_SECONDS = 1.0
-FLUSH_READS = 500
-KEPT_READS = 20_000
+FLUSH_READS = 2000
+KEPT_READS = 100_000
 
 log = logging.getLogger("lamina")
 
 
-class Read(msgspec.Struct, frozen=True):
-    """One read: who looked, when, how, and which records came back. Query and user go to the erasable note."""
+class Read(msgspec.Struct, frozen=True, gc=False):
+    """One read: who looked, when, how, and which records came back. Query and user are in the erasable note."""
 
     at: datetime
     actor: Actor
@@ -41,23 +45,29 @@ class Read(msgspec.Struct, frozen=True):
     records: tuple[str, ...]
     note: Mapping[str, Any]
 
+    def to_dict(self) -> dict[str, Any]:
+        actor = {"actor": str(self.actor), "surface": self.actor.surface}
+        return {"at": iso(self.at), "action": self.action, **actor, "records": list(self.records), "note": dict(self.note)}
+
 
 class ReadLog:
-    """Appends reads to `reads.db`. Buffered, a crash loses at most what came after the last flush."""
+    """Appends reads to `reads.db`, many to one link of the chain.
+
+    Buffered, a process that dies loses the reads since its last flush: about a second, or 2,000 reads.
+    """
 
     def __init__(self, path: Path, agent: str, busy_ms: int, *, strict: bool) -> None:
         self.path = path
-        self.seed = bytes(32)
-        self._agent = agent
+        self.pid = os.getpid()
         self.problem: str | None = None
+        self._agent = agent
         self._strict = strict
         self._busy_ms = busy_ms
-        self.pid = os.getpid()
+        self._seed = bytes(32)
         self._database: Database | None = None
-        self._buffer: list[Read] = []
+        self._buffer: deque[Read] = deque()
         self._lost = 0
         self._lock = threading.Lock()
-        self._flush_lock = threading.Lock()
         self._wake = threading.Event()
         self._worker: threading.Thread | None = None
         _OPEN.add(self)
@@ -65,26 +75,23 @@ class ReadLog:
     def add(self, read: Read) -> None:
         """Note a read; strictly, it is durable before this returns."""
         if self._strict:
-            self._write([read])
+            self._write([read], 0)
             return
-        with self._lock:
-            if len(self._buffer) >= KEPT_READS:
-                self._lost += 1
-                return
-            self._buffer.append(read)
-            full = len(self._buffer) >= FLUSH_READS
-            if self._worker is None:
-                self._worker = threading.Thread(target=self._work, name="lamina-reads", daemon=True)
-                self._worker.start()
-        if full:
+        if len(self._buffer) >= KEPT_READS:
+            self._lost += 1
+            return
+        self._buffer.append(read)
+        if self._worker is None:
+            self._start_worker()
+        elif len(self._buffer) >= FLUSH_READS:
             self._wake.set()
 
     def flush(self) -> None:
         """Write what is buffered. When that fails the reads are kept, and the problem can be seen."""
-        with self._flush_lock:
-            with self._lock:
-                batch, self._buffer, lost, self._lost = self._buffer, [], self._lost, 0
-            if not batch and not lost:
+        with self._lock:
+            batch = [self._buffer.popleft() for _ in range(len(self._buffer))]
+            lost, self._lost = self._lost, 0
+            if not batch:
                 return
             try:
                 self._write(batch, lost)
@@ -92,9 +99,50 @@ class ReadLog:
             except LaminaError as error:
                 self.problem = f"{len(batch)} reads are not audited yet: {error}"
                 log.warning("%s", self.problem)
-                with self._lock:
-                    self._buffer = batch + self._buffer
-                    self._lost += lost
+                self._buffer.extendleft(reversed(batch))
+                self._lost += lost
+
+    def latest(self, limit: int) -> list[Read]:
+        """The newest reads first, of every process that has written them."""
+        connection = self._reader()
+        if connection is None:
+            return []
+        found: list[Read] = []
+        with translated(self.path):
+            for seq, body, _ in connection.execute(f"{events.SELECT} ORDER BY seq DESC"):
+                found += reversed(list(_reads_of(canon.decode(body), events.notes_of(connection, seq))))
+                if len(found) >= limit:
+                    break
+        return found[:limit]
+
+    def head(self) -> Head:
+        connection = self._reader()
+        if connection is None:
+            return Head(0, 0, bytes(32))
+        with translated(self.path):
+            return events.head(connection, self._seed)
+
+    def verify(self, expected: Mapping[str, Any] | None = None) -> Report:
+        """Check the chain of every read that was written so far."""
+        connection = self._reader()
+        if connection is None:
+            return Report(0, 0, bytes(32).hex(), verify.missing_chain(expected))
+        with translated(self.path):
+            connection.execute("BEGIN")
+            try:
+                return verify.verify_chain(connection, self._seed, expected)
+            finally:
+                connection.execute("ROLLBACK")
+
+    def database(self) -> Database:
+        """The file behind the log, made when the first read is written."""
+        if self._database is None:
+            make_private_file(self.path)
+            database = Database(self.path, self._busy_ms, checkpoint_pages=1000)
+            with translated(self.path), database.atomic() as connection:
+                self._seed = canon.chain_seed(_prepared(connection, self.path, self._agent), self._agent, "reads")
+            self._database = database
+        return self._database
 
     def close(self) -> None:
         self._wake.set()
@@ -104,48 +152,58 @@ class ReadLog:
             self._database.close()
         _OPEN.discard(self)
 
-    def database(self) -> Database:
-        """The file behind the log, made when the first read is written."""
-        if self._database is None:
-            make_private_file(self.path)
-            database = Database(self.path, self._busy_ms, checkpoint_pages=1000)
-            with translated(self.path), database.atomic() as connection:
-                self.seed = canon.chain_seed(_prepared(connection, self.path, self._agent), self._agent, "reads")
-            self._database = database
-        return self._database
-
-    def verify(self, expected: Mapping[str, Any] | None = None) -> Report:
-        """Check the chain of every read that was written so far."""
+    def _reader(self) -> apsw.Connection | None:
         self.flush()
-        if not self.path.exists():
-            return Report(0, 0, bytes(32).hex(), ())
-        with translated(self.path):
-            connection = self.database().reader()
-            connection.execute("BEGIN")
-            try:
-                return verify.verify_chain(connection, self.seed, expected)
-            finally:
-                connection.execute("ROLLBACK")
+        return self.database().reader() if self.path.exists() else None
+
+    def _start_worker(self) -> None:
+        with self._lock:
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work, name="lamina-reads", daemon=True)
+                self._worker.start()
 
     def _work(self) -> None:
         """Flush once, a moment after the first read that was buffered."""
         self._wake.wait(FLUSH_SECONDS)
-        with self._lock:
-            self._worker = None
-            self._wake.clear()
+        self._wake.clear()
+        self._worker = None
         self.flush()
 
-    def _write(self, batch: Sequence[Read], lost: int = 0) -> None:
+    def _write(self, batch: Sequence[Read], lost: int) -> None:
         with translated(self.path), self.database().atomic() as connection:
-            head = events.head(connection, self.seed)
-            for read in batch:
-                changes = {"records": read.records} if read.records else None
-                head = events.append(
-                    connection, head, read.at, read.actor, read.action, records=0, details=changes, note=read.note
-                )
+            head = events.head(connection, self._seed)
+            for actor, group in groupby(batch, key=lambda read: read.actor):
+                head = _append(connection, head, actor, list(group))
             if lost:
-                actor, at = batch[-1].actor, batch[-1].at
-                head = events.append(connection, head, at, actor, "reads.lost", records=0, details={"count": lost})
+                head = events.append(
+                    connection, head, batch[-1].at, batch[-1].actor, "reads.lost", records=0, details={"count": lost}
+                )
+
+
+def _append(connection: apsw.Connection, head: Head, actor: Actor, batch: Sequence[Read]) -> Head:
+    """One link of the chain for many reads; those with a note say at which position it is."""
+    entries: list[dict[str, Any]] = []
+    notes: list[Mapping[str, Any]] = []
+    for read in batch:
+        entry: dict[str, Any] = {"action": read.action, "at": to_micros(read.at), "records": read.records}
+        if read.note:
+            entry["note"] = len(notes)
+            notes.append(read.note)
+        entries.append(entry)
+    details = {"reads": entries}
+    return events.append(connection, head, batch[-1].at, actor, "reads", records=0, details=details, notes=notes)
+
+
+def _reads_of(body: Mapping[str, Any], notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Read]:
+    """The reads that a link of the chain stands for, oldest first."""
+    role, _, name = body["actor"].partition(":")
+    actor = Actor(Role(role), name, body["surface"])
+    if body["action"] != "reads":
+        yield Read(from_micros(body["at"]), actor, body["action"], (), body.get("details", {}))
+        return
+    for entry in body["details"]["reads"]:
+        note = notes.get(entry["note"], {}) if "note" in entry else {}
+        yield Read(from_micros(entry["at"]), actor, entry["action"], tuple(entry["records"]), note)
 
 
 def _prepared(connection: apsw.Connection, path: Path, agent: str) -> str:

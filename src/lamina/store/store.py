@@ -138,29 +138,14 @@ class Store:
             rows = [(records.by_seq(connection, seq), number) for _, seq, number in runs]
         return [(self.record(row), number) for row, number in rows if row is not None]
 
-    def events(self, limit: int, before: int | None = None) -> list[Event]:
+    def events(self, limit: int) -> list[Event]:
         """The newest changes first."""
         with translated(self.database.path):
-            return list(events.latest(self.database.reader(), limit, before))
-
-    def read_events(self, limit: int, before: int | None = None) -> list[Event]:
-        """The newest reads first, of every process that wrote them already."""
-        self.reads.flush()
-        if not self.reads.path.exists():
-            return []
-        with translated(self.reads.path):
-            return list(events.latest(self.reads.database().reader(), limit, before))
+            return list(events.latest(self.database.reader(), limit))
 
     def head(self) -> Head:
         with translated(self.database.path):
             return events.head(self.database.reader(), self.seed)
-
-    def reads_head(self) -> Head:
-        self.reads.flush()
-        if not self.reads.path.exists():
-            return Head(0, 0, bytes(32))
-        with translated(self.reads.path):
-            return events.head(self.reads.database().reader(), self.reads.seed)
 
     def counts(self, user: str | None) -> dict[str, dict[str, int]]:
         with translated(self.database.path):
@@ -189,17 +174,15 @@ class Store:
         """The bodies and hashes of the whole chain."""
         yield from self.database.reader().execute("SELECT body, hash FROM events ORDER BY seq")
 
-    def note_rows(self) -> Iterator[tuple[int, bytes, str]]:
-        yield from self.database.reader().execute("SELECT event, salt, body FROM notes ORDER BY event")
+    def note_rows(self) -> Iterator[tuple[int, int, bytes, str]]:
+        """The notes of the whole chain: event, position, salt, body."""
+        query = "SELECT event, position, salt, body FROM notes ORDER BY event, position"
+        yield from self.database.reader().execute(query)
 
     def verify(self, expected: Mapping[str, Any] | None = None, progress: Progress | None = None) -> Report:
         """Compare every row with the chain."""
         with self.snapshot():
             return verify.verify(self.database.reader(), self.seed, expected, progress)
-
-    def verify_reads(self, expected: Mapping[str, Any] | None = None) -> Report:
-        """Check the chain of the reads."""
-        return self.reads.verify(expected)
 
     def backup(self, now: datetime, to: Path | None = None) -> Path:
         """Copy the store as it is now into a new folder."""
@@ -244,7 +227,7 @@ class Store:
         store_id: str,
         rows: Sequence[Row],
         bodies: Sequence[tuple[str, bytes]],
-        notes: Sequence[tuple[int, bytes, str]],
+        notes: Sequence[tuple[int, int, bytes, str]],
         progress: Progress | None = None,
     ) -> Report:
         """Become the store that was exported, unless it does not agree with itself; then nothing happens."""
@@ -258,7 +241,7 @@ class Store:
             for seq, (body, digest) in enumerate(bodies, 1):
                 insert = "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)"
                 connection.execute(insert, (seq, _last_record(body), body, digest))
-            connection.executemany("INSERT INTO notes (event, salt, body) VALUES (?, ?, ?)", notes)
+            connection.executemany("INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)", notes)
             for number, row in enumerate(rows, 1):
                 transaction.put(row)
                 if progress is not None and number % 1000 == 0:

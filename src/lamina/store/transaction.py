@@ -84,30 +84,31 @@ class Transaction:
 
     def insert(self, drafts: Sequence[Draft]) -> list[Record]:
         """Give drafts their identity and store them."""
-        for draft in drafts:
-            if draft.evidence:
-                self._check_evidence(draft.evidence)
         made: list[Record] = []
         for start in range(0, len(drafts), CHANGES_PER_EVENT):
             made += self._insert_some(drafts[start : start + CHANGES_PER_EVENT])
         return made
 
     def _insert_some(self, drafts: Sequence[Draft]) -> list[Record]:
-        now_micros = to_micros(self.now)
+        """As many as fit into one event."""
+        if len(self._changes) + len(drafts) > CHANGES_PER_EVENT:
+            self._write_event()
+        event, now = self._next_event(), self.now
+        now_micros = to_micros(now)
         salts = os.urandom(canon.SALT_BYTES * len(drafts))
-        made, rows, words = [], [], []
-        for index, draft in enumerate(drafts):
-            self._last_record += 1
-            event = self._next_event()
-            record = _minted(draft, self._store, self._last_record, self.now)
-            salt = salts[index * canon.SALT_BYTES : (index + 1) * canon.SALT_BYTES]
-            row = _new_row(record, draft, now_micros, event, salt)
+        made: list[Record] = []
+        rows: list[Row] = []
+        for index, draft in enumerate(drafts, self._last_record + 1):
+            if draft.evidence:
+                self._check_evidence(draft.evidence)
+            record = _minted(draft, self._store, index, now)
+            row = _new_row(record, draft.key, now_micros, event, salts[len(rows) * 16 : len(rows) * 16 + 16])
             self._changes.append({"after": _opening(record), "hash": records.row_hash(row), "id": record.id})
             made.append(record)
             rows.append(row)
-            words.append(fulltext.entry(record.seq, record.content, record.tags))
+        self._last_record += len(drafts)
         self.connection.executemany(records.INSERT, rows)
-        self.connection.executemany(fulltext.INSERT, words)
+        self.connection.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags) for r in made])
         for record in made:
             if record.tags or record.evidence:
                 self._index(record)
@@ -171,7 +172,7 @@ class Transaction:
             records=self._last_record,
             changes=self._changes,
             details=self._details,
-            note=self._note,
+            notes=[self._note] if self._note else (),
         )
         self._changes = []
         self._details = None
@@ -218,27 +219,27 @@ def _minted(draft: Draft, store: Store, seq: int, now: datetime) -> Record:
     )
 
 
-def _new_row(record: Record, draft: Draft, now: int, event: int, salt: bytes) -> Row:
+def _new_row(record: Record, key: str | None, now: int, event: int, salt: bytes) -> Row:
     """`records.row_of` for a record that was just made, without the fields that it cannot have yet."""
     return (
         record.seq,
         record.id,
-        draft.user,
-        draft.layer,
-        draft.state,
-        draft.kind,
-        draft.content,
-        draft.importance,
-        draft.confidence,
-        draft.trust,
-        draft.source,
-        records.json_text(draft.tags) if draft.tags else "[]",
-        records.json_text(draft.metadata) if draft.metadata else "{}",
-        records.json_text(draft.evidence) if draft.evidence else "[]",
-        draft.speaker,
-        draft.session,
-        draft.run_id,
-        now if draft.occurred_at is None else to_micros(draft.occurred_at),
+        record.user,
+        record.layer,
+        record.state,
+        record.kind,
+        record.content,
+        record.importance,
+        record.confidence,
+        record.trust,
+        record.source,
+        records.json_text(record.tags) if record.tags else "[]",
+        records.json_text(record.metadata) if record.metadata else "{}",
+        records.json_text(record.evidence) if record.evidence else "[]",
+        record.speaker,
+        record.session,
+        record.run_id,
+        now if record.occurred_at is record.created_at else to_micros(record.occurred_at),
         now,
         now,
         None,
@@ -247,7 +248,7 @@ def _new_row(record: Record, draft: Draft, now: int, event: int, salt: bytes) ->
         None,
         "[]",
         None,
-        draft.key,
+        key,
         event,
         salt,
     )

@@ -55,7 +55,7 @@ class Replay:
     def __init__(self, seed: bytes) -> None:
         self.head = Head(0, 0, seed)
         self.known: dict[str, Known] = {}
-        self.notes: dict[int, str] = {}
+        self.notes: dict[tuple[int, int], str] = {}
 
     def problems(self, connection: apsw.Connection, step: Callable[[], None]) -> Iterator[Problem]:
         """What is wrong with the chain, in its order. Only the links that hold are believed."""
@@ -78,8 +78,8 @@ class Replay:
         fields = canon.decode(body)
         if fields["seq"] != seq or fields["records"] != last_record or last_record < self.head.records:
             return "its columns differ from its text"
-        if "note" in fields:
-            self.notes[seq] = fields["note"]
+        for position, note in enumerate(fields.get("notes", ())):
+            self.notes[seq, position] = note
         for change in fields["changes"]:
             problem = self._apply(change, seq)
             if problem is not None:
@@ -136,6 +136,13 @@ def verify_chain(connection: apsw.Connection, seed: bytes, expected: Mapping[str
         problems += _notes_differ(connection, replay, lambda: None)
     problems += head_differs(connection, seed, expected) if expected else ()
     return Report(replay.head.seq, 0, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]))
+
+
+def missing_chain(expected: Mapping[str, Any] | None) -> tuple[Problem, ...]:
+    """What it means that a chain is not there at all: nothing, unless a head of it was exported."""
+    if expected is None or expected["seq"] == 0:
+        return ()
+    return (Problem(f"event {expected['seq']}", "the exported head is not here: the trail is gone"),)
 
 
 def head_differs(connection: apsw.Connection, seed: bytes, expected: Mapping[str, Any]) -> list[Problem]:
@@ -201,13 +208,14 @@ def _sets_differ(derived: set[Row], found: set[Row] | Problem, name: str) -> lis
 def _notes_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     problems: list[Problem] = []
     expected = dict(replay.notes)
-    for row in _rows(connection, "SELECT event, salt, body FROM notes ORDER BY event", "note of event"):
+    query = "SELECT event, position, salt, body FROM notes ORDER BY event, position"
+    for row in _rows(connection, query, "note of event"):
         if isinstance(row, Problem):
             return [*problems, row]
-        event, salt, body = row
-        if expected.pop(event, None) != canon.salted_hash(salt, body.encode()):
+        event, position, salt, body = row
+        if expected.pop((event, position), None) != canon.salted_hash(salt, body.encode()):
             problems.append(Problem(f"note of event {event}", "it differs from what the event recorded"))
-    return problems + [Problem(f"note of event {event}", "it is missing") for event in sorted(expected)]
+    return problems + [Problem(f"note of event {event}", "it is missing") for event, _ in sorted(expected)]
 
 
 def _schema_differs(connection: apsw.Connection) -> list[Problem]:

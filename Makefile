@@ -1,0 +1,40 @@
+# Everything from a fresh clone with Python and make alone. `make help` lists the verbs.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: help demo test check faults bench format clean
+help:    ## this list
+	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 10
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)    ## a story told with the product itself
+	$(BIN)/python -m lamina.surfaces.cli.demo
+
+test: $(READY)    ## the tests, in under five minutes
+	$(BIN)/python -m pytest -q
+
+check: $(READY)   ## style, types, the layer order, and the docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/docs
+
+faults: $(READY)  ## the fault tests in full: kills, I/O errors, tampering, long state machines
+	LAMINA_FAULTS=full $(BIN)/python -m pytest -q tests/faults tests/property
+
+bench: $(READY)   ## speed against a bare SQLite floor in the same run
+	$(BIN)/python benchmarks/speed.py
+
+format: $(READY)  ## put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:   ## remove what can be made again
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
