@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import hashlib
 import math
 from collections.abc import Mapping
@@ -26,9 +27,14 @@ def decode(text: str | bytes) -> Any:
     return _decoder.decode(text)
 
 
-def salted_hash(salt: bytes, payload: bytes) -> str:
+def salted_hash(salt: bytes, payload: bytes) -> bytes:
     """A hash that says nothing about its payload once the salt is gone, which is how erasure and audit both hold."""
-    return hashlib.sha256(salt + payload).hexdigest()
+    return hashlib.sha256(salt + payload).digest()
+
+
+def as_text(digest: bytes) -> str:
+    """A hash as it stands inside JSON: base64, as `encode` writes bytes."""
+    return binascii.b2a_base64(digest, newline=False).decode()
 
 
 def chain_seed(store_id: str, agent: str, name: str) -> bytes:

@@ -89,27 +89,27 @@ class Ids:
         digest = hashlib.blake2b(f"{store_id}\0{agent}".encode(), digest_size=8).digest()
         self._offset = int.from_bytes(digest, "big")
         self._tag = agent_tag(agent)
-        self._millis = -1
-        self._prefix = ""
 
-    def make(self, seq: int, when: datetime) -> str:
-        """The id of the record with this sequence number, made at this time."""
-        millis = max(0, to_micros(when) // 1000)
-        if millis != self._millis:
-            self._prefix = _base32(millis, 10) + self._tag
-            self._millis = millis
+    def prefix(self, when: datetime) -> str:
+        """What all ids made at this time begin with."""
+        n = max(0, to_micros(when) // 1000)
+        time = f"{PAIRS[n >> 40 & 1023]}{PAIRS[n >> 30 & 1023]}{PAIRS[n >> 20 & 1023]}{PAIRS[n >> 10 & 1023]}{PAIRS[n & 1023]}"
+        return time + self._tag
+
+    def make(self, prefix: str, seq: int) -> str:
+        """The id of the record with this sequence number."""
         # An odd factor permutes the 60-bit numbers: neighbours look unrelated, and none coincide.
         n = seq * SPREAD + self._offset
         return (
-            f"{self._prefix}{PAIRS[n >> 50 & 1023]}{PAIRS[n >> 40 & 1023]}{PAIRS[n >> 30 & 1023]}"
+            f"{prefix}{PAIRS[n >> 50 & 1023]}{PAIRS[n >> 40 & 1023]}{PAIRS[n >> 30 & 1023]}"
             f"{PAIRS[n >> 20 & 1023]}{PAIRS[n >> 10 & 1023]}{PAIRS[n & 1023]}"
         )
 
 
 def agent_tag(agent: str) -> str:
     """The four characters that every id made for this agent carries."""
-    digest = hashlib.blake2b(agent.encode(), digest_size=4).digest()
-    return _base32(int.from_bytes(digest, "big"), 4)
+    n = int.from_bytes(hashlib.blake2b(agent.encode(), digest_size=4).digest(), "big")
+    return PAIRS[n >> 10 & 1023] + PAIRS[n & 1023]
 
 
 def is_id(text: str) -> bool:
@@ -119,7 +119,3 @@ def is_id(text: str) -> bool:
 
 def tag_of(record_id: str) -> str:
     return record_id[10:14]
-
-
-def _base32(number: int, length: int) -> str:
-    return "".join(ALPHABET[number >> 5 * place & 31] for place in reversed(range(length)))

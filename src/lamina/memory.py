@@ -27,6 +27,7 @@ from lamina.store import backup, verify
 from lamina.store.reads import Read
 from lamina.store.records import Filter
 from lamina.store.store import Store
+from lamina.store.transaction import Transaction
 
 RANKERS = ("keyword",)
 Times = datetime | str | float | None
@@ -61,10 +62,10 @@ class Memory:
         content: str,
         kind: str | None = None,
         layer: str | None = None,
-        tags: Sequence[str] = (),
+        tags: Sequence[str] | None = None,
         importance: float | None = None,
         metadata: Mapping[str, Any] | None = None,
-        evidence: Sequence[str] = (),
+        evidence: Sequence[str] | None = None,
         source: str | None = None,
         speaker: str | None = None,
         session: str | None = None,
@@ -90,7 +91,9 @@ class Memory:
         }
         return self._store_drafts([self._draft(item)])[0]
 
-    def remember_short(self, content: str, tags: Sequence[str] = (), importance: float | None = None, **more: Any) -> Record:
+    def remember_short(
+        self, content: str, tags: Sequence[str] | None = None, importance: float | None = None, **more: Any
+    ) -> Record:
         """Store one short-term memory."""
         return self.remember(content, layer=Layer.SHORT_TERM, tags=tags, importance=importance, **more)
 
@@ -210,15 +213,15 @@ class Memory:
         if not drafts:
             return []
         with self._store.change(self.actor, action, self._clock()) as transaction:
-            if any(draft.key is not None for draft in drafts):
-                return [self._insert_once(transaction, draft) for draft in drafts]
+            for draft in drafts:
+                if draft.key is not None:
+                    return [self._insert_once(transaction, one) for one in drafts]
             return transaction.insert(drafts)
 
-    def _insert_once(self, transaction: Any, draft: Draft) -> Record:
-        existing: Record | None = transaction.find_key(draft.key, draft.user) if draft.key is not None else None
+    def _insert_once(self, transaction: Transaction, draft: Draft) -> Record:
+        existing = transaction.find_key(draft.key, draft.user) if draft.key is not None else None
         if existing is None:
-            (record,) = transaction.insert([draft])
-            return record  # type: ignore[no-any-return]
+            return transaction.insert([draft])[0]
         if existing.content != draft.content:
             raise Conflict(f"the key {shown(draft.key)} was used for another text, in record {existing.id}", record=existing.id)
         return existing
@@ -295,6 +298,10 @@ class Operator(Memory):
         report["reads"] = self._store.reads.verify(expected.get("reads"))
         return report
 
+    def reindex(self) -> None:
+        """Make the full-text index anew from the records."""
+        self._store.reindex(self.actor, self._clock())
+
     def backup(self, to: Path | str | None = None) -> Path:
         """A complete, checked copy of the store as it is now."""
         self._store.reads.flush()
@@ -344,8 +351,8 @@ def connect(
 ) -> Memory:
     """Open a handle. Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults."""
     now = clocks.checked(clock or clocks.system_clock)
-    place = Home(home or os.environ.get("LAMINA_HOME") or platformdirs.user_data_path("lamina"))
-    agent = agent if agent is not None else os.environ.get("LAMINA_AGENT", "default")
+    place = Home(home_path(home))
+    agent = agent if agent is not None else os.environ.get("LAMINA_AGENT") or "default"
     who = Actor(role, actor or (agent_label(agent) if role is Role.AGENT else local_user()), surface)
     scope = user_name(user if user is not None else os.environ.get("LAMINA_USER") or None)
     values = config.load(place.path, settings)
@@ -357,6 +364,11 @@ def connect(
         raise
     make: Callable[..., Memory] = Operator if role is Role.OPERATOR else Memory
     return make(place, store, scope, who, now, values)
+
+
+def home_path(given: Path | str | None = None) -> Path:
+    """Where memories live: as given, as `LAMINA_HOME` says, or in the platform's folder for a user's data."""
+    return Path(given or os.environ.get("LAMINA_HOME") or platformdirs.user_data_path("lamina"))
 
 
 def agent_label(agent: object) -> str:

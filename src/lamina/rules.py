@@ -124,6 +124,8 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
     """A text worth remembering: visible, storable, and not longer than the limit."""
     if not isinstance(value, str):
         raise InvalidInput(f"content is a {type(value).__name__}, not a text")
+    if value.isascii() and value.isprintable() and len(value) <= limit and value and not value.isspace():
+        return value  # a plain line of ASCII, which is most of what agents say, needs no closer look
     if len(value) * 4 > limit and (size := len(value.encode(errors="replace"))) > limit:
         raise InvalidInput(f"content has {size:,} bytes; the limit is {limit:,} (setting content.max_bytes)")
     canon.check_text(value, "content")
@@ -134,7 +136,7 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
 
 def tags(values: object) -> tuple[str, ...]:
     """Tags stripped, lower-cased and deduplicated in their order."""
-    if isinstance(values, str) or not isinstance(values, Collection):
+    if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
         raise InvalidInput(f"tags {values!r} is not a list of texts")
     if len(values) > MAX_TAGS:
         raise InvalidInput(f"{len(values)} tags are too many; {MAX_TAGS} are allowed")
@@ -176,7 +178,7 @@ def metadata(value: object) -> Mapping[str, Any]:
 
 def evidence(values: object) -> tuple[str, ...]:
     """References to records, URLs and paths; whether the records exist is checked where they are stored."""
-    if isinstance(values, str) or not isinstance(values, Collection):
+    if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
         raise InvalidInput(f"evidence {values!r} is not a list of record ids, URLs or paths")
     if len(values) > MAX_EVIDENCE:
         raise InvalidInput(f"{len(values)} pieces of evidence are too many; {MAX_EVIDENCE} are allowed")
@@ -274,7 +276,7 @@ class Drafter:
         return Draft(**fields)
 
     def _checked(self, item: object) -> dict[str, Any]:
-        if not isinstance(item, Mapping):
+        if not isinstance(item, (dict, Mapping)):  # dict first: asking for any Mapping is slow
             raise InvalidInput(f"a memory is a mapping, not a {type(item).__name__}")
         fields: dict[str, Any] = {}
         for name, value in item.items():

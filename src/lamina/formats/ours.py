@@ -15,7 +15,7 @@ from lamina.clock import is_id
 from lamina.errors import Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
 from lamina.home import fsync_folder, make_private_file, make_private_folder
 from lamina.model import Actor, Layer, Record, State, Trust
-from lamina.store.records import Row, row_of
+from lamina.store.records import Row, fields_of
 from lamina.store.store import Store
 
 Progress = Callable[[int, int], None]
@@ -192,7 +192,7 @@ def _restore(store: Store, export: Export, source: Path, progress: Progress | No
 
 
 def _row(record: ExportedRecord) -> Row:
-    return row_of(record, record.key, record.event, bytes.fromhex(record.salt))
+    return (*fields_of(record, record.key), record.event, bytes.fromhex(record.salt))
 
 
 def _merge(store: Store, export: Export, actor: Actor, now: datetime, trust: bool, progress: Progress | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 import apsw
+import msgspec
 
 from lamina import canon
 from lamina.clock import from_micros, to_micros
@@ -20,6 +21,14 @@ SELECT = "SELECT seq, body, hash FROM events"
 def schema() -> str:
     """The tables and triggers that every chain has."""
     return resources.files("lamina.store").joinpath("chain.sql").read_text("utf-8")
+
+
+class Made(msgspec.Struct, frozen=True):
+    """How an event tells of new records: where they began, and the id and hash of each."""
+
+    layer: str
+    state: str
+    records: list[tuple[str, bytes]]
 
 
 class Head(NamedTuple):
@@ -44,6 +53,7 @@ def append(
     action: str,
     *,
     records: int,
+    made: Sequence[Made] = (),
     changes: Sequence[Mapping[str, Any]] = (),
     details: Mapping[str, Any] | None = None,
     notes: Sequence[Mapping[str, Any]] = (),
@@ -53,11 +63,14 @@ def append(
         "action": action,
         "actor": str(actor),
         "at": to_micros(at),
-        "changes": changes,
         "records": records,
         "seq": last.seq + 1,
         "surface": actor.surface,
     }
+    if made:
+        body["made"] = made
+    if changes:
+        body["changes"] = changes
     if details:
         body["details"] = details
     after_seq = last.seq + 1
@@ -103,12 +116,18 @@ def event_of(row: Sequence[Any], notes: Mapping[int, Mapping[str, Any]]) -> Even
         fields["action"],
         fields["actor"],
         fields["surface"],
-        tuple(change_of(change) for change in fields["changes"]),
+        tuple(changes_of(fields)),
         fields.get("details", {}),
         notes.get(0, {}),
         digest.hex(),
     )
 
 
-def change_of(fields: Mapping[str, Any]) -> Change:
-    return Change(fields["id"], fields["hash"], fields.get("before", {}), fields["after"], fields.get("previous"))
+def changes_of(body: Mapping[str, Any]) -> Iterator[Change]:
+    """What an event did, record by record: those it made, then those it changed."""
+    for group in body.get("made", ()):
+        after = {"layer": group["layer"], "state": group["state"]}
+        for record_id, digest in group["records"]:
+            yield Change(record_id, digest, {}, after, None)
+    for change in body.get("changes", ()):
+        yield Change(change["id"], change["hash"], change["before"], change["after"], change["previous"])

@@ -56,10 +56,9 @@ def json_text(value: Any) -> str:
     return canon.encode(value).decode()
 
 
-def row_of(record: Record, key: str | None, event: int, salt: bytes) -> Row:
-    """The row that stores a record, for imports and restores; new records are rowed faster in `transaction`."""
-    fields = [key if name == "key" else stored(name, getattr(record, name)) for name in HASHED]
-    return (*fields, event, salt)
+def fields_of(record: Record, key: str | None) -> Row:
+    """The hashed columns of a record; new records come faster, in `transaction`."""
+    return tuple(key if name == "key" else stored(name, getattr(record, name)) for name in HASHED)
 
 
 def record_of(row: Row, agent: str) -> Record:
@@ -96,14 +95,9 @@ def _time(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)
 
 
-def row_hash(row: Row) -> str:
+def row_hash(fields: Row, salt: bytes) -> bytes:
     """The hash that fixes everything a row says, salted so that it says nothing once the row is erased."""
-    return canon.salted_hash(row[-1], canon.encode(row[:-2]))
-
-
-def tracked(row: Row) -> dict[str, Any]:
-    """The open fields of a row, those that are not empty."""
-    return {name: row[PLACE[name]] for name in TRACKED if row[PLACE[name]] is not None}
+    return canon.salted_hash(salt, canon.encode(fields))
 
 
 class Filter(msgspec.Struct, frozen=True):

@@ -72,6 +72,9 @@ CREATE VIRTUAL TABLE words USING fts5 (
     tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 );
 
+-- Words are collected in memory up to this size before they are written; 1 MB, the default, costs a bulk load a third.
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
+
 -- The schema that the documents promise, for any tool that reads SQLite.
 CREATE VIEW episodes AS
 SELECT id,

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
-from lamina import canon
+from lamina import canon, text
 from lamina.clock import EPOCH, Ids
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt
@@ -183,6 +183,13 @@ class Store:
         """Compare every row with the chain."""
         with self.snapshot():
             return verify.verify(self.database.reader(), self.seed, expected, progress)
+
+    def reindex(self, actor: Actor, now: datetime) -> None:
+        """Make what is derived from the records anew, in one transaction."""
+        with self.change(actor, "reindex", now, details={"analyser": text.ANALYSER_VERSION}) as transaction:
+            fulltext.rebuild(transaction.connection)
+            update = "UPDATE meta SET value = ? WHERE name = 'analyser'"
+            transaction.connection.execute(update, (str(text.ANALYSER_VERSION),))
 
     def backup(self, now: datetime, to: Path | None = None) -> Path:
         """Copy the store as it is now into a new folder."""

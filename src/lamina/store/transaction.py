@@ -15,6 +15,7 @@ from lamina.clock import is_id, to_micros
 from lamina.errors import NotFound
 from lamina.model import Actor, Draft, Record
 from lamina.store import events, fulltext, records
+from lamina.store.events import Made
 from lamina.store.records import PLACE, Row
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ class Transaction:
         self._note = note
         self._details = details
         self._atomic = store.database.atomic()
+        self._made: list[Made] = []
         self._changes: list[dict[str, Any]] = []
+        self._pending = 0
 
     def __enter__(self) -> Transaction:
         self.connection = self._atomic.__enter__()
@@ -75,7 +78,7 @@ class Transaction:
 
     def next_id(self) -> str:
         """The id that the next new record will have."""
-        return self._store.ids.make(self._last_record + 1, self.now)
+        return self._store.ids.make(self._store.ids.prefix(self.now), self._last_record + 1)
 
     def find_key(self, key: str, user: str | None) -> Record | None:
         """What an earlier call with the same idempotency key stored."""
@@ -91,21 +94,20 @@ class Transaction:
 
     def _insert_some(self, drafts: Sequence[Draft]) -> list[Record]:
         """As many as fit into one event."""
-        if len(self._changes) + len(drafts) > CHANGES_PER_EVENT:
-            self._write_event()
-        event, now = self._next_event(), self.now
-        now_micros = to_micros(now)
+        event, now, now_micros = self._next_event(len(drafts)), self.now, to_micros(self.now)
+        prefix, agent, make_id = self._store.ids.prefix(now), self._store.agent, self._store.ids.make
         salts = os.urandom(canon.SALT_BYTES * len(drafts))
         made: list[Record] = []
         rows: list[Row] = []
-        for index, draft in enumerate(drafts, self._last_record + 1):
+        for seq, draft in enumerate(drafts, self._last_record + 1):
             if draft.evidence:
                 self._check_evidence(draft.evidence)
-            record = _minted(draft, self._store, index, now)
-            row = _new_row(record, draft.key, now_micros, event, salts[len(rows) * 16 : len(rows) * 16 + 16])
-            self._changes.append({"after": _opening(record), "hash": records.row_hash(row), "id": record.id})
+            record = _minted(draft, make_id(prefix, seq), seq, agent, now)
+            fields = _fields(record, draft.key, now_micros)
+            salt = salts[len(rows) * 16 : len(rows) * 16 + 16]
+            self._tell(record, records.row_hash(fields, salt))
             made.append(record)
-            rows.append(row)
+            rows.append((*fields, event, salt))
         self._last_record += len(drafts)
         self.connection.executemany(records.INSERT, rows)
         self.connection.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags) for r in made])
@@ -120,9 +122,10 @@ class Transaction:
             self._last_record += 1
             event = self._next_event()
             own = structs.replace(record, seq=self._last_record, agent=self._store.agent)
-            row = records.row_of(own, None, event, os.urandom(canon.SALT_BYTES))
-            self._changes.append({"after": records.tracked(row), "hash": records.row_hash(row), "id": own.id})
-            self.put(row)
+            salt = os.urandom(canon.SALT_BYTES)
+            fields = records.fields_of(own, None)
+            self._tell(own, records.row_hash(fields, salt))
+            self.put((*fields, event, salt))
 
     def put(self, row: Row) -> None:
         """One row with all that follows from it, and no event: the caller has that."""
@@ -145,7 +148,7 @@ class Transaction:
             {
                 "after": {name: after[PLACE[name]] for name in open_fields},
                 "before": {name: row[PLACE[name]] for name in open_fields},
-                "hash": records.row_hash(tuple(after)),
+                "hash": records.row_hash(tuple(after[:-2]), row[-1]),
                 "id": row[PLACE["id"]],
                 "previous": row[PLACE["event"]],
             }
@@ -154,14 +157,23 @@ class Transaction:
         self.connection.execute(f"UPDATE records SET {settings} WHERE seq = ?", (*changed.values(), event, row[PLACE["seq"]]))
         return records.record_of(tuple(after), self._store.agent)
 
-    def _next_event(self) -> int:
-        """The number of the event that the next change belongs to; a full one is written first."""
-        if len(self._changes) == CHANGES_PER_EVENT:
+    def _next_event(self, number: int = 1) -> int:
+        """The number of the event that the next changes belong to; one that they would overfill is written first."""
+        if self._pending + number > CHANGES_PER_EVENT:
             self._write_event()
+        self._pending += number
         return self._head.seq + 1
 
+    def _tell(self, record: Record, digest: bytes) -> None:
+        """Let the event say that this record was made, beside others that began alike."""
+        last = self._made[-1] if self._made else None
+        if last is None or last.layer != record.layer or last.state != record.state:
+            last = Made(record.layer, record.state, [])
+            self._made.append(last)
+        last.records.append((record.id, digest))
+
     def _write_event(self) -> None:
-        if not self._changes and self._details is None:
+        if not self._pending and self._details is None:
             return
         self._head = events.append(
             self.connection,
@@ -170,12 +182,12 @@ class Transaction:
             self._actor,
             self._action,
             records=self._last_record,
+            made=self._made,
             changes=self._changes,
             details=self._details,
             notes=[self._note] if self._note else (),
         )
-        self._changes = []
-        self._details = None
+        self._made, self._changes, self._pending, self._details = [], [], 0, None
 
     def _check_evidence(self, evidence: Iterable[str]) -> None:
         unknown = records.unresolved(self.connection, filter(is_id, evidence))
@@ -193,11 +205,11 @@ class Transaction:
             self.connection.executemany("INSERT INTO links (target, relation, record) VALUES (?, ?, ?)", links)
 
 
-def _minted(draft: Draft, store: Store, seq: int, now: datetime) -> Record:
+def _minted(draft: Draft, record_id: str, seq: int, agent: str, now: datetime) -> Record:
     return Record(
-        store.ids.make(seq, now),
+        record_id,
         seq,
-        store.agent,
+        agent,
         draft.user,
         draft.layer,
         draft.state,
@@ -219,8 +231,8 @@ def _minted(draft: Draft, store: Store, seq: int, now: datetime) -> Record:
     )
 
 
-def _new_row(record: Record, key: str | None, now: int, event: int, salt: bytes) -> Row:
-    """`records.row_of` for a record that was just made, without the fields that it cannot have yet."""
+def _fields(record: Record, key: str | None, now: int) -> Row:
+    """`records.fields_of` for a record that was just made, without asking for what it cannot have yet."""
     return (
         record.seq,
         record.id,
@@ -249,16 +261,4 @@ def _new_row(record: Record, key: str | None, now: int, event: int, salt: bytes)
         "[]",
         None,
         key,
-        event,
-        salt,
     )
-
-
-def _opening(record: Record) -> dict[str, Any]:
-    """The open fields of a record that was just made."""
-    return {
-        "confidence": record.confidence,
-        "importance": record.importance,
-        "layer": record.layer,
-        "state": record.state,
-    }

@@ -10,8 +10,9 @@ import msgspec
 
 from lamina import canon
 from lamina.clock import is_id
+from lamina.model import Change
 from lamina.store import migrations, records
-from lamina.store.events import Head
+from lamina.store.events import Head, changes_of
 from lamina.store.records import PLACE, Row
 
 Progress = Callable[[int, int], None]
@@ -80,27 +81,26 @@ class Replay:
             return "its columns differ from its text"
         for position, note in enumerate(fields.get("notes", ())):
             self.notes[seq, position] = note
-        for change in fields["changes"]:
+        for change in changes_of(fields):
             problem = self._apply(change, seq)
             if problem is not None:
                 return problem
         self.head = Head(seq, last_record, digest)
         return None
 
-    def _apply(self, change: Mapping[str, Any], seq: int) -> str | None:
-        known = self.known.get(change["id"])
-        before = change.get("before", {})
+    def _apply(self, change: Change, seq: int) -> str | None:
+        known = self.known.get(change.record)
         if known is None:
-            if before or "previous" in change:
-                return f"it changes record {change['id']}, which no event made"
-            self.known[change["id"]] = Known(change["hash"], seq, dict(change["after"]))
+            if change.previous is not None:
+                return f"it changes record {change.record}, which no event made"
+            self.known[change.record] = Known(change.hash, seq, dict(change.after))
             return None
-        if change.get("previous") != known.event:
-            return f"its change of record {change['id']} does not follow event {known.event}"
-        if any(known.fields.get(name) != value for name, value in before.items()):
-            return f"its change of record {change['id']} starts from values that it did not have"
-        known.fields |= change["after"]
-        known.hash, known.event = change["hash"], seq
+        if change.previous != known.event:
+            return f"its change of record {change.record} does not follow event {known.event}"
+        if any(known.fields.get(name, value) != value for name, value in change.before.items()):
+            return f"its change of record {change.record} starts from values that it did not have"
+        known.fields |= change.after
+        known.hash, known.event = change.hash, seq
         return None
 
 
@@ -168,7 +168,7 @@ def _rows_differ(connection: apsw.Connection, replay: Replay, step: Callable[[],
         unseen.discard(record_id)
         if known is None:
             problems.append(Problem(f"record {record_id}", "no event made it"))
-        elif known.hash != records.row_hash(row):
+        elif known.hash != canon.as_text(records.row_hash(row[:-2], row[-1])):
             problems.append(Problem(f"record {record_id}", f"it differs from what event {known.event} left"))
         elif known.event != row[PLACE["event"]]:
             problems.append(Problem(f"record {record_id}", f"its last event is {known.event}"))
@@ -213,7 +213,7 @@ def _notes_differ(connection: apsw.Connection, replay: Replay, step: Callable[[]
         if isinstance(row, Problem):
             return [*problems, row]
         event, position, salt, body = row
-        if expected.pop((event, position), None) != canon.salted_hash(salt, body.encode()):
+        if expected.pop((event, position), None) != canon.as_text(canon.salted_hash(salt, body.encode())):
             problems.append(Problem(f"note of event {event}", "it differs from what the event recorded"))
     return problems + [Problem(f"note of event {event}", "it is missing") for event, _ in sorted(expected)]
 

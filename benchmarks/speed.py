@@ -1,0 +1,248 @@
+"""How fast Lamina is, next to bare SQLite doing the same work in the same run.
+
+`make bench` prints the table. Times are medians of interleaved rounds; ratios are what counts, since machines are noisy.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
+
+import apsw
+from rich.console import Console
+from rich.table import Table
+
+import lamina
+from lamina.memory import Memory
+from lamina.store import fulltext, records
+
+ROUNDS = 5
+SINGLE = 2000
+BULK = 100_000
+SEED = 7
+TYPES = {"seq": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL UNIQUE", "importance": "REAL", "confidence": "REAL", "salt": "BLOB"}
+TYPES |= dict.fromkeys(("event", *records.TIMES), "INTEGER")
+
+
+def texts(number: int) -> list[str]:
+    """Sentences of 6 to 34 words whose frequencies fall off like those of a language."""
+    chance = random.Random(SEED)
+    parts = [f"{onset}{core}" for onset in "b c d f g l m n p r s t st tr".split() for core in "a e i o u ai ea ou".split()]
+    vocabulary = [
+        chance.choice(parts) + chance.choice(parts) + chance.choice(["", "n", "r", "s", "ing"]) for _ in range(20_000)
+    ]
+    weights = list(accumulate(1 / (rank + 3) for rank in range(len(vocabulary))))
+    return [" ".join(chance.choices(vocabulary, cum_weights=weights, k=chance.randint(6, 34))) for _ in range(number)]
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="lamina-bench-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Floor:
+    """What SQLite alone needs: the same row, its id, the same full-text row, one commit, and nothing else."""
+
+    def __init__(self, path: Path, synchronous: str) -> None:
+        self.connection = apsw.Connection(str(path / "floor.db"))
+        self.connection.execute("PRAGMA journal_mode = WAL")
+        self.connection.execute(f"PRAGMA synchronous = {synchronous}")
+        self.connection.wal_autocheckpoint(2000)
+        columns = ", ".join(f"{name} {TYPES.get(name, 'TEXT')}" for name in records.COLUMNS)
+        self.connection.execute(f"CREATE TABLE records ({columns})")
+        options = "content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'"
+        self.connection.execute(f"CREATE VIRTUAL TABLE words USING fts5 (content, tags, {options})")
+
+    def rows(self, contents: Sequence[str], first: int) -> list[tuple[object, ...]]:
+        """Rows as Lamina would store them, made beforehand: their making is not what is measured."""
+        fixed = ("short_term", "active", "crumb"), (0.5, 1.0, "agent", None, "[]", "{}", "[]", None, None, None)
+        now = 1_763_000_000_000_000
+        end = (now, now, now, None, None, None, None, "[]", None, None, 1, bytes(16))
+        return [
+            (seq, f"01k9zq5e7c{seq:016d}", None, *fixed[0], content, *fixed[1], *end)
+            for seq, content in enumerate(contents, first)
+        ]
+
+    def add(self, row: tuple[object, ...], content: str) -> None:
+        execute = self.connection.execute
+        execute("BEGIN IMMEDIATE")
+        execute(records.INSERT, row)
+        execute(fulltext.INSERT, (row[0], content, ""))
+        execute("COMMIT")
+
+    def add_many(self, rows: Sequence[tuple[object, ...]], contents: Sequence[str]) -> None:
+        self.connection.execute("BEGIN IMMEDIATE")
+        self.connection.executemany(records.INSERT, rows)
+        self.connection.executemany(
+            fulltext.INSERT, [(row[0], content, "") for row, content in zip(rows, contents, strict=True)]
+        )
+        self.connection.execute("COMMIT")
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def timed(work: Callable[[], object]) -> float:
+    gc.collect()
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def opened(path: Path, synchronous: str) -> Memory:
+    memory = lamina.open("bench", home=path)
+    memory._store.database.writer().execute(f"PRAGMA synchronous = {synchronous}")  # noqa: SLF001 - only a benchmark may
+    return memory
+
+
+def single(synchronous: str) -> tuple[float, float]:
+    """Seconds for one durable add: bare SQLite's and Lamina's, medians of interleaved rounds."""
+    contents = texts(SINGLE * (ROUNDS + 1))
+    bare: list[float] = []
+    ours: list[float] = []
+    with folder() as path:
+        floor, memory = Floor(path, synchronous), opened(path, synchronous)
+        for turn in range(ROUNDS + 1):
+            part = contents[turn * SINGLE : (turn + 1) * SINGLE]
+            rows = floor.rows(part, turn * SINGLE + 1)
+            bare.append(timed(lambda: [floor.add(row, text) for row, text in zip(rows, part, strict=True)]) / SINGLE)
+            ours.append(timed(lambda: [memory.remember(text) for text in part]) / SINGLE)
+        floor.close()
+        memory.close()
+    return statistics.median(bare[1:]), statistics.median(ours[1:])
+
+
+def bulk() -> tuple[float, float]:
+    """Seconds for 100,000 adds in one transaction into a new store."""
+    contents = texts(BULK)
+    items = [{"content": content} for content in contents]
+    bare: list[float] = []
+    ours: list[float] = []
+    for _ in range(ROUNDS):
+        with folder() as path:
+            floor, memory = Floor(path, "FULL"), opened(path, "FULL")
+            rows = floor.rows(contents, 1)
+            bare.append(timed(lambda: floor.add_many(rows, contents)))
+            ours.append(timed(lambda: memory.remember_many(items)))
+            floor.close()
+            memory.close()
+    return statistics.median(bare), statistics.median(ours)
+
+
+def get() -> float:
+    """Seconds for one get, in a store of 10,000."""
+    with folder() as path, lamina.open("bench", home=path) as memory:
+        ids = [record.id for record in memory.remember_many({"content": text} for text in texts(10_000))]
+        random.Random(SEED).shuffle(ids)
+        return statistics.median(timed(lambda: [memory.get(one) for one in ids]) / len(ids) for _ in range(ROUNDS))
+
+
+def reopened() -> float:
+    """Seconds to open a store of 10,000 that is there already."""
+    with folder() as path:
+        with lamina.open("bench", home=path) as memory:
+            memory.remember_many({"content": text} for text in texts(10_000))
+
+        def work() -> None:
+            with lamina.open("bench", home=path) as memory:
+                memory.status()
+
+        return statistics.median(timed(work) for _ in range(ROUNDS * 3))
+
+
+def process(*arguments: str, home: Path | None = None) -> float:
+    """Seconds of a whole process of this Python."""
+    environment = {**os.environ, "LAMINA_HOME": str(home or "")}
+
+    def work() -> None:
+        subprocess.run([sys.executable, *arguments], check=True, env=environment, stdout=subprocess.DEVNULL)
+
+    return statistics.median(timed(work) for _ in range(ROUNDS * 2))
+
+
+def imported() -> float:
+    """Seconds that `import lamina` adds to a Python that does nothing."""
+    code = "import time; t = time.perf_counter(); import lamina; print(time.perf_counter() - t)"
+
+    def once() -> float:
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        return float(done.stdout)
+
+    return statistics.median(once() for _ in range(ROUNDS * 2))
+
+
+def listed() -> float:
+    """Seconds of `lamina list` in a new process, in a store of 10,000."""
+    with folder() as path:
+        with lamina.open("default", home=path) as memory:
+            memory.remember_many({"content": text} for text in texts(10_000))
+        return process("-m", "lamina.surfaces.cli.main", "list", home=path)
+
+
+def syncs() -> tuple[float, float] | None:
+    """Forced writes to the disk per `remember`, and those of checkpoints apart; None without strace."""
+    if shutil.which("strace") is None:
+        return None
+    number = 200
+    code = f"import lamina\nwith lamina.open('bench') as m:\n for n in range({number}): m.remember(f'memory number {{n}}')\n"
+    with folder() as path:
+        environment = {**os.environ, "LAMINA_HOME": str(path), "LAMINA_STORE_CHECKPOINT_PAGES": str(1 << 20)}
+        lamina.open("bench", home=path).close()
+        log = path / "strace.txt"
+        command = ["strace", "-f", "-y", "-e", "trace=fsync,fdatasync", "-o", str(log), sys.executable, "-c", code]
+        subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+        calls = re.findall(r"f(?:data)?sync\(\d+<([^>]*)>", log.read_text())
+    wal = sum(call.endswith("-wal") for call in calls)
+    return wal / number, len(calls) - wal
+
+
+def main() -> None:
+    table = Table(
+        title=f"Lamina {lamina.__version__} beside bare SQLite {apsw.sqlite_lib_version()}, medians of {ROUNDS} rounds"
+    )
+    for name in ("what", "Lamina", "floor", "ratio", "goal"):
+        table.add_column(name, justify="left" if name == "what" else "right")
+    bare, ours = single("OFF")
+    table.add_row(
+        "remember, software alone (no fsync)", f"{ours * 1e6:.0f} µs", f"{bare * 1e6:.0f} µs", f"{ours / bare:.2f}×", "≤ 1.7×"
+    )
+    bare, ours = single("FULL")
+    table.add_row("remember, durable", f"{ours * 1e6:.0f} µs", f"{bare * 1e6:.0f} µs", f"{ours / bare:.2f}×", "")
+    counted = syncs()
+    if counted is None:
+        table.add_row("forced writes per remember", "-", "", "", "1 (needs strace)")
+    else:
+        table.add_row("forced writes per remember", f"{counted[0]:.2f}", "", "", "1")
+        table.add_row("forced writes of checkpoints and opening, per 200", f"{counted[1]:.0f}", "", "", "")
+    bare, ours = bulk()
+    rates = f"{BULK / ours:,.0f}/s", f"{BULK / bare:,.0f}/s", f"{bare / ours:.2f}×"
+    table.add_row("remember_many, 100,000", *rates, "≥ 0.5×")
+    table.add_row("get", f"{get() * 1e6:.1f} µs", "", "", "< 25 µs")
+    table.add_row("import lamina", f"{imported() * 1e3:.0f} ms", "", "", "< 120 ms")
+    table.add_row("open a store, status, close", f"{reopened() * 1e3:.1f} ms", "", "", "< 15 ms")
+    bare_process = process("-c", "pass")
+    cold = listed()
+    table.add_row(
+        "lamina list, cold", f"{cold * 1e3:.0f} ms", f"{bare_process * 1e3:.0f} ms", f"{cold / bare_process:.1f}×", "< 300 ms"
+    )
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Is everything in order? Checks that read only, and say what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lamina import config
+from lamina.errors import LaminaError
+from lamina.home import Home
+from lamina.store import inspection
+
+Progress = Callable[[int, int], None]
+LOW_SPACE = 200 * 1000 * 1000
+NETWORK_TYPES = frozenset(
+    "9p afs ceph cifs davfs fuse.rclone fuse.s3fs fuse.sshfs glusterfs lustre ncpfs nfs nfs4 smb2 smb3 smbfs vboxsf".split()
+)
+# Folders that programs copy elsewhere behind SQLite's back, file by file, which tears a database apart.
+SYNC_FOLDERS = ("dropbox", "onedrive", "google drive", "googledrive", "my drive", "nextcloud", "owncloud", "mobile documents")
+SYNC_MARKS = (".stfolder", ".dropbox", ".owncloudsync.log", ".nextcloudsync.log")
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What one check found: ok, warn or fail, and what to do about it."""
+
+    level: str
+    check: str
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return msgspec.structs.asdict(self)
+
+
+def examine(home: Home, agent: str, progress: Progress | None = None) -> Iterator[Finding]:
+    """Every check, the installation first and the store last. Nothing is created or changed."""
+    yield Finding("ok", "python", f"{sys.version.split()[0]}, SQLite {inspection.sqlite_version()}")
+    yield settings(home)
+    if not home.path.is_dir():
+        yield Finding("ok", "home", f"{home.path} does not exist yet; the first memory makes it")
+        return
+    yield from placed(home.path)
+    yield space(home.path)
+    yield from private(home, agent)
+    yield violations(home)
+    folder = home.agent_folder(agent)
+    yield from (Finding(*found) for found in inspection.inspect(folder, agent, progress))
+
+
+def settings(home: Home) -> Finding:
+    try:
+        values = config.load(home.path).values.values()
+    except LaminaError as error:
+        return Finding("fail", "settings", error.message)
+    changed = [value.setting.name for value in values if value.origin != "default"]
+    return Finding("ok", "settings", f"changed: {', '.join(changed)}" if changed else "all at their defaults")
+
+
+def placed(path: Path) -> Iterator[Finding]:
+    """Whether the home lies where SQLite's locks work and nobody else copies its files."""
+    kind = file_system(path)
+    if kind in NETWORK_TYPES:
+        yield Finding("fail", "place", f"{path} is on a network file system ({kind}), where SQLite is unsafe; move it")
+    service = synchronised(path)
+    if service:
+        yield Finding("fail", "place", f"{path} is synchronised ({service}), which can damage a live database; move it")
+    if kind not in NETWORK_TYPES and not service:
+        yield Finding("ok", "place", f"{path} is on a local file system ({kind or 'unknown'})")
+
+
+def file_system(path: Path, mounts: str | None = None) -> str:
+    """The type of the file system that holds a path, where the system tells; else nothing."""
+    if mounts is None:
+        try:
+            mounts = Path("/proc/self/mounts").read_text("utf-8", errors="replace")
+        except OSError:
+            return ""
+    found = ("", "")
+    for line in mounts.splitlines():
+        fields = line.split()
+        if len(fields) < 3:
+            continue
+        point = fields[1].replace("\\040", " ")
+        if path.is_relative_to(point) and len(point) >= len(found[0]):
+            found = (point, fields[2])
+    return found[1]
+
+
+def synchronised(path: Path) -> str:
+    """The synchronising service whose folder a path lies in, or nothing."""
+    for folder in (path, *path.parents):
+        if any(folder.name.lower().startswith(name) for name in SYNC_FOLDERS):
+            return folder.name
+        for mark in SYNC_MARKS:
+            if (folder / mark).exists():
+                return mark
+    return ""
+
+
+def space(path: Path) -> Finding:
+    free = shutil.disk_usage(path).free
+    if free < LOW_SPACE:
+        return Finding("warn", "space", f"only {free // 1_000_000} MB are free; a full disk stops every write")
+    return Finding("ok", "space", f"{free / 1e9:.1f} GB free")
+
+
+def private(home: Home, agent: str) -> Iterator[Finding]:
+    """Whether anybody else on this machine could read a memory."""
+    if os.name == "nt":
+        return
+    open_to_others = [path for path in _ours(home, agent) if stat.S_IMODE(path.lstat().st_mode) & 0o077]
+    if open_to_others:
+        first = open_to_others[0]
+        yield Finding("warn", "private", f"{len(open_to_others)} files are open to others, such as {first}; chmod go= them")
+    else:
+        yield Finding("ok", "private", "files 0600, folders 0700")
+
+
+def _ours(home: Home, agent: str) -> Iterator[Path]:
+    folder = home.agent_folder(agent)
+    yield from (path for path in (home.violations, folder.parent, folder) if path.exists())
+    if folder.is_dir():
+        yield from (path for path in folder.rglob("*") if not path.is_symlink())
+
+
+def violations(home: Home) -> Finding:
+    number = home.count_violations()
+    if number:
+        return Finding("warn", "isolation", f"{number} attempts to cross a boundary are logged in {home.violations}")
+    return Finding("ok", "isolation", "no attempt to cross a boundary")

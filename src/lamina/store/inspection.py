@@ -1,0 +1,89 @@
+"""What `doctor` looks at inside a store: the file, the chain, and everything that is derived from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+
+from lamina import canon, text
+from lamina.errors import LaminaError
+from lamina.store import fulltext, migrations, verify
+from lamina.store.connection import Database, translated
+
+Progress = Callable[[int, int], None]
+Finding = tuple[str, str, str]
+OLDEST_SAFE_SQLITE = (3, 51, 3)
+LARGE_LOG = 64 * 1000 * 1000
+
+
+def sqlite_version() -> str:
+    return apsw.sqlite_lib_version()
+
+
+def inspect(folder: Path, agent: str, progress: Progress | None = None) -> Iterator[Finding]:
+    """Check the store of an agent through a read-only connection; level, check and message of each finding."""
+    if tuple(map(int, sqlite_version().split("."))) < OLDEST_SAFE_SQLITE:
+        yield "fail", "sqlite", f"SQLite {sqlite_version()} can corrupt a database under load; upgrade apsw-sqlite3mc"
+    path = folder / "memory.db"
+    if not path.exists() or not path.stat().st_size:
+        yield "ok", "store", f"the agent {agent} has no memory yet"
+        return
+    database = Database(path, busy_ms=5000, checkpoint_pages=1000)
+    try:
+        yield from _opened(database, agent, progress)
+    except LaminaError as error:
+        yield "fail", "store", error.message
+    finally:
+        database.close()
+    yield from _leftovers(folder)
+
+
+def _opened(database: Database, agent: str, progress: Progress | None) -> Iterator[Finding]:
+    with translated(database.path):
+        connection = database.reader()
+        version = migrations.version_of(connection, database)
+        yield "ok", "schema", f"version {version} of {len(migrations.STEPS)}"
+        connection.execute("BEGIN")
+        try:
+            yield _pages(connection)
+            yield _trail(connection, agent, progress)
+            yield _index(connection)
+        finally:
+            connection.execute("ROLLBACK")
+
+
+def _pages(connection: apsw.Connection) -> Finding:
+    found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+    if found == ["ok"]:
+        return "ok", "pages", "SQLite's integrity check passes"
+    return "fail", "pages", f"the database is damaged ({found[0]}); restore a backup"
+
+
+def _trail(connection: apsw.Connection, agent: str, progress: Progress | None) -> Finding:
+    store_id = connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get
+    report = verify.verify(connection, canon.chain_seed(str(store_id), agent, "events"), None, progress)
+    if report.ok:
+        return "ok", "trail", f"{report.events:,} events and {report.records:,} records agree"
+    first = report.problems[0]
+    return "fail", "trail", f"{first.place}: {first.message}; see `lamina audit verify`"
+
+
+def _index(connection: apsw.Connection) -> Finding:
+    analyser = connection.execute("SELECT value FROM meta WHERE name = 'analyser'").get
+    if analyser != str(text.ANALYSER_VERSION):
+        return "warn", "index", f"the full-text index was made by analyser {analyser}; run `lamina reindex`"
+    missing = fulltext.missing(connection)
+    if missing:
+        return "fail", "index", f"{len(missing)} records and index entries do not match; run `lamina reindex`"
+    return "ok", "index", "every record is in the full-text index"
+
+
+def _leftovers(folder: Path) -> Iterator[Finding]:
+    log = folder / "memory.db-wal"
+    if log.exists() and log.stat().st_size > LARGE_LOG:
+        yield "warn", "log", f"{log} has {log.stat().st_size // 1_000_000} MB; a reader that never ends may hold it"
+    unfinished = sorted(folder.rglob("*.tmp"))
+    if unfinished:
+        yield "warn", "leftovers", f"{unfinished[0]} was left by a process that died; delete it"

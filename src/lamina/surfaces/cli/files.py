@@ -1,0 +1,81 @@
+"""Commands that write or read files: export, import, backup, restore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lamina.surfaces.cli import output
+from lamina.surfaces.cli.session import Session, command
+
+PATH = click.Path(path_type=Path)
+
+
+def register(group: click.Group) -> None:
+    """Hang these commands under the program."""
+    export(group)
+    import_(group)
+    backup(group)
+    restore(group)
+
+
+def export(group: click.Group) -> None:
+    @command(group, "export", "lamina export ~/memories.json")
+    @click.argument("path", type=PATH, required=False)
+    @click.option("--public", is_flag=True, help="only what may be shown to others: active, nothing about people")
+    @click.option("--force", is_flag=True, help="overwrite a file, or write into a git work tree")
+    def run(session: Session, path: Path | None, public: bool, force: bool) -> None:
+        """Write all memories with their history as JSON, to PATH or into the private home."""
+        with output.progress("exporting") as advance:
+            target = session.operator("export").export(path, public=public, force=force, progress=advance)
+        if session.json:
+            output.show_json({"path": str(target), "bytes": target.stat().st_size})
+        else:
+            click.echo(f"exported to {target} ({output.size(target.stat().st_size)})")
+
+
+def import_(group: click.Group) -> None:
+    @command(group, "import", "lamina import ~/memories.json")
+    @click.argument("path", type=PATH)
+    @click.option("--trust", is_flag=True, help="believe the file: its trust and its active long-term memories count")
+    def run(session: Session, path: Path, trust: bool) -> None:
+        """Take in an export. An empty store becomes what was exported; another takes the records as external."""
+        with output.progress("importing") as advance:
+            report = session.operator("import").import_(path, trust, advance)
+        if session.json:
+            output.show_json(report)
+            return
+        click.echo(f"{report['mode']}: {report['taken']} taken, {report['skipped']} here already")
+        if report["pending"]:
+            click.echo(f"{report['pending']} wait for review (state constrained)")
+
+
+def backup(group: click.Group) -> None:
+    @command(group, "backup", "lamina backup /media/usb/lamina-monday")
+    @click.argument("path", type=PATH, required=False)
+    def run(session: Session, path: Path | None) -> None:
+        """Copy the store as it is now, to the new folder PATH or into the home. Others may go on writing."""
+        target = session.operator("backup").backup(path)
+        if session.json:
+            output.show_json({"path": str(target)})
+        else:
+            click.echo(f"backed up to {target}")
+
+
+def restore(group: click.Group) -> None:
+    @command(group, "restore", "lamina restore /media/usb/lamina-monday --yes")
+    @click.argument("path", type=PATH)
+    @click.option("--yes", is_flag=True, help="do not ask")
+    def run(session: Session, path: Path, yes: bool) -> None:
+        """Replace the store by the backup in the folder PATH. What is there now is backed up first."""
+        operator = session.operator("restore")
+        if not yes:
+            click.confirm(f"Replace the memory of {operator.agent} by {path}?", abort=True, err=True)
+        with output.progress("checking") as advance:
+            report: dict[str, Any] = operator.restore(path, advance)
+        if session.json:
+            output.show_json(report)
+        else:
+            click.echo(f"restored {report['records']} records from {path}; the former state is in {report['saved']}")

@@ -1,0 +1,95 @@
+"""Commands about the installation: status, doctor, config, completion."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from lamina import config, doctor
+from lamina.errors import InvalidInput
+from lamina.model import State
+from lamina.surfaces.cli import output
+from lamina.surfaces.cli.session import Session, command
+
+
+def register(group: click.Group) -> None:
+    """Hang these commands under the program."""
+    status(group)
+    diagnose(group)
+    reindex(group)
+    settings(group)
+    completion(group)
+
+
+def status(group: click.Group) -> None:
+    @command(group, "status", "lamina status")
+    def run(session: Session) -> None:
+        """Show what is in the store, where its bytes are, and what needs attention."""
+        found = session.memory().status()
+        if session.json:
+            output.show_json(found)
+            return
+        output.pairs([(name, found[name]) for name in ("home", "agent", "user", "store", "events", "head") if found[name]])
+        click.echo()
+        states = [state.value for state in State]
+        rows = [(layer, *(number.get(state, 0) for state in states)) for layer, number in found["records"].items()]
+        output.table(("records", *states), rows or [("none yet", *"    ")], right=states)
+        click.echo()
+        most = max(found["bytes"].values(), default=1)
+        shares = [(part, output.size(number), output.bar(number, most)) for part, number in found["bytes"].items()]
+        output.table(("part", "size", ""), shares, right=("size",))
+        for label, number in (("open runs", found["open_runs"]), ("violations", found["violations"])):
+            if number:
+                click.echo(f"\n{number} {label}")
+        for problem in found["problems"]:
+            click.echo(click.style("attention: ", fg="yellow") + problem)
+
+
+def diagnose(group: click.Group) -> None:
+    @command(group, "doctor", "lamina doctor")
+    @click.pass_context
+    def run(context: click.Context, session: Session) -> None:
+        """Check the installation, the home and the store. Exits with 1 when something is wrong."""
+        with output.progress("checking") as advance:
+            findings = list(doctor.examine(session.home, session.agent, advance))
+        if session.json:
+            output.show_json([finding.to_dict() for finding in findings])
+        else:
+            marks = {"ok": click.style("ok  ", fg="green"), "warn": click.style("warn", fg="yellow")}
+            for finding in findings:
+                mark = marks.get(finding.level, click.style("FAIL", fg="red"))
+                click.echo(f"{mark}  {finding.check:<12} {finding.message}")
+        context.exit(1 if any(finding.level == "fail" for finding in findings) else 0)
+
+
+def reindex(group: click.Group) -> None:
+    @command(group, "reindex", "lamina reindex")
+    def run(session: Session) -> None:
+        """Make the full-text index anew, when `doctor` asks for it."""
+        session.operator("reindex").reindex()
+        click.echo("the index is new") if not session.json else output.show_json({"reindexed": True})
+
+
+def settings(group: click.Group) -> None:
+    @command(group, "config", "lamina config")
+    def run(session: Session) -> None:
+        """Show every setting, its value, and where the value comes from."""
+        values = config.load(session.home.path).values.values()
+        if session.json:
+            output.show_json(
+                [{"name": v.setting.name, "value": v.value, "origin": v.origin, "help": v.setting.help} for v in values]
+            )
+            return
+        rows = [(v.setting.name, v.value, v.origin, v.setting.help) for v in values]
+        output.table(("setting", "value", "from", "meaning"), rows, wide="meaning")
+
+
+def completion(group: click.Group) -> None:
+    @command(group, "completion", 'eval "$(lamina completion bash)"')
+    @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+    def run(session: Session, shell: str) -> None:
+        """Print the script that lets SHELL complete commands and options."""
+        made = get_completion_class(shell)
+        if made is None:
+            raise InvalidInput(f"no completion for {shell}")
+        click.echo(made(group, {}, "lamina", "_LAMINA_COMPLETE").source())

@@ -1,0 +1,180 @@
+"""Commands about memories: remember, list, inspect, search, and runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+from lamina.errors import InvalidInput, NotFound
+from lamina.memory import RANKERS
+from lamina.model import Layer, Record, State
+from lamina.rules import KINDS
+from lamina.surfaces.cli import output
+from lamina.surfaces.cli.session import Session, command
+
+LAYERS = click.Choice([layer.value for layer in Layer])
+STATES = click.Choice([state.value for state in State])
+NOTHING = 4
+
+
+def register(group: click.Group) -> None:
+    """Hang these commands under the program."""
+    remember(group)
+    listing(group)
+    inspect(group)
+    search(group)
+    runs(group)
+
+
+def _kinds(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+def remember(group: click.Group) -> None:
+    @command(group, "remember", 'lamina remember "User wants daily reports at 7am" --kind preference --tag reports')
+    @click.argument("text")
+    @click.option("--kind", shell_complete=_kinds, help="what sort of memory (default crumb)")
+    @click.option("--layer", type=LAYERS, help="where it starts (default short_term)")
+    @click.option("--tag", "tags", multiple=True, help="a tag; may be repeated")
+    @click.option("--importance", type=float, help="0 to 1")
+    @click.option("--score", type=float, help="the same as importance, 0 to 10")
+    @click.option("--meta", "metadata", multiple=True, metavar="K=V", help="metadata; V may be JSON")
+    @click.option("--evidence", multiple=True, metavar="ID", help="a record id, URL or path that supports it")
+    @click.option("--source", help="where it comes from; tool, web, mail and import are not trusted")
+    @click.option("--speaker", help="who said it")
+    @click.option("--session", help="the conversation it belongs to")
+    @click.option("--at", help="when it happened, ISO-8601 with a time zone (default now)")
+    @click.option("--key", help="an idempotency key: the same key stores once")
+    def run(session: Session, /, text: str, metadata: tuple[str, ...], **fields: Any) -> None:
+        """Store TEXT as a memory; with - the text is read from standard input."""
+        content = sys.stdin.read() if text == "-" else text
+        stored = session.memory().remember(content, metadata=_metadata(metadata), **fields)
+        _show(session, stored)
+
+
+def _metadata(pairs: tuple[str, ...]) -> dict[str, Any] | None:
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise InvalidInput(f"--meta {pair!r} is not of the form NAME=VALUE")
+        found[name] = _value(value)
+    return found or None
+
+
+def _value(text: str) -> Any:
+    """JSON where it is JSON, and the text as it stands where it is not."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def _show(session: Session, stored: Record) -> None:
+    if session.json:
+        output.show_json(stored.to_dict())
+    else:
+        click.echo(f"remembered {stored.id}  {stored.layer.value}  {stored.kind}  importance {stored.importance:.2f}")
+
+
+def listing(group: click.Group) -> None:
+    @command(group, "list", "lamina list --layer semantic --tag garmin --limit 20")
+    @click.option("--layer", "layers", type=LAYERS, multiple=True, help="only this layer; may be repeated")
+    @click.option("--state", "states", type=STATES, multiple=True, help="only this state (default active)")
+    @click.option("--all", "every", is_flag=True, help="records in every state")
+    @click.option("--kind", "kinds", multiple=True, shell_complete=_kinds, help="only this kind")
+    @click.option("--tag", "tags", multiple=True, help="with any of these tags")
+    @click.option("--since", help="not before this time")
+    @click.option("--until", help="before this time")
+    @click.option("--limit", type=int, default=50, show_default=True, help="at most so many")
+    def run(session: Session, states: tuple[str, ...], every: bool, **filters: Any) -> None:
+        """List memories, newest first."""
+        chosen = None if every else states or (State.ACTIVE,)
+        found = session.memory().list(states=chosen, **filters)
+        if session.json:
+            output.show_json([record.to_dict() for record in found])
+        elif found:
+            output.records(found)
+        else:
+            click.echo("no memories here")
+
+
+def inspect(group: click.Group) -> None:
+    @command(group, "inspect", "lamina inspect 01k9zq5e7cxxxxxxxxxxxxxxxx")
+    @click.argument("record_id", metavar="ID")
+    def run(session: Session, record_id: str) -> None:
+        """Show everything about the record ID: its fields, its evidence and its history."""
+        memory = session.memory()
+        found, history = memory.get(record_id), memory.history(record_id)
+        if session.json:
+            output.show_json({**found.to_dict(), "history": [event.to_dict() for event in history]})
+            return
+        output.record(found)
+        click.echo("\nhistory")
+        output.events(history)
+
+
+def search(group: click.Group) -> None:
+    @command(group, "search", 'lamina search "when does the user want reports" --explain')
+    @click.argument("query")
+    @click.option("--limit", type=int, default=10, show_default=True, help="at most so many")
+    @click.option("--layer", "layers", type=LAYERS, multiple=True, help="only this layer; may be repeated")
+    @click.option("--state", "states", type=STATES, multiple=True, help="only this state (default active)")
+    @click.option("--kind", "kinds", multiple=True, shell_complete=_kinds, help="only this kind")
+    @click.option("--tag", "tags", multiple=True, help="with any of these tags")
+    @click.option("--since", help="not before this time")
+    @click.option("--until", help="before this time")
+    @click.option("--ranker", type=click.Choice(RANKERS), default=RANKERS[0], show_default=True, help="how to rank")
+    @click.option("--explain", is_flag=True, help="draw the parts of each score")
+    @click.pass_context
+    def run(context: click.Context, /, session: Session, query: str, explain: bool, **filters: Any) -> None:
+        """Find memories that answer QUERY. Without a match it says so and exits with 4."""
+        found = session.memory().search(query, **filters)
+        if session.json:
+            output.show_json(found.to_dict())
+        elif found:
+            output.hits(found, explain)
+        else:
+            click.echo("nothing relevant")
+        context.exit(0 if found else NOTHING)
+
+
+def runs(group: click.Group) -> None:
+    @group.group("runs")
+    def runs_group() -> None:
+        """Working memory of runs that were not closed."""
+
+    @command(runs_group, "list", "lamina runs list")
+    def show(session: Session) -> None:
+        """List runs that are open, such as those of a process that died."""
+        found = session.memory().runs()
+        if session.json:
+            fields = ("id", "task", "note_count")
+            output.show_json([{name: getattr(run, name) for name in fields} for run in found])
+        elif found:
+            output.table(
+                ("id", "started (UTC)", "notes", "task"),
+                [(run.id, output.when(run.started_at), run.note_count, run.task) for run in found],
+                wide="task",
+                right=("notes",),
+            )
+        else:
+            click.echo("no open runs")
+
+    @command(runs_group, "close", 'lamina runs close 01k9zq5e7cxxxxxxxxxxxxxxxx --summary "report sent"')
+    @click.argument("run_id", metavar="ID")
+    @click.option("--summary", help="what came of it; kept as an episodic memory")
+    @click.option("--failed", help="why it failed")
+    def close(session: Session, run_id: str, summary: str | None, failed: str | None) -> None:
+        """Close the run ID: its notes are set aside, and its ending is kept."""
+        open_runs = {run.id: run for run in session.memory().runs()}
+        if run_id not in open_runs:
+            raise NotFound(f"there is no open run {run_id}")
+        ending = open_runs[run_id].close(summary, failed)
+        if ending is not None:
+            _show(session, ending)
+        else:
+            click.echo("closed")

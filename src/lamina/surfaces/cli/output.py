@@ -1,0 +1,208 @@
+"""How things look in a terminal: tables, bars and plain JSON. Nothing that was stored can steer the terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from lamina.model import Event, Hit, Hits, Record, State
+from lamina.store.reads import Read
+from lamina.text import one_line, reveal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+BAR = 24
+PIPED_WIDTH = 200
+ROOMY = 110
+PATIENCE = 1.0
+STATE_STYLES = {State.ACTIVE: "green", State.CONSTRAINED: "yellow", State.SUPERSEDED: "dim", State.TOMBSTONED: "red"}
+
+
+def show_json(value: Any) -> None:
+    """One JSON value, as programs expect it."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def console() -> Console:
+    """A terminal of its real width, or a pipe that cuts nothing off too early."""
+    from rich.console import Console
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+    return Console(width=width, highlight=False, markup=False, emoji=False)
+
+
+def when(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wide: str = "", right: Sequence[str] = ()) -> None:
+    """A table whose one wide column takes what is left of the line."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        justify: Any = "right" if name in right else "left"
+        made.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", ratio=1 if name == wide else None)
+    for row in rows:
+        made.add_row(*(_cell(value) for value in row))
+    console().print(made)
+
+
+def _cell(value: Any) -> Any:
+    from rich.text import Text
+
+    if isinstance(value, Text):
+        return value
+    if isinstance(value, State):
+        return Text(value.value, style=STATE_STYLES[value])
+    return Text(one_line(str(value)) if value is not None else "")
+
+
+def records(found: Sequence[Record]) -> None:
+    """Records as a table, a line each. A narrow terminal keeps what is read first; the rest is in `inspect`."""
+    columns: list[tuple[str, Callable[[Record], Any]]] = [
+        ("id", lambda r: r.id),
+        ("when (UTC)", lambda r: when(r.occurred_at)),
+        ("layer", lambda r: r.layer.value),
+        ("imp.", lambda r: f"{r.importance:.2f}"),
+        ("content", lambda r: r.content),
+    ]
+    if console().width >= ROOMY:
+        columns.insert(3, ("kind", lambda r: r.kind))
+        columns.append(("tags", lambda r: " ".join(r.tags)))
+    if any(r.state is not State.ACTIVE for r in found):
+        columns.insert(3, ("state", lambda r: r.state))
+    rows = [[value(r) for _, value in columns] for r in found]
+    table([name for name, _ in columns], rows, wide="content", right=("imp.",))
+
+
+def record(found: Record) -> None:
+    """Everything about one record, a field a line; empty fields are left out."""
+    fields = found.to_dict()
+    shown = {name: value for name, value in fields.items() if value not in (None, [], {}, "") and name != "content"}
+    console().print(reveal(found.content), style="bold")
+    pairs([(name, _plain(value)) for name, value in shown.items()])
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return msgspec.json.encode(value).decode() if isinstance(value, Mapping) else str(value)
+
+
+def pairs(items: Sequence[tuple[str, Any]]) -> None:
+    """Names and values, aligned."""
+    from rich.table import Table
+
+    made = Table.grid(padding=(0, 2))
+    made.add_column(style="cyan", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in items:
+        made.add_row(name, _cell(value))
+    console().print(made)
+
+
+def hits(found: Hits, explain: bool) -> None:
+    """Hits as a table, or with the parts of each score drawn as bars."""
+    if not explain:
+        rows = [
+            (f"{h.score:.3f}", h.record.id, when(h.record.occurred_at), h.record.layer.value, h.record.content) for h in found
+        ]
+        table(("score", "id", "when (UTC)", "layer", "content"), rows, wide="content", right=("score",))
+        return
+    best = max((hit.score for hit in found), default=1.0)
+    for place, hit in enumerate(found, 1):
+        explained(place, hit, best)
+
+
+def _short(found: Record) -> tuple[str, str, str, str]:
+    return found.id, when(found.occurred_at), found.layer.value, found.content
+
+
+def explained(place: int, hit: Hit, best: float) -> None:
+    """One hit with its score taken apart."""
+    from rich.text import Text
+
+    screen = console()
+    screen.print(Text(f"{place}. {one_line(hit.record.content)}", style="bold"), overflow="ellipsis", no_wrap=True)
+    screen.print(Text(f"   {hit.record.id}  {hit.record.layer.value}  {when(hit.record.occurred_at)}", style="dim"))
+    for name, value in hit.parts.items():
+        screen.print(Text(f"   {name:<12}{value:7.3f}  ") + Text(bar(value, best), style="cyan"))
+    screen.print(Text(f"   {'= score':<12}{hit.score:7.3f}"))
+
+
+def bar(value: float, best: float) -> str:
+    """A bar in eighths of a character."""
+    eighths = round(BAR * 8 * max(0.0, value) / best) if best > 0 else 0
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def events(found: Sequence[Event]) -> None:
+    """Changes as a table, with what they did."""
+    rows = [(e.seq, when(e.at), e.action, e.actor, e.surface, _summary(e), e.reason or "") for e in found]
+    columns = ("event", "when (UTC)", "action", "actor", "surface", "what", "reason")
+    table(columns, rows, wide="what", right=("event",))
+
+
+def _summary(event: Event) -> str:
+    if not event.changes:
+        return msgspec.json.encode(event.details).decode() if event.details else ""
+    first = event.changes[0]
+    moved = f"{first.before.get('state')} → {first.after.get('state')}" if first.before else str(first.after.get("layer", ""))
+    rest = f" and {len(event.changes) - 1} more" if len(event.changes) > 1 else ""
+    return f"{first.record} {moved}{rest}"
+
+
+def reads(found: Sequence[Read]) -> None:
+    """Reads as a table: who looked for what, and how much came back."""
+    rows = [
+        (when(r.at), r.action, str(r.actor), r.actor.surface, len(r.records), r.note.get("user") or "", _query(r))
+        for r in found
+    ]
+    table(("when (UTC)", "action", "actor", "surface", "records", "user", "query"), rows, wide="query", right=("records",))
+
+
+def _query(read: Read) -> str:
+    return str(read.note.get("query") or read.note.get("path") or "")
+
+
+def size(number: int) -> str:
+    """Bytes for people."""
+    value = float(number)
+    for unit in ("B", "KB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on the terminal for work that takes longer than a second; silent for everything else."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    display = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    task = display.add_task(label, total=None, start=True)
+    started = time.monotonic()
+
+    def advance(done: int, total: int) -> None:
+        if not display.live.is_started and time.monotonic() - started > PATIENCE:
+            display.start()
+        display.update(task, completed=done, total=total)
+
+    try:
+        yield advance
+    finally:
+        if display.live.is_started:
+            display.stop()
