@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test check faults bench format clean
+.PHONY: help demo test check faults bench docs format clean
 help:    ## this list
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 10
 
@@ -14,7 +14,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 demo: $(READY)    ## a story told with the product itself
-	$(BIN)/python -m lamina.surfaces.cli.demo
+	$(BIN)/python examples/demo.py
 
 test: $(READY)    ## the tests, in under five minutes
 	$(BIN)/python -m pytest -q
@@ -31,6 +31,9 @@ faults: $(READY)  ## the fault tests in full: kills, I/O errors, tampering, long
 
 bench: $(READY)   ## speed against a bare SQLite floor in the same run
 	$(BIN)/python benchmarks/speed.py
+
+docs: $(READY)    ## docs/reference.md from the program itself
+	$(BIN)/python docs/generate.py
 
 format: $(READY)  ## put the code into shape
 	$(BIN)/ruff check --fix .

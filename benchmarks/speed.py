@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import apsw
 from rich.console import Console
@@ -69,7 +70,7 @@ class Floor:
         options = "content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'"
         self.connection.execute(f"CREATE VIRTUAL TABLE words USING fts5 (content, tags, {options})")
 
-    def rows(self, contents: Sequence[str], first: int) -> list[tuple[object, ...]]:
+    def rows(self, contents: Sequence[str], first: int) -> list[tuple[Any, ...]]:
         """Rows as Lamina would store them, made beforehand: their making is not what is measured."""
         fixed = ("short_term", "active", "crumb"), (0.5, 1.0, "agent", None, "[]", "{}", "[]", None, None, None)
         now = 1_763_000_000_000_000
@@ -79,14 +80,15 @@ class Floor:
             for seq, content in enumerate(contents, first)
         ]
 
-    def add(self, row: tuple[object, ...], content: str) -> None:
+    def add_each(self, rows: Sequence[tuple[Any, ...]], contents: Sequence[str]) -> None:
         execute = self.connection.execute
-        execute("BEGIN IMMEDIATE")
-        execute(records.INSERT, row)
-        execute(fulltext.INSERT, (row[0], content, ""))
-        execute("COMMIT")
+        for row, content in zip(rows, contents, strict=True):
+            execute("BEGIN IMMEDIATE")
+            execute(records.INSERT, row)
+            execute(fulltext.INSERT, (row[0], content, ""))
+            execute("COMMIT")
 
-    def add_many(self, rows: Sequence[tuple[object, ...]], contents: Sequence[str]) -> None:
+    def add_many(self, rows: Sequence[tuple[Any, ...]], contents: Sequence[str]) -> None:
         self.connection.execute("BEGIN IMMEDIATE")
         self.connection.executemany(records.INSERT, rows)
         self.connection.executemany(
@@ -98,11 +100,16 @@ class Floor:
         self.connection.close()
 
 
-def timed(work: Callable[[], object]) -> float:
+def timed(work: Callable[..., object], *arguments: Any) -> float:
     gc.collect()
     started = time.perf_counter()
-    work()
+    work(*arguments)
     return time.perf_counter() - started
+
+
+def remember_each(memory: Memory, contents: Sequence[str]) -> None:
+    for content in contents:
+        memory.remember(content)
 
 
 def opened(path: Path, synchronous: str) -> Memory:
@@ -121,8 +128,8 @@ def single(synchronous: str) -> tuple[float, float]:
         for turn in range(ROUNDS + 1):
             part = contents[turn * SINGLE : (turn + 1) * SINGLE]
             rows = floor.rows(part, turn * SINGLE + 1)
-            bare.append(timed(lambda: [floor.add(row, text) for row, text in zip(rows, part, strict=True)]) / SINGLE)
-            ours.append(timed(lambda: [memory.remember(text) for text in part]) / SINGLE)
+            bare.append(timed(floor.add_each, rows, part) / SINGLE)
+            ours.append(timed(remember_each, memory, part) / SINGLE)
         floor.close()
         memory.close()
     return statistics.median(bare[1:]), statistics.median(ours[1:])
@@ -138,8 +145,8 @@ def bulk() -> tuple[float, float]:
         with folder() as path:
             floor, memory = Floor(path, "FULL"), opened(path, "FULL")
             rows = floor.rows(contents, 1)
-            bare.append(timed(lambda: floor.add_many(rows, contents)))
-            ours.append(timed(lambda: memory.remember_many(items)))
+            bare.append(timed(floor.add_many, rows, contents))
+            ours.append(timed(memory.remember_many, items))
             floor.close()
             memory.close()
     return statistics.median(bare), statistics.median(ours)

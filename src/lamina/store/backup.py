@@ -73,7 +73,7 @@ def copy_into(source: Path, database: Database) -> None:
     with translated(database.path):
         origin = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            with database.writer().backup("main", origin, "main") as copying:
+            with database.writer().connection.backup("main", origin, "main") as copying:
                 copying.step()
         finally:
             origin.close()

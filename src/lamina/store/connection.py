@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote
 
 import apsw
@@ -47,12 +47,12 @@ class Database:
             connection = self.local.reader = self._connect(readonly=True)
         return connection
 
-    def writer(self) -> apsw.Connection:
-        """This thread's connection for writing. Only `atomic` begins transactions on it."""
-        connection: apsw.Connection | None = getattr(self.local, "writer", None)
-        if connection is None or self._pid != os.getpid() or self._closed:
-            connection = self.local.writer = self._connect(readonly=False)
-        return connection
+    def writer(self) -> apsw.Cursor:
+        """This thread's cursor for writing. Only `atomic` begins transactions with it."""
+        cursor: apsw.Cursor | None = getattr(self.local, "writer", None)
+        if cursor is None or self._pid != os.getpid() or self._closed:
+            cursor = self.local.writer = self._connect(readonly=False).cursor()
+        return cursor
 
     def atomic(self) -> Atomic:
         """One write transaction: all of it is durable when the block ends, or none of it ever happened."""
@@ -93,17 +93,17 @@ class Atomic:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def __enter__(self) -> apsw.Connection:
+    def __enter__(self) -> Self:
         self._database.write_lock.acquire()
         try:
-            self._connection = self._database.writer()
-            self._connection.execute("BEGIN IMMEDIATE")
+            self.cursor = self._database.writer()
+            self.cursor.execute("BEGIN IMMEDIATE")
         except BaseException as error:
             self._database.write_lock.release()
             if isinstance(error, apsw.Error):
                 raise translate(error, self._database.path) from error
             raise
-        return self._connection
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
@@ -118,7 +118,7 @@ class Atomic:
 
     def _commit(self) -> None:
         try:
-            self._connection.execute("COMMIT")
+            self.cursor.execute("COMMIT")
         except apsw.Error as error:
             self._roll_back()
             raise translate(error, self._database.path) from error
@@ -128,8 +128,8 @@ class Atomic:
 
     def _roll_back(self) -> None:
         # An I/O error may have ended the transaction already; a second ROLLBACK would hide what went wrong.
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        if self.cursor.connection.in_transaction:
+            self.cursor.execute("ROLLBACK")
 
 
 _OPEN: list[Database] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import apsw
 import msgspec
 
 from lamina import canon
-from lamina.clock import from_micros, to_micros
+from lamina.clock import from_micros
 from lamina.model import Actor, Change, Event
 
 SELECT = "SELECT seq, body, hash FROM events"
@@ -39,16 +38,16 @@ class Head(NamedTuple):
     hash: bytes
 
 
-def head(connection: apsw.Connection, seed: bytes) -> Head:
+def head(connection: apsw.Connection | apsw.Cursor, seed: bytes) -> Head:
     for seq, records, digest in connection.execute("SELECT seq, records, hash FROM events ORDER BY seq DESC LIMIT 1"):
         return Head(seq, records, digest)
     return Head(0, 0, seed)
 
 
 def append(
-    connection: apsw.Connection,
+    cursor: apsw.Cursor,
     last: Head,
-    at: datetime,
+    at: int,
     actor: Actor,
     action: str,
     *,
@@ -62,7 +61,7 @@ def append(
     body: dict[str, Any] = {
         "action": action,
         "actor": str(actor),
-        "at": to_micros(at),
+        "at": at,
         "records": records,
         "seq": last.seq + 1,
         "surface": actor.surface,
@@ -79,13 +78,13 @@ def append(
         body["notes"] = [canon.salted_hash(salt, payload) for _, _, salt, payload in rows]
     encoded = canon.encode(body)
     after = Head(after_seq, records, canon.chain_hash(last.hash, encoded))
-    connection.execute(
+    cursor.execute(
         "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)",
         (after.seq, records, encoded.decode(), after.hash),
     )
     for seq, place, salt, payload in rows:
         insert = "INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)"
-        connection.execute(insert, (seq, place, salt, payload.decode()))
+        cursor.execute(insert, (seq, place, salt, payload.decode()))
     return after
 
 

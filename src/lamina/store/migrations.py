@@ -51,7 +51,8 @@ def migrate(
     steps: Sequence[Step] = STEPS,
 ) -> tuple[int, int]:
     """Bring the file to the last step and return the versions before and after. Processes that race do it once."""
-    with translated(database.path), database.atomic() as connection:
+    with translated(database.path), database.atomic() as transaction:
+        connection = transaction.cursor.connection
         before = version_of(connection, database, steps)
         if before == len(steps):
             return before, before

@@ -139,7 +139,8 @@ class ReadLog:
         if self._database is None:
             make_private_file(self.path)
             database = Database(self.path, self._busy_ms, checkpoint_pages=1000)
-            with translated(self.path), database.atomic() as connection:
+            with translated(self.path), database.atomic() as transaction:
+                connection = transaction.cursor.connection
                 self._seed = canon.chain_seed(_prepared(connection, self.path, self._agent), self._agent, "reads")
             self._database = database
         return self._database
@@ -170,17 +171,18 @@ class ReadLog:
         self.flush()
 
     def _write(self, batch: Sequence[Read], lost: int) -> None:
-        with translated(self.path), self.database().atomic() as connection:
-            head = events.head(connection, self._seed)
+        with translated(self.path), self.database().atomic() as transaction:
+            cursor = transaction.cursor
+            head = events.head(cursor, self._seed)
             for actor, group in groupby(batch, key=lambda read: read.actor):
-                head = _append(connection, head, actor, list(group))
+                head = _append(cursor, head, actor, list(group))
             if lost:
                 head = events.append(
-                    connection, head, batch[-1].at, batch[-1].actor, "reads.lost", records=0, details={"count": lost}
+                    cursor, head, to_micros(batch[-1].at), batch[-1].actor, "reads.lost", records=0, details={"count": lost}
                 )
 
 
-def _append(connection: apsw.Connection, head: Head, actor: Actor, batch: Sequence[Read]) -> Head:
+def _append(cursor: apsw.Cursor, head: Head, actor: Actor, batch: Sequence[Read]) -> Head:
     """One link of the chain for many reads; those with a note say at which position it is."""
     entries: list[dict[str, Any]] = []
     notes: list[Mapping[str, Any]] = []
@@ -191,7 +193,7 @@ def _append(connection: apsw.Connection, head: Head, actor: Actor, batch: Sequen
             notes.append(read.note)
         entries.append(entry)
     details = {"reads": entries}
-    return events.append(connection, head, batch[-1].at, actor, "reads", records=0, details=details, notes=notes)
+    return events.append(cursor, head, to_micros(batch[-1].at), actor, "reads", records=0, details=details, notes=notes)
 
 
 def _reads_of(body: Mapping[str, Any], notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Read]:

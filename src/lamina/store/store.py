@@ -187,9 +187,9 @@ class Store:
     def reindex(self, actor: Actor, now: datetime) -> None:
         """Make what is derived from the records anew, in one transaction."""
         with self.change(actor, "reindex", now, details={"analyser": text.ANALYSER_VERSION}) as transaction:
-            fulltext.rebuild(transaction.connection)
+            fulltext.rebuild(transaction.cursor.connection)
             update = "UPDATE meta SET value = ? WHERE name = 'analyser'"
-            transaction.connection.execute(update, (str(text.ANALYSER_VERSION),))
+            transaction.cursor.execute(update, (str(text.ANALYSER_VERSION),))
 
     def backup(self, now: datetime, to: Path | None = None) -> Path:
         """Copy the store as it is now into a new folder."""
@@ -241,7 +241,7 @@ class Store:
         own = canon.chain_seed(store_id, self.agent, "events")
         report: Report | None = None
         with suppress(_Rejected), Transaction(self, _NOBODY, "adopt", EPOCH) as transaction:
-            connection = transaction.connection
+            connection = transaction.cursor.connection
             if events.head(connection, self.seed).seq:
                 raise Conflict("the store was written to meanwhile; import into an empty one")
             connection.execute("UPDATE meta SET value = ? WHERE name = 'store_id'", (store_id,))

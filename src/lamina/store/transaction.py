@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import structs
 
@@ -15,6 +15,7 @@ from lamina.clock import is_id, to_micros
 from lamina.errors import NotFound
 from lamina.model import Actor, Draft, Record
 from lamina.store import events, fulltext, records
+from lamina.store.connection import Atomic
 from lamina.store.events import Made
 from lamina.store.records import PLACE, Row
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 CHANGES_PER_EVENT = 500
 
 
-class Transaction:
+class Transaction(Atomic):
     """Collects changes under one action; at the end it writes their event and commits."""
 
     def __init__(
@@ -37,22 +38,23 @@ class Transaction:
         details: Mapping[str, Any] | None = None,
     ) -> None:
         self.now = now
+        self._micros = to_micros(now)
         self._store = store
         self._actor = actor
         self._action = action
         self._note = note
         self._details = details
-        self._atomic = store.database.atomic()
+        super().__init__(store.database)
         self._made: list[Made] = []
         self._changes: list[dict[str, Any]] = []
         self._pending = 0
 
-    def __enter__(self) -> Transaction:
-        self.connection = self._atomic.__enter__()
+    def __enter__(self) -> Self:
+        super().__enter__()
         try:
-            self._head = events.head(self.connection, self._store.seed)
+            self._head = events.head(self.cursor, self._store.seed)
         except BaseException as error:
-            self._atomic.__exit__(type(error), error, error.__traceback__)
+            super().__exit__(type(error), error, error.__traceback__)
             raise
         self._last_record = self._head.records
         return self
@@ -62,19 +64,19 @@ class Transaction:
             try:
                 self._write_event()
             except BaseException as failure:
-                self._atomic.__exit__(type(failure), failure, failure.__traceback__)
+                super().__exit__(type(failure), failure, failure.__traceback__)
                 raise
-        self._atomic.__exit__(kind, error, trace)
+        super().__exit__(kind, error, trace)
 
     def find(self, record_id: str) -> Row | None:
-        return records.by_id(self.connection, record_id)
+        return records.by_id(self.cursor.connection, record_id)
 
     def exists(self, record_id: str) -> bool:
         return self.find(record_id) is not None
 
     def run(self, run_id: str) -> list[Row]:
         """The live notes of a run, in their order."""
-        return list(records.in_run(self.connection, run_id))
+        return list(records.in_run(self.cursor.connection, run_id))
 
     def next_id(self) -> str:
         """The id that the next new record will have."""
@@ -82,7 +84,7 @@ class Transaction:
 
     def find_key(self, key: str, user: str | None) -> Record | None:
         """What an earlier call with the same idempotency key stored."""
-        row = records.by_key(self.connection, key, user)
+        row = records.by_key(self.cursor.connection, key, user)
         return None if row is None else records.record_of(row, self._store.agent)
 
     def insert(self, drafts: Sequence[Draft]) -> list[Record]:
@@ -94,7 +96,7 @@ class Transaction:
 
     def _insert_some(self, drafts: Sequence[Draft]) -> list[Record]:
         """As many as fit into one event."""
-        event, now, now_micros = self._next_event(len(drafts)), self.now, to_micros(self.now)
+        event, now, now_micros = self._next_event(len(drafts)), self.now, self._micros
         prefix, agent, make_id = self._store.ids.prefix(now), self._store.agent, self._store.ids.make
         salts = os.urandom(canon.SALT_BYTES * len(drafts))
         made: list[Record] = []
@@ -109,8 +111,8 @@ class Transaction:
             made.append(record)
             rows.append((*fields, event, salt))
         self._last_record += len(drafts)
-        self.connection.executemany(records.INSERT, rows)
-        self.connection.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags) for r in made])
+        self.cursor.executemany(records.INSERT, rows)
+        self.cursor.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags) for r in made])
         for record in made:
             if record.tags or record.evidence:
                 self._index(record)
@@ -130,8 +132,8 @@ class Transaction:
     def put(self, row: Row) -> None:
         """One row with all that follows from it, and no event: the caller has that."""
         record = records.record_of(row, self._store.agent)
-        self.connection.execute(records.INSERT, row)
-        self.connection.execute(fulltext.INSERT, fulltext.entry(record.seq, record.content, record.tags))
+        self.cursor.execute(records.INSERT, row)
+        self.cursor.execute(fulltext.INSERT, fulltext.entry(record.seq, record.content, record.tags))
         self._index(record)
 
     def update(self, row: Row, **fields: Any) -> Record:
@@ -154,7 +156,7 @@ class Transaction:
             }
         )
         settings = ", ".join(f"{name} = ?" for name in (*changed, "event"))
-        self.connection.execute(f"UPDATE records SET {settings} WHERE seq = ?", (*changed.values(), event, row[PLACE["seq"]]))
+        self.cursor.execute(f"UPDATE records SET {settings} WHERE seq = ?", (*changed.values(), event, row[PLACE["seq"]]))
         return records.record_of(tuple(after), self._store.agent)
 
     def _next_event(self, number: int = 1) -> int:
@@ -176,9 +178,9 @@ class Transaction:
         if not self._pending and self._details is None:
             return
         self._head = events.append(
-            self.connection,
+            self.cursor,
             self._head,
-            self.now,
+            self._micros,
             self._actor,
             self._action,
             records=self._last_record,
@@ -190,7 +192,7 @@ class Transaction:
         self._made, self._changes, self._pending, self._details = [], [], 0, None
 
     def _check_evidence(self, evidence: Iterable[str]) -> None:
-        unknown = records.unresolved(self.connection, filter(is_id, evidence))
+        unknown = records.unresolved(self.cursor.connection, filter(is_id, evidence))
         if unknown:
             raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
 
@@ -198,11 +200,11 @@ class Transaction:
         """Turn tags and references round, so that they can be asked from the other side."""
         seq = record.seq
         if record.tags:
-            self.connection.executemany("INSERT INTO tags (tag, record) VALUES (?, ?)", [(tag, seq) for tag in record.tags])
+            self.cursor.executemany("INSERT INTO tags (tag, record) VALUES (?, ?)", [(tag, seq) for tag in record.tags])
         links = [(target, "evidence", seq) for target in record.evidence if is_id(target)]
         links += [(target, "supersedes", seq) for target in record.supersedes]
         if links:
-            self.connection.executemany("INSERT INTO links (target, relation, record) VALUES (?, ?, ?)", links)
+            self.cursor.executemany("INSERT INTO links (target, relation, record) VALUES (?, ?, ?)", links)
 
 
 def _minted(draft: Draft, record_id: str, seq: int, agent: str, now: datetime) -> Record:

@@ -1,0 +1,104 @@
+"""A story told with Lamina itself: a week of memories, a question, a run, and somebody who tampers.
+
+`make demo` runs it. Everything happens in a folder of its own, which is removed at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+import lamina
+from lamina.surfaces.cli.main import run
+
+MONDAY = datetime.now(UTC).replace(hour=7, minute=0, second=0, microsecond=0) - timedelta(days=7)
+
+WEEK = (
+    (0, "Ana wants the Garmin report every morning at 7am, read aloud", "preference", 0.9, ["garmin", "report"]),
+    (0, "Morning report generated successfully", "action", 0.3, ["report"]),
+    (1, "Garmin downloader failed: connection timeout", "error", 0.6, ["garmin"]),
+    (1, "Escalated the Garmin failure to Aegis", "escalation", 0.9, ["garmin"]),
+    (2, "Ana slept 7h 23m, resting heart rate 52", "data", 0.4, ["sleep", "garmin"]),
+    (3, "Ana started a new bedtime routine without screens", "fact", 0.7, ["sleep"]),
+    (4, "Ben prefers tea over coffee in the afternoon", "preference", 0.5, ["ben"]),
+    (5, "Sleep quality improved by 15% over 7 days", "insight", 0.8, ["sleep"]),
+    (6, "安娜想在周五和本一起吃晚饭", "request", 0.6, ["dinner"]),
+)
+
+
+def say(text: str) -> None:
+    click.echo("\n" + click.style(text, bold=True))
+
+
+def shell(command: str) -> int:
+    """Run a command as a person would type it, and show both."""
+    click.echo(click.style(f"$ {command}", fg="cyan"))
+    return run(shlex.split(command)[1:])
+
+
+def a_week_passes() -> None:
+    """The assistant remembers through its own handle, on the days on which things happened."""
+    today = MONDAY
+    with lamina.open("sky", clock=lambda: today) as memory:
+        for day, content, kind, importance, tags in WEEK:
+            today = MONDAY + timedelta(days=day)
+            memory.remember(content, kind=kind, importance=importance, tags=tags)
+
+
+def a_run() -> None:
+    """Scratch notes live as long as the task, and one sentence stays."""
+    with lamina.open("sky") as memory, memory.run("morning report") as task:
+        task.note("sleep data fetched, 7h 41m")
+        task.note("audio rendered to report-1107.mp3")
+        inside = len(task.search("audio rendered"))
+        click.echo(f"inside the run, 'audio rendered' finds {inside} note")
+        task.close("Morning report sent to Ana: she slept 7h 41m")
+        click.echo(f"after the run, it finds {len(memory.search('audio rendered'))}")
+
+
+def tampered(home: Path) -> None:
+    """Somebody with access to the file makes the failure look harmless."""
+    with closing(sqlite3.connect(home / "agents" / "sky" / "memory.db")) as database, database:
+        click.echo(click.style("sqlite> UPDATE records SET content = replace(content, 'failed', 'succeeded')", fg="red"))
+        database.execute("UPDATE records SET content = replace(content, 'failed', 'succeeded')")
+
+
+def story(home: Path) -> None:
+    say("1. A week of an assistant's memories goes in, each durable when the call returns.")
+    a_week_passes()
+    shell("lamina list --limit 9")
+    say("2. A question is answered, and the score is taken apart. No model was asked.")
+    shell("lamina search 'when should the report be read to Ana' --limit 2 --explain")
+    say("   It works in every script, and it can say that it does not know.")
+    shell("lamina search 晚饭")
+    shell("lamina search 'quantum chromodynamics'")
+    say("3. A run keeps notes while it works; at its end they are set aside and one memory stays.")
+    a_run()
+    shell("lamina list --layer episodic")
+    say("4. Every step is in a hash chain, reads too, and the chain agrees with every record.")
+    shell("lamina audit log --limit 3")
+    shell("lamina audit verify")
+    say("5. Then somebody edits the database behind our back.")
+    tampered(home)
+    if shell("lamina audit verify") == 0:
+        sys.exit("the tampering went unnoticed")
+    say("   It was noticed, and the record is named.")
+
+
+def in_new_home(tell: Callable[[Path], None]) -> None:
+    with tempfile.TemporaryDirectory(prefix="lamina-demo-") as folder:
+        os.environ.update(LAMINA_HOME=folder, LAMINA_AGENT="sky")
+        tell(Path(folder))
+
+
+if __name__ == "__main__":
+    in_new_home(story)

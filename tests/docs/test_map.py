@@ -1,0 +1,72 @@
+"""Promises about the house: SQL has one room, nothing names a machine, one place begins transactions."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "lamina"
+SQL = re.compile(
+    r"\b(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX|VIEW)|PRAGMA\s)", re.S
+)
+HOSTS = re.compile(r"https?://[\w.-]+/simple\b|index-url|(?<![\w.])/(?:root|work|home/\w+)/")
+
+
+def strings(path: Path) -> Iterator[tuple[int, str]]:
+    """Every text literal in a file but its docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.lineno, node.value
+
+
+def test_sql_lives_in_the_store() -> None:
+    """No file outside store/ contains a statement of SQL."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in SOURCE.rglob("*.py")
+        if "store" not in path.relative_to(SOURCE).parts
+        for line, text in strings(path)
+        if SQL.search(text)
+    ]
+    assert found == []
+
+
+def test_the_check_for_sql_can_fail() -> None:
+    """The check above finds statements where they are allowed to be."""
+    assert any(SQL.search(text) for _, text in strings(SOURCE / "store" / "records.py"))
+
+
+def test_one_place_begins_write_transactions() -> None:
+    """Only connection.py writes BEGIN IMMEDIATE."""
+    files = [path.name for path in SOURCE.rglob("*.py") for _, text in strings(path) if "BEGIN IMMEDIATE" in text]
+    assert files == ["connection.py"]
+
+
+def test_no_file_names_a_machine_or_an_index() -> None:
+    """The repository holds no absolute path of a machine and no address of a package index."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    own = Path(__file__).relative_to(ROOT).as_posix()
+    for name in listed:
+        path = ROOT / name
+        if path.is_file() and name not in (own, "LICENSE"):
+            assert not HOSTS.search(path.read_text("utf-8", errors="replace")), name
+
+
+def test_files_stay_readable() -> None:
+    """No source file grows beyond 450 lines, no function beyond 60."""
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text("utf-8")
+        assert text.count("\n") <= 450, path.name
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                assert (node.end_lineno or 0) - node.lineno < 60, f"{path.name}: {node.name}"
