@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import hashlib
 import math
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from lamina.errors import InvalidInput
+from lamina.errors import Corrupt, InvalidInput
 
 SALT_BYTES = 16
 MAX_DEPTH = 32
@@ -24,17 +23,16 @@ def encode(value: Any) -> bytes:
 
 
 def decode(text: str | bytes) -> Any:
-    return _decoder.decode(text)
+    """JSON of any kind; what is none is an error that a caller can tell from others."""
+    try:
+        return _decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Corrupt(f"this is not JSON: {error}") from None
 
 
 def salted_hash(salt: bytes, payload: bytes) -> bytes:
     """A hash that says nothing about its payload once the salt is gone, which is how erasure and audit both hold."""
     return hashlib.sha256(salt + payload).digest()
-
-
-def as_text(digest: bytes) -> str:
-    """A hash as it stands inside JSON: base64, as `encode` writes bytes."""
-    return binascii.b2a_base64(digest, newline=False).decode()
 
 
 def chain_seed(store_id: str, agent: str, name: str) -> bytes:

@@ -7,9 +7,9 @@ import os
 import shutil
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import apsw
+import msgspec
 
 from lamina import canon
 from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
@@ -18,6 +18,15 @@ from lamina.model import iso
 from lamina.store.connection import Database, translated
 
 MANIFEST = "manifest.json"
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What a backup holds: each file with its SHA-256."""
+
+    files: dict[str, str]
+    format: str
+    made_at: str
+    version: int
 
 
 def stamp(now: datetime) -> str:
@@ -40,7 +49,7 @@ def write(
         files = {"memory.db": _copy(database, work / "memory.db")}
         if reads is not None:
             files["reads.db"] = _copy(reads, work / "reads.db")
-        _write_manifest(work / MANIFEST, {"files": files, "format": "lamina-backup", "made_at": iso(now), "version": 1})
+        _write_manifest(work / MANIFEST, Manifest(files, "lamina-backup", iso(now), 1))
         fsync_folder(work)
         os.rename(work, target)
         fsync_folder(target.parent)
@@ -56,13 +65,14 @@ def write(
 def check(folder: Path) -> Path:
     """The database of a backup, after its bytes were compared with the manifest."""
     try:
-        manifest = canon.decode((folder / MANIFEST).read_bytes())
-        expected: dict[str, str] = manifest["files"]
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(f"{folder} is not a backup: it has no {MANIFEST}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Corrupt(f"{folder / MANIFEST} is damaged: {error}") from None
-    for name, digest in expected.items():
+    if "memory.db" not in manifest.files:
+        raise Corrupt(f"{folder / MANIFEST} names no memory.db")
+    for name, digest in manifest.files.items():
         if not (folder / name).is_file() or _digest(folder / name) != digest:
             raise Corrupt(f"{folder / name} does not match its manifest; choose another backup")
     return folder / "memory.db"
@@ -118,7 +128,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _write_manifest(path: Path, manifest: dict[str, Any]) -> None:
+def _write_manifest(path: Path, manifest: Manifest) -> None:
     make_private_file(path)
     with path.open("wb") as file:
         file.write(canon.encode(manifest) + b"\n")

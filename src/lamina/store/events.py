@@ -12,6 +12,7 @@ import msgspec
 
 from lamina import canon
 from lamina.clock import from_micros
+from lamina.errors import Corrupt
 from lamina.model import Actor, Change, Event
 
 SELECT = "SELECT seq, body, hash FROM events"
@@ -28,6 +29,42 @@ class Made(msgspec.Struct, frozen=True):
     layer: str
     state: str
     records: list[tuple[str, bytes]]
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """How an event tells of a record that was there already."""
+
+    id: str
+    hash: bytes
+    before: dict[str, Any]
+    after: dict[str, Any]
+    previous: int
+
+
+class Body(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The text of an event, which its hash is over."""
+
+    action: str
+    actor: str
+    at: int
+    records: int
+    seq: int
+    surface: str
+    made: list[Made] = []
+    changes: list[Changed] = []
+    details: dict[str, Any] = {}
+    notes: list[bytes] = []
+
+
+_bodies = msgspec.json.Decoder(Body)
+
+
+def body_of(text: str) -> Body:
+    """The text of an event, read back. One that makes no sense was not written by us."""
+    try:
+        return _bodies.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Corrupt(f"the text of an event is not one: {error}") from None
 
 
 class Head(NamedTuple):
@@ -52,40 +89,25 @@ def append(
     action: str,
     *,
     records: int,
-    made: Sequence[Made] = (),
-    changes: Sequence[Mapping[str, Any]] = (),
+    made: list[Made] | None = None,
+    changes: list[Changed] | None = None,
     details: Mapping[str, Any] | None = None,
     notes: Sequence[Mapping[str, Any]] = (),
 ) -> Head:
     """Add one event to the chain, inside the caller's transaction. Notes are kept apart, where they can be erased."""
-    body: dict[str, Any] = {
-        "action": action,
-        "actor": str(actor),
-        "at": at,
-        "records": records,
-        "seq": last.seq + 1,
-        "surface": actor.surface,
-    }
-    if made:
-        body["made"] = made
-    if changes:
-        body["changes"] = changes
-    if details:
-        body["details"] = details
-    after_seq = last.seq + 1
-    rows = [(after_seq, place, os.urandom(canon.SALT_BYTES), canon.encode(note)) for place, note in enumerate(notes)]
-    if rows:
-        body["notes"] = [canon.salted_hash(salt, payload) for _, _, salt, payload in rows]
+    seq = last.seq + 1
+    kept = [(seq, place, os.urandom(canon.SALT_BYTES), canon.encode(note)) for place, note in enumerate(notes)]
+    hashes = [canon.salted_hash(salt, payload) for _, _, salt, payload in kept]
+    body = Body(action, str(actor), at, records, seq, actor.surface, made or [], changes or [], dict(details or {}), hashes)
     encoded = canon.encode(body)
-    after = Head(after_seq, records, canon.chain_hash(last.hash, encoded))
+    digest = canon.chain_hash(last.hash, encoded)
     cursor.execute(
-        "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)",
-        (after.seq, records, encoded.decode(), after.hash),
+        "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)", (seq, records, encoded.decode(), digest)
     )
-    for seq, place, salt, payload in rows:
+    for _, place, salt, payload in kept:
         insert = "INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)"
         cursor.execute(insert, (seq, place, salt, payload.decode()))
-    return after
+    return Head(seq, records, digest)
 
 
 def read(connection: apsw.Connection, seq: int) -> Event | None:
@@ -107,26 +129,26 @@ def notes_of(connection: apsw.Connection, seq: int) -> dict[int, Mapping[str, An
 
 
 def event_of(row: Sequence[Any], notes: Mapping[int, Mapping[str, Any]]) -> Event:
-    seq, body, digest = row
-    fields = canon.decode(body)
+    seq, text, digest = row
+    body = body_of(text)
     return Event(
         seq,
-        from_micros(fields["at"]),
-        fields["action"],
-        fields["actor"],
-        fields["surface"],
-        tuple(changes_of(fields)),
-        fields.get("details", {}),
+        from_micros(body.at),
+        body.action,
+        body.actor,
+        body.surface,
+        tuple(changes_of(body)),
+        body.details,
         notes.get(0, {}),
         digest.hex(),
     )
 
 
-def changes_of(body: Mapping[str, Any]) -> Iterator[Change]:
+def changes_of(body: Body) -> Iterator[Change]:
     """What an event did, record by record: those it made, then those it changed."""
-    for group in body.get("made", ()):
-        after = {"layer": group["layer"], "state": group["state"]}
-        for record_id, digest in group["records"]:
-            yield Change(record_id, digest, {}, after, None)
-    for change in body.get("changes", ()):
-        yield Change(change["id"], change["hash"], change["before"], change["after"], change["previous"])
+    for group in body.made:
+        after = {"layer": group.layer, "state": group.state}
+        for record_id, digest in group.records:
+            yield Change(record_id, digest.hex(), {}, after, None)
+    for change in body.changes:
+        yield Change(change.id, change.hash.hex(), change.before, change.after, change.previous)

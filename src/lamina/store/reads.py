@@ -25,7 +25,7 @@ from lamina.home import make_private_file
 from lamina.model import Actor, Role, iso
 from lamina.store import events, verify
 from lamina.store.connection import Database, translated
-from lamina.store.events import Head
+from lamina.store.events import Body, Head
 from lamina.store.verify import Report
 
 APPLICATION_ID = 0x4C616D72
@@ -110,7 +110,7 @@ class ReadLog:
         found: list[Read] = []
         with translated(self.path):
             for seq, body, _ in connection.execute(f"{events.SELECT} ORDER BY seq DESC"):
-                found += reversed(list(_reads_of(canon.decode(body), events.notes_of(connection, seq))))
+                found += reversed(list(_reads_of(events.body_of(body), events.notes_of(connection, seq))))
                 if len(found) >= limit:
                     break
         return found[:limit]
@@ -196,14 +196,14 @@ def _append(cursor: apsw.Cursor, head: Head, actor: Actor, batch: Sequence[Read]
     return events.append(cursor, head, to_micros(batch[-1].at), actor, "reads", records=0, details=details, notes=notes)
 
 
-def _reads_of(body: Mapping[str, Any], notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Read]:
+def _reads_of(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Read]:
     """The reads that a link of the chain stands for, oldest first."""
-    role, _, name = body["actor"].partition(":")
-    actor = Actor(Role(role), name, body["surface"])
-    if body["action"] != "reads":
-        yield Read(from_micros(body["at"]), actor, body["action"], (), body.get("details", {}))
+    role, _, name = body.actor.partition(":")
+    actor = Actor(Role(role), name, body.surface)
+    if body.action != "reads":
+        yield Read(from_micros(body.at), actor, body.action, (), body.details)
         return
-    for entry in body["details"]["reads"]:
+    for entry in body.details["reads"]:
         note = notes.get(entry["note"], {}) if "note" in entry else {}
         yield Read(from_micros(entry["at"]), actor, entry["action"], tuple(entry["records"]), note)
 

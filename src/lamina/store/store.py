@@ -274,8 +274,8 @@ _NOBODY = Actor(Role.SYSTEM, "import", "store")
 def _last_record(body: str) -> int:
     """The number that an event's column repeats from its text; 0 where the text makes no sense, for verify to find."""
     try:
-        return int(canon.decode(body)["records"])
-    except (ValueError, TypeError, KeyError):
+        return events.body_of(body).records
+    except Corrupt:
         return 0
 
 

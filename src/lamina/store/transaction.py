@@ -16,7 +16,7 @@ from lamina.errors import NotFound
 from lamina.model import Actor, Draft, Record
 from lamina.store import events, fulltext, records
 from lamina.store.connection import Atomic
-from lamina.store.events import Made
+from lamina.store.events import Changed, Made
 from lamina.store.records import PLACE, Row
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Transaction(Atomic):
         self._details = details
         super().__init__(store.database)
         self._made: list[Made] = []
-        self._changes: list[dict[str, Any]] = []
+        self._changes: list[Changed] = []
         self._pending = 0
 
     def __enter__(self) -> Self:
@@ -146,15 +146,10 @@ class Transaction(Atomic):
         event = self._next_event()
         after[PLACE["event"]] = event
         open_fields = [name for name in records.TRACKED if name in changed]
-        self._changes.append(
-            {
-                "after": {name: after[PLACE[name]] for name in open_fields},
-                "before": {name: row[PLACE[name]] for name in open_fields},
-                "hash": records.row_hash(tuple(after[:-2]), row[-1]),
-                "id": row[PLACE["id"]],
-                "previous": row[PLACE["event"]],
-            }
-        )
+        digest = records.row_hash(tuple(after[:-2]), row[-1])
+        after_fields = {name: after[PLACE[name]] for name in open_fields}
+        before_fields = {name: row[PLACE[name]] for name in open_fields}
+        self._changes.append(Changed(row[PLACE["id"]], digest, before_fields, after_fields, row[PLACE["event"]]))
         settings = ", ".join(f"{name} = ?" for name in (*changed, "event"))
         self.cursor.execute(f"UPDATE records SET {settings} WHERE seq = ?", (*changed.values(), event, row[PLACE["seq"]]))
         return records.record_of(tuple(after), self._store.agent)

@@ -10,9 +10,10 @@ import msgspec
 
 from lamina import canon
 from lamina.clock import is_id
+from lamina.errors import Corrupt
 from lamina.model import Change
 from lamina.store import migrations, records
-from lamina.store.events import Head, changes_of
+from lamina.store.events import Head, body_of, changes_of
 from lamina.store.records import PLACE, Row
 
 Progress = Callable[[int, int], None]
@@ -56,7 +57,7 @@ class Replay:
     def __init__(self, seed: bytes) -> None:
         self.head = Head(0, 0, seed)
         self.known: dict[str, Known] = {}
-        self.notes: dict[tuple[int, int], str] = {}
+        self.notes: dict[tuple[int, int], bytes] = {}
 
     def problems(self, connection: apsw.Connection, step: Callable[[], None]) -> Iterator[Problem]:
         """What is wrong with the chain, in its order. Only the links that hold are believed."""
@@ -76,12 +77,15 @@ class Replay:
             return f"event {self.head.seq + 1} is missing"
         if canon.chain_hash(self.head.hash, body.encode()) != digest:
             return "its hash does not follow from its text and the event before it"
-        fields = canon.decode(body)
-        if fields["seq"] != seq or fields["records"] != last_record or last_record < self.head.records:
+        try:
+            told = body_of(body)
+        except Corrupt as error:
+            return error.message
+        if told.seq != seq or told.records != last_record or last_record < self.head.records:
             return "its columns differ from its text"
-        for position, note in enumerate(fields.get("notes", ())):
+        for position, note in enumerate(told.notes):
             self.notes[seq, position] = note
-        for change in changes_of(fields):
+        for change in changes_of(told):
             problem = self._apply(change, seq)
             if problem is not None:
                 return problem
@@ -168,7 +172,7 @@ def _rows_differ(connection: apsw.Connection, replay: Replay, step: Callable[[],
         unseen.discard(record_id)
         if known is None:
             problems.append(Problem(f"record {record_id}", "no event made it"))
-        elif known.hash != canon.as_text(records.row_hash(row[:-2], row[-1])):
+        elif known.hash != records.row_hash(row[:-2], row[-1]).hex():
             problems.append(Problem(f"record {record_id}", f"it differs from what event {known.event} left"))
         elif known.event != row[PLACE["event"]]:
             problems.append(Problem(f"record {record_id}", f"its last event is {known.event}"))
@@ -213,7 +217,7 @@ def _notes_differ(connection: apsw.Connection, replay: Replay, step: Callable[[]
         if isinstance(row, Problem):
             return [*problems, row]
         event, position, salt, body = row
-        if expected.pop((event, position), None) != canon.as_text(canon.salted_hash(salt, body.encode())):
+        if expected.pop((event, position), None) != canon.salted_hash(salt, body.encode()):
             problems.append(Problem(f"note of event {event}", "it differs from what the event recorded"))
     return problems + [Problem(f"note of event {event}", "it is missing") for event, _ in sorted(expected)]
 

@@ -81,7 +81,7 @@ def settings(group: click.Group) -> None:
             )
             return
         rows = [(v.setting.name, v.value, v.origin, v.setting.help) for v in values]
-        output.table(("setting", "value", "from", "meaning"), rows, wide="meaning")
+        output.table(("setting", "value", "from", "meaning"), rows, wide="meaning", dispensable=("from",))
 
 
 def completion(group: click.Group) -> None:

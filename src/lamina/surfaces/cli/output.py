@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 BAR = 24
 PIPED_WIDTH = 200
-ROOMY = 110
+LEAST = 30
+GAP = 2
 PATIENCE = 1.0
 STATE_STYLES = {State.ACTIVE: "green", State.CONSTRAINED: "yellow", State.SUPERSEDED: "dim", State.TOMBSTONED: "red"}
 
@@ -44,17 +45,41 @@ def when(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%d %H:%M")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wide: str = "", right: Sequence[str] = ()) -> None:
-    """A table whose one wide column takes what is left of the line."""
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    wide: str = "",
+    right: Sequence[str] = (),
+    dispensable: Sequence[str] = (),
+) -> None:
+    """A table whose wide column takes what is left of the line. A narrow terminal goes without the dispensable ones."""
     from rich.table import Table
 
+    screen = console()
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max([len(name), *(row[place].cell_len for row in cells)]) for place, name in enumerate(columns)]
+    shown = _fitting(columns, widths, wide, dispensable, screen.width)
     made = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
+    for place in shown:
+        name = columns[place]
         justify: Any = "right" if name in right else "left"
-        made.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", ratio=1 if name == wide else None)
-    for row in rows:
-        made.add_row(*(_cell(value) for value in row))
-    console().print(made)
+        least = None if name == wide else widths[place]
+        made.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", min_width=least)
+    for row in cells:
+        made.add_row(*(row[place] for place in shown))
+    screen.print(made)
+
+
+def _fitting(columns: Sequence[str], widths: Sequence[int], wide: str, dispensable: Sequence[str], room: int) -> list[int]:
+    """The places of the columns that fit into a line, the wide one with at least some room."""
+    shown = list(range(len(columns)))
+    for name in dispensable:
+        needed = sum(min(widths[place], LEAST) if columns[place] == wide else widths[place] for place in shown)
+        if needed + GAP * (len(shown) - 1) <= room:
+            break
+        shown.remove(columns.index(name))
+    return shown
 
 
 def _cell(value: Any) -> Any:
@@ -68,21 +93,21 @@ def _cell(value: Any) -> Any:
 
 
 def records(found: Sequence[Record]) -> None:
-    """Records as a table, a line each. A narrow terminal keeps what is read first; the rest is in `inspect`."""
+    """Records as a table, a line each; the rest of a record is in `inspect`."""
     columns: list[tuple[str, Callable[[Record], Any]]] = [
         ("id", lambda r: r.id),
         ("when (UTC)", lambda r: when(r.occurred_at)),
         ("layer", lambda r: r.layer.value),
+        ("kind", lambda r: r.kind),
         ("imp.", lambda r: f"{r.importance:.2f}"),
         ("content", lambda r: r.content),
+        ("tags", lambda r: " ".join(r.tags)),
     ]
-    if console().width >= ROOMY:
-        columns.insert(3, ("kind", lambda r: r.kind))
-        columns.append(("tags", lambda r: " ".join(r.tags)))
     if any(r.state is not State.ACTIVE for r in found):
         columns.insert(3, ("state", lambda r: r.state))
     rows = [[value(r) for _, value in columns] for r in found]
-    table([name for name, _ in columns], rows, wide="content", right=("imp.",))
+    names = [name for name, _ in columns]
+    table(names, rows, wide="content", right=("imp.",), dispensable=("tags", "kind", "when (UTC)", "layer"))
 
 
 def record(found: Record) -> None:
@@ -117,7 +142,8 @@ def hits(found: Hits, explain: bool) -> None:
         rows = [
             (f"{h.score:.3f}", h.record.id, when(h.record.occurred_at), h.record.layer.value, h.record.content) for h in found
         ]
-        table(("score", "id", "when (UTC)", "layer", "content"), rows, wide="content", right=("score",))
+        columns = ("score", "id", "when (UTC)", "layer", "content")
+        table(columns, rows, wide="content", right=("score",), dispensable=("layer", "when (UTC)"))
         return
     best = max((hit.score for hit in found), default=1.0)
     for place, hit in enumerate(found, 1):
@@ -150,7 +176,7 @@ def events(found: Sequence[Event]) -> None:
     """Changes as a table, with what they did."""
     rows = [(e.seq, when(e.at), e.action, e.actor, e.surface, _summary(e), e.reason or "") for e in found]
     columns = ("event", "when (UTC)", "action", "actor", "surface", "what", "reason")
-    table(columns, rows, wide="what", right=("event",))
+    table(columns, rows, wide="what", right=("event",), dispensable=("surface", "reason", "actor"))
 
 
 def _summary(event: Event) -> str:
@@ -168,7 +194,8 @@ def reads(found: Sequence[Read]) -> None:
         (when(r.at), r.action, str(r.actor), r.actor.surface, len(r.records), r.note.get("user") or "", _query(r))
         for r in found
     ]
-    table(("when (UTC)", "action", "actor", "surface", "records", "user", "query"), rows, wide="query", right=("records",))
+    columns = ("when (UTC)", "action", "actor", "surface", "records", "user", "query")
+    table(columns, rows, wide="query", right=("records",), dispensable=("surface", "user", "actor"))
 
 
 def _query(read: Read) -> str:
