@@ -59,27 +59,32 @@ def table(
     screen = console()
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max([len(name), *(row[place].cell_len for row in cells)]) for place, name in enumerate(columns)]
-    shown = _fitting(columns, widths, wide, dispensable, screen.width)
-    made = Table(box=None, pad_edge=False, header_style="bold")
+    if wide:
+        widths[columns.index(wide)] = min(widths[columns.index(wide)], LEAST)
+    shown = _fitting(columns, widths, dispensable, screen.width)
+    if wide:
+        widths[columns.index(wide)] += max(0, screen.width - _line(widths, shown))
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for place in shown:
-        name = columns[place]
-        justify: Any = "right" if name in right else "left"
-        least = None if name == wide else widths[place]
-        made.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", min_width=least)
+        justify: Any = "right" if columns[place] in right else "left"
+        made.add_column(columns[place], justify=justify, no_wrap=True, overflow="ellipsis", max_width=widths[place])
     for row in cells:
         made.add_row(*(row[place] for place in shown))
     screen.print(made)
 
 
-def _fitting(columns: Sequence[str], widths: Sequence[int], wide: str, dispensable: Sequence[str], room: int) -> list[int]:
-    """The places of the columns that fit into a line, the wide one with at least some room."""
+def _fitting(columns: Sequence[str], widths: Sequence[int], dispensable: Sequence[str], room: int) -> list[int]:
+    """The places of the columns that fit into a line."""
     shown = list(range(len(columns)))
     for name in dispensable:
-        needed = sum(min(widths[place], LEAST) if columns[place] == wide else widths[place] for place in shown)
-        if needed + GAP * (len(shown) - 1) <= room:
+        if _line(widths, shown) <= room:
             break
         shown.remove(columns.index(name))
     return shown
+
+
+def _line(widths: Sequence[int], shown: Sequence[int]) -> int:
+    return sum(widths[place] for place in shown) + GAP * (len(shown) - 1)
 
 
 def _cell(value: Any) -> Any:
