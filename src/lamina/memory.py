@@ -179,7 +179,7 @@ class Memory:
     def close_run(self, run_id: str, task: str, summary: str | None, failure: BaseException | str | None) -> Record | None:
         """Set a run's notes aside and keep its ending, in one step. `Run.close` is the way to call this."""
         with self._store.change(self.actor, "run.close", self._clock()) as transaction:
-            rows = transaction.run(run_id)
+            rows = [row for row in transaction.run(run_id) if self._in_scope(self._store.record(row))]
             if not rows:
                 raise Refused(f"the run {task!r} is closed already")
             notes = [self._store.record(row) for row in rows]
@@ -230,13 +230,16 @@ class Memory:
         """A record within this handle's scope. One outside it looks like one that does not exist, and is noted."""
         if isinstance(record_id, str):
             record = self._store.get(record_id)
-            if record is not None and (self.user is None or record.user in (None, self.user)):
+            if record is not None and self._in_scope(record):
                 return record
             if record is not None:
                 self._violation("read another user's record", record_id)
             elif clocks.is_id(record_id) and clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
                 self._violation("read another agent's record", record_id)
         raise NotFound(f"there is no record {shown(record_id)}")
+
+    def _in_scope(self, record: Record) -> bool:
+        return self.user is None or record.user in (None, self.user)
 
     def _violation(self, attempt: str, value: object) -> None:
         self.home.log_violation(self._clock(), self.actor, attempt, value)
@@ -273,10 +276,12 @@ class Operator(Memory):
 
     def audit_log(self, limit: int = 50) -> builtins.list[Event]:
         """The newest changes first."""
+        self._check_whole("audit log")
         return self._store.events(rules.limit(limit))
 
     def audit_reads(self, limit: int = 50) -> builtins.list[Read]:
         """The newest reads first, of this process and of every other that has written its own."""
+        self._check_whole("audit log")
         return self._store.reads.latest(rules.limit(limit))
 
     def audit_head(self) -> dict[str, Any]:
@@ -304,11 +309,13 @@ class Operator(Memory):
 
     def backup(self, to: Path | str | None = None) -> Path:
         """A complete, checked copy of the store as it is now."""
+        self._check_whole("backup")
         self._store.reads.flush()
         return self._store.backup(self._clock(), None if to is None else Path(to).absolute())
 
     def restore(self, folder: Path | str, progress: verify.Progress | None = None) -> dict[str, Any]:
         """Replace the store by a backup of it. What it replaces is backed up first, and the trail says so."""
+        self._check_whole("restore")
         return self._store.restore(Path(folder).absolute(), self.actor, self._clock(), progress)
 
     def export(
@@ -320,6 +327,7 @@ class Operator(Memory):
         progress: verify.Progress | None = None,
     ) -> Path:
         """Write every record, in every state, with its events, as JSON that another program can read."""
+        self._check_whole("export")
         target = Path(path).absolute() if path else self._store.folder / "exports" / f"{backup.stamp(self._clock())}.json"
         if not public and not force and path is not None:
             ours.refuse_work_tree(target)
@@ -330,12 +338,18 @@ class Operator(Memory):
 
     def import_(self, path: Path | str, trust: bool = False, progress: verify.Progress | None = None) -> dict[str, Any]:
         """Take in an export: everything into an empty store of the same agent, else record by record as `external`."""
+        self._check_whole("import")
         source = Path(path).absolute()
         report = ours.read(self._store, source, self.actor, self._clock(), trust=trust, progress=progress)
         if report["mode"] == "restored":
             # The trail is the imported one to the byte, so this is said in the other trail.
             self._store.reads.add(Read(self._clock(), self.actor, "import", (), {"path": str(source), **report}))
         return report
+
+    def _check_whole(self, verb: str) -> None:
+        """Some verbs concern the whole store, which a handle for one user must not see."""
+        if self.user is not None:
+            raise Refused(f"{verb} concerns all users of {self.agent}; open the handle without a user")
 
 
 def connect(

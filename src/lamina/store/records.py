@@ -184,10 +184,10 @@ def by_seq(connection: apsw.Connection, seq: int) -> Row | None:
     return first(connection.execute(f"{SELECT} WHERE seq = ?", (seq,)))
 
 
-def unresolved(connection: apsw.Connection, ids: Iterable[str]) -> list[str]:
-    """The ids that lead to no record."""
-    found = "SELECT 1 FROM records WHERE id = ?"
-    return [record_id for record_id in ids if connection.execute(found, (record_id,)).get is None]
+def unresolved(connection: apsw.Connection, ids: Iterable[str], user: str | None) -> list[str]:
+    """The ids that lead to no record which this user may see."""
+    found = "SELECT 1 FROM records WHERE id = ?1 AND (?2 IS NULL OR user IS NULL OR user = ?2)"
+    return [record_id for record_id in ids if connection.execute(found, (record_id, user)).get is None]
 
 
 def counts(connection: apsw.Connection, user: str | None) -> dict[str, dict[str, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -103,7 +103,7 @@ class Transaction(Atomic):
         rows: list[Row] = []
         for seq, draft in enumerate(drafts, self._last_record + 1):
             if draft.evidence:
-                self._check_evidence(draft.evidence)
+                self._check_evidence(draft)
             record = _minted(draft, make_id(prefix, seq), seq, agent, now)
             fields = _fields(record, draft.key, now_micros)
             salt = salts[len(rows) * 16 : len(rows) * 16 + 16]
@@ -186,8 +186,8 @@ class Transaction(Atomic):
         )
         self._made, self._changes, self._pending, self._details = [], [], 0, None
 
-    def _check_evidence(self, evidence: Iterable[str]) -> None:
-        unknown = records.unresolved(self.cursor.connection, filter(is_id, evidence))
+    def _check_evidence(self, draft: Draft) -> None:
+        unknown = records.unresolved(self.cursor.connection, filter(is_id, draft.evidence), draft.user)
         if unknown:
             raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
 
