@@ -30,7 +30,7 @@ from lamina.memory import Memory
 from lamina.store import fulltext, records
 
 ROUNDS = 5
-SINGLE = 2000
+SINGLE = 250
 BULK = 100_000
 SEED = 7
 TYPES = {"seq": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL UNIQUE", "importance": "REAL", "confidence": "REAL", "salt": "BLOB"}
@@ -119,13 +119,14 @@ def opened(path: Path, synchronous: str) -> Memory:
 
 
 def single(synchronous: str) -> tuple[float, float]:
-    """Seconds for one durable add: bare SQLite's and Lamina's, medians of interleaved rounds."""
-    contents = texts(SINGLE * (ROUNDS + 1))
+    """Seconds for one add: bare SQLite's and Lamina's, medians of short interleaved rounds."""
+    rounds = ROUNDS * 8
+    contents = texts(SINGLE * (rounds + 1))
     bare: list[float] = []
     ours: list[float] = []
     with folder() as path:
         floor, memory = Floor(path, synchronous), opened(path, synchronous)
-        for turn in range(ROUNDS + 1):
+        for turn in range(rounds + 1):
             part = contents[turn * SINGLE : (turn + 1) * SINGLE]
             rows = floor.rows(part, turn * SINGLE + 1)
             bare.append(timed(floor.add_each, rows, part) / SINGLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ import msgspec
 from lamina.errors import Corrupt, InvalidInput
 
 SALT_BYTES = 16
+SALTS_AT_ONCE = 256
 MAX_DEPTH = 32
 _encoder = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder()
@@ -33,6 +35,21 @@ def decode(text: str | bytes) -> Any:
 def salted_hash(salt: bytes, payload: bytes) -> bytes:
     """A hash that says nothing about its payload once the salt is gone, which is how erasure and audit both hold."""
     return hashlib.sha256(salt + payload).digest()
+
+
+class Salts:
+    """Random salts, asked of the system many at a time. Each store has its own, which no forked process shares."""
+
+    def __init__(self) -> None:
+        self._waiting: list[bytes] = []
+
+    def next(self) -> bytes:
+        try:
+            return self._waiting.pop()
+        except IndexError:
+            pool = os.urandom(SALT_BYTES * SALTS_AT_ONCE)
+            self._waiting = [pool[start : start + SALT_BYTES] for start in range(0, len(pool), SALT_BYTES)]
+            return self._waiting.pop()
 
 
 def chain_seed(store_id: str, agent: str, name: str) -> bytes:

@@ -33,7 +33,7 @@ class Database:
         self.path = path
         self._busy_ms = busy_ms
         self._checkpoint_pages = checkpoint_pages
-        self._pid = os.getpid()
+        self.inherited = False
         self.local = threading.local()
         self.write_lock = threading.RLock()
         self.connections: list[apsw.Connection] = []
@@ -43,14 +43,14 @@ class Database:
     def reader(self) -> apsw.Connection:
         """This thread's read-only connection."""
         connection: apsw.Connection | None = getattr(self.local, "reader", None)
-        if connection is None or self._pid != os.getpid() or self._closed:
+        if connection is None or self.inherited or self._closed:
             connection = self.local.reader = self._connect(readonly=True)
         return connection
 
     def writer(self) -> apsw.Cursor:
         """This thread's cursor for writing. Only `atomic` begins transactions with it."""
         cursor: apsw.Cursor | None = getattr(self.local, "writer", None)
-        if cursor is None or self._pid != os.getpid() or self._closed:
+        if cursor is None or self.inherited or self._closed:
             cursor = self.local.writer = self._connect(readonly=False).cursor()
         return cursor
 
@@ -61,7 +61,7 @@ class Database:
     def close(self) -> None:
         """Close every connection, unless they belong to the process that we were forked from."""
         self._closed = True
-        if self._pid == os.getpid():
+        if not self.inherited:
             for connection in self.connections:
                 connection.close()
         self.connections.clear()
@@ -69,7 +69,7 @@ class Database:
             _OPEN.remove(self)
 
     def _connect(self, *, readonly: bool) -> apsw.Connection:
-        if self._pid != os.getpid():
+        if self.inherited:
             raise StoreUnavailable("this handle was opened in another process; open a new one after a fork")
         if self._closed:
             raise StoreUnavailable("this handle is closed; open a new one")
@@ -138,9 +138,10 @@ _INHERITED: list[Any] = []
 
 def _keep_inherited() -> None:
     """After a fork the child must neither use nor close what it inherited: closing would drop the parent's locks."""
-    _INHERITED.extend(_OPEN)
-    _INHERITED.extend(connection for database in _OPEN for connection in database.connections)
-    _INHERITED.extend(database.local for database in _OPEN)
+    for database in _OPEN:
+        database.inherited = True
+        _INHERITED.extend((database, database.local, *database.connections))
+    _OPEN.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -36,6 +36,7 @@ class Store:
         self.folder = folder
         self.agent = agent
         self.database = database
+        self.salts = canon.Salts()
         self._settings = settings
         self._become(store_id)
         self.reads = ReadLog(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import structs
 
-from lamina import canon
 from lamina.clock import is_id, to_micros
 from lamina.errors import NotFound
 from lamina.model import Actor, Draft, Record
@@ -98,7 +96,7 @@ class Transaction(Atomic):
         """As many as fit into one event."""
         event, now, now_micros = self._next_event(len(drafts)), self.now, self._micros
         prefix, agent, make_id = self._store.ids.prefix(now), self._store.agent, self._store.ids.make
-        salts = os.urandom(canon.SALT_BYTES * len(drafts))
+        next_salt = self._store.salts.next
         made: list[Record] = []
         rows: list[Row] = []
         for seq, draft in enumerate(drafts, self._last_record + 1):
@@ -106,7 +104,7 @@ class Transaction(Atomic):
                 self._check_evidence(draft)
             record = _minted(draft, make_id(prefix, seq), seq, agent, now)
             fields = _fields(record, draft.key, now_micros)
-            salt = salts[len(rows) * 16 : len(rows) * 16 + 16]
+            salt = next_salt()
             self._tell(record, records.row_hash(fields, salt))
             made.append(record)
             rows.append((*fields, event, salt))
@@ -124,7 +122,7 @@ class Transaction(Atomic):
             self._last_record += 1
             event = self._next_event()
             own = structs.replace(record, seq=self._last_record, agent=self._store.agent)
-            salt = os.urandom(canon.SALT_BYTES)
+            salt = self._store.salts.next()
             fields = records.fields_of(own, None)
             self._tell(own, records.row_hash(fields, salt))
             self.put((*fields, event, salt))
