@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 import lamina
-from lamina.memory import Memory
+from lamina import Memory
 from lamina.store import fulltext, records
 
 ROUNDS = 5

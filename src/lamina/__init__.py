@@ -8,8 +8,10 @@ from typing import Any, cast
 
 from lamina.clock import Clock
 from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
-from lamina.memory import Memory, Operator, connect
+from lamina.handles import connect
+from lamina.memory import Memory
 from lamina.model import Change, Event, Hit, Hits, Layer, Record, Role, State, Trust
+from lamina.operators import Operator
 from lamina.runs import Run
 
 __version__ = "0.1.0"

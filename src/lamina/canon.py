@@ -11,11 +11,23 @@ from typing import Any
 import msgspec
 
 from lamina.errors import Corrupt, InvalidInput
+from lamina.text import shown
 
 SALT_BYTES = 16
 SALTS_AT_ONCE = 256
 MAX_DEPTH = 32
-_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def _plain(value: Any) -> Any:
+    """Texts and mappings of other classes, as the plain ones that they stand for."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a {type(value).__name__} has no place in JSON")
+
+
+_encoder = msgspec.json.Encoder(order="sorted", enc_hook=_plain)
 _decoder = msgspec.json.Decoder()
 
 
@@ -71,14 +83,14 @@ def check_json(value: object, name: str, depth: int = 0) -> None:
         check_text(value, name)
     elif isinstance(value, int):
         if not -(2**63) <= value < 2**63:
-            raise InvalidInput(f"{name} {value} does not fit into 64 bits; store it as text")
+            raise InvalidInput(f"{name} {shown(value)} does not fit into 64 bits; store it as text")
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidInput(f"{name} {value} is not a number that JSON can hold")
     elif isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise InvalidInput(f"{name} has the key {key!r}; keys are texts")
+                raise InvalidInput(f"{name} has the key {shown(key)}; keys are texts")
             check_text(key, f"a key of {name}")
             check_json(item, f"{name}.{key}", depth + 1)
     elif isinstance(value, (list, tuple)):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from lamina.errors import InvalidInput
+from lamina.text import shown
 
 Clock = Callable[[], datetime]
 
@@ -42,13 +42,13 @@ def moment(value: object, name: str = "at") -> datetime:
     when = _parsed(value, name)
     if when.tzinfo is not UTC:
         if when.utcoffset() is None:
-            raise InvalidInput(f"{name} {value!r} has no time zone; add one, for example +00:00")
+            raise InvalidInput(f"{name} {shown(value)} has no time zone; add one, for example +00:00")
         try:
             when = when.astimezone(UTC)
         except OverflowError:
-            raise InvalidInput(f"{name} {value!r} lies outside the years 1000 to 2999") from None
+            raise InvalidInput(f"{name} {shown(value)} lies outside the years 1000 to 2999") from None
     if not EARLIEST <= when < LATEST:
-        raise InvalidInput(f"{name} {value!r} lies outside the years 1000 to 2999")
+        raise InvalidInput(f"{name} {shown(value)} lies outside the years 1000 to 2999")
     return when
 
 
@@ -59,13 +59,13 @@ def _parsed(value: object, name: str) -> datetime:
         try:
             return datetime.fromisoformat(value)
         except ValueError:
-            raise InvalidInput(f"{name} {value!r} is not an ISO-8601 time such as 2026-05-01T08:30:00Z") from None
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+            raise InvalidInput(f"{name} {shown(value)} is not an ISO-8601 time such as 2026-05-01T08:30:00Z") from None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             return EPOCH + timedelta(seconds=value)
-        except OverflowError:
-            raise InvalidInput(f"{name} {value!r} lies outside the years 1000 to 2999; seconds are meant") from None
-    raise InvalidInput(f"{name} {value!r} is neither a datetime, an ISO-8601 text nor epoch seconds")
+        except (OverflowError, ValueError):  # too far away, or not a number at all
+            raise InvalidInput(f"{name} {shown(value)} lies outside the years 1000 to 2999; seconds are meant") from None
+    raise InvalidInput(f"{name} {shown(value)} is neither a datetime, an ISO-8601 text nor epoch seconds")
 
 
 def to_micros(when: datetime) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any
 import msgspec
 
 from lamina.errors import InvalidInput
+from lamina.text import shown
 
 FILE_NAME = "config.toml"
+NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -79,7 +82,7 @@ def _file(path: Path) -> dict[str, Any]:
             return tomllib.load(file)
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"{path} is not valid TOML: {error}") from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
@@ -88,7 +91,7 @@ def _file(path: Path) -> dict[str, Any]:
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in tree.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             flat |= _flat(value, f"{prefix}{key}.")
         else:
             flat[prefix + key] = value
@@ -100,7 +103,7 @@ def _from_text(setting: Setting, text: str) -> Any:
     if isinstance(setting.default, bool):
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
     if isinstance(setting.default, int):
-        return int(text) if text.lstrip("-").isdecimal() else text
+        return int(text) if NUMBER.fullmatch(text) else text
     if isinstance(setting.default, tuple):
         return [part.strip() for part in text.split(",") if part.strip()]
     return text
@@ -109,17 +112,17 @@ def _from_text(setting: Setting, text: str) -> Any:
 def _checked(name: str, value: Any, origin: str) -> Value:
     setting = TABLE.get(name)
     if setting is None:
-        near = difflib.get_close_matches(name, TABLE, 1)
+        near = difflib.get_close_matches(str(name), TABLE, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(TABLE)}"
-        raise InvalidInput(f"{origin}: unknown setting {name!r}{hint}")
+        raise InvalidInput(f"{origin}: unknown setting {shown(name)}{hint}")
     if isinstance(setting.default, tuple):
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-            raise InvalidInput(f"{origin}: {name} = {value!r} is not a list of texts")
+            raise InvalidInput(f"{origin}: {name} = {shown(value)} is not a list of texts")
         return Value(setting, tuple(value), origin)
     if type(value) is not type(setting.default):
-        raise InvalidInput(f"{origin}: {name} = {value!r} is not of the type {type(setting.default).__name__}")
+        raise InvalidInput(f"{origin}: {name} = {shown(value)} is not of the type {type(setting.default).__name__}")
     if setting.choices and value not in setting.choices:
-        raise InvalidInput(f"{origin}: {name} = {value!r} is not one of {', '.join(setting.choices)}")
+        raise InvalidInput(f"{origin}: {name} = {shown(value)} is not one of {', '.join(setting.choices)}")
     if setting.bounds and not setting.bounds[0] <= value <= setting.bounds[1]:
-        raise InvalidInput(f"{origin}: {name} = {value!r} is not between {setting.bounds[0]} and {setting.bounds[1]}")
+        raise InvalidInput(f"{origin}: {name} = {shown(value)} is not between {setting.bounds[0]} and {setting.bounds[1]}")
     return Value(setting, value, origin)

@@ -12,13 +12,12 @@ from pathlib import Path
 
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.model import Actor, iso
-from lamina.text import is_invisible, one_line
+from lamina.text import is_invisible, one_line, shown
 
 AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
 # Names that Windows resolves to devices, wherever they stand.
 DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
 MAX_USER = 128
-MAX_LOGGED = 200
 
 
 def agent_name(value: object) -> str:
@@ -44,16 +43,18 @@ def user_name(value: object) -> str | None:
     return value
 
 
-def shown(value: object) -> str:
-    """A rejected value as it may appear in a message or a log: short, on one line, nothing hidden."""
-    return one_line(repr(value), MAX_LOGGED)
+def given_path(value: Path | str) -> Path:
+    """A path that a caller gave, made absolute."""
+    if "\0" in str(value):
+        raise InvalidInput(f"the path {shown(str(value))} contains a NUL character")
+    return Path(value).expanduser().absolute()
 
 
 class Home:
     """A folder that holds every agent's memory, each in a folder of its own."""
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(os.path.realpath(Path(path).expanduser()))
+        self.path = Path(os.path.realpath(given_path(path)))
 
     @property
     def violations(self) -> Path:
@@ -82,8 +83,14 @@ class Home:
         """Append one line about an attempt to reach another agent's or user's memory, or to leave the home."""
         if not self.path.is_dir():
             return
-        entry = {"at": iso(at), "actor": str(actor), "surface": actor.surface, "attempt": attempt, "value": shown(value)}
-        line = json.dumps(entry, ensure_ascii=False).encode(errors="replace") + b"\n"
+        entry = {
+            "at": iso(at),
+            "actor": one_line(str(actor)),
+            "surface": actor.surface,
+            "attempt": attempt,
+            "value": shown(value),
+        }
+        line = json.dumps(entry).encode() + b"\n"
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         try:
             descriptor = os.open(self.violations, flags, 0o600)
@@ -105,9 +112,11 @@ class Home:
 def make_private_folder(path: Path) -> None:
     """A folder that only its owner can enter. An existing one keeps its mode; `doctor` speaks about it."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except FileExistsError:
-        raise StoreUnavailable(f"{path} is a file where a folder is needed") from None
+        for folder in [*reversed(path.parents), path]:
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise StoreUnavailable(f"{path} is a file, or lies below one, where a folder is needed") from None
     except OSError as error:
         raise StoreUnavailable(f"the folder {path} cannot be made: {error.strerror}") from error
 

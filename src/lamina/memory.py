@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import builtins
-import getpass
-import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import platformdirs
 from msgspec import structs
 
 from lamina import clock as clocks
 from lamina import config, rules, text
 from lamina.clock import Clock
-from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, NotFound, Refused
-from lamina.formats import ours
-from lamina.home import Home, agent_name, shown, user_name
-from lamina.model import Actor, Draft, Event, Hits, Layer, Record, Role, State
+from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
+from lamina.home import Home
+from lamina.model import Actor, Draft, Event, Hits, Layer, Record, State
 from lamina.recall import keyword
 from lamina.runs import Run, ending
-from lamina.store import backup, verify
+from lamina.store.fulltext import Weights
 from lamina.store.reads import Read
 from lamina.store.records import Filter
 from lamina.store.store import Store
@@ -99,13 +95,15 @@ class Memory:
 
     def remember_many(self, items: Iterable[Mapping[str, Any]]) -> builtins.list[Record]:
         """Store many memories in one transaction: all of them, or none and an error that names the item."""
+        if not isinstance(items, Iterable):
+            raise InvalidInput(f"items is a {type(items).__name__}, not a list of mappings")
         drafts = []
         for index, item in enumerate(items):
             try:
                 drafts.append(self._draft(item))
             except LaminaError as error:
-                raise type(error)(f"item {index}: {error.message}", item=index, **error.details) from None
-        return self._store_drafts(drafts)
+                raise _of_item(error, index) from None
+        return self._store_drafts(drafts, many=True)
 
     def get(self, record_id: str) -> Record:
         """The record with this id, whatever its state."""
@@ -147,9 +145,10 @@ class Memory:
             raise InvalidInput(f"unknown ranker {ranker!r}; known are {', '.join(RANKERS)}", known=[*RANKERS])
         asked, most = rules.query(query), rules.limit(limit)
         chosen = self._filter(layers, states or (State.ACTIVE,), kinds, tags, since, until, run_id)
-        words = text.terms(asked)
-        found = self._store.matches(text.match_any(words), chosen, keyword.pool(most)) if words else []
-        hits = keyword.rank(found, self._clock(), most)
+        words, now = text.terms(asked), self._clock()
+        weights = Weights(keyword.RECENCY_WEIGHT, keyword.IMPORTANCE_WEIGHT)
+        found = self._store.matches(text.match_any(words), chosen, now, weights, keyword.pool(most)) if words else []
+        hits = keyword.rank(found, now, most)
         self._audit("search", tuple(hit.record.id for hit in hits), query=asked)
         return hits
 
@@ -169,23 +168,29 @@ class Memory:
     def runs(self) -> builtins.list[Run]:
         """Runs that were not closed, such as those of a process that died."""
         found = self._store.open_runs(self.user)
-        self._audit("runs", tuple(record.id for record, _ in found))
-        return [Run(self, record, number - 1) for record, number in found]
+        self._audit("runs", tuple(record.id for record in found))
+        return [Run(self, record) for record in found]
 
     def add_note(self, run_id: str, item: Mapping[str, Any]) -> Record:
         """Store a note in a run. `Run.note` is the way to call this."""
-        return self._store_drafts([self._draft(item, run_id)], "run.note")[0]
+        return self._store_drafts([self._draft(item, run_id)], "run.note", run_id)[0]
+
+    def notes(self, run_id: str) -> builtins.list[Record]:
+        """The notes of an open run, in their order."""
+        return [record for record in self._store.run(run_id, self.user) if record.id != run_id]
 
     def close_run(self, run_id: str, task: str, summary: str | None, failure: BaseException | str | None) -> Record | None:
         """Set a run's notes aside and keep its ending, in one step. `Run.close` is the way to call this."""
         with self._store.change(self.actor, "run.close", self._clock()) as transaction:
-            rows = [row for row in transaction.run(run_id) if self._in_scope(self._store.record(row))]
+            rows = transaction.run(run_id, self.user)
             if not rows:
-                raise Refused(f"the run {task!r} is closed already")
+                raise Refused(f"the run {text.shown(task, 60)} is closed already")
             notes = [self._store.record(row) for row in rows]
             made = None
             if summary is not None or self.settings["runs.episodes"]:
-                (made,) = transaction.insert([ending(task, notes, summary, failure, self._draft)])
+                (made,) = transaction.insert(
+                    [ending(task, notes, summary, failure, self._draft, self.settings["content.max_bytes"])]
+                )
             for row, note in zip(rows, notes, strict=True):
                 rules.check_move(note.state, State.TOMBSTONED, self.actor.role)
                 transaction.update(row, state=State.TOMBSTONED)
@@ -209,34 +214,54 @@ class Memory:
             "problems": problems,
         }
 
-    def _store_drafts(self, drafts: Sequence[Draft], action: str = "remember") -> builtins.list[Record]:
+    def _store_drafts(
+        self, drafts: Sequence[Draft], action: str = "remember", run_id: str | None = None, *, many: bool = False
+    ) -> builtins.list[Record]:
         if not drafts:
             return []
         with self._store.change(self.actor, action, self._clock()) as transaction:
-            for draft in drafts:
-                if draft.key is not None:
-                    return [self._insert_once(transaction, one) for one in drafts]
-            return transaction.insert(drafts)
+            if run_id is not None and not transaction.run(run_id, self.user):
+                raise Refused("this run is closed; open a new one")
+            if not any(draft.evidence or draft.key is not None for draft in drafts):
+                return transaction.insert(drafts)
+            stored = []
+            for index, draft in enumerate(drafts):
+                try:
+                    stored.append(self._insert_checked(transaction, draft))
+                except LaminaError as error:
+                    raise (_of_item(error, index) if many else error) from None
+            return stored
 
-    def _insert_once(self, transaction: Transaction, draft: Draft) -> Record:
+    def _insert_checked(self, transaction: Transaction, draft: Draft) -> Record:
+        """Store a draft that refers to what is there already: by its evidence, or by its key."""
         existing = transaction.find_key(draft.key, draft.user) if draft.key is not None else None
-        if existing is None:
-            return transaction.insert([draft])[0]
-        if existing.content != draft.content:
-            raise Conflict(f"the key {shown(draft.key)} was used for another text, in record {existing.id}", record=existing.id)
-        return existing
+        if existing is not None:
+            if existing.content == draft.content:
+                return existing
+            key = text.shown(draft.key)
+            raise Conflict(f"the key {key} was used for another text, in record {existing.id}", record=existing.id)
+        unknown = transaction.unresolved(draft)
+        if unknown:
+            for record_id in unknown:
+                self._note_crossing(record_id)
+            raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
+        return transaction.insert([draft])[0]
 
     def _visible(self, record_id: object) -> Record:
         """A record within this handle's scope. One outside it looks like one that does not exist, and is noted."""
-        if isinstance(record_id, str):
+        if isinstance(record_id, str) and clocks.is_id(record_id):
             record = self._store.get(record_id)
             if record is not None and self._in_scope(record):
                 return record
-            if record is not None:
-                self._violation("read another user's record", record_id)
-            elif clocks.is_id(record_id) and clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
-                self._violation("read another agent's record", record_id)
-        raise NotFound(f"there is no record {shown(record_id)}")
+            self._note_crossing(record_id)
+        raise NotFound(f"there is no record {text.shown(record_id)}")
+
+    def _note_crossing(self, record_id: str) -> None:
+        """Log an attempt to reach a record that belongs to somebody else; one that never existed is no attempt."""
+        if self._store.get(record_id) is not None:
+            self._violation("reach another user's record", record_id)
+        elif clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
+            self._violation("reach another agent's record", record_id)
 
     def _in_scope(self, record: Record) -> bool:
         return self.user is None or record.user in (None, self.user)
@@ -252,13 +277,15 @@ class Memory:
         tags: Collection[str] | None,
         since: Times,
         until: Times,
-        run_id: str | None = None,
+        run_id: object = None,
     ) -> Filter:
+        if run_id is not None and not (isinstance(run_id, str) and clocks.is_id(run_id)):
+            raise InvalidInput(f"run_id {text.shown(run_id)} is not the id of a run")
         return Filter(
             self.user,
-            tuple(rules.one_of(Layer, value, "layer") for value in several(layers, "layers")),
-            tuple(rules.one_of(State, value, "state") for value in several(states, "states")),
-            tuple(rules.kind(value, self._kinds) for value in several(kinds, "kinds")),
+            tuple({rules.one_of(Layer, value, "layer"): None for value in several(layers, "layers")}),
+            tuple({rules.one_of(State, value, "state"): None for value in several(states, "states")}),
+            tuple({rules.kind(value, self._kinds): None for value in several(kinds, "kinds")}),
             rules.tags(several(tags, "tags")),
             None if since is None else clocks.moment(since, "since"),
             None if until is None else clocks.moment(until, "until"),
@@ -271,130 +298,9 @@ class Memory:
         self._store.reads.add(Read(self._clock(), self.actor, action, found, note))
 
 
-class Operator(Memory):
-    """A person's handle: everything an agent can do, and what only a person may."""
-
-    def audit_log(self, limit: int = 50) -> builtins.list[Event]:
-        """The newest changes first."""
-        self._check_whole("audit log")
-        return self._store.events(rules.limit(limit))
-
-    def audit_reads(self, limit: int = 50) -> builtins.list[Read]:
-        """The newest reads first, of this process and of every other that has written its own."""
-        self._check_whole("audit log")
-        return self._store.reads.latest(rules.limit(limit))
-
-    def audit_head(self) -> dict[str, Any]:
-        """What fixes the whole history as it is now. Keep it elsewhere, and `audit_verify` will notice a rewrite."""
-        changes, reads = self._store.head(), self._store.reads.head()
-        return {
-            "agent": self.agent,
-            "store": self._store.id,
-            "events": {"seq": changes.seq, "hash": changes.hash.hex()},
-            "reads": {"seq": reads.seq, "hash": reads.hash.hex()},
-        }
-
-    def audit_verify(
-        self, head: Mapping[str, Any] | None = None, progress: verify.Progress | None = None
-    ) -> dict[str, verify.Report]:
-        """Check every row against the chain, and both chains against a head that was kept elsewhere."""
-        expected = _expected_head(head, self._store.id)
-        report = {"events": self._store.verify(expected.get("events"), progress)}
-        report["reads"] = self._store.reads.verify(expected.get("reads"))
-        return report
-
-    def reindex(self) -> None:
-        """Make the full-text index anew from the records."""
-        self._store.reindex(self.actor, self._clock())
-
-    def backup(self, to: Path | str | None = None) -> Path:
-        """A complete, checked copy of the store as it is now."""
-        self._check_whole("backup")
-        self._store.reads.flush()
-        return self._store.backup(self._clock(), None if to is None else Path(to).absolute())
-
-    def restore(self, folder: Path | str, progress: verify.Progress | None = None) -> dict[str, Any]:
-        """Replace the store by a backup of it. What it replaces is backed up first, and the trail says so."""
-        self._check_whole("restore")
-        return self._store.restore(Path(folder).absolute(), self.actor, self._clock(), progress)
-
-    def export(
-        self,
-        path: Path | str | None = None,
-        *,
-        public: bool = False,
-        force: bool = False,
-        progress: verify.Progress | None = None,
-    ) -> Path:
-        """Write every record, in every state, with its events, as JSON that another program can read."""
-        self._check_whole("export")
-        target = Path(path).absolute() if path else self._store.folder / "exports" / f"{backup.stamp(self._clock())}.json"
-        if not public and not force and path is not None:
-            ours.refuse_work_tree(target)
-        write = ours.write_public if public else ours.write
-        number = write(self._store, target, progress, force=force)
-        self._store.reads.add(Read(self._clock(), self.actor, "export", (), {"path": str(target), "records": number}))
-        return target
-
-    def import_(self, path: Path | str, trust: bool = False, progress: verify.Progress | None = None) -> dict[str, Any]:
-        """Take in an export: everything into an empty store of the same agent, else record by record as `external`."""
-        self._check_whole("import")
-        source = Path(path).absolute()
-        report = ours.read(self._store, source, self.actor, self._clock(), trust=trust, progress=progress)
-        if report["mode"] == "restored":
-            # The trail is the imported one to the byte, so this is said in the other trail.
-            self._store.reads.add(Read(self._clock(), self.actor, "import", (), {"path": str(source), **report}))
-        return report
-
-    def _check_whole(self, verb: str) -> None:
-        """Some verbs concern the whole store, which a handle for one user must not see."""
-        if self.user is not None:
-            raise Refused(f"{verb} concerns all users of {self.agent}; open the handle without a user")
-
-
-def connect(
-    role: Role,
-    agent: str | None = None,
-    user: str | None = None,
-    home: Path | str | None = None,
-    clock: Clock | None = None,
-    actor: str | None = None,
-    surface: str = "python",
-    settings: Mapping[str, Any] | None = None,
-    store_id: str | None = None,
-) -> Memory:
-    """Open a handle. Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults."""
-    now = clocks.checked(clock or clocks.system_clock)
-    place = Home(home_path(home))
-    agent = agent if agent is not None else os.environ.get("LAMINA_AGENT") or "default"
-    who = Actor(role, actor or (agent_label(agent) if role is Role.AGENT else local_user()), surface)
-    scope = user_name(user if user is not None else os.environ.get("LAMINA_USER") or None)
-    values = config.load(place.path, settings)
-    try:
-        folder = place.prepare(agent_name(agent))
-        store = Store.open(folder, agent, values, now(), store_id=store_id)
-    except (InvalidInput, Refused) as error:
-        place.log_violation(now(), who, error.message, agent)
-        raise
-    make: Callable[..., Memory] = Operator if role is Role.OPERATOR else Memory
-    return make(place, store, scope, who, now, values)
-
-
-def home_path(given: Path | str | None = None) -> Path:
-    """Where memories live: as given, as `LAMINA_HOME` says, or in the platform's folder for a user's data."""
-    return Path(given or os.environ.get("LAMINA_HOME") or platformdirs.user_data_path("lamina"))
-
-
-def agent_label(agent: object) -> str:
-    return agent if isinstance(agent, str) and len(agent) <= 64 else "unknown"
-
-
-def local_user() -> str:
-    """The person at this machine, as far as the operating system knows."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # no name for this user id, as in some containers
-        return str(os.getuid()) if hasattr(os, "getuid") else "operator"
+def _of_item(error: LaminaError, index: int) -> LaminaError:
+    """The error, saying which item of many it is about."""
+    return type(error)(f"item {index}: {error.message}", **{**error.details, "item": index})
 
 
 def several(values: Collection[str] | None, name: str) -> tuple[Any, ...]:
@@ -402,7 +308,7 @@ def several(values: Collection[str] | None, name: str) -> tuple[Any, ...]:
     if values is None:
         return ()
     if isinstance(values, str) or not isinstance(values, Collection):
-        raise InvalidInput(f"{name} {values!r} is not a list; write [{values!r}]")
+        raise InvalidInput(f"{name} {text.shown(values)} is not a list; write [{text.shown(values)}]")
     return tuple(values)
 
 
@@ -421,17 +327,3 @@ def _size(path: Path) -> int:
         return path.lstat().st_size if not path.is_dir() else 0
     except FileNotFoundError:  # another process has just removed it
         return 0
-
-
-def _expected_head(head: Mapping[str, Any] | None, store_id: str) -> Mapping[str, Any]:
-    """An exported head, when it has the form of one and belongs to this store."""
-    if head is None:
-        return {}
-    try:
-        chains = {name: {"seq": int(head[name]["seq"]), "hash": str(head[name]["hash"])} for name in ("events", "reads")}
-        origin = head["store"]
-    except (KeyError, TypeError, ValueError):
-        raise InvalidInput("this is not a head as `lamina audit head` prints it") from None
-    if origin != store_id:
-        raise Corrupt(f"this head is of the store {shown(origin)}, but this store is {store_id}: it was exchanged")
-    return chains

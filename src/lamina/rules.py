@@ -45,7 +45,7 @@ MAX_CONTENT_BYTES = 1024 * 1024
 MAX_METADATA_BYTES = 256 * 1024
 MAX_LABEL = 256
 MAX_TAGS = 256
-MAX_EVIDENCE = 1000
+MAX_EVIDENCE = 100_000
 LIMITS = (1, 10_000)
 MAX_QUERY_BYTES = 64 * 1024
 
@@ -76,9 +76,9 @@ def check_contract(layer: Layer, metadata: Mapping[str, Any]) -> None:
     if missing:
         raise InvalidInput(f"{layer} memory needs metadata {', '.join(missing)}", missing=missing)
     if layer is Layer.SEMANTIC and not _is_list_of_text(metadata["topic_tags"]):
-        raise InvalidInput(f"topic_tags {metadata['topic_tags']!r} is not a list of texts")
+        raise InvalidInput(f"topic_tags {text.shown(metadata['topic_tags'])} is not a list of texts")
     if layer is Layer.PROCEDURAL and not (isinstance(metadata["workflow"], str) and SLUG.fullmatch(metadata["workflow"])):
-        raise InvalidInput(f"workflow {metadata['workflow']!r} is not a stable slug such as morning-briefing")
+        raise InvalidInput(f"workflow {text.shown(metadata['workflow'])} is not a stable slug such as morning-briefing")
     if layer is Layer.PROFILE:
         label(metadata["profile_key"], "profile_key")
 
@@ -95,9 +95,9 @@ def importance_of_score(value: object) -> float:
 
 def _number(value: object, name: str, top: int) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InvalidInput(f"{name} {value!r} is not a number from 0 to {top}")
+        raise InvalidInput(f"{name} {text.shown(value)} is not a number from 0 to {top}")
     if not 0 <= value <= top:
-        raise InvalidInput(f"{name} {value!r} is not between 0 and {top}")
+        raise InvalidInput(f"{name} {text.shown(value)} is not between 0 and {top}")
     return float(value) + 0.0
 
 
@@ -125,47 +125,47 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"content is a {type(value).__name__}, not a text")
     if value.isascii() and value.isprintable() and len(value) <= limit and value and not value.isspace():
-        return value  # a plain line of ASCII, which is most of what agents say, needs no closer look
+        return str.__str__(value)  # a plain line of ASCII, which is most of what agents say, needs no closer look
     if len(value) * 4 > limit and (size := len(value.encode(errors="replace"))) > limit:
         raise InvalidInput(f"content has {size:,} bytes; the limit is {limit:,} (setting content.max_bytes)")
     canon.check_text(value, "content")
     if not text.is_visible(value):
         raise InvalidInput("content is empty: it has no visible character")
-    return value
+    return str.__str__(value)
 
 
 def tags(values: object) -> tuple[str, ...]:
     """Tags stripped, lower-cased and deduplicated in their order."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
-        raise InvalidInput(f"tags {values!r} is not a list of texts")
+        raise InvalidInput(f"tags {text.shown(values)} is not a list of texts")
     if len(values) > MAX_TAGS:
         raise InvalidInput(f"{len(values)} tags are too many; {MAX_TAGS} are allowed")
-    return tuple(dict.fromkeys(tag(value) for value in values))
+    return tuple(dict.fromkeys(tag(value) for value in in_order(values)))
 
 
 def tag(value: object) -> str:
     """One tag as it is stored. Lower-casing again changes nothing, so that tags compare as written."""
     if not isinstance(value, str):
-        raise InvalidInput(f"tag {value!r} is a {type(value).__name__}, not a text")
+        raise InvalidInput(f"tag {text.shown(value)} is a {type(value).__name__}, not a text")
     return label(value.strip().lower(), "tag")
 
 
 def label(value: object, name: str) -> str:
     """A short text on one line: a tag, a speaker, a session, a source, a key."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} {value!r} is a {type(value).__name__}, not a text")
+        raise InvalidInput(f"{name} {text.shown(value)} is a {type(value).__name__}, not a text")
     if len(value) > MAX_LABEL:
-        raise InvalidInput(f"{name} {value[:40]!r}… has {len(value)} characters; {MAX_LABEL} are allowed")
+        raise InvalidInput(f"{name} {text.shown(value, 40)} has {len(value)} characters; {MAX_LABEL} are allowed")
     canon.check_text(value, name)
-    if not text.is_visible(value) or any(ord(c) < 32 or ord(c) == 127 for c in value):
-        raise InvalidInput(f"{name} {value!r} is empty or contains a control character")
-    return value
+    if not text.is_visible(value) or not text.is_one_line(value):
+        raise InvalidInput(f"{name} {text.shown(value)} is empty or contains a control character")
+    return str.__str__(value)
 
 
 def metadata(value: object) -> Mapping[str, Any]:
     """Metadata as given, when JSON can hold it."""
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"metadata {value!r} is not a mapping")
+        raise InvalidInput(f"metadata {text.shown(value)} is not a mapping")
     if not value:
         return {}
     canon.check_json(value, "metadata")
@@ -179,39 +179,44 @@ def metadata(value: object) -> Mapping[str, Any]:
 def evidence(values: object) -> tuple[str, ...]:
     """References to records, URLs and paths; whether the records exist is checked where they are stored."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
-        raise InvalidInput(f"evidence {values!r} is not a list of record ids, URLs or paths")
+        raise InvalidInput(f"evidence {text.shown(values)} is not a list of record ids, URLs or paths")
     if len(values) > MAX_EVIDENCE:
         raise InvalidInput(f"{len(values)} pieces of evidence are too many; {MAX_EVIDENCE} are allowed")
-    return tuple(dict.fromkeys(_reference(value) for value in values))
+    return tuple(dict.fromkeys(_reference(value) for value in in_order(values)))
+
+
+def in_order(values: Collection[Any]) -> Iterable[Any]:
+    """A set has no order, so it gets one that is the same in every process."""
+    return sorted(values, key=str) if isinstance(values, (set, frozenset)) else values
 
 
 def _reference(value: object) -> str:
     reference = label(value, "evidence")
     if clock.is_id(reference) or ":" in reference or "/" in reference or "\\" in reference or "." in reference:
         return reference
-    raise InvalidInput(f"evidence {reference!r} is neither a record id, a URL nor a path; write a file as ./{reference}")
+    raise InvalidInput(f"evidence {text.shown(reference)} is neither a record id, a URL nor a path such as ./notes.md")
 
 
 def kind(value: object, known: Collection[str] = KINDS) -> str:
     if not isinstance(value, str) or value not in known:
-        raise InvalidInput(f"unknown kind {value!r}; known are {', '.join(known)}", known=list(known))
+        raise InvalidInput(f"unknown kind {text.shown(value)}; known are {', '.join(known)}", known=list(known))
     return value
 
 
 def one_of(choices: type[Choice], value: object, name: str) -> Choice:
     """A member of a fixed set, or an error that lists the set."""
     try:
-        return choices(str(value))
+        return choices(value if isinstance(value, str) else "")
     except ValueError:
         known = [choice.value for choice in choices]
-        raise InvalidInput(f"unknown {name} {value!r}; known are {', '.join(known)}", known=known) from None
+        raise InvalidInput(f"unknown {name} {text.shown(value)}; known are {', '.join(known)}", known=known) from None
 
 
 def limit(value: object) -> int:
     """How many results at most."""
     low, high = LIMITS
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InvalidInput(f"limit {value!r} is not a whole number from {low} to {high:,}")
+        raise InvalidInput(f"limit {text.shown(value)} is not a whole number from {low} to {high:,}")
     return value
 
 
@@ -219,9 +224,9 @@ def query(value: object) -> str:
     """A question that can be searched for; one without words is valid and finds nothing."""
     if not isinstance(value, str):
         raise InvalidInput(f"the query is a {type(value).__name__}, not a text")
-    if len(value.encode(errors="replace")) > MAX_QUERY_BYTES:
+    if len(value) > MAX_QUERY_BYTES or len(value.encode(errors="replace")) > MAX_QUERY_BYTES:
         raise InvalidInput(f"the query has more than {MAX_QUERY_BYTES:,} bytes; ask for less at once")
-    return value
+    return value if value.isascii() else value.encode(errors="replace").decode()
 
 
 class Drafter:
@@ -283,10 +288,12 @@ class Drafter:
             if value is None:
                 continue
             if name not in self._checks:
-                raise InvalidInput(f"unknown field {name!r}; known are {', '.join(self._checks)}", unknown=str(name))
+                raise InvalidInput(
+                    f"unknown field {text.shown(name)}; known are {', '.join(self._checks)}", unknown=text.shown(name)
+                )
             field, check = self._checks[name]
             if field in fields:
-                raise InvalidInput(f"{name} {value!r} repeats what another field says: give one of the two")
+                raise InvalidInput(f"{name} {text.shown(value)} repeats what another field says: give one of the two")
             fields[field] = check(value)
         return fields
 

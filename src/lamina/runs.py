@@ -12,6 +12,9 @@ from msgspec import structs
 from lamina import rules
 from lamina.errors import Refused
 from lamina.model import Draft, Hits, Layer, Record
+from lamina.text import shown
+
+LONGEST = 2000
 
 if TYPE_CHECKING:
     from lamina.memory import Memory
@@ -20,11 +23,10 @@ if TYPE_CHECKING:
 class Run:
     """A task in progress. As a context manager it closes itself; after a crash it waits in `runs()` to be closed."""
 
-    def __init__(self, memory: Memory, opening: Record, note_count: int = 0) -> None:
-        self.id = opening.id
-        self.task = opening.content
-        self.started_at: datetime = opening.created_at
-        self.note_count = note_count
+    def __init__(self, memory: Memory, first: Record) -> None:
+        self.id = first.run_id or first.id
+        self.task = first.content
+        self.started_at: datetime = first.created_at
         self._memory = memory
         self._closed = False
 
@@ -34,9 +36,12 @@ class Run:
     def note(self, content: str, **fields: Any) -> Record:
         """Keep something for the length of this run."""
         self._check_open()
-        record = self._memory.add_note(self.id, {"content": content, "layer": Layer.WORKING, **fields})
-        self.note_count += 1
-        return record
+        return self._memory.add_note(self.id, {**fields, "content": content, "layer": Layer.WORKING})
+
+    @property
+    def note_count(self) -> int:
+        """How many notes the run has."""
+        return len(self._memory.notes(self.id))
 
     def search(self, query: str, limit: int = 10, **filters: Any) -> Hits:
         """Search this run's notes along with everything else."""
@@ -58,27 +63,41 @@ class Run:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise Refused(f"the run {self.task!r} is closed; open a new one")
+            raise Refused(f"the run {shown(self.task, 60)} is closed; open a new one")
 
 
 def ending(
-    task: str, notes: list[Record], summary: str | None, failure: BaseException | str | None, draft: Callable[..., Draft]
+    task: str,
+    notes: list[Record],
+    summary: str | None,
+    failure: BaseException | str | None,
+    draft: Callable[[object], Draft],
+    most_bytes: int,
 ) -> Draft:
-    """The episodic record that a run leaves behind, with its notes as evidence."""
-    failed = None if failure is None else (str(failure) if isinstance(failure, str) else _described(failure))
-    if summary is not None:
-        content = summary
-    elif failed is not None:
-        content = f"Run failed: {task}: {failed}"
-    else:
-        content = f"Run ended: {task}"
-    metadata = {"run": task, "status": "failure" if failed else "success", "notes": len(notes)}
+    """The episodic record that a run leaves behind, with its notes as evidence and for their user."""
+    failed, name = failure is not None, cut(task, LONGEST)
+    content = summary
+    if content is None:
+        content = cut(f"Run failed: {name}: {_described(failure)}" if failed else f"Run ended: {name}", most_bytes)
+    metadata = {"run": name, "status": "failure" if failed else "success", "notes": len(notes)}
     kind = "error" if failed else "result"
     made = draft({"content": content, "layer": Layer.EPISODIC, "kind": kind, "metadata": metadata})
     trust = rules.lowest_trust([made.trust, *(note.trust for note in notes)])
-    return structs.replace(made, trust=trust, evidence=tuple(note.id for note in notes))
+    return structs.replace(made, trust=trust, user=notes[0].user, evidence=tuple(note.id for note in notes))
 
 
-def _described(failure: BaseException) -> str:
-    text = str(failure).replace("\0", "").encode(errors="replace").decode()
-    return f"{type(failure).__name__}: {text}" if text else type(failure).__name__
+def _described(failure: BaseException | str | None) -> str:
+    """A failure in a few words, whatever its own were."""
+    if not isinstance(failure, BaseException):
+        return cut(failure or "for no given reason", LONGEST)
+    kind = type(failure).__name__
+    try:
+        words = str(failure)
+    except Exception:  # noqa: BLE001 - an exception that cannot speak must not keep its run open
+        return kind
+    return cut(f"{kind}: {words}", LONGEST) if words else kind
+
+
+def cut(text: str, most_bytes: int) -> str:
+    """As much of a text as fits and can be stored."""
+    return text.replace("\0", "").encode(errors="replace")[:most_bytes].decode(errors="ignore")

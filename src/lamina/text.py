@@ -9,6 +9,12 @@ ANALYSER_VERSION = 1
 
 # Letters and symbols that render as nothing: a text made of these is empty to a reader.
 BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+# Characters that choose the form of the one before them.
+SELECTORS = frozenset("\u034f\u180b\u180c\u180d\u180f") | {chr(n) for n in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))}
+# A picture may be made of several, held together by joiners and selectors; only there are these part of what is seen.
+PICTURE = "[\u2190-\u27ff\u2900-\u2bff\U0001f000-\U0001faff]"
+PARTS = re.compile(f"({PICTURE}(?:\ufe0f?(?:\u200d(?={PICTURE})|{PICTURE}))*\ufe0f?|[0-9#*]\ufe0f\u20e3)|(.)", re.S)
+ACCENTS = re.compile("[\u0300-\u036f]")
 WORD = re.compile(r"[^\W_]+")
 SPACES = re.compile(r"\s+")
 
@@ -35,31 +41,40 @@ def normalise(text: str) -> str:
 
 def is_invisible(character: str) -> bool:
     """Characters that render as nothing at all and are not spaces."""
-    if character in BLANKS:
-        return True
-    if unicodedata.category(character) in ("Cf", "Cs"):
-        return True
-    return character == "\u034f" or "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+    return character in BLANKS or character in SELECTORS or unicodedata.category(character) in ("Cf", "Cs")
 
 
 def is_visible(text: str) -> bool:
     """Whether a reader would see at least one character."""
-    found = WORD.search(text)
-    if found and found.group()[0] not in BLANKS:
-        return True
     return any(c not in BLANKS and unicodedata.category(c)[0] in "LNPS" for c in text)
+
+
+def is_one_line(text: str) -> bool:
+    """Whether a text holds nothing that breaks a line or steers a terminal."""
+    if text.isascii():
+        return text.isprintable()
+    return not any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in text)
 
 
 def reveal(text: str) -> str:
     """The text with every control and invisible character spelled out, safe to print in a terminal."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c == "\n" or _harmless(c) else f"<U+{ord(c):04X}>" for c in text)
+    return "".join(found.group(1) or _revealed(found.group(2)) for found in PARTS.finditer(text))
 
 
-def _harmless(character: str) -> bool:
-    # The joiner inside an emoji is part of what a reader sees.
-    return character == "\u200d" or (character.isprintable() and not is_invisible(character)) or character == "\ufe0f"
+def _revealed(character: str) -> str:
+    if character == "\n" or (character.isprintable() and not is_invisible(character)):
+        return character
+    return f"<U+{ord(character):04X}>"
+
+
+def shown(value: object, width: int = 200) -> str:
+    """Any value as it may stand in a message or a log: short, on one line, nothing hidden."""
+    try:
+        return one_line(repr(value), width)
+    except ValueError:  # a number with more digits than Python prints
+        return f"a {type(value).__name__} too long to show"
 
 
 def one_line(text: str, width: int = 0) -> str:
@@ -72,16 +87,24 @@ def analyse(text: str) -> str:
     """The words of a text as the index holds them, separated by spaces. ASCII needs no help."""
     if text.isascii():
         return text
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return UNSPACED.sub(_pairs, "".join(map(_spelled, folded)))
+    return UNSPACED.sub(lambda run: f" {' '.join(run.group())} {_pairs(run.group())} ", _folded(text))
 
 
 def terms(text: str) -> tuple[str, ...]:
     """The distinct words that a query asks for, in their order; stop words only when there is nothing else."""
-    found = WORD.findall(text.casefold()) if text.isascii() else analyse(text).split()
+    if text.isascii():
+        found = WORD.findall(text.casefold())
+    else:
+        found = UNSPACED.sub(lambda run: f" {_pairs(run.group()) or run.group()} ", _folded(text)).split()
     words = tuple(dict.fromkeys(found))
     telling = tuple(word for word in words if word not in STOP_WORDS)
     return telling or words
+
+
+def _folded(text: str) -> str:
+    """Case, width and accents gone, pictures spelled as words, everything else that is no word a space."""
+    bare = ACCENTS.sub("", unicodedata.normalize("NFKD", text).casefold())
+    return "".join(map(_spelled, unicodedata.normalize("NFKC", bare)))
 
 
 def match_any(words: tuple[str, ...]) -> str:
@@ -100,8 +123,6 @@ def _spelled(character: str) -> str:
     return " "
 
 
-def _pairs(found: re.Match[str]) -> str:
-    run = found.group()
-    if len(run) == 1:
-        return f" {run} "
-    return " " + " ".join(run[i : i + 2] for i in range(len(run) - 1)) + " "
+def _pairs(run: str) -> str:
+    """Overlapping pairs: scripts without spaces are searched by them."""
+    return " ".join(run[place : place + 2] for place in range(len(run) - 1))

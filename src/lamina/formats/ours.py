@@ -11,17 +11,20 @@ from typing import Any, BinaryIO
 import msgspec
 
 from lamina import canon, rules
-from lamina.clock import is_id
-from lamina.errors import Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
-from lamina.home import fsync_folder, make_private_file, make_private_folder
-from lamina.model import Actor, Layer, Record, State, Trust
+from lamina.clock import is_id, moment
+from lamina.errors import Conflict, Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
+from lamina.home import fsync_folder, make_private_file, make_private_folder, user_name
+from lamina.model import Actor, Draft, Layer, Record, State, Trust
 from lamina.store.records import Row, fields_of
 from lamina.store.store import Store
+from lamina.text import shown
 
 Progress = Callable[[int, int], None]
 FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 1
 BATCH = 1000
 
+# The fields that are checked as they are when somebody remembers.
+CHECKED = ("content", "kind", "tags", "importance", "metadata", "source", "speaker", "session", "confidence")
 # What an export for others may say about a memory: nothing about people, and no payload of a tool.
 PUBLIC_FIELDS = ("id", "layer", "kind", "content", "importance", "score", "confidence", "trust", "tags", "occurred_at")
 PUBLIC_METADATA = frozenset(
@@ -150,14 +153,76 @@ def refuse_work_tree(target: Path) -> None:
             raise Refused(f"{target} lies in the git work tree {folder}; export elsewhere, with --public, or force it")
 
 
+class Arrivals:
+    """How records from elsewhere enter: checked like any other, trusted only if the operator says so."""
+
+    def __init__(self, draft: Callable[[object], Draft], trusted: bool) -> None:
+        self._draft = draft
+        self._trusted = trusted
+
+    def record(self, found: ExportedRecord, known: Callable[[str], bool], now: datetime) -> Record:
+        """A record as it may enter. References to what is not here stay as words."""
+        if not is_id(found.id) or (found.run_id is None) == (found.layer is Layer.WORKING):
+            raise InvalidInput(f"the record {shown(found.id)} is not one that Lamina makes")
+        evidence = [item if not is_id(item) or known(item) else f"record:{item}" for item in found.evidence]
+        checked = self._draft(
+            {**{name: getattr(found, name) for name in CHECKED}, "at": found.occurred_at, "evidence": evidence}
+        )
+        rules.check_contract(found.layer, checked.metadata)
+        return Record(
+            id=found.id,
+            seq=0,
+            agent=found.agent,
+            user=user_name(found.user),
+            layer=found.layer,
+            state=self._state(found),
+            kind=checked.kind,
+            content=checked.content,
+            importance=checked.importance,
+            confidence=checked.confidence,
+            trust=found.trust if self._trusted else Trust.EXTERNAL,
+            source=checked.source,
+            tags=checked.tags,
+            metadata=checked.metadata,
+            evidence=checked.evidence,
+            speaker=checked.speaker,
+            session=checked.session,
+            run_id=_known_id(found.run_id),
+            occurred_at=checked.occurred_at or now,
+            created_at=now,
+            updated_at=now,
+            promoted_at=_moment(found.promoted_at),
+            valid_from=_moment(found.valid_from),
+            valid_to=_moment(found.valid_to),
+            last_verified=_moment(found.last_verified),
+            supersedes=tuple(dict.fromkeys(filter(known, found.supersedes))),
+            superseded_by=found.superseded_by if found.superseded_by and known(found.superseded_by) else None,
+        )
+
+    def _state(self, found: ExportedRecord) -> State:
+        if found.state is State.ACTIVE and found.layer in rules.CONTRACTS and not self._trusted:
+            return State.CONSTRAINED
+        return found.state
+
+
+def _moment(value: datetime | None) -> datetime | None:
+    return None if value is None else moment(value)
+
+
+def _known_id(value: str | None) -> str | None:
+    if value is not None and not is_id(value):
+        raise InvalidInput(f"run_id {shown(value)} is not the id of a run")
+    return value
+
+
 def read(
-    store: Store, source: Path, actor: Actor, now: datetime, *, trust: bool = False, progress: Progress | None = None
+    store: Store, source: Path, arrivals: Arrivals, actor: Actor, now: datetime, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Take in an export: as it was into an empty store of its agent, else record by record, as external."""
     export = load(source)
     if export.agent == store.agent and store.is_empty():
         return _restore(store, export, source, progress)
-    return _merge(store, export, actor, now, trust, progress)
+    return _merge(store, export, arrivals, actor, now)
 
 
 def load(source: Path) -> Export:
@@ -182,9 +247,9 @@ def _restore(store: Store, export: Export, source: Path, progress: Progress | No
         events = [(event.body, bytes.fromhex(event.hash)) for event in export.events]
         notes = [(note.event, note.position, bytes.fromhex(note.salt), note.body) for note in export.notes]
         rows = [_row(record) for record in export.records]
-    except ValueError as error:
-        raise Corrupt(f"{source} was altered: {error}") from None
-    report = store.adopt(export.store, rows, events, notes, progress)
+        report = store.adopt(export.store, rows, events, notes, progress)
+    except (ValueError, TypeError, OverflowError, Conflict, Corrupt) as error:
+        raise Corrupt(f"{source} was altered: {error}; nothing was imported") from error
     if not report.ok:
         place, message = report.problems[0].place, report.problems[0].message
         raise Corrupt(f"{source} was altered: {place}: {message}; nothing was imported", place=place)
@@ -195,72 +260,16 @@ def _row(record: ExportedRecord) -> Row:
     return (*fields_of(record, record.key), record.event, bytes.fromhex(record.salt))
 
 
-def _merge(store: Store, export: Export, actor: Actor, now: datetime, trust: bool, progress: Progress | None) -> dict[str, Any]:
-    """Record by record into a store with a history of its own; what is here already stays as it is."""
-    incoming = {record.id for record in export.records}
-    taken = skipped = pending = 0
-    for start in range(0, len(export.records), BATCH):
-        batch = export.records[start : start + BATCH]
-        with store.change(actor, "import", now, note={"store": export.store, "agent": export.agent}) as transaction:
-            fresh = [record for record in batch if transaction.find(record.id) is None]
-            arrived = [_arrival(record, incoming, transaction.exists, actor, now, trust) for record in fresh]
-            transaction.adopt(arrived)
-        taken += len(arrived)
-        skipped += len(batch) - len(fresh)
-        pending += sum(record.state is State.CONSTRAINED for record in arrived)
-        if progress is not None:
-            progress(start + len(batch), len(export.records))
-    return {"mode": "merged", "taken": taken, "skipped": skipped, "pending": pending}
+def _merge(store: Store, export: Export, arrivals: Arrivals, actor: Actor, now: datetime) -> dict[str, Any]:
+    """All records that are not here yet into a store with a history of its own, or none of them and an error."""
+    incoming = {record.id: record for record in export.records}
+    with store.change(actor, "import", now, note={"store": export.store, "agent": export.agent}) as transaction:
 
+        def known(target: str) -> bool:
+            return target in incoming or transaction.exists(target)
 
-def _arrival(
-    record: ExportedRecord,
-    incoming: set[str],
-    exists: Callable[[str], bool],
-    actor: Actor,
-    now: datetime,
-    trusted: bool,
-) -> Record:
-    """A record from elsewhere as it may enter: checked like any other, trusted only if the operator says so."""
-    if not is_id(record.id):
-        raise InvalidInput(f"the record id {record.id!r} is not one that Lamina makes")
-    names = ("content", "tags", "importance", "metadata", "source", "speaker", "session", "confidence")
-    given = {name: getattr(record, name) for name in names}
-    rules.Drafter(actor).draft(given)
-    rules.check_contract(record.layer, record.metadata)
-    believed = record.state
-    if believed is State.ACTIVE and not trusted and record.layer in rules.CONTRACTS:
-        believed = State.CONSTRAINED
-
-    def known(target: str) -> bool:
-        return target in incoming or exists(target)
-
-    return Record(
-        id=record.id,
-        seq=0,
-        agent=record.agent,
-        user=record.user,
-        layer=record.layer,
-        state=believed,
-        kind=record.kind,
-        content=record.content,
-        importance=record.importance,
-        confidence=record.confidence,
-        trust=record.trust if trusted else Trust.EXTERNAL,
-        source=record.source,
-        tags=record.tags,
-        metadata=record.metadata,
-        evidence=tuple(item if not is_id(item) or known(item) else f"record:{item}" for item in record.evidence),
-        speaker=record.speaker,
-        session=record.session,
-        run_id=record.run_id,
-        occurred_at=record.occurred_at,
-        created_at=now,
-        updated_at=now,
-        promoted_at=record.promoted_at,
-        valid_from=record.valid_from,
-        valid_to=record.valid_to,
-        last_verified=record.last_verified,
-        supersedes=tuple(filter(known, record.supersedes)),
-        superseded_by=record.superseded_by if record.superseded_by and known(record.superseded_by) else None,
-    )
+        fresh = [record for record in incoming.values() if not transaction.exists(record.id)]
+        arrived = [arrivals.record(record, known, now) for record in fresh]
+        transaction.adopt(arrived)
+    pending = sum(record.state is State.CONSTRAINED for record in arrived)
+    return {"mode": "merged", "taken": len(arrived), "skipped": len(export.records) - len(arrived), "pending": pending}

@@ -14,15 +14,13 @@ DIGITS = 9
 
 
 def pool(limit: int) -> int:
-    """How many matches are weighed for that many hits: recency and importance may lift one over the cut."""
-    return max(100, 4 * limit)
+    """How many matches are fetched for that many hits: some more, since scores are rounded before they are compared."""
+    return limit + 20
 
 
 def rank(matches: Iterable[tuple[float, Record]], now: datetime, limit: int) -> Hits:
-    """Hits from full-text matches. The parts of a score add up to it."""
-    found = list(matches)
-    best = max((relevance for relevance, _ in found), default=0.0) or 1.0
-    hits = [_hit(relevance / best, record, now) for relevance, record in found]
+    """Hits from full-text matches, whose relevance is a share of the best one's. The parts of a score add up to it."""
+    hits = [_hit(relevance, record, now) for relevance, record in matches]
     hits.sort(key=lambda hit: (-hit.score, -hit.record.importance, -hit.record.seq))
     return Hits(hits[:limit])
 

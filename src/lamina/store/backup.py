@@ -13,7 +13,7 @@ import msgspec
 
 from lamina import canon
 from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
-from lamina.home import fsync_folder, make_private_file, make_private_folder
+from lamina.home import fsync_folder, make_private_file, make_private_folder, refuse_link
 from lamina.model import iso
 from lamina.store.connection import Database, translated
 
@@ -34,11 +34,23 @@ def stamp(now: datetime) -> str:
     return now.strftime("%Y%m%dT%H%M%S.%fZ")
 
 
+def unused(path: Path) -> Path:
+    """The path, or the next one like it that nothing has taken: a clock may stand still."""
+    candidate, number = path, 1
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
+    return candidate
+
+
 def write(
     folder: Path, database: Database, reads: Database | None, now: datetime, label: str = "", to: Path | None = None
 ) -> Path:
     """Copy the databases as they are at one moment into a new folder. A crash leaves only a `.tmp` behind."""
-    target = to or folder / "backups" / (stamp(now) + (f"-{label}" if label else ""))
+    if to is None:
+        refuse_link(folder / "backups")
+        to = unused(folder / "backups" / (stamp(now) + (f"-{label}" if label else "")))
+    target = to
     if target.exists():
         raise InvalidInput(f"{target} exists already; a backup never overwrites anything")
     work = target.with_name(target.name + ".tmp")

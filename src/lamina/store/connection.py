@@ -6,6 +6,8 @@ import contextlib
 import os
 import threading
 import time
+import weakref
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +15,7 @@ from urllib.parse import quote
 
 import apsw
 
-from lamina.errors import Corrupt, LaminaError, StoreUnavailable
+from lamina.errors import Conflict, Corrupt, LaminaError, StoreUnavailable
 
 # What every connection is told. See docs/decisions/0002-sqlite-settings.md.
 PRAGMAS = (
@@ -31,60 +33,112 @@ class Database:
 
     def __init__(self, path: Path, busy_ms: int, checkpoint_pages: int) -> None:
         self.path = path
-        self._busy_ms = busy_ms
-        self._checkpoint_pages = checkpoint_pages
         self.inherited = False
         self.local = threading.local()
         self.write_lock = threading.RLock()
-        self.connections: list[apsw.Connection] = []
+        self._busy_ms = busy_ms
+        self._checkpoint_pages = checkpoint_pages
+        # Weak, so that the connections of a thread end with the thread.
+        self.readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
+        self.writers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._closed = False
-        _OPEN.append(self)
+        _OPEN.add(self)
 
     def reader(self) -> apsw.Connection:
         """This thread's read-only connection."""
         connection: apsw.Connection | None = getattr(self.local, "reader", None)
-        if connection is None or self.inherited or self._closed:
-            connection = self.local.reader = self._connect(readonly=True)
+        if connection is None or self.inherited or self._closed or self.local.frozen is not None:
+            connection = self._read_anew()
         return connection
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[apsw.Connection]:
+        """A connection of its own that sees the file as it is at one moment.
+
+        A new one, because FTS5 checks its index against what an older connection remembers of it.
+        """
+        self.check_usable()
+        connection = self._opened(readonly=True, frozen=_frozen(self.path) is not None)
+        try:
+            with translated(self.path):
+                connection.execute("BEGIN")
+                yield connection
+        finally:
+            connection.close()
 
     def writer(self) -> apsw.Cursor:
         """This thread's cursor for writing. Only `atomic` begins transactions with it."""
         cursor: apsw.Cursor | None = getattr(self.local, "writer", None)
         if cursor is None or self.inherited or self._closed:
-            cursor = self.local.writer = self._connect(readonly=False).cursor()
+            self.check_usable()
+            connection = self._opened(readonly=False)
+            self.writers.add(connection)
+            cursor = self.local.writer = connection.cursor()
         return cursor
 
     def atomic(self) -> Atomic:
         """One write transaction: all of it is durable when the block ends, or none of it ever happened."""
         return Atomic(self)
 
-    def close(self) -> None:
-        """Close every connection, unless they belong to the process that we were forked from."""
-        self._closed = True
-        if not self.inherited:
-            for connection in self.connections:
-                connection.close()
-        self.connections.clear()
-        with contextlib.suppress(ValueError):
-            _OPEN.remove(self)
+    def recover(self) -> None:
+        """Undo what a process left half done in a rollback journal; a connection that only reads cannot."""
+        if self.path.with_name(self.path.name + "-journal").exists():
+            self.writer().execute("SELECT count(*) FROM sqlite_schema").fetchall()
 
-    def _connect(self, *, readonly: bool) -> apsw.Connection:
+    def check_usable(self) -> None:
         if self.inherited:
             raise StoreUnavailable("this handle was opened in another process; open a new one after a fork")
         if self._closed:
             raise StoreUnavailable("this handle is closed; open a new one")
-        with translated(self.path):
-            connection = _opened(self.path, readonly, self._busy_ms)
-            self.connections.append(connection)
-            for pragma in PRAGMAS:
-                connection.execute(pragma)
-            if readonly:
-                connection.execute("PRAGMA query_only = ON")
-            else:
-                _set_wal(connection)
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.wal_autocheckpoint(self._checkpoint_pages)
+
+    def close(self) -> None:
+        """Close every connection, unless they belong to the process that we were forked from."""
+        _OPEN.discard(self)
+        self._closed = True
+        if self.inherited:
+            return
+        with self.write_lock:
+            # Readers first: only a writer can fold the log back, and only the last one to leave does.
+            for connection in (*self.readers, *self.writers):
+                # A thread in the middle of a read keeps its connection until it is done, and nobody else has it.
+                with contextlib.suppress(apsw.ThreadingViolationError):
+                    connection.close()
+            self.local = threading.local()
+
+    def _read_anew(self) -> apsw.Connection:
+        """A connection for reading, unless the one we have still shows the file as it is."""
+        self.check_usable()
+        frozen = _frozen(self.path)
+        current: apsw.Connection | None = getattr(self.local, "reader", None)
+        if current is not None and frozen == self.local.frozen:
+            return current
+        connection = self._opened(readonly=True, frozen=frozen is not None)
+        self.readers.add(connection)
+        self.local.reader, self.local.frozen = connection, frozen
         return connection
+
+    def _opened(self, *, readonly: bool, frozen: bool = False) -> apsw.Connection:
+        with translated(self.path):
+            connection = _connected(self.path, readonly, frozen, self._busy_ms)
+            try:
+                for pragma in PRAGMAS:
+                    connection.execute(pragma)
+                if readonly:
+                    connection.execute("PRAGMA query_only = ON")
+                else:
+                    self._prepare_writer(connection)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    def _prepare_writer(self, connection: apsw.Connection) -> None:
+        # SQLite quietly opens a file that it cannot write for reading; kept, it would refuse every later write.
+        if connection.readonly("main"):
+            raise apsw.ReadOnlyError("the file could only be opened for reading")
+        _set_wal(connection)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.wal_autocheckpoint(self._checkpoint_pages)
 
 
 class Atomic:
@@ -94,6 +148,7 @@ class Atomic:
         self._database = database
 
     def __enter__(self) -> Self:
+        self._database.check_usable()  # before the lock: another thread may have held it when we were forked
         self._database.write_lock.acquire()
         try:
             self.cursor = self._database.writer()
@@ -132,15 +187,15 @@ class Atomic:
             self.cursor.execute("ROLLBACK")
 
 
-_OPEN: list[Database] = []
+_OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
 _INHERITED: list[Any] = []
 
 
 def _keep_inherited() -> None:
     """After a fork the child must neither use nor close what it inherited: closing would drop the parent's locks."""
-    for database in _OPEN:
+    for database in list(_OPEN):
         database.inherited = True
-        _INHERITED.extend((database, database.local, *database.connections))
+        _INHERITED.extend((database, database.local, *database.readers, *database.writers))
     _OPEN.clear()
 
 
@@ -148,22 +203,26 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_keep_inherited)
 
 
-def _opened(path: Path, readonly: bool, busy_ms: int) -> apsw.Connection:
+def _connected(path: Path, readonly: bool, frozen: bool, busy_ms: int) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_URI
     flags |= apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
-    name = "file:" + quote(str(path))
-    if readonly and _is_frozen(path):
-        name += "?immutable=1"
+    name = "file:" + quote(str(path)) + ("?immutable=1" if frozen else "")
     connection = apsw.Connection(name, flags=flags)
     connection.set_busy_timeout(busy_ms)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     return connection
 
 
-def _is_frozen(path: Path) -> bool:
-    """A file in a folder that we cannot write, with nothing in its log: it can be read as it is, without locks."""
+def _frozen(path: Path) -> tuple[int, int] | None:
+    """How a file stands that we can only read as it is: no right to its folder, and nothing in a log beside it.
+
+    SQLite reads such a file without locks and never looks again, so we compare this before every use.
+    """
     log = path.with_name(path.name + "-wal")
-    return not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+    if os.access(path.parent, os.W_OK) or log.exists():
+        return None
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
 
 
 def _set_wal(connection: apsw.Connection) -> None:
@@ -179,6 +238,11 @@ def _set_wal(connection: apsw.Connection) -> None:
     raise apsw.CantOpenError("the write-ahead log could not be switched on")
 
 
+def rows(source: apsw.Connection | apsw.Cursor, query: str, parameters: Sequence[Any] = ()) -> list[Any]:
+    """All rows of a query. The statement is run to its end: one left halfway would hold on to an old view."""
+    return source.execute(query, parameters).fetchall()
+
+
 class translated:  # noqa: N801 - it is used like a function
     """Errors of SQLite inside the block leave it as errors of Lamina."""
 
@@ -191,6 +255,8 @@ class translated:  # noqa: N801 - it is used like a function
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(error, apsw.Error):
             raise translate(error, self._path) from error
+        if isinstance(error, UnicodeDecodeError):
+            raise Corrupt(f"{self._path}: a row holds bytes that are not text; run `lamina audit verify`") from error
 
 
 def translate(error: apsw.Error, path: Path) -> LaminaError:
@@ -208,5 +274,6 @@ MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[LaminaError], str], ...
     ((apsw.FullError,), StoreUnavailable, "the disk is full; free some space, nothing was stored"),
     ((apsw.ReadOnlyError, apsw.PermissionsError), StoreUnavailable, "the store is read-only; check the file's permissions"),
     ((apsw.CantOpenError,), StoreUnavailable, "the store cannot be opened; check the path and its permissions"),
-    ((apsw.IOError,), StoreUnavailable, "the disk reported an error; nothing was stored"),
+    ((apsw.ConstraintError,), Conflict, "what was to be stored breaks a rule of the store"),
+    ((apsw.IOError,), StoreUnavailable, "the disk reported an error; retry with the same key, so that it is stored once"),
 )

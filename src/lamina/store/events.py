@@ -14,6 +14,7 @@ from lamina import canon
 from lamina.clock import from_micros
 from lamina.errors import Corrupt
 from lamina.model import Actor, Change, Event
+from lamina.store.connection import rows
 
 SELECT = "SELECT seq, body, hash FROM events"
 
@@ -76,9 +77,8 @@ class Head(NamedTuple):
 
 
 def head(connection: apsw.Connection | apsw.Cursor, seed: bytes) -> Head:
-    for seq, records, digest in connection.execute("SELECT seq, records, hash FROM events ORDER BY seq DESC LIMIT 1"):
-        return Head(seq, records, digest)
-    return Head(0, 0, seed)
+    last = connection.execute("SELECT seq, records, hash FROM events ORDER BY seq DESC LIMIT 1").get
+    return Head(0, 0, seed) if last is None else Head(*last)
 
 
 def append(
@@ -111,21 +111,20 @@ def append(
 
 
 def read(connection: apsw.Connection, seq: int) -> Event | None:
-    for row in connection.execute(f"{SELECT} WHERE seq = ?", (seq,)):
-        return event_of(row, notes_of(connection, seq))
-    return None
+    row = connection.execute(f"{SELECT} WHERE seq = ?", (seq,)).get
+    return None if row is None else event_of(row, notes_of(connection, seq))
 
 
-def latest(connection: apsw.Connection, limit: int) -> Iterator[Event]:
+def latest(connection: apsw.Connection, limit: int) -> list[Event]:
     """Events from the newest backwards."""
-    for row in connection.execute(f"{SELECT} ORDER BY seq DESC LIMIT ?", (limit,)):
-        yield event_of(row, notes_of(connection, row[0]))
+    found = rows(connection, f"{SELECT} ORDER BY seq DESC LIMIT ?", (limit,))
+    return [event_of(row, notes_of(connection, row[0])) for row in found]
 
 
 def notes_of(connection: apsw.Connection, seq: int) -> dict[int, Mapping[str, Any]]:
     """The notes of an event by their position; those that were erased are not there."""
     query = "SELECT position, body FROM notes WHERE event = ?"
-    return {position: canon.decode(body) for position, body in connection.execute(query, (seq,))}
+    return {position: canon.decode(body) for position, body in rows(connection, query, (seq,))}
 
 
 def event_of(row: Sequence[Any], notes: Mapping[int, Mapping[str, Any]]) -> Event:

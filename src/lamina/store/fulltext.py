@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import apsw
 
 from lamina import text
 from lamina.store import records
+from lamina.store.connection import rows
 from lamina.store.records import Filter, Row
 
 INSERT = "INSERT INTO words (rowid, content, tags) VALUES (?, ?, ?)"
 # Words of the text count fully, words of the tags half.
 BM25 = "bm25(words, 1.0, 0.5)"
+MICROS_PER_DAY = 86_400_000_000.0
 
 
 def entry(seq: int, content: str, tags: Iterable[str]) -> tuple[int, str, str]:
@@ -20,16 +23,27 @@ def entry(seq: int, content: str, tags: Iterable[str]) -> tuple[int, str, str]:
     return seq, text.analyse(content), text.analyse(" ".join(tags)) if tags else ""
 
 
-def matches(connection: apsw.Connection, match: str, chosen: Filter, limit: int) -> Iterator[tuple[float, Row]]:
-    """The best matches with their relevance, best first; ties by sequence, so that the cut is always the same."""
+class Weights(NamedTuple):
+    """How much recency and importance may add to a relevance of at most 1."""
+
+    recency: float
+    importance: float
+
+
+def matches(
+    connection: apsw.Connection, match: str, chosen: Filter, now: int, weights: Weights, limit: int
+) -> list[tuple[float, Row]]:
+    """The best matches, each with its relevance as a share of the best one's; equal ones by sequence."""
     where, parameters = chosen.where()
-    columns = ", ".join(f"records.{name}" for name in records.COLUMNS)
     query = (
-        f"SELECT -{BM25} AS relevance, {columns} FROM words JOIN records ON records.seq = words.rowid"
-        f" WHERE words MATCH ? AND {where} ORDER BY relevance DESC, records.seq DESC LIMIT ?"
+        f"WITH found AS (SELECT -{BM25} AS relevance, records.* FROM words JOIN records ON records.seq = words.rowid"
+        f" WHERE words MATCH ? AND {where}),"
+        " weighed AS (SELECT *, relevance / max(relevance) OVER () AS share FROM found)"
+        f" SELECT share, {', '.join(records.COLUMNS)} FROM weighed ORDER BY"
+        f" share + ? / (1.0 + max(0, ? - occurred_at) / {MICROS_PER_DAY}) + ? * importance DESC, seq DESC LIMIT ?"
     )
-    for row in connection.execute(query, (match, *parameters, limit)):
-        yield row[0], row[1:]
+    scored = (match, *parameters, weights.recency, now, weights.importance, limit)
+    return [(row[0], row[1:]) for row in rows(connection, query, scored)]
 
 
 def rebuild(connection: apsw.Connection) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from importlib import resources
+from pathlib import Path
 
 import apsw
 
@@ -29,16 +30,23 @@ STEPS: tuple[Step, ...] = (m001_initial,)
 
 
 def version_of(connection: apsw.Connection, database: Database, steps: Sequence[Step] = STEPS) -> int:
-    """The schema version of a file: 0 for a new one. A foreign or a newer file is refused."""
+    """The schema version of a file: 0 for a new one. A foreign or a newer file is refused.
+
+    The caller holds a transaction: between two looks, another process might make the store.
+    """
     version, application = _number(connection, "user_version"), _number(connection, "application_id")
+    return checked(version, application, _number(connection, "schema_version"), database.path, steps)
+
+
+def checked(version: int, application: int, schema: int, path: Path, steps: Sequence[Step] = STEPS) -> int:
+    """The version, when the numbers are those of a store that this program can open."""
     if application != APPLICATION_ID:
-        if version or connection.execute("SELECT count(*) FROM sqlite_schema").get:
-            raise Corrupt(f"{database.path}: this SQLite file is not a Lamina store; it was left as it is")
+        if version or schema:
+            raise Corrupt(f"{path}: this SQLite file is not a Lamina store; it was left as it is")
         return 0
-    if version > len(steps):
+    if not 0 < version <= len(steps):
         raise StoreUnavailable(
-            f"{database.path}: this store has schema {version}, but this Lamina knows only up to {len(steps)};"
-            " upgrade Lamina to open it"
+            f"{path}: this store has schema {version}, but this Lamina knows only up to {len(steps)}; upgrade Lamina to open it"
         )
     return version
 

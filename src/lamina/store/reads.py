@@ -20,11 +20,11 @@ import msgspec
 
 from lamina import canon
 from lamina.clock import from_micros, to_micros
-from lamina.errors import Corrupt, LaminaError
-from lamina.home import make_private_file
+from lamina.errors import Corrupt, LaminaError, StoreUnavailable
+from lamina.home import make_private_file, refuse_link
 from lamina.model import Actor, Role, iso
 from lamina.store import events, verify
-from lamina.store.connection import Database, translated
+from lamina.store.connection import Database, rows, translated
 from lamina.store.events import Body, Head
 from lamina.store.verify import Report
 
@@ -32,6 +32,7 @@ APPLICATION_ID = 0x4C616D72
 FLUSH_SECONDS = 1.0
 FLUSH_READS = 2000
 KEPT_READS = 100_000
+LAST = (1 << 63) - 1
 
 log = logging.getLogger("lamina")
 
@@ -88,6 +89,8 @@ class ReadLog:
 
     def flush(self) -> None:
         """Write what is buffered. When that fails the reads are kept, and the problem can be seen."""
+        if self.pid != os.getpid():
+            return  # the reads belong to the process that we were forked from, and it will write them
         with self._lock:
             batch = [self._buffer.popleft() for _ in range(len(self._buffer))]
             lost, self._lost = self._lost, 0
@@ -108,11 +111,15 @@ class ReadLog:
         if connection is None:
             return []
         found: list[Read] = []
+        before = LAST
         with translated(self.path):
-            for seq, body, _ in connection.execute(f"{events.SELECT} ORDER BY seq DESC"):
-                found += reversed(list(_reads_of(events.body_of(body), events.notes_of(connection, seq))))
-                if len(found) >= limit:
+            while len(found) < limit:
+                query = f"{events.SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT 50"
+                links = rows(connection, query, (before,))
+                if not links:
                     break
+                for before, body, _ in links:
+                    found += reversed(list(_reads_of(events.body_of(body), events.notes_of(connection, before))))
         return found[:limit]
 
     def head(self) -> Head:
@@ -124,38 +131,45 @@ class ReadLog:
 
     def verify(self, expected: Mapping[str, Any] | None = None) -> Report:
         """Check the chain of every read that was written so far."""
-        connection = self._reader()
-        if connection is None:
+        if self._reader() is None:
             return Report(0, 0, bytes(32).hex(), verify.missing_chain(expected))
-        with translated(self.path):
-            connection.execute("BEGIN")
-            try:
-                return verify.verify_chain(connection, self._seed, expected)
-            finally:
-                connection.execute("ROLLBACK")
+        with self.database().snapshot() as connection:
+            return verify.verify_chain(connection, self._seed, expected)
 
     def database(self) -> Database:
         """The file behind the log, made when the first read is written."""
         if self._database is None:
+            self._check_own()
+            refuse_link(self.path)
             make_private_file(self.path)
             database = Database(self.path, self._busy_ms, checkpoint_pages=1000)
-            with translated(self.path), database.atomic() as transaction:
-                connection = transaction.cursor.connection
-                self._seed = canon.chain_seed(_prepared(connection, self.path, self._agent), self._agent, "reads")
+            try:
+                with translated(self.path):
+                    database.recover()
+                    log_id = _log_id(database.reader(), self.path) or _prepared(database, self.path, self._agent)
+            except BaseException:
+                database.close()
+                raise
+            self._seed = canon.chain_seed(log_id, self._agent, "reads")
             self._database = database
         return self._database
 
     def close(self) -> None:
         self._wake.set()
-        if self.pid == os.getpid():
-            self.flush()
+        self.flush()
         if self._database is not None:
             self._database.close()
         _OPEN.discard(self)
 
     def _reader(self) -> apsw.Connection | None:
+        self._check_own()
         self.flush()
-        return self.database().reader() if self.path.exists() else None
+        made = self._database is not None or (self.path.exists() and self.path.stat().st_size > 0)
+        return self.database().reader() if made else None
+
+    def _check_own(self) -> None:
+        if self.pid != os.getpid():
+            raise StoreUnavailable("this handle was opened in another process; open a new one after a fork")
 
     def _start_worker(self) -> None:
         with self._lock:
@@ -208,16 +222,27 @@ def _reads_of(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Re
         yield Read(from_micros(entry["at"]), actor, entry["action"], tuple(entry["records"]), note)
 
 
-def _prepared(connection: apsw.Connection, path: Path, agent: str) -> str:
-    """The id of this log, made with its tables when the file is new."""
-    if connection.execute("PRAGMA application_id").get != APPLICATION_ID:
-        if connection.execute("SELECT count(*) FROM sqlite_schema").get:
-            raise Corrupt(f"{path}: this SQLite file is not a log of reads; it was left as it is")
+def _prepared(database: Database, path: Path, agent: str) -> str:
+    """The id of a log that is new, made with its tables; processes that race make it once."""
+    with database.atomic() as transaction:
+        connection = transaction.cursor.connection
+        found = _log_id(connection, path)
+        if found is not None:
+            return found
+        made = secrets.token_hex(16)
         connection.execute(events.schema())
-        identity = [("agent", agent), ("store_id", secrets.token_hex(16))]
-        connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", identity)
+        connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", [("agent", agent), ("store_id", made)])
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("PRAGMA user_version = 1")
+    return made
+
+
+def _log_id(connection: apsw.Connection, path: Path) -> str | None:
+    """The id of a log, or None when the file is new. Somebody else's file is refused before anything is written."""
+    if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
+        return None
+    if connection.execute("PRAGMA application_id").get != APPLICATION_ID:
+        raise Corrupt(f"{path}: this SQLite file is not a log of reads; it was left as it is")
     return str(connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get)
 
 
@@ -226,8 +251,7 @@ _OPEN: weakref.WeakSet[ReadLog] = weakref.WeakSet()
 
 def _flush_all() -> None:
     for reads in list(_OPEN):
-        if reads.pid == os.getpid():
-            reads.flush()
+        reads.flush()
 
 
 atexit.register(_flush_all)

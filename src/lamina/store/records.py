@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ import msgspec
 from lamina import canon
 from lamina.clock import from_micros, to_micros
 from lamina.model import Layer, Record, State, Trust
+from lamina.store.connection import rows
 
 # In the order of the table. The hash of a row covers these; `event` and `salt` follow and are not covered.
 HASHED = (
@@ -147,41 +148,43 @@ def marks(values: Sequence[Any]) -> str:
 
 
 def by_id(connection: apsw.Connection, record_id: str) -> Row | None:
-    return first(connection.execute(f"{SELECT} WHERE id = ?", (record_id,)))
+    return one(connection, f"{SELECT} WHERE id = ?", (record_id,))
 
 
 def by_key(connection: apsw.Connection, key: str, user: str | None) -> Row | None:
-    return first(connection.execute(f"{SELECT} WHERE key = ? AND ifnull(user, '') = ?", (key, user or "")))
+    return one(connection, f"{SELECT} WHERE key = ? AND ifnull(user, '') = ?", (key, user or ""))
 
 
-def listed(connection: apsw.Connection, chosen: Filter, limit: int) -> Iterable[Row]:
+def one(connection: apsw.Connection, query: str, parameters: Row) -> Row | None:
+    """The only row of a query. The statement is run to its end: one left halfway would hold on to an old view."""
+    row: Row | None = connection.execute(query, parameters).get
+    return row
+
+
+def listed(connection: apsw.Connection, chosen: Filter, limit: int) -> list[Row]:
     """Newest first."""
     where, parameters = chosen.where()
     order = "ORDER BY occurred_at DESC, seq DESC LIMIT ?"
-    return connection.execute(f"{SELECT} WHERE {where} {order}", (*parameters, limit))
+    return rows(connection, f"{SELECT} WHERE {where} {order}", (*parameters, limit))
 
 
 def every(connection: apsw.Connection) -> Iterable[Row]:
     return connection.execute(f"{SELECT} ORDER BY seq")
 
 
-def in_run(connection: apsw.Connection, run_id: str) -> Iterable[Row]:
-    """The live notes of a run, in their order."""
-    where = "run_id = ? AND layer = 'working' AND state = 'active'"
-    return connection.execute(f"{SELECT} WHERE {where} ORDER BY seq", (run_id,))
+def in_run(connection: apsw.Connection, run_id: str, user: str | None) -> list[Row]:
+    """The live notes of a run that this user may see, in their order."""
+    where = "run_id = ?1 AND layer = 'working' AND state = 'active' AND (?2 IS NULL OR user IS NULL OR user = ?2)"
+    return rows(connection, f"{SELECT} WHERE {where} ORDER BY seq", (run_id, user))
 
 
-def open_runs(connection: apsw.Connection, user: str | None) -> Iterator[tuple[str, int, int]]:
-    """Runs that were never closed: id, first record, number of live notes."""
+def open_runs(connection: apsw.Connection, user: str | None) -> list[Row]:
+    """The first live note of every run that was never closed."""
     query = (
-        "SELECT run_id, min(seq), count(*) FROM records WHERE layer = 'working' AND state = 'active'"
-        " AND run_id IS NOT NULL AND (?1 IS NULL OR user IS NULL OR user = ?1) GROUP BY run_id ORDER BY min(seq)"
+        f"{SELECT} WHERE seq IN (SELECT min(seq) FROM records WHERE layer = 'working' AND state = 'active'"
+        " AND run_id IS NOT NULL AND (?1 IS NULL OR user IS NULL OR user = ?1) GROUP BY run_id) ORDER BY seq"
     )
-    yield from connection.execute(query, (user,))
-
-
-def by_seq(connection: apsw.Connection, seq: int) -> Row | None:
-    return first(connection.execute(f"{SELECT} WHERE seq = ?", (seq,)))
+    return rows(connection, query, (user,))
 
 
 def unresolved(connection: apsw.Connection, ids: Iterable[str], user: str | None) -> list[str]:
@@ -194,10 +197,6 @@ def counts(connection: apsw.Connection, user: str | None) -> dict[str, dict[str,
     """How many records there are, by layer and state."""
     table: dict[str, dict[str, int]] = {}
     query = "SELECT layer, state, count(*) FROM records WHERE ?1 IS NULL OR user IS NULL OR user = ?1 GROUP BY 1, 2"
-    for layer, state, number in connection.execute(query, (user,)):
+    for layer, state, number in rows(connection, query, (user,)):
         table.setdefault(layer, {})[state] = number
     return table
-
-
-def first(rows: Iterable[Row]) -> Row | None:
-    return next(iter(rows), None)

@@ -78,7 +78,7 @@ INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 -- The schema that the documents promise, for any tool that reads SQLite.
 CREATE VIEW episodes AS
 SELECT id,
-       strftime('%Y-%m-%dT%H:%M:%S', floor(occurred_at / 1e6), 'unixepoch')
+       strftime('%Y-%m-%dT%H:%M:%S', (occurred_at - (occurred_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
            || printf('.%06dZ', (occurred_at % 1000000 + 1000000) % 1000000) AS timestamp,
        content                                    AS summary,
        coalesce(metadata -> 'participants', '[]') AS participants,
@@ -92,9 +92,9 @@ SELECT id,
        content,
        metadata ->> 'source_episode' AS source_episode,
        confidence,
-       strftime('%Y-%m-%dT%H:%M:%S', floor(created_at / 1e6), 'unixepoch')
+       strftime('%Y-%m-%dT%H:%M:%S', (created_at - (created_at % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
            || printf('.%06dZ', (created_at % 1000000 + 1000000) % 1000000) AS created,
-       strftime('%Y-%m-%dT%H:%M:%S', floor(last_verified / 1e6), 'unixepoch')
+       strftime('%Y-%m-%dT%H:%M:%S', (last_verified - (last_verified % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
            || printf('.%06dZ', (last_verified % 1000000 + 1000000) % 1000000) AS last_verified,
        superseded_by
 FROM records WHERE layer = 'semantic' AND state IN ('active', 'superseded');

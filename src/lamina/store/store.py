@@ -8,17 +8,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import apsw
 from msgspec import structs
 
 from lamina import canon, text
-from lamina.clock import EPOCH, Ids
+from lamina.clock import EPOCH, Ids, to_micros
 from lamina.config import Settings
-from lamina.errors import Conflict, Corrupt
-from lamina.home import make_private_file, refuse_link
+from lamina.errors import Conflict, Corrupt, StoreUnavailable
+from lamina.home import make_private_file, make_private_folder, refuse_link
 from lamina.model import Actor, Event, Record, Role
-from lamina.store import backup, events, fulltext, migrations, records, verify
-from lamina.store.connection import Database, translated
+from lamina.store import backup, events, fulltext, header, migrations, records, verify
+from lamina.store.connection import Database, rows, translated
 from lamina.store.events import Head
+from lamina.store.fulltext import Weights
 from lamina.store.migrations import Step
 from lamina.store.reads import ReadLog
 from lamina.store.records import Filter, Row
@@ -48,9 +50,9 @@ class Store:
         self.seed = canon.chain_seed(store_id, self.agent, "events")
         self.ids = Ids(store_id, self.agent)
 
-    def _identify(self) -> None:
-        """Read anew who we are, after the content of the file was replaced."""
-        self._become(_identity(self.database, self.agent))
+    def identify(self, connection: apsw.Connection | None = None) -> None:
+        """Read anew who we are: the content of the file may have been replaced, by us or by another process."""
+        self._become(_identity(self.database, self.agent, connection))
 
     @classmethod
     def open(
@@ -65,9 +67,10 @@ class Store:
     ) -> Store:
         """Open the agent's store; make it if there is none, migrate it if it is older than the program."""
         path = folder / FILE_NAME
-        make_private_file(path)
-        for name in (FILE_NAME + "-wal", FILE_NAME + "-shm", READS_NAME):
+        for name in (FILE_NAME, FILE_NAME + "-wal", FILE_NAME + "-shm", FILE_NAME + "-journal", READS_NAME):
             refuse_link(folder / name)
+        _refuse_untouched(path, steps)
+        make_private_file(path)
         database = Database(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
         try:
             before = after = _version(database, steps)
@@ -86,6 +89,17 @@ class Store:
             with store.change(actor, "migrate", now, details={"from": before, "to": after}):
                 pass
         return store
+
+    @staticmethod
+    def set_aside(folder: Path, now: datetime) -> Path:
+        """Move a store that cannot be opened out of the way, whole, so that a backup can take its place."""
+        target = backup.unused(folder / "damaged" / backup.stamp(now))
+        make_private_folder(target)
+        for name in (FILE_NAME, READS_NAME):
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                if (folder / (name + suffix)).exists():
+                    (folder / (name + suffix)).rename(target / (name + suffix))
+        return target
 
     def close(self) -> None:
         self.reads.close()
@@ -112,10 +126,10 @@ class Store:
         with translated(self.database.path):
             return [self.record(row) for row in records.listed(self.database.reader(), chosen, limit)]
 
-    def matches(self, match: str, chosen: Filter, limit: int) -> list[tuple[float, Record]]:
+    def matches(self, match: str, chosen: Filter, now: datetime, weights: Weights, limit: int) -> list[tuple[float, Record]]:
         """Full-text matches with their relevance, best first."""
         with translated(self.database.path):
-            found = fulltext.matches(self.database.reader(), match, chosen, limit)
+            found = fulltext.matches(self.database.reader(), match, chosen, to_micros(now), weights, limit)
             return [(relevance, self.record(row)) for relevance, row in found]
 
     def history(self, record_id: str) -> list[Event]:
@@ -131,18 +145,20 @@ class Store:
                 at = own[0].previous if own else None
         return found[::-1]
 
-    def open_runs(self, user: str | None) -> list[tuple[Record, int]]:
-        """The first note of every open run, and how many live notes it has."""
+    def open_runs(self, user: str | None) -> list[Record]:
+        """The first live note of every open run."""
         with translated(self.database.path):
-            connection = self.database.reader()
-            runs = list(records.open_runs(connection, user))
-            rows = [(records.by_seq(connection, seq), number) for _, seq, number in runs]
-        return [(self.record(row), number) for row, number in rows if row is not None]
+            return [self.record(row) for row in records.open_runs(self.database.reader(), user)]
+
+    def run(self, run_id: str, user: str | None) -> list[Record]:
+        """The live notes of a run, in their order."""
+        with translated(self.database.path):
+            return [self.record(row) for row in records.in_run(self.database.reader(), run_id, user)]
 
     def events(self, limit: int) -> list[Event]:
         """The newest changes first."""
         with translated(self.database.path):
-            return list(events.latest(self.database.reader(), limit))
+            return events.latest(self.database.reader(), limit)
 
     def head(self) -> Head:
         with translated(self.database.path):
@@ -182,8 +198,9 @@ class Store:
 
     def verify(self, expected: Mapping[str, Any] | None = None, progress: Progress | None = None) -> Report:
         """Compare every row with the chain."""
-        with self.snapshot():
-            return verify.verify(self.database.reader(), self.seed, expected, progress)
+        with self.database.snapshot() as connection:
+            self.identify(connection)
+            return verify.verify(connection, self.seed, expected, progress)
 
     def reindex(self, actor: Actor, now: datetime) -> None:
         """Make what is derived from the records anew, in one transaction."""
@@ -209,7 +226,7 @@ class Store:
             backup.copy_into(work, self.database)
         finally:
             backup.discard(work)
-        self._identify()
+        self.identify()
         return {"restored": str(source), "saved": str(saved), "records": report.records, "events": report.events}
 
     def _prepare_restored(self, work: Path, actor: Actor, now: datetime, before: Head, progress: Progress | None) -> Report:
@@ -248,21 +265,21 @@ class Store:
             connection.execute("UPDATE meta SET value = ? WHERE name = 'store_id'", (store_id,))
             for seq, (body, digest) in enumerate(bodies, 1):
                 insert = "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)"
-                connection.execute(insert, (seq, _last_record(body), body, digest))
+                connection.execute(insert, (seq, events.body_of(body).records, body, digest))
             connection.executemany("INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)", notes)
-            for number, row in enumerate(rows, 1):
-                transaction.put(row)
-                if progress is not None and number % 1000 == 0:
-                    progress(number, len(rows))
-            report = verify.verify(connection, own)
+            transaction.put(rows)
+            report = verify.verify(connection, own, None, progress)
             if not report.ok:
                 raise _Rejected
         assert report is not None
-        self._identify()
+        self.identify()
         return report
 
     def record(self, row: Row) -> Record:
-        return records.record_of(row, self.agent)
+        try:
+            return records.record_of(row, self.agent)
+        except (Corrupt, TypeError, ValueError, KeyError, OverflowError) as error:
+            raise Corrupt(f"{self.database.path}: record number {row[0]} is damaged; run `lamina audit verify`") from error
 
 
 class _Rejected(Exception):
@@ -272,23 +289,34 @@ class _Rejected(Exception):
 _NOBODY = Actor(Role.SYSTEM, "import", "store")
 
 
-def _last_record(body: str) -> int:
-    """The number that an event's column repeats from its text; 0 where the text makes no sense, for verify to find."""
-    try:
-        return events.body_of(body).records
-    except Corrupt:
-        return 0
+def _refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
+    """Refuse a file that is not ours before SQLite opens it, which would leave files beside it."""
+    if path.is_dir():
+        raise StoreUnavailable(f"{path} is a folder where a file is needed")
+    empty = not path.exists() or path.stat().st_size == 0
+    reads = path.with_name(READS_NAME)
+    if empty and reads.exists() and reads.stat().st_size:
+        raise Corrupt(f"{path} is empty or gone, but {READS_NAME} shows that there were memories; restore a backup")
+    found = None if empty else header.read(path)
+    if found is not None:
+        migrations.checked(found.user_version, found.application_id, found.schema, path, steps)
 
 
 def _version(database: Database, steps: Sequence[Step]) -> int:
     with translated(database.path):
-        return migrations.version_of(database.reader(), database, steps)
+        database.recover()
+        connection = database.reader()
+        connection.execute("BEGIN")
+        try:
+            return migrations.version_of(connection, database, steps)
+        finally:
+            connection.execute("ROLLBACK")
 
 
-def _identity(database: Database, agent: str) -> str:
+def _identity(database: Database, agent: str, connection: apsw.Connection | None = None) -> str:
     """The id of a store, once it is certain that it belongs to this agent."""
     with translated(database.path):
-        meta = dict(database.reader().execute("SELECT name, value FROM meta"))
+        meta = dict(rows(connection or database.reader(), "SELECT name, value FROM meta"))
     if meta.get("agent") != agent or "store_id" not in meta:
         raise Corrupt(f"{database.path}: this store was made for another agent; import it instead of moving its file")
     return str(meta["store_id"])

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import structs
 
 from lamina.clock import is_id, to_micros
-from lamina.errors import NotFound
 from lamina.model import Actor, Draft, Record
 from lamina.store import events, fulltext, records
 from lamina.store.connection import Atomic
@@ -51,6 +50,9 @@ class Transaction(Atomic):
         super().__enter__()
         try:
             self._head = events.head(self.cursor, self._store.seed)
+            if self._head.seq == 0:  # the first event hangs on the store's identity, which an import may have changed
+                self._store.identify(self.cursor.connection)
+                self._head = events.head(self.cursor, self._store.seed)
         except BaseException as error:
             super().__exit__(type(error), error, error.__traceback__)
             raise
@@ -72,9 +74,13 @@ class Transaction(Atomic):
     def exists(self, record_id: str) -> bool:
         return self.find(record_id) is not None
 
-    def run(self, run_id: str) -> list[Row]:
-        """The live notes of a run, in their order."""
-        return list(records.in_run(self.cursor.connection, run_id))
+    def run(self, run_id: str, user: str | None) -> list[Row]:
+        """The live notes of a run that this user may see, in their order."""
+        return records.in_run(self.cursor.connection, run_id, user)
+
+    def unresolved(self, draft: Draft) -> list[str]:
+        """The evidence of a draft that leads to no record which its user may see."""
+        return records.unresolved(self.cursor.connection, filter(is_id, draft.evidence), draft.user)
 
     def next_id(self) -> str:
         """The id that the next new record will have."""
@@ -100,8 +106,6 @@ class Transaction(Atomic):
         made: list[Record] = []
         rows: list[Row] = []
         for seq, draft in enumerate(drafts, self._last_record + 1):
-            if draft.evidence:
-                self._check_evidence(draft)
             record = _minted(draft, make_id(prefix, seq), seq, agent, now)
             fields = _fields(record, draft.key, now_micros)
             salt = next_salt()
@@ -118,6 +122,7 @@ class Transaction(Atomic):
 
     def adopt(self, arrivals: Sequence[Record]) -> None:
         """Store records that bring their id and history from elsewhere; here they begin with this event."""
+        rows: list[Row] = []
         for record in arrivals:
             self._last_record += 1
             event = self._next_event()
@@ -125,14 +130,16 @@ class Transaction(Atomic):
             salt = self._store.salts.next()
             fields = records.fields_of(own, None)
             self._tell(own, records.row_hash(fields, salt))
-            self.put((*fields, event, salt))
+            rows.append((*fields, event, salt))
+        self.put(rows)
 
-    def put(self, row: Row) -> None:
-        """One row with all that follows from it, and no event: the caller has that."""
-        record = records.record_of(row, self._store.agent)
-        self.cursor.execute(records.INSERT, row)
-        self.cursor.execute(fulltext.INSERT, fulltext.entry(record.seq, record.content, record.tags))
-        self._index(record)
+    def put(self, rows: Sequence[Row]) -> None:
+        """Rows with all that follows from them, and no event: the caller has that. They may refer to each other."""
+        self.cursor.executemany(records.INSERT, rows)
+        stored = [records.record_of(row, self._store.agent) for row in rows]
+        self.cursor.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags) for r in stored])
+        for record in stored:
+            self._index(record)
 
     def update(self, row: Row, **fields: Any) -> Record:
         """Change open fields of a record; what it says never changes."""
@@ -183,11 +190,6 @@ class Transaction(Atomic):
             notes=[self._note] if self._note else (),
         )
         self._made, self._changes, self._pending, self._details = [], [], 0, None
-
-    def _check_evidence(self, draft: Draft) -> None:
-        unknown = records.unresolved(self.cursor.connection, filter(is_id, draft.evidence), draft.user)
-        if unknown:
-            raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
 
     def _index(self, record: Record) -> None:
         """Turn tags and references round, so that they can be asked from the other side."""

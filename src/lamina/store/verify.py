@@ -13,7 +13,7 @@ from lamina.clock import is_id
 from lamina.errors import Corrupt
 from lamina.model import Change
 from lamina.store import migrations, records
-from lamina.store.events import Head, body_of, changes_of
+from lamina.store.events import Head, body_of, changes_of, schema
 from lamina.store.records import PLACE, Row
 
 Progress = Callable[[int, int], None]
@@ -119,12 +119,12 @@ def verify(
     try:
         step = _stepper(connection, progress)
         problems = list(replay.problems(connection, step))
-        if not problems:
-            # A broken chain says nothing reliable about the rows behind it.
-            for check in (_rows_differ, _tags_differ, _links_differ, _notes_differ):
-                problems += check(connection, replay, step)
-        problems += head_differs(connection, seed, expected) if expected else ()
-        problems += _schema_differs(connection)
+        for check in (_rows_differ, _tags_differ, _links_differ, _notes_differ):
+            # A broken chain says nothing reliable about the rows, nor a broken row about what is derived from it.
+            problems = problems or check(connection, replay, step)
+        problems += head_differs(connection, expected) if expected else ()
+        problems += _schema_differs(connection, _store_schema)
+        problems += _pages_differ(connection)
         number = connection.execute("SELECT count(*) FROM records").get
     except apsw.Error as error:
         problems, number = [Problem("database", f"the file is damaged: {error}")], 0
@@ -135,10 +135,13 @@ def verify(
 def verify_chain(connection: apsw.Connection, seed: bytes, expected: Mapping[str, Any] | None = None) -> Report:
     """Check a chain that stands alone, such as that of the reads."""
     replay = Replay(seed)
-    problems = list(replay.problems(connection, lambda: None))
-    if not problems:
-        problems += _notes_differ(connection, replay, lambda: None)
-    problems += head_differs(connection, seed, expected) if expected else ()
+    try:
+        problems = list(replay.problems(connection, lambda: None)) or _notes_differ(connection, replay, lambda: None)
+        problems += head_differs(connection, expected) if expected else ()
+        problems += _schema_differs(connection, _chain_schema)
+        problems += _pages_differ(connection)
+    except apsw.Error as error:
+        problems = [Problem("database", f"the file is damaged: {error}")]
     return Report(replay.head.seq, 0, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]))
 
 
@@ -149,10 +152,12 @@ def missing_chain(expected: Mapping[str, Any] | None) -> tuple[Problem, ...]:
     return (Problem(f"event {expected['seq']}", "the exported head is not here: the trail is gone"),)
 
 
-def head_differs(connection: apsw.Connection, seed: bytes, expected: Mapping[str, Any]) -> list[Problem]:
+def head_differs(connection: apsw.Connection, expected: Mapping[str, Any]) -> list[Problem]:
     """Whether the history up to an exported head is still the one that was exported."""
     seq, digest = expected["seq"], expected["hash"]
-    found = seed if seq == 0 else connection.execute("SELECT hash FROM events WHERE seq = ?", (seq,)).get
+    if seq == 0:
+        return []  # the head of an empty trail: anything may follow it
+    found = connection.execute("SELECT hash FROM events WHERE seq = ?", (seq,)).get
     if found is None:
         return [Problem(f"event {seq}", "the exported head is not here: the end of the trail was cut off")]
     if not isinstance(found, bytes) or found.hex() != digest:
@@ -222,12 +227,26 @@ def _notes_differ(connection: apsw.Connection, replay: Replay, step: Callable[[]
     return problems + [Problem(f"note of event {event}", "it is missing") for event, _ in sorted(expected)]
 
 
-def _schema_differs(connection: apsw.Connection) -> list[Problem]:
+def _pages_differ(connection: apsw.Connection) -> list[Problem]:
+    """What SQLite itself finds wrong with its pages and indexes."""
+    found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})")]
+    return [] if found == ["ok"] else [Problem("database", message) for message in found]
+
+
+def _store_schema(model: apsw.Connection) -> None:
+    for step in migrations.STEPS:
+        step(model)
+
+
+def _chain_schema(model: apsw.Connection) -> None:
+    model.execute(schema())
+
+
+def _schema_differs(connection: apsw.Connection, build: Callable[[apsw.Connection], None]) -> list[Problem]:
     """Tables, triggers and views as this program makes them: a dropped trigger is a door left open."""
     model = apsw.Connection(":memory:")
     try:
-        for step in migrations.STEPS:
-            step(model)
+        build(model)
         expected, found = _schema(model), _schema(connection)
     finally:
         model.close()

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from lamina.errors import Corrupt
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
 
@@ -70,9 +71,13 @@ def restore(group: click.Group) -> None:
     @click.option("--yes", is_flag=True, help="do not ask")
     def run(session: Session, path: Path, yes: bool) -> None:
         """Replace the store by the backup in the folder PATH. What is there now is backed up first."""
-        operator = session.operator("restore")
         if not yes:
-            click.confirm(f"Replace the memory of {operator.agent} by {path}?", abort=True, err=True)
+            click.confirm(f"Replace the memory of {session.agent} by {path}?", abort=True, err=True)
+        try:
+            operator = session.operator("restore")
+        except Corrupt as error:
+            click.echo(f"{error.message}\nthe damaged files are now in {session.set_aside()}", err=True)
+            operator = session.operator("restore")
         with output.progress("checking") as advance:
             report: dict[str, Any] = operator.restore(path, advance)
         if session.json:

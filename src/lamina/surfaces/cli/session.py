@@ -10,9 +10,11 @@ from typing import Any, TypeVar, cast
 import click
 
 from lamina.errors import InvalidInput, Refused
+from lamina.handles import connect, home_path, set_aside
 from lamina.home import Home
-from lamina.memory import Memory, Operator, connect, home_path
+from lamina.memory import Memory
 from lamina.model import Role
+from lamina.operators import Operator
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -46,6 +48,10 @@ class Session:
         if role() is not Role.OPERATOR:
             raise Refused(f"{verb} is for operators, and LAMINA_ROLE=agent says that this is an agent")
         return cast(Operator, self.memory())
+
+    def set_aside(self) -> Path:
+        """Move a store that cannot be opened out of the way."""
+        return set_aside(self.agent, self._home)
 
     def close(self) -> None:
         if self._memory is not None:

@@ -1,0 +1,73 @@
+"""How handles are opened: whose memory, with which authority, from which door."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from lamina import clock as clocks
+from lamina import config, rules
+from lamina.clock import Clock
+from lamina.errors import InvalidInput, Refused
+from lamina.home import Home, agent_name, user_name
+from lamina.memory import Memory
+from lamina.model import Actor, Role
+from lamina.operators import Operator
+from lamina.store.store import Store
+
+
+def connect(
+    role: Role,
+    agent: str | None = None,
+    user: str | None = None,
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    actor: str | None = None,
+    surface: str = "python",
+    settings: Mapping[str, Any] | None = None,
+    store_id: str | None = None,
+) -> Memory:
+    """Open a handle. Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults."""
+    now = clocks.checked(clock or clocks.system_clock)
+    place = Home(home_path(home))
+    agent = agent if agent is not None else os.environ.get("LAMINA_AGENT") or "default"
+    name = agent_label(agent) if role is Role.AGENT else local_user()
+    who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
+    scope = user_name(user if user is not None else os.environ.get("LAMINA_USER") or None)
+    values = config.load(place.path, settings)
+    try:
+        folder = place.prepare(agent_name(agent))
+        store = Store.open(folder, agent, values, now(), store_id=store_id)
+    except (InvalidInput, Refused) as error:
+        place.log_violation(now(), who, error.message, agent)
+        raise
+    make: Callable[..., Memory] = Operator if role is Role.OPERATOR else Memory
+    return make(place, store, scope, who, now, values)
+
+
+def set_aside(agent: str, home: Path | str | None = None, clock: Clock | None = None) -> Path:
+    """Move the files of a store that cannot be opened into `damaged/`, so that a backup can be restored."""
+    now = clocks.checked(clock or clocks.system_clock)
+    return Store.set_aside(Home(home_path(home)).prepare(agent), now())
+
+
+def home_path(given: Path | str | None = None) -> Path:
+    """Where memories live: as given, as `LAMINA_HOME` says, or in the platform's folder for a user's data."""
+    return Path(given or os.environ.get("LAMINA_HOME") or platformdirs.user_data_path("lamina"))
+
+
+def agent_label(agent: object) -> str:
+    return agent if isinstance(agent, str) and len(agent) <= 64 else "unknown"
+
+
+def local_user() -> str:
+    """The person at this machine, as far as the operating system knows."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name for this user id, as in some containers
+        return str(os.getuid()) if hasattr(os, "getuid") else "operator"

@@ -1,0 +1,118 @@
+"""The verbs that only a person may use: the trail, copies of the whole store, and what changes other memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lamina import rules, text
+from lamina.errors import Corrupt, InvalidInput, Refused
+from lamina.formats import ours
+from lamina.home import given_path, refuse_link
+from lamina.memory import Memory
+from lamina.model import Event
+from lamina.store import backup, verify
+from lamina.store.reads import Read
+
+
+class Operator(Memory):
+    """A person's handle: everything an agent can do, and what only a person may."""
+
+    def audit_log(self, limit: int = 50) -> list[Event]:
+        """The newest changes first."""
+        self._check_whole("audit log")
+        return self._store.events(rules.limit(limit))
+
+    def audit_reads(self, limit: int = 50) -> list[Read]:
+        """The newest reads first, of this process and of every other that has written its own."""
+        self._check_whole("audit log")
+        return self._store.reads.latest(rules.limit(limit))
+
+    def audit_head(self) -> dict[str, Any]:
+        """What fixes the whole history as it is now. Keep it elsewhere, and `audit_verify` will notice a rewrite."""
+        changes, reads = self._store.head(), self._store.reads.head()
+        return {
+            "agent": self.agent,
+            "store": self._store.id,
+            "events": {"seq": changes.seq, "hash": changes.hash.hex()},
+            "reads": {"seq": reads.seq, "hash": reads.hash.hex()},
+        }
+
+    def audit_verify(
+        self, head: Mapping[str, Any] | None = None, progress: verify.Progress | None = None
+    ) -> dict[str, verify.Report]:
+        """Check every row against the chain, and both chains against a head that was kept elsewhere."""
+        expected = _expected_head(head, self._store.id)
+        report = {"events": self._store.verify(expected.get("events"), progress)}
+        report["reads"] = self._store.reads.verify(expected.get("reads"))
+        return report
+
+    def reindex(self) -> None:
+        """Make the full-text index anew from the records."""
+        self._store.reindex(self.actor, self._clock())
+
+    def backup(self, to: Path | str | None = None) -> Path:
+        """A complete, checked copy of the store as it is now."""
+        self._check_whole("backup")
+        self._store.reads.flush()
+        return self._store.backup(self._clock(), None if to is None else given_path(to))
+
+    def restore(self, folder: Path | str, progress: verify.Progress | None = None) -> dict[str, Any]:
+        """Replace the store by a backup of it. What it replaces is backed up first, and the trail says so."""
+        self._check_whole("restore")
+        return self._store.restore(given_path(folder), self.actor, self._clock(), progress)
+
+    def export(
+        self,
+        path: Path | str | None = None,
+        *,
+        public: bool = False,
+        force: bool = False,
+        progress: verify.Progress | None = None,
+    ) -> Path:
+        """Write every record, in every state, with its events, as JSON that another program can read."""
+        self._check_whole("export")
+        if path is None:
+            refuse_link(self._store.folder / "exports")
+            target = backup.unused(self._store.folder / "exports" / f"{backup.stamp(self._clock())}.json")
+        else:
+            target = given_path(path)
+            if not public and not force:
+                ours.refuse_work_tree(target)
+        write = ours.write_public if public else ours.write
+        number = write(self._store, target, progress, force=force)
+        self._store.reads.add(Read(self._clock(), self.actor, "export", (), {"path": str(target), "records": number}))
+        return target
+
+    def import_(self, path: Path | str, trust: bool = False, progress: verify.Progress | None = None) -> dict[str, Any]:
+        """Take in an export: everything into an empty store of the same agent, else record by record as `external`."""
+        self._check_whole("import")
+        source = given_path(path)
+        report = ours.read(self._store, source, self._arrivals(trust), self.actor, self._clock(), progress)
+        if report["mode"] == "restored":
+            # The trail is the imported one to the byte, so this is said in the other trail.
+            self._store.reads.add(Read(self._clock(), self.actor, "import", (), {"path": str(source), **report}))
+        return report
+
+    def _arrivals(self, trusted: bool) -> ours.Arrivals:
+        return ours.Arrivals(self._draft, trusted)
+
+    def _check_whole(self, verb: str) -> None:
+        """Some verbs concern the whole store, which a handle for one user must not see."""
+        if self.user is not None:
+            raise Refused(f"{verb} concerns all users of {self.agent}; open the handle without a user")
+
+
+def _expected_head(head: Mapping[str, Any] | None, store_id: str) -> Mapping[str, Any]:
+    """An exported head, when it has the form of one and belongs to this store."""
+    if head is None:
+        return {}
+    try:
+        chains = {name: {"seq": int(head[name]["seq"]), "hash": str(head[name]["hash"])} for name in ("events", "reads")}
+        origin = head["store"]
+    except (KeyError, TypeError, ValueError):
+        raise InvalidInput("this is not a head as `lamina audit head` prints it") from None
+    if origin != store_id:
+        raise Corrupt(f"this head is of the store {text.shown(origin)}, but this store is {store_id}: it was exchanged")
+    return chains

@@ -1,0 +1,43 @@
+"""The first hundred bytes of a SQLite file, read without SQLite, so that a file which is not ours is left untouched."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from lamina.errors import Corrupt, StoreUnavailable
+
+MAGIC = b"SQLite format 3\0"
+SIZE = 100
+
+
+class Header(NamedTuple):
+    """What the header says about the file."""
+
+    pages: int
+    page_size: int
+    schema: int
+    user_version: int
+    application_id: int
+
+
+def read(path: Path) -> Header | None:
+    """The header of a file that is at rest, or None when the file is new or its last word is in a log beside it."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(SIZE)
+            length = file.seek(0, 2)
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
+    if not head or any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-journal")):
+        return None
+    if len(head) < SIZE or not head.startswith(MAGIC):
+        raise Corrupt(f"{path}: this is not a SQLite database, or its first page is damaged; restore a backup")
+    (page_size,) = struct.unpack(">H", head[16:18])
+    (pages,), (schema,) = struct.unpack(">I", head[28:32]), struct.unpack(">I", head[40:44])
+    (version,), (application,) = struct.unpack(">i", head[60:64]), struct.unpack(">i", head[68:72])
+    found = Header(pages, 65536 if page_size == 1 else page_size, schema, version, application)
+    if length < found.pages * found.page_size:
+        raise Corrupt(f"{path}: {found.pages * found.page_size - length:,} bytes are missing at its end; restore a backup")
+    return found

@@ -1,0 +1,1 @@
+"""The same promises for every backend."""

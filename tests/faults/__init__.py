@@ -1,0 +1,1 @@
+"""What happens when things break: kills, I/O errors, crowds, tampering, full disks, power cuts."""

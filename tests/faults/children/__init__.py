@@ -1,0 +1,1 @@
+"""Small programs that the fault tests start, fill, starve and kill."""

@@ -1,0 +1,1 @@
+"""What must hold for every input: Hypothesis looks for the one that breaks it."""

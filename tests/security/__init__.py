@@ -1,0 +1,1 @@
+"""Who must not get where: isolation, names, links, modes."""

@@ -1,0 +1,1 @@
+"""What each module promises, in the order of the source."""

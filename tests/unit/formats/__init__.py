@@ -1,0 +1,1 @@
+"""The files that memories travel in."""

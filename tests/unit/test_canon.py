@@ -1,0 +1,145 @@
+"""Canonical JSON and the hashes over it."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina import canon
+from lamina.errors import InvalidInput
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+NUMBERS = INTEGERS | st.floats(allow_nan=False, allow_infinity=False)
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def shuffled(value: Any, order: random.Random) -> Any:
+    """The same value with the keys of its mappings in another order."""
+    if isinstance(value, dict):
+        items = [(key, shuffled(item, order)) for key, item in value.items()]
+        order.shuffle(items)
+        return dict(items)
+    return [shuffled(item, order) for item in value] if isinstance(value, list) else value
+
+
+@given(JSON)
+def test_what_is_encoded_comes_back(value: Any) -> None:
+    """R6, H5: decode(encode(x)) is x, with the types of its numbers."""
+    again = canon.decode(canon.encode(value))
+    assert again == value
+    assert repr(again) == repr(shuffled_like(value))
+
+
+def shuffled_like(value: Any) -> Any:
+    """The value with its keys in the order in which canonical JSON has them."""
+    if isinstance(value, dict):
+        return {key: shuffled_like(value[key]) for key in sorted(value)}
+    return [shuffled_like(item) for item in value] if isinstance(value, list) else value
+
+
+@given(JSON, st.integers())
+def test_equal_values_have_equal_bytes(value: Any, seed: int) -> None:
+    """P4, Q6: the order in which keys were written makes no difference."""
+    assert canon.encode(shuffled(value, random.Random(seed))) == canon.encode(value)
+
+
+@given(JSON)
+def test_encoding_is_a_fixed_point(value: Any) -> None:
+    """P4: encoding what was decoded gives the same bytes, and any JSON reader understands them."""
+    encoded = canon.encode(value)
+    assert canon.encode(canon.decode(encoded)) == encoded
+    assert json.loads(encoded) == value
+
+
+@given(JSON)
+def test_the_check_accepts_all_of_json(value: Any) -> None:
+    """R6: what JSON can hold passes the check."""
+    canon.check_json({"x": value}, "metadata")
+
+
+def test_the_form_is_fixed() -> None:
+    """P4: keys by code point, no spaces, text unescaped; docs and other programs rely on these bytes."""
+    value = {"é": 1, "z": [1.0, -0.0, True, None], "A": 'ü\n"', "": {}}
+    assert canon.encode(value) == '{"":{},"A":"ü\\n\\"","z":[1.0,-0.0,true,null],"é":1}'.encode()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        math.nan,
+        math.inf,
+        2**63,
+        -(2**63) - 1,
+        10**5000,
+        {1: "x"},
+        {None: "x"},
+        {"a": {1, 2}},
+        {"a": b"bytes"},
+        {"a": object()},
+        "\0",
+        {"\0": 1},
+        "\ud800",
+        {"\udfff": 1},
+        [[[["\0"]]]],
+    ],
+    ids="nan inf 2**63 -2**63-1 10**5000 int-key none-key set bytes object nul nul-key half half-key nested-nul".split(),
+)
+def test_the_check_rejects_what_would_not_come_back(value: Any) -> None:
+    """R6: NaN, integers beyond 64 bits, keys that are no texts, sets, NUL and half pairs are typed errors."""
+    with pytest.raises(InvalidInput, match="metadata"):
+        canon.check_json(value, "metadata")
+
+
+def test_the_check_names_the_place() -> None:
+    """R6: the message leads to the value that is wrong."""
+    with pytest.raises(InvalidInput, match=r"metadata\.a\[1\]\.b nan"):
+        canon.check_json({"a": [0, {"b": math.nan}]}, "metadata")
+
+
+def nested(depth: int, kind: type) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value] if kind is list else {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_nesting_has_a_limit(kind: type) -> None:
+    """R6: 32 levels are enough; a deeper value, even an endless one, is a typed error and no crash."""
+    canon.check_json(nested(32, kind), "metadata")
+    with pytest.raises(InvalidInput, match="deeper than 32"):
+        canon.check_json(nested(33, kind), "metadata")
+    with pytest.raises(InvalidInput, match="deeper than 32"):
+        canon.check_json(nested(900, kind), "metadata")
+
+
+def test_an_endless_value_ends() -> None:
+    """R6: a list that contains itself is too deep, not a loop."""
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(InvalidInput, match="deeper"):
+        canon.check_json(endless, "metadata")
+
+
+@given(st.binary(min_size=16, max_size=16), st.binary(min_size=16, max_size=16), st.binary())
+def test_the_salt_decides_the_hash(salt: bytes, other: bytes, payload: bytes) -> None:
+    """P4: the same text under another salt has another hash, so a hash without its salt says nothing."""
+    assert (canon.salted_hash(salt, payload) == canon.salted_hash(other, payload)) == (salt == other)
+
+
+def test_chains_of_different_stores_differ_from_the_start() -> None:
+    """P4: a chain hangs on the store's id, the agent and the chain's own name."""
+    seeds = {canon.chain_seed(store, agent, name) for store in "ab" for agent in ("x", "y") for name in ("events", "reads")}
+    assert len(seeds) == 8
+    assert canon.chain_hash(b"1", b"23") == canon.chain_hash(b"1", b"23") != canon.chain_hash(b"2", b"23")
