@@ -222,7 +222,10 @@ class Memory:
         with self._store.change(self.actor, action, self._clock()) as transaction:
             if run_id is not None and not transaction.run(run_id, self.user):
                 raise Refused("this run is closed; open a new one")
-            if not any(draft.evidence or draft.key is not None for draft in drafts):
+            for draft in drafts:
+                if draft.evidence or draft.key is not None:
+                    break
+            else:
                 return transaction.insert(drafts)
             stored = []
             for index, draft in enumerate(drafts):

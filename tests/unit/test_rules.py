@@ -326,9 +326,7 @@ def test_evidence_is_ids_urls_and_paths(reference: str) -> None:
     assert rules.evidence([reference, reference]) == (reference,)
 
 
-@pytest.mark.parametrize(
-    "value", ["x", None, 5, ["x"], ["0" * 25], ["I" * 26], [""], [5], ["a/\n"], ["a/\0"], ["a/b"] * (rules.MAX_EVIDENCE + 1)]
-)
+@pytest.mark.parametrize("value", ["x", None, 5, ["x"], ["0" * 25], ["I" * 26], [""], [5], ["a/\n"], ["a/\0"]])
 def test_bad_evidence(value: object) -> None:
     """P1: what can lead nowhere is an error, which says how to write a file."""
     with pytest.raises(InvalidInput, match="evidence"):

@@ -12,10 +12,7 @@ CREATE TABLE events (
     seq     INTEGER PRIMARY KEY,
     records INTEGER NOT NULL,
     body    TEXT NOT NULL,
-    hash    BLOB NOT NULL CHECK (length(hash) = 32),
-    at      INTEGER GENERATED ALWAYS AS (body ->> 'at') VIRTUAL,
-    action  TEXT GENERATED ALWAYS AS (body ->> 'action') VIRTUAL,
-    actor   TEXT GENERATED ALWAYS AS (body ->> 'actor') VIRTUAL
+    hash    BLOB NOT NULL CHECK (length(hash) = 32)
 ) STRICT;
 
 -- Words that belong to an event: a reason, a query. The event holds only a salted hash of each, so they can be erased.
