@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from lamina import rules, text
 from lamina.errors import Corrupt, InvalidInput, Refused
@@ -104,15 +106,29 @@ class Operator(Memory):
             raise Refused(f"{verb} concerns all users of {self.agent}; open the handle without a user")
 
 
+class ChainHead(msgspec.Struct, frozen=True):
+    """The end of one chain, as it was exported."""
+
+    seq: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+    hash: str
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What `audit_head` gave."""
+
+    store: str
+    events: ChainHead
+    reads: ChainHead
+
+
 def _expected_head(head: Mapping[str, Any] | None, store_id: str) -> Mapping[str, Any]:
     """An exported head, when it has the form of one and belongs to this store."""
     if head is None:
         return {}
     try:
-        chains = {name: {"seq": int(head[name]["seq"]), "hash": str(head[name]["hash"])} for name in ("events", "reads")}
-        origin = head["store"]
-    except (KeyError, TypeError, ValueError):
-        raise InvalidInput("this is not a head as `lamina audit head` prints it") from None
-    if origin != store_id:
-        raise Corrupt(f"this head is of the store {text.shown(origin)}, but this store is {store_id}: it was exchanged")
-    return chains
+        expected = msgspec.convert(head, Head)
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise InvalidInput(f"this is not a head as `lamina audit head` prints it: {error}") from None
+    if expected.store != store_id:
+        raise Corrupt(f"this head is of the store {text.shown(expected.store)}, but this store is {store_id}: it was exchanged")
+    return {name: msgspec.structs.asdict(getattr(expected, name)) for name in ("events", "reads")}
