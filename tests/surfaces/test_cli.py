@@ -281,3 +281,31 @@ def test_users_are_kept_apart(call: Call) -> None:
     assert [record["content"] for record in call("--user", "ben", "list", "--json").json] == ["for everybody"]
     assert call("--user", "ben", "inspect", hers["id"]).code == 3
     assert len(call("--user", "ana", "list", "--json").json) == 2
+
+
+def test_a_damaged_store_can_be_restored(call: Call, tmp_path: Path) -> None:
+    """A store that cannot be opened is set aside whole, and the backup takes its place (B1)."""
+    kept = remembered(call, "kept")
+    backup = str(tmp_path / "backup")
+    call("backup", backup)
+    damaged = tmp_path / "home" / "agents" / "default" / "memory.db"
+    damaged.write_bytes(b"\0" * 5000)
+    assert call("list").code == 1
+    outcome = call("restore", backup, "--yes")
+    assert outcome.code == 0, outcome.err
+    assert "damaged" in outcome.err
+    assert [record["id"] for record in call("list", "--json").json] == [kept["id"]]
+    assert call("audit", "verify").code == 0
+    (aside,) = (tmp_path / "home" / "agents" / "default" / "damaged").iterdir()
+    assert (aside / "memory.db").read_bytes() == b"\0" * 5000
+
+
+def test_a_lost_store_is_not_silently_replaced(call: Call, tmp_path: Path) -> None:
+    """When memory.db is gone but reads.db is there, opening says so instead of starting anew (B1)."""
+    remembered(call, "kept")
+    call("search", "kept")
+    for path in (tmp_path / "home" / "agents" / "default").glob("memory.db*"):
+        path.unlink()
+    outcome = call("list")
+    assert outcome.code == 1
+    assert "restore a backup" in outcome.err

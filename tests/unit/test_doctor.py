@@ -1,0 +1,104 @@
+"""Promises of `doctor`: it reads only, it notices what hurts, and it says what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lamina
+from lamina import doctor
+from lamina.home import Home
+
+MOUNTS = """\
+/dev/sda1 / ext4 rw 0 0
+server:/export /mnt/team nfs4 rw 0 0
+//nas/share /mnt/with\\040space cifs rw 0 0
+/dev/sdb1 /mnt/team/local ext4 rw 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/var/lib/lamina", "ext4"),
+        ("/mnt/team/lamina", "nfs4"),
+        ("/mnt/with space/lamina", "cifs"),
+        ("/mnt/team/local/lamina", "ext4"),
+        ("/mnt/teammate", "ext4"),
+    ],
+)
+def test_the_file_system_of_a_path_is_that_of_its_nearest_mount(path: str, kind: str) -> None:
+    """B1: a network file system is told from a local one by the mount that holds the home."""
+    assert doctor.file_system(Path(path), MOUNTS) == kind
+
+
+@pytest.mark.parametrize("name", ["Dropbox", "OneDrive - Company", "Google Drive", "Nextcloud"])
+def test_a_folder_of_a_synchronising_service_is_named(tmp_path: Path, name: str) -> None:
+    """B1: a home inside a synchronised folder is named, since copying a live database tears it apart."""
+    assert doctor.synchronised(tmp_path / name / "memories") == name
+
+
+def test_a_marker_of_a_synchronising_service_is_found(tmp_path: Path) -> None:
+    """B1: services that mark their folder by a file are found by it."""
+    (tmp_path / ".stfolder").mkdir()
+    assert doctor.synchronised(tmp_path / "lamina") == ".stfolder"
+    assert doctor.synchronised(Path("/var/lib/lamina")) == ""
+
+
+def levels(home: Path) -> dict[str, str]:
+    return {finding.check: finding.level for finding in doctor.examine(Home(home), "sky")}
+
+
+def test_a_synchronised_home_fails(tmp_path: Path) -> None:
+    """B1: the finding about an unsafe place is a failure, and the rest is still checked."""
+    home = tmp_path / "Dropbox"
+    with lamina.open("sky", home=home) as memory:
+        memory.remember("x")
+    found = levels(home)
+    assert found["place"] == "fail"
+    assert found["trail"] == "ok"
+
+
+def test_files_open_to_others_are_named(tmp_path: Path) -> None:
+    """B6: a memory that others on the machine can read is named."""
+    with lamina.open("sky", home=tmp_path / "home") as memory:
+        memory.remember("x")
+    assert levels(tmp_path / "home")["private"] == "ok"
+    (tmp_path / "home" / "agents" / "sky" / "memory.db").chmod(0o644)
+    assert levels(tmp_path / "home")["private"] == "warn"
+
+
+def test_a_damaged_store_is_a_finding_not_a_crash(tmp_path: Path) -> None:
+    """B1: doctor reports a store that cannot be opened."""
+    with lamina.open("sky", home=tmp_path) as memory:
+        memory.remember("x")
+    (tmp_path / "agents" / "sky" / "memory.db").write_bytes(b"not a database" * 1000)
+    assert levels(tmp_path)["store"] == "fail"
+
+
+def test_an_index_that_lost_an_entry_is_noticed_and_made_anew(tmp_path: Path) -> None:
+    """Q3: a record that is missing from the full-text index is noticed, and `reindex` brings it back."""
+    with lamina.operator("sky", home=tmp_path) as operator:
+        operator.remember("green tea")
+        with operator._store.database.atomic() as transaction:
+            transaction.cursor.execute("DELETE FROM words")
+        assert levels(tmp_path)["index"] == "fail"
+        assert not operator.search("tea")
+        operator.reindex()
+        assert operator.search("tea")
+    assert levels(tmp_path)["index"] == "ok"
+
+
+def test_wrong_settings_are_a_finding(tmp_path: Path) -> None:
+    """A wrong line in config.toml is named, and the rest is still checked."""
+    (tmp_path / "config.toml").write_text('[audit]\nreads = "sometimes"\n', "utf-8")
+    assert levels(tmp_path)["settings"] == "fail"
+
+
+def test_leftovers_are_named(tmp_path: Path) -> None:
+    """B1: what a process that died left behind is named."""
+    with lamina.open("sky", home=tmp_path) as memory:
+        memory.remember("x")
+    (tmp_path / "agents" / "sky" / "restore.tmp").touch()
+    assert levels(tmp_path)["leftovers"] == "warn"
