@@ -26,6 +26,8 @@ PRAGMAS = (
     "PRAGMA mmap_size = 0",
 )
 WAL_ATTEMPTS = 200
+# After these a connection may have been left with a file that it could only open for reading.
+SUSPICIOUS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError)
 
 
 class Database:
@@ -75,6 +77,12 @@ class Database:
             self.writers.add(connection)
             cursor = self.local.writer = connection.cursor()
         return cursor
+
+    def drop_writer(self) -> None:
+        """Forget this thread's connection for writing; the next write opens a new one."""
+        if getattr(self.local, "writer", None) is not None:
+            self.local.writer.connection.close(True)
+            del self.local.writer
 
     def atomic(self) -> Atomic:
         """One write transaction: all of it is durable when the block ends, or none of it ever happened."""
@@ -154,37 +162,33 @@ class Atomic:
             self.cursor = self._database.writer()
             self.cursor.execute("BEGIN IMMEDIATE")
         except BaseException as error:
-            self._database.write_lock.release()
-            if isinstance(error, apsw.Error):
-                raise translate(error, self._database.path) from error
+            self._undo(error)
             raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            if error is None:
-                self._commit()
-            else:
-                self._roll_back()
-                if isinstance(error, apsw.Error):
-                    raise translate(error, self._database.path) from error
-        finally:
-            self._database.write_lock.release()
-
-    def _commit(self) -> None:
+        if error is not None:
+            self._undo(error)
+            return
         try:
             self.cursor.execute("COMMIT")
-        except apsw.Error as error:
-            self._roll_back()
-            raise translate(error, self._database.path) from error
-        except BaseException:
-            self._roll_back()
+        except BaseException as failure:
+            self._undo(failure)
             raise
+        self._database.write_lock.release()
 
-    def _roll_back(self) -> None:
-        # An I/O error may have ended the transaction already; a second ROLLBACK would hide what went wrong.
-        if self.cursor.connection.in_transaction:
-            self.cursor.execute("ROLLBACK")
+    def _undo(self, error: BaseException) -> None:
+        """Leave nothing behind, and say what an error of SQLite means."""
+        try:
+            # An I/O error may have ended the transaction already; a second ROLLBACK would hide what went wrong.
+            if hasattr(self, "cursor") and self.cursor.connection.in_transaction:
+                self.cursor.execute("ROLLBACK")
+            if isinstance(error, SUSPICIOUS):
+                self._database.drop_writer()
+        finally:
+            self._database.write_lock.release()
+        if isinstance(error, apsw.Error):
+            raise translate(error, self._database.path) from error
 
 
 _OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
