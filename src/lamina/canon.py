@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from lamina.text import shown
 SALT_BYTES = 16
 SALTS_AT_ONCE = 256
 MAX_DEPTH = 32
+MAX_VALUES = 100_000
 
 
 def _plain(value: Any) -> Any:
@@ -73,10 +74,16 @@ def chain_hash(previous: bytes, body: bytes) -> bytes:
     return hashlib.sha256(previous + body).digest()
 
 
-def check_json(value: object, name: str, depth: int = 0) -> None:
+def check_json(value: object, name: str) -> None:
     """Raise unless the value survives a round trip through canonical JSON unchanged."""
+    _check(value, name, 0, iter(range(MAX_VALUES)))
+
+
+def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
     if depth > MAX_DEPTH:
         raise InvalidInput(f"{name} is nested deeper than {MAX_DEPTH} levels")
+    if next(budget, None) is None:
+        raise InvalidInput(f"{name} is one value too many: {MAX_VALUES:,} are allowed")
     if value is None or isinstance(value, bool):
         return
     if isinstance(value, str):
@@ -92,10 +99,10 @@ def check_json(value: object, name: str, depth: int = 0) -> None:
             if not isinstance(key, str):
                 raise InvalidInput(f"{name} has the key {shown(key)}; keys are texts")
             check_text(key, f"a key of {name}")
-            check_json(item, f"{name}.{key}", depth + 1)
+            _check(item, f"{name}.{key}", depth + 1, budget)
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            check_json(item, f"{name}[{index}]", depth + 1)
+            _check(item, f"{name}[{index}]", depth + 1, budget)
     else:
         raise InvalidInput(f"{name} is a {type(value).__name__}, which JSON cannot hold")
 

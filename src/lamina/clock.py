@@ -30,6 +30,8 @@ def system_clock() -> datetime:
 
 def checked(clock: Clock) -> Clock:
     """The clock, made to answer in UTC, or to say that it is not a clock."""
+    if not callable(clock):
+        raise InvalidInput(f"clock {shown(clock)} is not a function that returns the time")
 
     def now() -> datetime:
         return moment(clock(), "clock")

@@ -27,6 +27,7 @@ class Setting(msgspec.Struct, frozen=True):
     help: str
     choices: tuple[str, ...] = ()
     bounds: tuple[int, int] | None = None
+    pattern: str = ""
 
     @property
     def variable(self) -> str:
@@ -36,7 +37,12 @@ class Setting(msgspec.Struct, frozen=True):
 SETTINGS = (
     Setting("audit.reads", "buffered", "how reads are audited: buffered, or strict (durable first)", ("buffered", "strict")),
     Setting("content.max_bytes", 1024 * 1024, "the longest text that is stored, in bytes of UTF-8", bounds=(1, 1 << 28)),
-    Setting("kinds.extra", (), "kinds of memory beside the built-in ones, separated by commas in the environment"),
+    Setting(
+        "kinds.extra",
+        (),
+        "kinds of memory beside the built-in ones, separated by commas in the environment",
+        pattern="[a-z][a-z0-9_-]{0,63}",
+    ),
     Setting("runs.episodes", True, "whether the end of a run leaves an episodic record"),
     Setting("store.busy_timeout_ms", 30_000, "how long a write waits for another process", bounds=(0, 3_600_000)),
     Setting("store.checkpoint_pages", 2000, "pages in the write-ahead log before it is folded back", bounds=(1, 1 << 20)),
@@ -64,6 +70,8 @@ class Settings:
 
 def load(home: Path, arguments: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings for a home. A wrong one is an error that names its place, never ignored."""
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise InvalidInput(f"settings {shown(arguments)} is not a mapping of names to values")
     values = {setting.name: Value(setting, setting.default, "default") for setting in SETTINGS}
     path = home / FILE_NAME
     for name, given in _flat(_file(path)).items():
@@ -118,6 +126,8 @@ def _checked(name: str, value: Any, origin: str) -> Value:
     if isinstance(setting.default, tuple):
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
             raise InvalidInput(f"{origin}: {name} = {shown(value)} is not a list of texts")
+        if setting.pattern and not all(re.fullmatch(setting.pattern, item) for item in value):
+            raise InvalidInput(f"{origin}: {name} = {shown(value)}: each must match {setting.pattern}")
         return Value(setting, tuple(value), origin)
     if type(value) is not type(setting.default):
         raise InvalidInput(f"{origin}: {name} = {shown(value)} is not of the type {type(setting.default).__name__}")

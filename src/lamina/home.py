@@ -43,8 +43,10 @@ def user_name(value: object) -> str | None:
     return value
 
 
-def given_path(value: Path | str) -> Path:
+def given_path(value: object) -> Path:
     """A path that a caller gave, made absolute."""
+    if not isinstance(value, (str, Path)):
+        raise InvalidInput(f"the path {shown(value)} is a {type(value).__name__}, not a text")
     if "\0" in str(value):
         raise InvalidInput(f"the path {shown(str(value))} contains a NUL character")
     return Path(value).expanduser().absolute()

@@ -107,7 +107,7 @@ class Memory:
 
     def get(self, record_id: str) -> Record:
         """The record with this id, whatever its state."""
-        record = self._visible(record_id)
+        record = self._visible("get", record_id)
         self._audit("get", (record.id,))
         return record
 
@@ -144,7 +144,8 @@ class Memory:
         if ranker not in RANKERS:
             raise InvalidInput(f"unknown ranker {ranker!r}; known are {', '.join(RANKERS)}", known=[*RANKERS])
         asked, most = rules.query(query), rules.limit(limit)
-        chosen = self._filter(layers, states or (State.ACTIVE,), kinds, tags, since, until, run_id)
+        wanted = (State.ACTIVE,) if states is None else states
+        chosen = self._filter(layers, wanted, kinds, tags, since, until, run_id)
         words, now = text.terms(asked), self._clock()
         weights = Weights(keyword.RECENCY_WEIGHT, keyword.IMPORTANCE_WEIGHT)
         found = self._store.matches(text.match_any(words), chosen, now, weights, keyword.pool(most)) if words else []
@@ -154,7 +155,7 @@ class Memory:
 
     def history(self, record_id: str) -> builtins.list[Event]:
         """Everything that ever happened to a record, oldest first."""
-        record = self._visible(record_id)
+        record = self._visible("history", record_id)
         self._audit("history", (record.id,))
         return self._store.history(record.id)
 
@@ -175,9 +176,9 @@ class Memory:
         """Store a note in a run. `Run.note` is the way to call this."""
         return self._store_drafts([self._draft(item, run_id)], "run.note", run_id)[0]
 
-    def notes(self, run_id: str) -> builtins.list[Record]:
-        """The notes of an open run, in their order."""
-        return [record for record in self._store.run(run_id, self.user) if record.id != run_id]
+    def count_notes(self, run_id: str) -> int:
+        """How many notes an open run has. `Run.note_count` is the way to ask."""
+        return self._store.count_notes(run_id, self.user)
 
     def close_run(self, run_id: str, task: str, summary: str | None, failure: BaseException | str | None) -> Record | None:
         """Set a run's notes aside and keep its ending, in one step. `Run.close` is the way to call this."""
@@ -220,7 +221,7 @@ class Memory:
         if not drafts:
             return []
         with self._store.change(self.actor, action, self._clock()) as transaction:
-            if run_id is not None and not transaction.run(run_id, self.user):
+            if run_id is not None and not transaction.is_open(run_id, self.user):
                 raise Refused("this run is closed; open a new one")
             for draft in drafts:
                 if draft.evidence or draft.key is not None:
@@ -250,13 +251,14 @@ class Memory:
             raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
         return transaction.insert([draft])[0]
 
-    def _visible(self, record_id: object) -> Record:
+    def _visible(self, action: str, record_id: object) -> Record:
         """A record within this handle's scope. One outside it looks like one that does not exist, and is noted."""
         if isinstance(record_id, str) and clocks.is_id(record_id):
             record = self._store.get(record_id)
             if record is not None and self._in_scope(record):
                 return record
             self._note_crossing(record_id)
+        self._audit(action, (), missing=text.shown(record_id))
         raise NotFound(f"there is no record {text.shown(record_id)}")
 
     def _note_crossing(self, record_id: str) -> None:

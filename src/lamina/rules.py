@@ -39,7 +39,8 @@ CONTRACTS: Mapping[Layer, tuple[str, ...]] = {
 RADAR_CONTRACT = ("repo_slug", "source_handle", "source_url", "confidence", "evidence_refs")
 SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
-EXTERNAL_SOURCES = frozenset({"tool", "web", "mail", "import"})
+# Words in a source that say: somebody else's text.
+EXTERNAL_SOURCES = frozenset("tool tools web www http https url mail email import imported".split())
 TRUST_ORDER = (Trust.OPERATOR, Trust.AGENT, Trust.EXTERNAL)
 MAX_CONTENT_BYTES = 1024 * 1024
 MAX_METADATA_BYTES = 256 * 1024
@@ -108,7 +109,7 @@ def confidence(value: object) -> float:
 def trust(role: Role, source: str | None, lowered_to: object = None) -> Trust:
     """Trust follows from the surface and the source; a caller may lower it, never raise it."""
     given = Trust.OPERATOR if role is Role.OPERATOR else Trust.AGENT
-    if source is not None and source.partition(":")[0].strip().casefold() in EXTERNAL_SOURCES:
+    if source is not None and not EXTERNAL_SOURCES.isdisjoint(text.WORD.findall(text.normalise(source))):
         given = Trust.EXTERNAL
     if lowered_to is None:
         return given

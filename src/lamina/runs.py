@@ -36,12 +36,14 @@ class Run:
     def note(self, content: str, **fields: Any) -> Record:
         """Keep something for the length of this run."""
         self._check_open()
+        if fields.get("key") is not None:  # a key means the same thing again within this run only
+            fields["key"] = f"{self.id}/{rules.label(fields['key'], 'key')}"
         return self._memory.add_note(self.id, {**fields, "content": content, "layer": Layer.WORKING})
 
     @property
     def note_count(self) -> int:
         """How many notes the run has."""
-        return len(self._memory.notes(self.id))
+        return self._memory.count_notes(self.id)
 
     def search(self, query: str, limit: int = 10, **filters: Any) -> Hits:
         """Search this run's notes along with everything else."""

@@ -14,6 +14,7 @@ SELECTORS = frozenset("\u034f\u180b\u180c\u180d\u180f") | {chr(n) for n in (*ran
 # A picture may be made of several, held together by joiners and selectors; only there are these part of what is seen.
 PICTURE = "[\u2190-\u27ff\u2900-\u2bff\U0001f000-\U0001faff]"
 PARTS = re.compile(f"({PICTURE}(?:\ufe0f?(?:\u200d(?={PICTURE})|{PICTURE}))*\ufe0f?|[0-9#*]\ufe0f\u20e3)|(.)", re.S)
+NEW_PICTURES = re.compile("[\U0001f000-\U0001faff]")
 ACCENTS = re.compile("[\u0300-\u036f]")
 WORD = re.compile(r"[^\W_]+")
 SPACES = re.compile(r"\s+")
@@ -46,7 +47,12 @@ def is_invisible(character: str) -> bool:
 
 def is_visible(text: str) -> bool:
     """Whether a reader would see at least one character."""
-    return any(c not in BLANKS and unicodedata.category(c)[0] in "LNPS" for c in text)
+    return any(_is_ink(c) for c in text)
+
+
+def _is_ink(character: str) -> bool:
+    # Pictures may be newer than Python's table of characters.
+    return (character not in BLANKS and unicodedata.category(character)[0] in "LNPS") or bool(NEW_PICTURES.match(character))
 
 
 def is_one_line(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
@@ -19,6 +20,7 @@ from lamina.store.connection import rows
 SELECT = "SELECT seq, body, hash FROM events"
 
 
+@functools.cache
 def schema() -> str:
     """The tables and triggers that every chain has."""
     return resources.files("lamina.store").joinpath("chain.sql").read_text("utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections.abc import Callable, Sequence
 from importlib import resources
@@ -19,10 +20,15 @@ APPLICATION_ID = 0x4C616D6E
 Step = Callable[[apsw.Connection], None]
 
 
+@functools.cache
+def _schema() -> str:
+    return resources.files("lamina.store").joinpath("schema.sql").read_text("utf-8")
+
+
 def m001_initial(connection: apsw.Connection) -> None:
     """The first schema. Later ones change it by further steps, so that schema.sql is the history's beginning."""
     connection.execute(events.schema())
-    connection.execute(resources.files("lamina.store").joinpath("schema.sql").read_text("utf-8"))
+    connection.execute(_schema())
     connection.execute("INSERT INTO meta (name, value) VALUES ('analyser', ?)", (str(text.ANALYSER_VERSION),))
 
 

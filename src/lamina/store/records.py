@@ -38,6 +38,7 @@ STATES = {state.value: state for state in State}
 TRUSTS = {trust.value: trust for trust in Trust}
 
 Row = tuple[Any, ...]
+LIVE_IN_RUN = "run_id = ?1 AND layer = 'working' AND state = 'active' AND (?2 IS NULL OR user IS NULL OR user = ?2)"
 
 
 def stored(name: str, value: Any) -> Any:
@@ -174,8 +175,14 @@ def every(connection: apsw.Connection) -> Iterable[Row]:
 
 def in_run(connection: apsw.Connection, run_id: str, user: str | None) -> list[Row]:
     """The live notes of a run that this user may see, in their order."""
-    where = "run_id = ?1 AND layer = 'working' AND state = 'active' AND (?2 IS NULL OR user IS NULL OR user = ?2)"
-    return rows(connection, f"{SELECT} WHERE {where} ORDER BY seq", (run_id, user))
+    return rows(connection, f"{SELECT} WHERE {LIVE_IN_RUN} ORDER BY seq", (run_id, user))
+
+
+def count_notes(connection: apsw.Connection, run_id: str, user: str | None) -> int:
+    """How many live records a run has, the one that opened it among them."""
+    number = connection.execute(f"SELECT count(*) FROM records WHERE {LIVE_IN_RUN}", (run_id, user)).get
+    assert isinstance(number, int)
+    return number
 
 
 def open_runs(connection: apsw.Connection, user: str | None) -> list[Row]:

@@ -150,10 +150,10 @@ class Store:
         with translated(self.database.path):
             return [self.record(row) for row in records.open_runs(self.database.reader(), user)]
 
-    def run(self, run_id: str, user: str | None) -> list[Record]:
-        """The live notes of a run, in their order."""
+    def count_notes(self, run_id: str, user: str | None) -> int:
+        """How many notes an open run has beside the one that opened it."""
         with translated(self.database.path):
-            return [self.record(row) for row in records.in_run(self.database.reader(), run_id, user)]
+            return max(0, records.count_notes(self.database.reader(), run_id, user) - 1)
 
     def events(self, limit: int) -> list[Event]:
         """The newest changes first."""

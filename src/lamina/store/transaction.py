@@ -78,6 +78,10 @@ class Transaction(Atomic):
         """The live notes of a run that this user may see, in their order."""
         return records.in_run(self.cursor.connection, run_id, user)
 
+    def is_open(self, run_id: str, user: str | None) -> bool:
+        """Whether a run is still open to this user."""
+        return records.count_notes(self.cursor.connection, run_id, user) > 0
+
     def unresolved(self, draft: Draft) -> list[str]:
         """The evidence of a draft that leads to no record which its user may see."""
         return records.unresolved(self.cursor.connection, filter(is_id, draft.evidence), draft.user)
