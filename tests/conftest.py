@@ -143,8 +143,8 @@ def supersede(handle: Memory, old: str, new: str) -> Record:
 
 def size(handle: Memory) -> tuple[int, int]:
     """How many records and events a store holds: what must not change when a call fails."""
-    status = handle.status()
-    return sum(sum(states.values()) for states in status["records"].values()), status["events"]
+    records = handle._store.counts(None)
+    return sum(sum(states.values()) for states in records.values()), handle._store.head().seq
 
 
 def contents(records: Any) -> list[str]:

@@ -25,6 +25,8 @@ def _plain(value: Any) -> Any:
         return str.__str__(value)
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, (int, float)):
+        return int(value) if isinstance(value, int) else float(value)
     raise TypeError(f"a {type(value).__name__} has no place in JSON")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -19,7 +20,7 @@ LATEST = datetime(3000, 1, 1, tzinfo=UTC)
 # Crockford's alphabet: no letter that could be read as a digit.
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 PAIRS = [high + low for high in ALPHABET for low in ALPHABET]
-ID_LENGTH = 26
+ID = re.compile(f"[{ALPHABET}]{{26}}")
 SPREAD = 0x9E3779B97F4A7C15
 
 
@@ -116,7 +117,7 @@ def agent_tag(agent: str) -> str:
 
 def is_id(text: str) -> bool:
     """Whether a text has the form of a record id."""
-    return len(text) == ID_LENGTH and all(character in ALPHABET for character in text)
+    return ID.fullmatch(text) is not None
 
 
 def tag_of(record_id: str) -> str:

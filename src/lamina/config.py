@@ -16,6 +16,7 @@ from lamina.errors import InvalidInput
 from lamina.text import shown
 
 FILE_NAME = "config.toml"
+TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
 NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -84,6 +85,13 @@ def load(home: Path, arguments: Mapping[str, Any] | None = None, environment: Ma
     return Settings(values)
 
 
+def shown_value(value: Any) -> str:
+    """A value as the file or the environment would have it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
 def _file(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
@@ -130,7 +138,7 @@ def _checked(name: str, value: Any, origin: str) -> Value:
             raise InvalidInput(f"{origin}: {name} = {shown(value)}: each must match {setting.pattern}")
         return Value(setting, tuple(value), origin)
     if type(value) is not type(setting.default):
-        raise InvalidInput(f"{origin}: {name} = {shown(value)} is not of the type {type(setting.default).__name__}")
+        raise InvalidInput(f"{origin}: {name} = {shown(value)} is not {TYPE_NAMES[type(setting.default)]}")
     if setting.choices and value not in setting.choices:
         raise InvalidInput(f"{origin}: {name} = {shown(value)} is not one of {', '.join(setting.choices)}")
     if setting.bounds and not setting.bounds[0] <= value <= setting.bounds[1]:

@@ -49,6 +49,6 @@ class StoreUnavailable(LaminaError):
 
 
 class Corrupt(LaminaError):
-    """The file is damaged, was altered, or is not a Lamina store. It was not touched; restore a backup."""
+    """The file is damaged, was altered, or is not a Lamina store. It was not touched; `lamina restore` lists the backups."""
 
     code = "corrupt"

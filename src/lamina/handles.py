@@ -13,11 +13,12 @@ import platformdirs
 from lamina import clock as clocks
 from lamina import config, rules
 from lamina.clock import Clock
-from lamina.errors import InvalidInput, Refused
-from lamina.home import Home, agent_name, user_name
+from lamina.errors import Corrupt, InvalidInput, Refused
+from lamina.home import Home, agent_name, given_path, user_name
 from lamina.memory import Memory
 from lamina.model import Actor, Role
 from lamina.operators import Operator
+from lamina.store import backup, restoration
 from lamina.store.store import Store
 
 
@@ -50,15 +51,35 @@ def connect(
     return make(place, store, scope, who, now, values)
 
 
-def set_aside(agent: str, home: Path | str | None = None, clock: Clock | None = None) -> Path:
-    """Move the files of a store that cannot be opened into `damaged/`, so that a backup can be restored."""
-    now = clocks.checked(clock or clocks.system_clock)
-    return Store.set_aside(Home(home_path(home)).prepare(agent), now())
+def restore(
+    folder: Path | str,
+    agent: str | None = None,
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    surface: str = "python",
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Put a backup in the place of an agent's store, whatever has become of that. What was there is kept."""
+    source = given_path(folder)
+    backup.check(source)
+    try:
+        with connect(Role.OPERATOR, agent, None, home, clock, surface=surface) as operator:
+            assert isinstance(operator, Operator)
+            return operator.restore(source, progress)
+    except Corrupt as error:
+        place, now = Home(home_path(home)), clocks.checked(clock or clocks.system_clock)()
+        name = agent_name(agent or os.environ.get("LAMINA_AGENT") or "default")
+        actor = Actor(Role.OPERATOR, local_user(), surface)
+        values = config.load(place.path)
+        return {
+            **restoration.over_damage(place.prepare(name), name, values, source, actor, now, progress),
+            "damage": error.message,
+        }
 
 
 def home_path(given: Path | str | None = None) -> Path:
     """Where memories live: as given, as `LAMINA_HOME` says, or in the platform's folder for a user's data."""
-    return Path(given or os.environ.get("LAMINA_HOME") or platformdirs.user_data_path("lamina"))
+    return given_path(given or os.environ.get("LAMINA_HOME") or platformdirs.user_data_path("lamina"))
 
 
 def agent_label(agent: object) -> str:

@@ -49,7 +49,10 @@ def given_path(value: object) -> Path:
         raise InvalidInput(f"the path {shown(value)} is a {type(value).__name__}, not a text")
     if "\0" in str(value):
         raise InvalidInput(f"the path {shown(str(value))} contains a NUL character")
-    return Path(value).expanduser().absolute()
+    try:
+        return Path(value).expanduser().absolute()
+    except RuntimeError:
+        raise InvalidInput(f"the path {shown(str(value))} names the home of nobody") from None
 
 
 class Home:
@@ -84,7 +87,7 @@ class Home:
     def log_violation(self, at: datetime, actor: Actor, attempt: str, value: object) -> None:
         """Append one line about an attempt to reach another agent's or user's memory, or to leave the home."""
         if not self.path.is_dir():
-            return
+            return  # a home that does not exist holds nothing to protect
         entry = {
             "at": iso(at),
             "actor": one_line(str(actor)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ from msgspec import structs
 from lamina import clock as clocks
 from lamina import config, rules, text
 from lamina.clock import Clock
-from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
+from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
 from lamina.home import Home
 from lamina.model import Actor, Draft, Event, Hits, Layer, Record, State
 from lamina.recall import keyword
@@ -40,6 +39,7 @@ class Memory:
         self.settings = settings
         self._store = store
         self._clock = clock
+        self._problems: builtins.list[str] = []
         self._kinds: tuple[str, ...] = rules.KINDS + settings["kinds.extra"]
         self._draft = rules.Drafter(actor, user, self._kinds, settings["content.max_bytes"]).draft
 
@@ -144,6 +144,8 @@ class Memory:
         if ranker not in RANKERS:
             raise InvalidInput(f"unknown ranker {ranker!r}; known are {', '.join(RANKERS)}", known=[*RANKERS])
         asked, most = rules.query(query), rules.limit(limit)
+        if run_id is None and layers is not None and Layer.WORKING in several(layers, "layers"):
+            raise InvalidInput("working memory is searched within its run: use the run's search()")
         wanted = (State.ACTIVE,) if states is None else states
         chosen = self._filter(layers, wanted, kinds, tags, since, until, run_id)
         words, now = text.terms(asked), self._clock()
@@ -183,10 +185,10 @@ class Memory:
     def close_run(self, run_id: str, task: str, summary: str | None, failure: BaseException | str | None) -> Record | None:
         """Set a run's notes aside and keep its ending, in one step. `Run.close` is the way to call this."""
         with self._store.change(self.actor, "run.close", self._clock()) as transaction:
-            rows = transaction.run(run_id, self.user)
-            if not rows:
-                raise Refused(f"the run {text.shown(task, 60)} is closed already")
+            rows = transaction.run(run_id, None)
             notes = [self._store.record(row) for row in rows]
+            if not notes or not self._in_scope(notes[0]):
+                raise Refused(f"the run {text.shown(task, 60)} is closed already")
             made = None
             if summary is not None or self.settings["runs.episodes"]:
                 (made,) = transaction.insert(
@@ -198,22 +200,20 @@ class Memory:
         return made
 
     def status(self) -> dict[str, Any]:
-        """What is in the store, where its bytes are, and what needs attention."""
-        head = self._store.head()
-        problems = [self._store.reads.problem] if self._store.reads.problem else []
-        return {
+        """What is in the store for this handle, and what needs attention. The whole store only without a user."""
+        found: dict[str, Any] = {
             "home": str(self.home.path),
             "agent": self.agent,
             "user": self.user,
             "store": self._store.id,
             "records": self._store.counts(self.user),
-            "events": head.seq,
-            "head": head.hash.hex(),
             "open_runs": len(self._store.open_runs(self.user)),
-            "violations": self.home.count_violations(),
-            "bytes": sizes(self._store.folder),
-            "problems": problems,
+            "problems": self._problems + ([self._store.reads.problem] if self._store.reads.problem else []),
         }
+        if self.user is None:
+            head = self._store.head()
+            found |= {"events": head.seq, "head": head.hash.hex(), "bytes": self._store.sizes()}
+        return found
 
     def _store_drafts(
         self, drafts: Sequence[Draft], action: str = "remember", run_id: str | None = None, *, many: bool = False
@@ -272,7 +272,10 @@ class Memory:
         return self.user is None or record.user in (None, self.user)
 
     def _violation(self, attempt: str, value: object) -> None:
-        self.home.log_violation(self._clock(), self.actor, attempt, value)
+        try:
+            self.home.log_violation(self._clock(), self.actor, attempt, value)
+        except StoreUnavailable as error:  # told in the status; told to the caller, it would give the record away
+            self._problems.append(error.message)
 
     def _filter(
         self,
@@ -315,20 +318,3 @@ def several(values: Collection[str] | None, name: str) -> tuple[Any, ...]:
     if isinstance(values, str) or not isinstance(values, Collection):
         raise InvalidInput(f"{name} {text.shown(values)} is not a list; write [{text.shown(values)}]")
     return tuple(values)
-
-
-def sizes(folder: Path) -> dict[str, int]:
-    """Bytes under an agent's folder by part: each file or folder at its top."""
-    parts: dict[str, int] = {}
-    for entry in sorted(folder.iterdir()):
-        files = entry.rglob("*") if entry.is_dir() and not entry.is_symlink() else [entry]
-        name = entry.name.removesuffix("-wal").removesuffix("-shm")
-        parts[name] = parts.get(name, 0) + sum(_size(file) for file in files)
-    return parts
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.lstat().st_size if not path.is_dir() else 0
-    except FileNotFoundError:  # another process has just removed it
-        return 0

@@ -11,15 +11,22 @@ import msgspec
 from lamina import rules, text
 from lamina.errors import Corrupt, InvalidInput, Refused
 from lamina.formats import ours
-from lamina.home import given_path, refuse_link
+from lamina.home import given_path, make_private_folder, refuse_link
 from lamina.memory import Memory
 from lamina.model import Event
-from lamina.store import backup, verify
+from lamina.store import backup, restoration, verify
 from lamina.store.reads import Read
 
 
 class Operator(Memory):
     """A person's handle: everything an agent can do, and what only a person may."""
+
+    def status(self) -> dict[str, Any]:
+        """What is in the store; without a user also how often somebody tried to cross a boundary of this home."""
+        found = super().status()
+        if self.user is None:
+            found["violations"] = self.home.count_violations()
+        return found
 
     def audit_log(self, limit: int = 50) -> list[Event]:
         """The newest changes first."""
@@ -33,6 +40,8 @@ class Operator(Memory):
 
     def audit_head(self) -> dict[str, Any]:
         """What fixes the whole history as it is now. Keep it elsewhere, and `audit_verify` will notice a rewrite."""
+        self._check_whole("audit head")
+        self._store.identify()
         changes, reads = self._store.head(), self._store.reads.head()
         return {
             "agent": self.agent,
@@ -45,6 +54,8 @@ class Operator(Memory):
         self, head: Mapping[str, Any] | None = None, progress: verify.Progress | None = None
     ) -> dict[str, verify.Report]:
         """Check every row against the chain, and both chains against a head that was kept elsewhere."""
+        self._check_whole("audit verify")
+        self._store.identify()
         expected = _expected_head(head, self._store.id)
         report = {"events": self._store.verify(expected.get("events"), progress)}
         report["reads"] = self._store.reads.verify(expected.get("reads"))
@@ -52,18 +63,23 @@ class Operator(Memory):
 
     def reindex(self) -> None:
         """Make the full-text index anew from the records."""
+        self._check_whole("reindex")
         self._store.reindex(self.actor, self._clock())
 
     def backup(self, to: Path | str | None = None) -> Path:
         """A complete, checked copy of the store as it is now."""
         self._check_whole("backup")
+        target = None if to is None else given_path(to)
+        if target is not None:
+            ours.refuse_work_tree(target)
+        self._store.reads.add(Read(self._clock(), self.actor, "backup", (), {"path": text.one_line(str(to or ""))}))
         self._store.reads.flush()
-        return self._store.backup(self._clock(), None if to is None else given_path(to))
+        return self._store.backup(self._clock(), target)
 
     def restore(self, folder: Path | str, progress: verify.Progress | None = None) -> dict[str, Any]:
         """Replace the store by a backup of it. What it replaces is backed up first, and the trail says so."""
         self._check_whole("restore")
-        return self._store.restore(given_path(folder), self.actor, self._clock(), progress)
+        return restoration.over_live(self._store, given_path(folder), self.actor, self._clock(), progress)
 
     def export(
         self,
@@ -77,14 +93,19 @@ class Operator(Memory):
         self._check_whole("export")
         if path is None:
             refuse_link(self._store.folder / "exports")
+            make_private_folder(self._store.folder / "exports")
             target = backup.unused(self._store.folder / "exports" / f"{backup.stamp(self._clock())}.json")
         else:
             target = given_path(path)
             if not public and not force:
                 ours.refuse_work_tree(target)
+            if not target.parent.is_dir():
+                raise InvalidInput(f"{target.parent} is not a folder")
         write = ours.write_public if public else ours.write
         number = write(self._store, target, progress, force=force)
-        self._store.reads.add(Read(self._clock(), self.actor, "export", (), {"path": str(target), "records": number}))
+        self._store.reads.add(
+            Read(self._clock(), self.actor, "export", (), {"path": text.one_line(str(target)), "records": number})
+        )
         return target
 
     def import_(self, path: Path | str, trust: bool = False, progress: verify.Progress | None = None) -> dict[str, Any]:
@@ -94,7 +115,7 @@ class Operator(Memory):
         report = ours.read(self._store, source, self._arrivals(trust), self.actor, self._clock(), progress)
         if report["mode"] == "restored":
             # The trail is the imported one to the byte, so this is said in the other trail.
-            self._store.reads.add(Read(self._clock(), self.actor, "import", (), {"path": str(source), **report}))
+            self._store.reads.add(Read(self._clock(), self.actor, "import", (), {"path": text.one_line(str(source)), **report}))
         return report
 
     def _arrivals(self, trusted: bool) -> ours.Arrivals:
@@ -130,5 +151,6 @@ def _expected_head(head: Mapping[str, Any] | None, store_id: str) -> Mapping[str
     except (msgspec.ValidationError, OverflowError) as error:
         raise InvalidInput(f"this is not a head as `lamina audit head` prints it: {error}") from None
     if expected.store != store_id:
-        raise Corrupt(f"this head is of the store {text.shown(expected.store)}, but this store is {store_id}: it was exchanged")
+        other = text.shown(expected.store)
+        raise Corrupt(f"this head is of the store {other}, but this store is {store_id}: it was exchanged")
     return {name: msgspec.structs.asdict(getattr(expected, name)) for name in ("events", "reads")}

@@ -81,11 +81,13 @@ def ending(
     content = summary
     if content is None:
         content = cut(f"Run failed: {name}: {_described(failure)}" if failed else f"Run ended: {name}", most_bytes)
-    metadata = {"run": name, "status": "failure" if failed else "success", "notes": len(notes)}
+    metadata: dict[str, Any] = {"run": name, "status": "failure" if failed else "success", "notes": len(notes)}
+    if failed:
+        metadata["failure"] = _described(failure)
     kind = "error" if failed else "result"
     made = draft({"content": content, "layer": Layer.EPISODIC, "kind": kind, "metadata": metadata})
     trust = rules.lowest_trust([made.trust, *(note.trust for note in notes)])
-    return structs.replace(made, trust=trust, user=notes[0].user, evidence=tuple(note.id for note in notes))
+    return structs.replace(made, trust=trust, user=made.user or notes[0].user, evidence=tuple(note.id for note in notes))
 
 
 def _described(failure: BaseException | str | None) -> str:

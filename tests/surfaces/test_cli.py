@@ -293,7 +293,7 @@ def test_a_damaged_store_can_be_restored(call: Call, tmp_path: Path) -> None:
     assert call("list").code == 1
     outcome = call("restore", backup, "--yes")
     assert outcome.code == 0, outcome.err
-    assert "damaged" in outcome.err
+    assert "damaged" in outcome.out
     assert [record["id"] for record in call("list", "--json").json] == [kept["id"]]
     assert call("audit", "verify").code == 0
     (aside,) = (tmp_path / "home" / "agents" / "default" / "damaged").iterdir()
@@ -308,4 +308,4 @@ def test_a_lost_store_is_not_silently_replaced(call: Call, tmp_path: Path) -> No
         path.unlink()
     outcome = call("list")
     assert outcome.code == 1
-    assert "restore a backup" in outcome.err
+    assert "lamina restore" in outcome.err

@@ -148,12 +148,13 @@ def test_no_home_no_log(tmp_path: Path) -> None:
 
 
 def test_violations_are_counted(desk: Desk) -> None:
-    """P2: the status says how many attempts there were."""
-    mem = desk.agent()
-    assert mem.status()["violations"] == 0
+    """P2: the operator's status says how many attempts there were; an agent's would tell it what exists."""
+    mem, op = desk.agent(), desk.operator()
+    assert op.status()["violations"] == 0
     with pytest.raises(NotFound):
         mem.get(desk.agent("milton").remember("x").id)
-    assert mem.status()["violations"] == 1
+    assert op.status()["violations"] == 1
+    assert "violations" not in mem.status()
 
 
 def test_the_home_may_be_reached_through_a_link(desk: Desk, tmp_path: Path) -> None:

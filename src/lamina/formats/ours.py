@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ import msgspec
 from lamina import canon, rules
 from lamina.clock import is_id, moment
 from lamina.errors import Conflict, Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
-from lamina.home import fsync_folder, make_private_file, make_private_folder, user_name
+from lamina.home import fsync_folder, user_name
 from lamina.model import Actor, Draft, Layer, Record, State, Trust
 from lamina.store.records import Row, fields_of
 from lamina.store.store import Store
@@ -87,11 +88,17 @@ def write(store: Store, target: Path, progress: Progress | None = None, *, force
 def write_public(store: Store, target: Path, progress: Progress | None = None, *, force: bool = False) -> int:
     """Write what may be shown to others: active memories that are not about a person, without raw payloads."""
     with store.snapshot():
-        private = (Layer.PROFILE, Layer.WORKING)
-        chosen = [record for record, _, _, _ in store.records() if record.state is State.ACTIVE and record.layer not in private]
+        chosen = [record for record, _, _, _ in store.records() if _is_public(record)]
         opening = {"agent": store.agent, "format": PUBLIC_FORMAT, "version": VERSION}
         _write_file(target, opening, {"records": _counted(map(_public, chosen), len(chosen), progress)}, force)
     return len(chosen)
+
+
+def _is_public(record: Record) -> bool:
+    """Active, and neither about nor from a particular person."""
+    if record.state is not State.ACTIVE or record.layer in (Layer.PROFILE, Layer.WORKING):
+        return False
+    return record.user is None and record.speaker is None
 
 
 def _exported(entry: tuple[Record, str | None, int, bytes]) -> dict[str, Any]:
@@ -107,25 +114,24 @@ def _public(record: Record) -> dict[str, Any]:
 
 def _write_file(target: Path, opening: Mapping[str, Any], lists: Mapping[str, Iterable[Any]], force: bool) -> None:
     """Write beside the target, make it durable, then put it in place; a crash leaves no half file."""
-    if target.exists() and not force:
-        raise InvalidInput(f"{target} exists already; choose another name, or force it")
-    work = target.with_name(target.name + ".tmp")
-    make_private_folder(target.parent)
+    work: Path | None = None
     try:
-        work.unlink(missing_ok=True)
-        make_private_file(work)
-        with work.open("wb") as file:
+        if target.exists() and not (force and target.is_file()):
+            hint = ", or force it" if target.is_file() else ""
+            raise InvalidInput(f"{target} exists already; choose another name{hint}")
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".lamina-", suffix=".tmp")
+        work = Path(name)
+        with os.fdopen(descriptor, "wb") as file:
             _write_json(file, opening, lists)
             file.flush()
             os.fsync(file.fileno())
         os.replace(work, target)
         fsync_folder(target.parent)
     except OSError as error:
-        work.unlink(missing_ok=True)
         raise StoreUnavailable(f"{target} cannot be written: {error.strerror}") from error
-    except BaseException:
-        work.unlink(missing_ok=True)
-        raise
+    finally:
+        if work is not None:
+            work.unlink(missing_ok=True)
 
 
 def _write_json(file: BinaryIO, opening: Mapping[str, Any], lists: Mapping[str, Iterable[Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import tempfile
 from datetime import datetime
 from pathlib import Path
 
@@ -50,36 +51,41 @@ def write(
     if to is None:
         refuse_link(folder / "backups")
         to = unused(folder / "backups" / (stamp(now) + (f"-{label}" if label else "")))
-    target = to
-    if target.exists():
-        raise InvalidInput(f"{target} exists already; a backup never overwrites anything")
-    work = target.with_name(target.name + ".tmp")
-    make_private_folder(target.parent)
-    shutil.rmtree(work, ignore_errors=True)
-    make_private_folder(work)
+    make_private_folder(to.parent)
+    try:
+        if to.exists():
+            raise InvalidInput(f"{to} exists already; a backup never overwrites anything")
+        work = Path(tempfile.mkdtemp(dir=to.parent, prefix=".lamina-", suffix=".tmp"))
+    except OSError as error:
+        raise StoreUnavailable(f"the backup {to} cannot be written: {error.strerror}") from error
     try:
         files = {"memory.db": _copy(database, work / "memory.db")}
         if reads is not None:
             files["reads.db"] = _copy(reads, work / "reads.db")
         _write_manifest(work / MANIFEST, Manifest(files, "lamina-backup", iso(now), 1))
         fsync_folder(work)
-        os.rename(work, target)
-        fsync_folder(target.parent)
+        os.rename(work, to)
+        fsync_folder(to.parent)
     except OSError as error:
         shutil.rmtree(work, ignore_errors=True)
-        raise StoreUnavailable(f"the backup {target} could not be written: {error.strerror}") from error
+        raise StoreUnavailable(f"the backup {to} could not be written: {error.strerror}") from error
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
         raise
-    return target
+    return to
+
+
+def backups(folder: Path) -> list[Path]:
+    """The backups in an agent's folder, newest first."""
+    return sorted((path.parent for path in (folder / "backups").glob(f"*/{MANIFEST}")), reverse=True)
 
 
 def check(folder: Path) -> Path:
     """The database of a backup, after its bytes were compared with the manifest."""
     try:
         manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
-    except (FileNotFoundError, NotADirectoryError):
-        raise NotFound(f"{folder} is not a backup: it has no {MANIFEST}") from None
+    except OSError:
+        raise NotFound(f"{folder} is not a backup: it has no {MANIFEST} that can be read") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Corrupt(f"{folder / MANIFEST} is damaged: {error}") from None
     if "memory.db" not in manifest.files:
@@ -88,32 +94,6 @@ def check(folder: Path) -> Path:
         if not (folder / name).is_file() or _digest(folder / name) != digest:
             raise Corrupt(f"{folder / name} does not match its manifest; choose another backup")
     return folder / "memory.db"
-
-
-def copy_into(source: Path, database: Database) -> None:
-    """Replace the content of a live store by a file's, in one transaction; others see the one or the other."""
-    with translated(database.path):
-        origin = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            with database.writer().connection.backup("main", origin, "main") as copying:
-                copying.step()
-        finally:
-            origin.close()
-
-
-def stage(source: Path, work: Path) -> None:
-    """A private copy of a backup's database to work on."""
-    discard(work)
-    make_private_file(work)
-    try:
-        shutil.copyfile(source, work)
-    except OSError as error:
-        raise StoreUnavailable(f"{work} cannot be written: {error.strerror}") from error
-
-
-def discard(work: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        work.with_name(work.name + suffix).unlink(missing_ok=True)
 
 
 def _copy(database: Database, path: Path) -> str:
@@ -129,7 +109,7 @@ def _copy(database: Database, path: Path) -> str:
         finally:
             target.close()
     if result != "ok":
-        raise Corrupt(f"{database.path}: the copy is damaged ({result}); run `lamina doctor`")
+        raise Corrupt(f"{database.path}: the copy is damaged ({result}); see `lamina restore`")
     with path.open("rb") as file:
         os.fsync(file.fileno())
     return _digest(path)

@@ -26,6 +26,7 @@ PRAGMAS = (
     "PRAGMA mmap_size = 0",
 )
 WAL_ATTEMPTS = 200
+FORK_PATIENCE = 2.0
 # After these a connection may have been left with a file that it could only open for reading.
 SUSPICIOUS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError)
 
@@ -94,6 +95,8 @@ class Database:
             self.writer().execute("SELECT count(*) FROM sqlite_schema").fetchall()
 
     def check_usable(self) -> None:
+        if self.path in _TAINTED:
+            raise StoreUnavailable("this process was forked while its parent was reading the store; start it by spawn")
         if self.inherited:
             raise StoreUnavailable("this handle was opened in another process; open a new one after a fork")
         if self._closed:
@@ -106,12 +109,21 @@ class Database:
         if self.inherited:
             return
         with self.write_lock:
-            # Readers first: only a writer can fold the log back, and only the last one to leave does.
-            for connection in (*self.readers, *self.writers):
+            self.pause()
+
+    def pause(self) -> None:
+        """Close every connection that can be closed; threads open new ones when they next need them."""
+        self.local = threading.local()
+        # Readers first: only a writer can fold the log back, and only the last one to leave does.
+        for connections in (self.readers, self.writers):
+            for connection in list(connections):
                 # A thread in the middle of a read keeps its connection until it is done, and nobody else has it.
                 with contextlib.suppress(apsw.ThreadingViolationError):
                     connection.close()
-            self.local = threading.local()
+                    connections.discard(connection)
+
+    def is_live(self) -> bool:
+        return bool(len(self.readers) or len(self.writers))
 
     def _read_anew(self) -> apsw.Connection:
         """A connection for reading, unless the one we have still shows the file as it is."""
@@ -189,22 +201,52 @@ class Atomic:
             self._database.write_lock.release()
         if isinstance(error, apsw.Error):
             raise translate(error, self._database.path) from error
+        if isinstance(error, UnicodeDecodeError):
+            raise Corrupt(f"{self._database.path}: a row holds bytes that are not text; run `lamina audit verify`") from error
 
 
 _OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
+_PAUSED: list[Database] = []
 _INHERITED: list[Any] = []
+_TAINTED: set[Path] = set()
 
 
-def _keep_inherited() -> None:
-    """After a fork the child must neither use nor close what it inherited: closing would drop the parent's locks."""
+def is_open(path: Path) -> bool:
+    """Whether this process has the file open. Opening it a second time and closing that would drop SQLite's locks."""
+    return any(database.path == path and database.is_live() for database in list(_OPEN))
+
+
+def _before_fork() -> None:
+    """SQLite keeps its locks in tables of the process, which a child would inherit and believe. So nothing is open then.
+
+    Threads wait for their turn to write; all connections are closed and opened again when they are next needed.
+    """
+    for database in list(_OPEN):
+        # A write that does not end is not waited for; the child will then not open this file.
+        if database.write_lock.acquire(timeout=FORK_PATIENCE):
+            database.pause()
+            _PAUSED.append(database)
+
+
+def _after_fork_in_parent() -> None:
+    while _PAUSED:
+        _PAUSED.pop().write_lock.release()
+
+
+def _after_fork_in_child() -> None:
+    """The child uses none of its parent's handles. A file that could not be closed in time it does not open at all."""
     for database in list(_OPEN):
         database.inherited = True
-        _INHERITED.extend((database, database.local, *database.readers, *database.writers))
+        left = (*database.readers, *database.writers)
+        if left:
+            _TAINTED.add(database.path)
+        _INHERITED.extend((database, *left))
+    _PAUSED.clear()
     _OPEN.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_keep_inherited)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 
 def _connected(path: Path, readonly: bool, frozen: bool, busy_ms: int) -> apsw.Connection:
@@ -272,8 +314,8 @@ def translate(error: apsw.Error, path: Path) -> LaminaError:
 
 
 MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[LaminaError], str], ...] = (
-    ((apsw.NotADBError,), Corrupt, "this is not a SQLite database, or its first page is damaged; restore a backup"),
-    ((apsw.CorruptError,), Corrupt, "the database is damaged; run `lamina doctor`, then restore a backup"),
+    ((apsw.NotADBError,), Corrupt, "this is not a SQLite database, or its first page is damaged; see `lamina restore`"),
+    ((apsw.CorruptError,), Corrupt, "the database is damaged; see `lamina restore`"),
     ((apsw.BusyError, apsw.LockedError), StoreUnavailable, "another process holds the store; try again"),
     ((apsw.FullError,), StoreUnavailable, "the disk is full; free some space, nothing was stored"),
     ((apsw.ReadOnlyError, apsw.PermissionsError), StoreUnavailable, "the store is read-only; check the file's permissions"),

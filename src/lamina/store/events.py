@@ -132,9 +132,13 @@ def notes_of(connection: apsw.Connection, seq: int) -> dict[int, Mapping[str, An
 def event_of(row: Sequence[Any], notes: Mapping[int, Mapping[str, Any]]) -> Event:
     seq, text, digest = row
     body = body_of(text)
+    try:
+        at = from_micros(body.at)
+    except OverflowError:
+        raise Corrupt(f"event {seq} is damaged; run `lamina audit verify`") from None
     return Event(
         seq,
-        from_micros(body.at),
+        at,
         body.action,
         body.actor,
         body.surface,

@@ -35,12 +35,15 @@ def matches(
 ) -> list[tuple[float, Row]]:
     """The best matches, each with its relevance as a share of the best one's; equal ones by sequence."""
     where, parameters = chosen.where()
+    columns = ", ".join(f"records.{name}" for name in records.COLUMNS)
     query = (
-        f"WITH found AS (SELECT -{BM25} AS relevance, records.* FROM words JOIN records ON records.seq = words.rowid"
+        f"WITH found AS (SELECT -{BM25} AS relevance, records.seq AS seq, records.occurred_at AS at,"
+        " records.importance AS importance FROM words JOIN records ON records.seq = words.rowid"
         f" WHERE words MATCH ? AND {where}),"
-        " weighed AS (SELECT *, relevance / max(relevance) OVER () AS share FROM found)"
-        f" SELECT share, {', '.join(records.COLUMNS)} FROM weighed ORDER BY"
-        f" share + ? / (1.0 + max(0, ? - occurred_at) / {MICROS_PER_DAY}) + ? * importance DESC, seq DESC LIMIT ?"
+        " weighed AS (SELECT *, relevance / max(relevance) OVER () AS share FROM found),"
+        f" best AS (SELECT share, seq, share + ? / (1.0 + max(0, ? - at) / {MICROS_PER_DAY}) + ? * importance AS score"
+        " FROM weighed ORDER BY score DESC, seq DESC LIMIT ?)"
+        f" SELECT best.share, {columns} FROM best JOIN records USING (seq) ORDER BY best.score DESC, seq DESC"
     )
     scored = (match, *parameters, weights.recency, now, weights.importance, limit)
     return [(row[0], row[1:]) for row in rows(connection, query, scored)]

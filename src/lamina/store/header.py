@@ -33,11 +33,11 @@ def read(path: Path) -> Header | None:
     if not head or any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-journal")):
         return None
     if len(head) < SIZE or not head.startswith(MAGIC):
-        raise Corrupt(f"{path}: this is not a SQLite database, or its first page is damaged; restore a backup")
+        raise Corrupt(f"{path}: this is not a SQLite database, or its first page is damaged; see `lamina restore`")
     (page_size,) = struct.unpack(">H", head[16:18])
     (pages,), (schema,) = struct.unpack(">I", head[28:32]), struct.unpack(">I", head[40:44])
     (version,), (application,) = struct.unpack(">i", head[60:64]), struct.unpack(">i", head[68:72])
     found = Header(pages, 65536 if page_size == 1 else page_size, schema, version, application)
     if length < found.pages * found.page_size:
-        raise Corrupt(f"{path}: {found.pages * found.page_size - length:,} bytes are missing at its end; restore a backup")
+        raise Corrupt(f"{path}: {found.pages * found.page_size - length:,} bytes are missing at its end; see `lamina restore`")
     return found

@@ -11,6 +11,7 @@ from lamina import canon, text
 from lamina.errors import LaminaError
 from lamina.store import fulltext, migrations, verify
 from lamina.store.connection import Database, translated
+from lamina.store.store import FILE_NAME, READS_NAME, refuse_lost
 
 Progress = Callable[[int, int], None]
 Finding = tuple[str, str, str]
@@ -26,7 +27,12 @@ def inspect(folder: Path, agent: str, progress: Progress | None = None) -> Itera
     """Check the store of an agent through a read-only connection; level, check and message of each finding."""
     if tuple(map(int, sqlite_version().split("."))) < OLDEST_SAFE_SQLITE:
         yield "fail", "sqlite", f"SQLite {sqlite_version()} can corrupt a database under load; upgrade apsw-sqlite3mc"
-    path = folder / "memory.db"
+    path = folder / FILE_NAME
+    try:
+        refuse_lost(path)
+    except LaminaError as error:
+        yield "fail", "store", error.message
+        return
     if not path.exists() or not path.stat().st_size:
         yield "ok", "store", f"the agent {agent} has no memory yet"
         return
@@ -37,6 +43,7 @@ def inspect(folder: Path, agent: str, progress: Progress | None = None) -> Itera
         yield "fail", "store", error.message
     finally:
         database.close()
+    yield from _reads(folder / READS_NAME, agent)
     yield from _leftovers(folder)
 
 
@@ -60,6 +67,23 @@ def _trail(connection: apsw.Connection, agent: str, progress: Progress | None) -
         return "ok", "trail", f"{report.events:,} events and {report.records:,} records agree, and so do SQLite's pages"
     first = report.problems[0]
     return "fail", "trail", f"{first.place}: {first.message}; see `lamina audit verify`"
+
+
+def _reads(path: Path, agent: str) -> Iterator[Finding]:
+    """The trail of reads; a damaged one is replaced by a new one when it is moved away."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    database = Database(path, busy_ms=5000, checkpoint_pages=1000)
+    try:
+        with database.snapshot() as connection:
+            log_id = connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get
+            report = verify.verify_chain(connection, canon.chain_seed(str(log_id), agent, "reads"))
+        message = f"{report.events:,} links agree" if report.ok else f"{report.problems[0].place}: {report.problems[0].message}"
+        yield "ok" if report.ok else "fail", "reads", message
+    except LaminaError as error:
+        yield "fail", "reads", f"{error.message}; or move {path.name} away with its -wal and -shm, and a new trail begins"
+    finally:
+        database.close()
 
 
 def _index(connection: apsw.Connection) -> Finding:

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import apsw
 
-from lamina import text
+from lamina import canon, text
 from lamina.errors import Corrupt, StoreUnavailable
+from lamina.model import Actor, Role
 from lamina.store import events
 from lamina.store.connection import Database, translated
 
 # "Lamn": tells a Lamina store from any other SQLite file.
 APPLICATION_ID = 0x4C616D6E
+ACTOR = Actor(Role.SYSTEM, "migration", "store")
 Step = Callable[[apsw.Connection], None]
 
 
@@ -62,24 +64,33 @@ def migrate(
     agent: str,
     store_id: str | None,
     back_up: Callable[[], object],
+    now: int,
     steps: Sequence[Step] = STEPS,
-) -> tuple[int, int]:
-    """Bring the file to the last step and return the versions before and after. Processes that race do it once."""
+) -> None:
+    """Bring the file to the last step, and say so in its trail. Processes that race do it once."""
     with translated(database.path), database.atomic() as transaction:
         connection = transaction.cursor.connection
         before = version_of(connection, database, steps)
         if before == len(steps):
-            return before, before
+            return
         if before:
             back_up()
         for step in steps[before:]:
             step(connection)
-        if not before:
+        if before:
+            _tell(transaction.cursor, agent, now, before, len(steps))
+        else:
             identity = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
             connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", identity)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(steps)}")
-    return before, len(steps)
+
+
+def _tell(cursor: apsw.Cursor, agent: str, now: int, before: int, after: int) -> None:
+    store_id = cursor.execute("SELECT value FROM meta WHERE name = 'store_id'").get
+    head = events.head(cursor, canon.chain_seed(str(store_id), agent, "events"))
+    details = {"from": before, "to": after}
+    events.append(cursor, head, now, ACTOR, "migrate", records=head.records, details=details)
 
 
 def _number(connection: apsw.Connection, pragma: str) -> int:

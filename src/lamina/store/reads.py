@@ -26,7 +26,7 @@ from lamina.model import Actor, Role, iso
 from lamina.store import events, verify
 from lamina.store.connection import Database, rows, translated
 from lamina.store.events import Body, Head
-from lamina.store.verify import Report
+from lamina.store.verify import Problem, Report
 
 APPLICATION_ID = 0x4C616D72
 FLUSH_SECONDS = 1.0
@@ -69,6 +69,7 @@ class ReadLog:
         self._buffer: deque[Read] = deque()
         self._lost = 0
         self._lock = threading.Lock()
+        self._start_lock = threading.Lock()
         self._wake = threading.Event()
         self._worker: threading.Thread | None = None
         _OPEN.add(self)
@@ -99,11 +100,13 @@ class ReadLog:
             try:
                 self._write(batch, lost)
                 self.problem = None
-            except LaminaError as error:
-                self.problem = f"{len(batch)} reads are not audited yet: {error}"
-                log.warning("%s", self.problem)
+            except BaseException as error:
                 self._buffer.extendleft(reversed(batch))
                 self._lost += lost
+                if not isinstance(error, LaminaError):
+                    raise
+                self.problem = f"{len(batch)} reads are not audited yet: {error}"
+                log.warning("%s", self.problem)
 
     def latest(self, limit: int) -> list[Read]:
         """The newest reads first, of every process that has written them."""
@@ -131,10 +134,13 @@ class ReadLog:
 
     def verify(self, expected: Mapping[str, Any] | None = None) -> Report:
         """Check the chain of every read that was written so far."""
-        if self._reader() is None:
-            return Report(0, 0, bytes(32).hex(), verify.missing_chain(expected))
-        with self.database().snapshot() as connection:
-            return verify.verify_chain(connection, self._seed, expected)
+        try:
+            if self._reader() is None:
+                return Report(0, 0, bytes(32).hex(), verify.missing_chain(expected))
+            with self.database().snapshot() as connection:
+                return verify.verify_chain(connection, self._seed, expected)
+        except Corrupt as error:
+            return Report(0, 0, bytes(32).hex(), (Problem("database", error.message),))
 
     def database(self) -> Database:
         """The file behind the log, made when the first read is written."""
@@ -154,12 +160,22 @@ class ReadLog:
             self._database = database
         return self._database
 
+    def sound(self) -> Database | None:
+        """The file behind the log for a backup, unless there is none or it is damaged, which `problem` then says."""
+        try:
+            return None if self._reader() is None else self.database()
+        except Corrupt as error:
+            self.problem = error.message
+            return None
+
     def close(self) -> None:
         self._wake.set()
-        self.flush()
-        if self._database is not None:
-            self._database.close()
         _OPEN.discard(self)
+        try:
+            self.flush()
+        finally:
+            if self._database is not None:
+                self._database.close()
 
     def _reader(self) -> apsw.Connection | None:
         self._check_own()
@@ -172,10 +188,11 @@ class ReadLog:
             raise StoreUnavailable("this handle was opened in another process; open a new one after a fork")
 
     def _start_worker(self) -> None:
-        with self._lock:
+        with self._start_lock:  # its own lock: a flush may wait long for another process
             if self._worker is None:
-                self._worker = threading.Thread(target=self._work, name="lamina-reads", daemon=True)
-                self._worker.start()
+                worker = threading.Thread(target=self._work, name="lamina-reads", daemon=True)
+                worker.start()
+                self._worker = worker
 
     def _work(self) -> None:
         """Flush once, a moment after the first read that was buffered."""
@@ -212,6 +229,13 @@ def _append(cursor: apsw.Cursor, head: Head, actor: Actor, batch: Sequence[Read]
 
 def _reads_of(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Read]:
     """The reads that a link of the chain stands for, oldest first."""
+    try:
+        yield from _entries(body, notes)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise Corrupt(f"link {body.seq} of the reads is damaged; run `lamina audit verify`") from error
+
+
+def _entries(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Read]:
     role, _, name = body.actor.partition(":")
     actor = Actor(Role(role), name, body.surface)
     if body.action != "reads":

@@ -15,10 +15,10 @@ from lamina import canon, text
 from lamina.clock import EPOCH, Ids, to_micros
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
-from lamina.home import make_private_file, make_private_folder, refuse_link
+from lamina.home import make_private_file, refuse_link
 from lamina.model import Actor, Event, Record, Role
 from lamina.store import backup, events, fulltext, header, migrations, records, verify
-from lamina.store.connection import Database, rows, translated
+from lamina.store.connection import Database, is_open, rows, translated
 from lamina.store.events import Head
 from lamina.store.fulltext import Weights
 from lamina.store.migrations import Step
@@ -34,25 +34,22 @@ READS_NAME = "reads.db"
 class Store:
     """The system of record. Reads return values; every change goes through `change` and leaves an event."""
 
-    def __init__(self, folder: Path, agent: str, database: Database, store_id: str, settings: Settings) -> None:
+    def __init__(self, folder: Path, agent: str, database: Database, settings: Settings) -> None:
         self.folder = folder
         self.agent = agent
         self.database = database
         self.salts = canon.Salts()
-        self._settings = settings
-        self._become(store_id)
+        self.settings = settings
+        self.identify()
         self.reads = ReadLog(
             folder / READS_NAME, agent, settings["store.busy_timeout_ms"], strict=settings["audit.reads"] == "strict"
         )
 
-    def _become(self, store_id: str) -> None:
-        self.id = store_id
-        self.seed = canon.chain_seed(store_id, self.agent, "events")
-        self.ids = Ids(store_id, self.agent)
-
     def identify(self, connection: apsw.Connection | None = None) -> None:
-        """Read anew who we are: the content of the file may have been replaced, by us or by another process."""
-        self._become(_identity(self.database, self.agent, connection))
+        """Read who we are: the content of the file may have been replaced, by us or by another process."""
+        self.id = _identity(self.database, self.agent, connection)
+        self.seed = canon.chain_seed(self.id, self.agent, "events")
+        self.ids = Ids(self.id, self.agent)
 
     @classmethod
     def open(
@@ -73,37 +70,23 @@ class Store:
         make_private_file(path)
         database = Database(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
         try:
-            before = after = _version(database, steps)
-            if before < len(steps):
+            if _version(database, steps) < len(steps):
 
                 def back_up() -> Path:
                     return backup.write(folder, database, None, now, label=f"before-schema-{len(steps)}")
 
-                before, after = migrations.migrate(database, agent, store_id, back_up, steps)
-            store = cls(folder, agent, database, _identity(database, agent), settings)
+                migrations.migrate(database, agent, store_id, back_up, to_micros(now), steps)
+            store = cls(folder, agent, database, settings)
         except BaseException:
             database.close()
             raise
-        if 0 < before < after:
-            actor = Actor(Role.SYSTEM, "migration", "store")
-            with store.change(actor, "migrate", now, details={"from": before, "to": after}):
-                pass
         return store
 
-    @staticmethod
-    def set_aside(folder: Path, now: datetime) -> Path:
-        """Move a store that cannot be opened out of the way, whole, so that a backup can take its place."""
-        target = backup.unused(folder / "damaged" / backup.stamp(now))
-        make_private_folder(target)
-        for name in (FILE_NAME, READS_NAME):
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                if (folder / (name + suffix)).exists():
-                    (folder / (name + suffix)).rename(target / (name + suffix))
-        return target
-
     def close(self) -> None:
-        self.reads.close()
-        self.database.close()
+        try:
+            self.reads.close()
+        finally:
+            self.database.close()
 
     def change(
         self,
@@ -168,6 +151,15 @@ class Store:
         with translated(self.database.path):
             return records.counts(self.database.reader(), user)
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes under the agent's folder by part: each file or folder at its top."""
+        parts: dict[str, int] = {}
+        for entry in sorted(self.folder.iterdir()):
+            files = entry.rglob("*") if entry.is_dir() and not entry.is_symlink() else [entry]
+            name = entry.name.removesuffix("-wal").removesuffix("-shm")
+            parts[name] = parts.get(name, 0) + sum(map(_size, files))
+        return parts
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Within this block, this thread reads the store as it is at one moment."""
@@ -211,41 +203,7 @@ class Store:
 
     def backup(self, now: datetime, to: Path | None = None) -> Path:
         """Copy the store as it is now into a new folder."""
-        reads = self.reads.database() if self.reads.path.exists() else None
-        return backup.write(self.folder, self.database, reads, now, to=to)
-
-    def restore(self, source: Path, actor: Actor, now: datetime, progress: Progress | None = None) -> dict[str, Any]:
-        """Replace everything by a backup, after checking it and backing up what is replaced."""
-        file = backup.check(source)
-        before = self.head()
-        saved = backup.write(self.folder, self.database, None, now, label="before-restore")
-        work = self.folder / "restore.tmp"
-        try:
-            backup.stage(file, work)
-            report = self._prepare_restored(work, actor, now, before, progress)
-            backup.copy_into(work, self.database)
-        finally:
-            backup.discard(work)
-        self.identify()
-        return {"restored": str(source), "saved": str(saved), "records": report.records, "events": report.events}
-
-    def _prepare_restored(self, work: Path, actor: Actor, now: datetime, before: Head, progress: Progress | None) -> Report:
-        """Check a copy of the backup, migrate it if it is old, and let its trail say what it is about to replace."""
-        database = Database(work, self._settings["store.busy_timeout_ms"], self._settings["store.checkpoint_pages"])
-        try:
-            if _version(database, migrations.STEPS) < len(migrations.STEPS):
-                migrations.migrate(database, self.agent, None, lambda: None)
-            restored = Store(self.folder, self.agent, database, _identity(database, self.agent), self._settings)
-            report = restored.verify(None, progress)
-            if not report.ok:
-                problem = report.problems[0]
-                raise Corrupt(f"the backup was altered: {problem.place}: {problem.message}", place=problem.place)
-            replaced = {"replaced": {"seq": before.seq, "hash": before.hash.hex()}}
-            with restored.change(actor, "restore", now, details=replaced):
-                pass
-            return report
-        finally:
-            database.close()
+        return backup.write(self.folder, self.database, self.reads.sound(), now, to=to)
 
     def adopt(
         self,
@@ -293,13 +251,20 @@ def _refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
     """Refuse a file that is not ours before SQLite opens it, which would leave files beside it."""
     if path.is_dir():
         raise StoreUnavailable(f"{path} is a folder where a file is needed")
+    refuse_lost(path)
     empty = not path.exists() or path.stat().st_size == 0
-    reads = path.with_name(READS_NAME)
-    if empty and reads.exists() and reads.stat().st_size:
-        raise Corrupt(f"{path} is empty or gone, but {READS_NAME} shows that there were memories; restore a backup")
-    found = None if empty else header.read(path)
+    # A file that this process has open was checked then; opening it here again would drop SQLite's locks on it.
+    found = None if empty or is_open(path) else header.read(path)
     if found is not None:
         migrations.checked(found.user_version, found.application_id, found.schema, path, steps)
+
+
+def refuse_lost(path: Path) -> None:
+    """Raise when a store is empty or gone that was there before: a new one in its place would hide the loss."""
+    reads = path.with_name(READS_NAME)
+    empty = not path.exists() or path.stat().st_size == 0
+    if empty and reads.exists() and reads.stat().st_size:
+        raise Corrupt(f"{path} is empty or gone, but {READS_NAME} shows that there were memories; see `lamina restore`")
 
 
 def _version(database: Database, steps: Sequence[Step]) -> int:
@@ -320,3 +285,10 @@ def _identity(database: Database, agent: str, connection: apsw.Connection | None
     if meta.get("agent") != agent or "store_id" not in meta:
         raise Corrupt(f"{database.path}: this store was made for another agent; import it instead of moving its file")
     return str(meta["store_id"])
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size if not path.is_dir() else 0
+    except FileNotFoundError:  # another process has just removed it
+        return 0

@@ -93,7 +93,7 @@ class Transaction(Atomic):
     def find_key(self, key: str, user: str | None) -> Record | None:
         """What an earlier call with the same idempotency key stored."""
         row = records.by_key(self.cursor.connection, key, user)
-        return None if row is None else records.record_of(row, self._store.agent)
+        return None if row is None else self._store.record(row)
 
     def insert(self, drafts: Sequence[Draft]) -> list[Record]:
         """Give drafts their identity and store them."""

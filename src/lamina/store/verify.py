@@ -179,6 +179,8 @@ def _rows_differ(connection: apsw.Connection, replay: Replay, step: Callable[[],
             problems.append(Problem(f"record {record_id}", "no event made it"))
         elif known.hash != records.row_hash(row[:-2], row[-1]).hex():
             problems.append(Problem(f"record {record_id}", f"it differs from what event {known.event} left"))
+        elif row[PLACE["seq"]] > replay.head.records:
+            problems.append(Problem(f"record {record_id}", f"its number {row[PLACE['seq']]} was never given out"))
         elif known.event != row[PLACE["event"]]:
             problems.append(Problem(f"record {record_id}", f"its last event is {known.event}"))
         elif any(row[PLACE[name]] != value for name, value in known.fields.items()):
@@ -197,11 +199,14 @@ def _tags_differ(connection: apsw.Connection, replay: Replay, step: Callable[[],
 
 
 def _links_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
-    derived = set()
-    for seq, evidence, supersedes in connection.execute("SELECT seq, evidence, supersedes FROM records"):
+    derived, targets = set(), set()
+    query = "SELECT seq, evidence, supersedes, superseded_by FROM records"
+    for seq, evidence, supersedes, superseded_by in connection.execute(query):
         derived |= {(target, "evidence", seq) for target in records.texts(evidence) if is_id(target)}
         derived |= {(target, "supersedes", seq) for target in records.texts(supersedes)}
-    dangling = [target for target, _, _ in sorted(derived) if target not in replay.known]
+        targets |= {superseded_by} if superseded_by is not None else set()
+    targets |= {target for target, _, _ in derived}
+    dangling = sorted(targets - replay.known.keys())
     problems = [Problem(f"link to {target}", "it leads to no record") for target in dangling]
     return problems + _sets_differ(derived, _fetched(connection, "SELECT target, relation, record FROM links"), "link")
 
@@ -255,7 +260,7 @@ def _schema_differs(connection: apsw.Connection, build: Callable[[apsw.Connectio
 
 
 def _schema(connection: apsw.Connection) -> dict[str, str]:
-    query = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+    query = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'"
     return {str(name): str(sql) for name, sql in connection.execute(query)}
 
 

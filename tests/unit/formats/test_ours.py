@@ -504,12 +504,15 @@ def test_the_default_place_is_private(desk: Desk, op: Operator) -> None:
 
 
 def test_a_public_export_says_nothing_about_people(desk: Desk, tmp_path: Path) -> None:
-    """H5: only active memories that are not profiles, without raw metadata, speaker, user, session, source or events."""
+    """H5: only active memories of nobody in particular, without profiles, raw metadata, session, source or events."""
     op = fill(desk)
-    op.remember("visible", metadata={"category": "c", "secret": "xyz"}, speaker="Ben", session="s", source="chat", key="k9")
+    op.remember("said by Ben", speaker="Ben")
+    desk.operator(user="ana").remember("Ana has diabetes")
+    op.remember("visible", metadata={"category": "c", "secret": "xyz"}, session="s", source="chat", key="k9")
     shown = load(op.export(tmp_path / "x.json", public=True))
     assert shown.keys() == {"agent", "format", "records", "version"}
-    expected = [r for r in op.list(states=["active"], limit=1000) if r.layer is not Layer.PROFILE]
+    active = op.list(states=["active"], limit=1000)
+    expected = [r for r in active if r.layer is not Layer.PROFILE and r.user is None and r.speaker is None]
     assert {record["id"] for record in shown["records"]} == {record.id for record in expected}
     allowed = "id layer kind content importance score confidence trust tags occurred_at metadata".split()
     assert all(sorted(record) == sorted(allowed) for record in shown["records"])

@@ -76,7 +76,7 @@ def test_restoring_saves_what_it_replaces(desk: Desk, op: Operator) -> None:
     """B7: a restore can itself be undone by a restore."""
     made = filled(op)
     report = op.restore(made)
-    saved = Path(report["saved"])
+    saved = Path(report["kept"])
     assert backups(desk) == [made.name, saved.name]
     assert saved.name.endswith("-before-restore")
     op.restore(saved)

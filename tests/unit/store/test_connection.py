@@ -145,7 +145,7 @@ def test_a_forked_child_is_told_to_open_its_own(mem: Memory) -> None:
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
-        (apsw.NotADBError, Corrupt, "restore a backup"),
+        (apsw.NotADBError, Corrupt, "lamina restore"),
         (apsw.CorruptError, Corrupt, "damaged"),
         (apsw.BusyError, StoreUnavailable, "another process"),
         (apsw.LockedError, StoreUnavailable, "another process"),

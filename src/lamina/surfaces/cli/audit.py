@@ -72,7 +72,7 @@ def _read_head(path: Path) -> dict[str, object]:
         head = msgspec.json.decode(path.read_bytes())
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} is not a head: {error}") from None
     if not isinstance(head, dict):
         raise InvalidInput(f"{path} is not a head as `lamina audit head` prints it")

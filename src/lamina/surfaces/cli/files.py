@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from lamina.errors import Corrupt
+from lamina.errors import Refused
+from lamina.home import given_path
+from lamina.store.backup import backups, check
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
 
@@ -67,20 +68,34 @@ def backup(group: click.Group) -> None:
 
 def restore(group: click.Group) -> None:
     @command(group, "restore", "lamina restore /media/usb/lamina-monday --yes")
-    @click.argument("path", type=PATH)
+    @click.argument("path", type=PATH, required=False)
     @click.option("--yes", is_flag=True, help="do not ask")
-    def run(session: Session, path: Path, yes: bool) -> None:
-        """Replace the store by the backup in the folder PATH. What is there now is backed up first."""
-        if not yes:
-            click.confirm(f"Replace the memory of {session.agent} by {path}?", abort=True, err=True)
-        try:
-            operator = session.operator("restore")
-        except Corrupt as error:
-            click.echo(f"{error.message}\nthe damaged files are now in {session.set_aside()}", err=True)
-            operator = session.operator("restore")
+    def run(session: Session, path: Path | None, yes: bool) -> None:
+        """Replace the store by the backup in the folder PATH, also when the store is damaged; without PATH, list backups.
+
+        What is there now is kept: as a backup if it is sound, under damaged/ if it is not.
+        """
+        session.check_operator("restore")
+        found = backups(session.home.agent_folder(session.agent))
+        if path is None:
+            _show_backups(session, found)
+            return
+        check(given_path(path))
+        if not yes and not click.confirm(f"Replace the memory of {session.agent} by {path}?", err=True):
+            raise Refused("nothing was restored")
         with output.progress("checking") as advance:
-            report: dict[str, Any] = operator.restore(path, advance)
+            report = session.restore(path, advance)
         if session.json:
             output.show_json(report)
-        else:
-            click.echo(f"restored {report['records']} records from {path}; the former state is in {report['saved']}")
+            return
+        click.echo(f"restored {report['records']} records from {path}")
+        click.echo(f"what was there before is in {report['kept']}")
+
+
+def _show_backups(session: Session, found: list[Path]) -> None:
+    if session.json:
+        output.show_json([str(path) for path in found])
+    elif found:
+        output.table(("backups, newest first",), [(path,) for path in found])
+    else:
+        click.echo("there is no backup in the home; `lamina backup` makes one")

@@ -29,18 +29,20 @@ def status(group: click.Group) -> None:
         if session.json:
             output.show_json(found)
             return
-        output.pairs([(name, found[name]) for name in ("home", "agent", "user", "store", "events", "head") if found[name]])
+        shown = ("home", "agent", "user", "store", "events", "head")
+        output.pairs([(name, found[name]) for name in shown if found.get(name)])
         click.echo()
         states = [state.value for state in State]
         rows = [(layer, *(number.get(state, 0) for state in states)) for layer, number in found["records"].items()]
         output.table(("records", *states), rows or [("none yet", *"    ")], right=states)
         click.echo()
-        most = max(found["bytes"].values(), default=1)
-        shares = [(part, output.size(number), output.bar(number, most)) for part, number in found["bytes"].items()]
+        parts = found.get("bytes", {})
+        most = max(parts.values(), default=1)
+        shares = [(part, output.size(number), output.bar(number, most)) for part, number in parts.items()]
         output.table(("part", "size", ""), shares, right=("size",))
-        for label, number in (("open runs", found["open_runs"]), ("violations", found["violations"])):
+        for label, number in (("open runs", found["open_runs"]), ("violations logged", found.get("violations"))):
             if number:
-                click.echo(f"\n{number} {label}")
+                click.echo(f"{label}: {number}")
         for problem in found["problems"]:
             click.echo(click.style("attention: ", fg="yellow") + problem)
 
@@ -50,6 +52,7 @@ def diagnose(group: click.Group) -> None:
     @click.pass_context
     def run(context: click.Context, session: Session) -> None:
         """Check the installation, the home and the store. Exits with 1 when something is wrong."""
+        session.check_operator("doctor")
         with output.progress("checking") as advance:
             findings = list(doctor.examine(session.home, session.agent, advance))
         if session.json:
@@ -80,7 +83,7 @@ def settings(group: click.Group) -> None:
                 [{"name": v.setting.name, "value": v.value, "origin": v.origin, "help": v.setting.help} for v in values]
             )
             return
-        rows = [(v.setting.name, v.value, v.origin, v.setting.help) for v in values]
+        rows = [(v.setting.name, config.shown_value(v.value), v.origin, v.setting.help) for v in values]
         output.table(("setting", "value", "from", "meaning"), rows, wide="meaning", dispensable=("from",))
 
 
@@ -92,4 +95,5 @@ def completion(group: click.Group) -> None:
         made = get_completion_class(shell)
         if made is None:
             raise InvalidInput(f"no completion for {shell}")
-        click.echo(made(group, {}, "lamina", "_LAMINA_COMPLETE").source())
+        script = made(group, {}, "lamina", "_LAMINA_COMPLETE").source()
+        output.show_json({"script": script}) if session.json else click.echo(script)

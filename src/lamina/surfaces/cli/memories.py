@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 
 from lamina.errors import InvalidInput, NotFound
 from lamina.memory import RANKERS
-from lamina.model import Layer, Record, State
+from lamina.model import Layer, Record, State, plain
 from lamina.rules import KINDS
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
@@ -18,6 +19,7 @@ from lamina.surfaces.cli.session import Session, command
 LAYERS = click.Choice([layer.value for layer in Layer])
 STATES = click.Choice([state.value for state in State])
 NOTHING = 4
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def register(group: click.Group) -> None:
@@ -33,6 +35,11 @@ def _kinds(context: click.Context, parameter: click.Parameter, incomplete: str) 
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
+def _day(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """A bare date means the start of that day in UTC, as times are shown."""
+    return f"{value}T00:00:00Z" if value and DAY.fullmatch(value) else value
+
+
 def remember(group: click.Group) -> None:
     @command(group, "remember", 'lamina remember "User wants daily reports at 7am" --kind preference --tag reports')
     @click.argument("text")
@@ -46,13 +53,20 @@ def remember(group: click.Group) -> None:
     @click.option("--source", help="where it comes from; tool, web, mail and import are not trusted")
     @click.option("--speaker", help="who said it")
     @click.option("--session", help="the conversation it belongs to")
-    @click.option("--at", help="when it happened, ISO-8601 with a time zone (default now)")
+    @click.option("--at", callback=_day, help="when it happened: a day, or ISO-8601 with a time zone (default now)")
     @click.option("--key", help="an idempotency key: the same key stores once")
     def run(session: Session, /, text: str, metadata: tuple[str, ...], **fields: Any) -> None:
         """Store TEXT as a memory; with - the text is read from standard input."""
-        content = sys.stdin.read() if text == "-" else text
+        content = _standard_input() if text == "-" else text
         stored = session.memory().remember(content, metadata=_metadata(metadata), **fields)
         _show(session, stored)
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"standard input is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def _metadata(pairs: tuple[str, ...]) -> dict[str, Any] | None:
@@ -69,7 +83,7 @@ def _value(text: str) -> Any:
     """JSON where it is JSON, and the text as it stands where it is not."""
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return text
 
 
@@ -84,14 +98,16 @@ def listing(group: click.Group) -> None:
     @command(group, "list", "lamina list --layer semantic --tag garmin --limit 20")
     @click.option("--layer", "layers", type=LAYERS, multiple=True, help="only this layer; may be repeated")
     @click.option("--state", "states", type=STATES, multiple=True, help="only this state (default active)")
-    @click.option("--all", "every", is_flag=True, help="records in every state")
+    @click.option("--all", "every", is_flag=True, help="records in every state and layer, working memory too")
     @click.option("--kind", "kinds", multiple=True, shell_complete=_kinds, help="only this kind")
     @click.option("--tag", "tags", multiple=True, help="with any of these tags")
-    @click.option("--since", help="not before this time")
-    @click.option("--until", help="before this time")
+    @click.option("--since", callback=_day, help="not before this time or day")
+    @click.option("--until", callback=_day, help="before this time or day")
     @click.option("--limit", type=int, default=50, show_default=True, help="at most so many")
     def run(session: Session, states: tuple[str, ...], every: bool, **filters: Any) -> None:
         """List memories, newest first."""
+        if every and not filters["layers"]:
+            filters["layers"] = tuple(Layer)
         chosen = None if every else states or (State.ACTIVE,)
         found = session.memory().list(states=chosen, **filters)
         if session.json:
@@ -99,7 +115,8 @@ def listing(group: click.Group) -> None:
         elif found:
             output.records(found)
         else:
-            click.echo("no memories here")
+            others = [name for name in session.home.agents() if name != session.agent]
+            click.echo("no memories here" + (f"; this home also has the agents {', '.join(others)}" if others else ""))
 
 
 def inspect(group: click.Group) -> None:
@@ -108,7 +125,7 @@ def inspect(group: click.Group) -> None:
     def run(session: Session, record_id: str) -> None:
         """Show everything about the record ID: its fields, its evidence and its history."""
         memory = session.memory()
-        found, history = memory.get(record_id), memory.history(record_id)
+        found, history = memory.get(record_id.lower()), memory.history(record_id.lower())
         if session.json:
             output.show_json({**found.to_dict(), "history": [event.to_dict() for event in history]})
             return
@@ -125,8 +142,8 @@ def search(group: click.Group) -> None:
     @click.option("--state", "states", type=STATES, multiple=True, help="only this state (default active)")
     @click.option("--kind", "kinds", multiple=True, shell_complete=_kinds, help="only this kind")
     @click.option("--tag", "tags", multiple=True, help="with any of these tags")
-    @click.option("--since", help="not before this time")
-    @click.option("--until", help="before this time")
+    @click.option("--since", callback=_day, help="not before this time or day")
+    @click.option("--until", callback=_day, help="before this time or day")
     @click.option("--ranker", type=click.Choice(RANKERS), default=RANKERS[0], show_default=True, help="how to rank")
     @click.option("--explain", is_flag=True, help="draw the parts of each score")
     @click.pass_context
@@ -152,8 +169,8 @@ def runs(group: click.Group) -> None:
         """List runs that are open, such as those of a process that died."""
         found = session.memory().runs()
         if session.json:
-            fields = ("id", "task", "note_count")
-            output.show_json([{name: getattr(run, name) for name in fields} for run in found])
+            fields = ("id", "task", "started_at", "note_count")
+            output.show_json([{name: plain(getattr(run, name)) for name in fields} for run in found])
         elif found:
             output.table(
                 ("id", "started (UTC)", "notes", "task"),

@@ -9,12 +9,14 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from lamina.errors import InvalidInput, Refused
-from lamina.handles import connect, home_path, set_aside
+from lamina.clock import system_clock
+from lamina.errors import InvalidInput, NotFound, Refused
+from lamina.handles import connect, home_path, restore
 from lamina.home import Home
 from lamina.memory import Memory
-from lamina.model import Role
+from lamina.model import Actor, Role
 from lamina.operators import Operator
+from lamina.text import shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -40,18 +42,30 @@ class Session:
     def memory(self) -> Memory:
         """The handle, opened when a command first needs it, with the authority of whoever runs the program."""
         if self._memory is None:
+            self._check_own_agent()
             self._memory = connect(role(), self._agent, self._user, self._home, surface="cli")
         return self._memory
 
+    def _check_own_agent(self) -> None:
+        """An agent that was told who it is may not ask for another one's memory."""
+        own = os.environ.get("LAMINA_AGENT")
+        if role() is Role.AGENT and own and self.agent != own:
+            self.home.log_violation(system_clock(), Actor(Role.AGENT, own, "cli"), "open another agent's memory", self.agent)
+            raise NotFound(f"there is no agent {shown(self.agent)} here")
+
     def operator(self, verb: str) -> Operator:
         """The handle for a verb that only a person may use."""
-        if role() is not Role.OPERATOR:
-            raise Refused(f"{verb} is for operators, and LAMINA_ROLE=agent says that this is an agent")
+        self.check_operator(verb)
         return cast(Operator, self.memory())
 
-    def set_aside(self) -> Path:
-        """Move a store that cannot be opened out of the way."""
-        return set_aside(self.agent, self._home)
+    def restore(self, folder: Path, progress: Callable[[int, int], None]) -> dict[str, Any]:
+        """Put a backup in the place of the store, whatever has become of that."""
+        return restore(folder, self.agent, self._home, surface="cli", progress=progress)
+
+    def check_operator(self, verb: str) -> None:
+        """Refuse a verb that only a person may use, before anything is opened."""
+        if role() is not Role.OPERATOR:
+            raise Refused(f"{verb} is for operators, and LAMINA_ROLE=agent says that this is an agent")
 
     def close(self) -> None:
         if self._memory is not None:
@@ -61,7 +75,7 @@ class Session:
 
 def role() -> Role:
     """The authority of this shell: the person's, unless the environment says that an agent runs it."""
-    name = os.environ.get("LAMINA_ROLE", "operator")
+    name = os.environ.get("LAMINA_ROLE") or "operator"
     if name not in ("operator", "agent"):
         raise InvalidInput(f"LAMINA_ROLE={name!r} is neither operator nor agent")
     return Role(name)

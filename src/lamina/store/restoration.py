@@ -1,0 +1,151 @@
+"""The way back: a backup takes the place of the store, which is kept, whether it is sound or damaged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from lamina.clock import to_micros
+from lamina.config import Settings
+from lamina.errors import Corrupt, StoreUnavailable
+from lamina.home import fsync_folder, make_private_folder
+from lamina.model import Actor
+from lamina.store import backup, migrations
+from lamina.store.connection import Database, translated
+from lamina.store.store import FILE_NAME, READS_NAME, Store
+from lamina.store.verify import Progress, Report
+
+SUFFIXES = ("", "-wal", "-shm", "-journal")
+
+
+def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress: Progress | None = None) -> dict[str, Any]:
+    """Replace the content of an open store in one transaction; others see the one or the other.
+
+    From the copy that is kept to the replacement nobody else can write, so that nothing acknowledged is in neither.
+    """
+    with _staged(backup.check(source), store.folder) as work:
+        report = _verified(work, store.agent, store.settings, now, progress)
+        with translated(store.database.path), closing(_reader(work)) as origin, store.database.write_lock:
+            kept = _replaced(store, work, origin, actor, now)
+    store.identify()
+    return _told(source, kept, report)
+
+
+def _replaced(store: Store, work: Path, origin: apsw.Connection, actor: Actor, now: datetime) -> Path:
+    with store.database.writer().connection.backup("main", origin, "main") as copying:
+        copying.step(0)  # takes the lock, copies nothing yet
+        before = store.head()
+        kept = backup.write(store.folder, store.database, None, now, label="before-restore")
+        replaced = {"replaced": {"seq": before.seq, "hash": before.hash.hex()}}
+        _tell(work, store.agent, store.settings, actor, now, replaced)
+        copying.step()
+    return kept
+
+
+def over_damage(
+    folder: Path, agent: str, settings: Settings, source: Path, actor: Actor, now: datetime, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Put a backup in the place of a store that cannot be opened or copied. The damaged files are kept."""
+    with _staged(backup.check(source), folder) as work:
+        report = _verified(work, agent, settings, now, progress)
+        _tell(work, agent, settings, actor, now, {"replaced": None})
+        try:
+            aside = _set_aside(folder, now, FILE_NAME)
+            os.rename(work, folder / FILE_NAME)
+            fsync_folder(folder)
+        except OSError as error:
+            raise StoreUnavailable(f"{folder / FILE_NAME} cannot be replaced: {error.strerror}") from error
+    _restore_reads(folder, source, now)
+    return _told(source, aside, report)
+
+
+@contextmanager
+def _staged(file: Path, folder: Path) -> Iterator[Path]:
+    """A private copy of a backup's database to work on, which is gone afterwards."""
+    try:
+        place = Path(tempfile.mkdtemp(dir=folder, prefix=".restore-", suffix=".tmp"))
+        shutil.copyfile(file, place / FILE_NAME)
+    except OSError as error:
+        raise StoreUnavailable(f"the backup cannot be copied into {folder}: {error.strerror}") from error
+    (place / FILE_NAME).chmod(0o600)
+    try:
+        yield place / FILE_NAME
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _reader(path: Path) -> apsw.Connection:
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+
+
+@contextmanager
+def _opened(work: Path, agent: str, settings: Settings, now: datetime) -> Iterator[Store]:
+    database = Database(work, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
+    try:
+        migrations.migrate(database, agent, None, lambda: None, to_micros(now))
+        yield Store(work.parent, agent, database, settings)
+    finally:
+        database.close()
+
+
+def _verified(work: Path, agent: str, settings: Settings, now: datetime, progress: Progress | None) -> Report:
+    """What a check of the copy says, after it was migrated if it is old."""
+    with _opened(work, agent, settings, now) as restored:
+        report = restored.verify(None, progress)
+    if not report.ok:
+        problem = report.problems[0]
+        raise Corrupt(f"the backup was altered: {problem.place}: {problem.message}", place=problem.place)
+    return report
+
+
+def _tell(work: Path, agent: str, settings: Settings, actor: Actor, now: datetime, details: Mapping[str, Any]) -> None:
+    """Let the trail of the copy say what it is about to replace."""
+    with _opened(work, agent, settings, now) as restored, restored.change(actor, "restore", now, details=details):
+        pass
+
+
+def _told(source: Path, kept: Path, report: Report) -> dict[str, Any]:
+    return {"restored": str(source), "kept": str(kept), "records": report.records, "events": report.events}
+
+
+def _set_aside(folder: Path, now: datetime, name: str) -> Path:
+    """Move a damaged file out of the way, with all that belongs to it."""
+    target = backup.unused(folder / "damaged" / backup.stamp(now))
+    make_private_folder(target)
+    for suffix in SUFFIXES:
+        if (folder / (name + suffix)).exists():
+            os.rename(folder / (name + suffix), target / (name + suffix))
+    fsync_folder(target)
+    return target
+
+
+def _restore_reads(folder: Path, source: Path, now: datetime) -> None:
+    """The trail of reads stays as it is, unless it is damaged too; then the backup's takes its place."""
+    path = folder / READS_NAME
+    if path.exists() and _is_sound(path):
+        return
+    if path.exists():
+        _set_aside(folder, now, READS_NAME)
+    if (source / READS_NAME).exists():
+        shutil.copyfile(source / READS_NAME, path)
+        path.chmod(0o600)
+
+
+def _is_sound(path: Path) -> bool:
+    database = Database(path, busy_ms=5000, checkpoint_pages=1000)
+    try:
+        with database.snapshot() as connection:
+            found = connection.execute("PRAGMA integrity_check(1)").get
+        return bool(found == "ok")
+    except Corrupt:
+        return False
+    finally:
+        database.close()
