@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import structs
 
 from lamina.clock import is_id, to_micros
-from lamina.model import Actor, Draft, Record
+from lamina.model import Actor, Draft, Layer, Record, State
 from lamina.store import events, fulltext, records
 from lamina.store.connection import Atomic
 from lamina.store.events import Changed, Made
@@ -106,14 +106,19 @@ class Transaction(Atomic):
         """As many as fit into one event."""
         event, now, now_micros = self._next_event(len(drafts)), self.now, self._micros
         prefix, agent, make_id = self._store.ids.prefix(now), self._store.agent, self._store.ids.make
-        next_salt = self._store.salts.next
+        next_salt, row_hash = self._store.salts.next, records.row_hash
+        layer: Layer | None = None
+        state: State | None = None
+        told: list[tuple[str, bytes]] = []
         made: list[Record] = []
         rows: list[Row] = []
         for seq, draft in enumerate(drafts, self._last_record + 1):
             record = _minted(draft, make_id(prefix, seq), seq, agent, now)
             fields = _fields(record, draft.key, now_micros)
             salt = next_salt()
-            self._tell(record, records.row_hash(fields, salt))
+            if record.layer is not layer or record.state is not state:
+                layer, state, told = record.layer, record.state, self._told(record)
+            told.append((record.id, row_hash(fields, salt)))
             made.append(record)
             rows.append((*fields, event, salt))
         self._last_record += len(drafts)
@@ -133,7 +138,7 @@ class Transaction(Atomic):
             own = structs.replace(record, seq=self._last_record, agent=self._store.agent)
             salt = self._store.salts.next()
             fields = records.fields_of(own, None)
-            self._tell(own, records.row_hash(fields, salt))
+            self._told(own).append((own.id, records.row_hash(fields, salt)))
             rows.append((*fields, event, salt))
         self.put(rows)
 
@@ -170,13 +175,13 @@ class Transaction(Atomic):
         self._pending += number
         return self._head.seq + 1
 
-    def _tell(self, record: Record, digest: bytes) -> None:
-        """Let the event say that this record was made, beside others that began alike."""
+    def _told(self, record: Record) -> list[tuple[str, bytes]]:
+        """Where the event says that this record was made: beside others that began alike."""
         last = self._made[-1] if self._made else None
         if last is None or last.layer != record.layer or last.state != record.state:
             last = Made(record.layer, record.state, [])
             self._made.append(last)
-        last.records.append((record.id, digest))
+        return last.records
 
     def _write_event(self) -> None:
         if not self._pending and self._details is None:
