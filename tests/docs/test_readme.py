@@ -49,7 +49,7 @@ def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = blocks("python")
     exec(compile(example, "README.md", "exec"), {})
     assert "User wants daily Garmin reports at 7am" in capsys.readouterr().out
-    with lamina.open(agent="sky") as memory:
+    with lamina.open() as memory:
         assert [record.content for record in memory.list(layers=["episodic"])] == ["Report sent: 7h 41m of sleep"]
 
 
