@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -15,7 +16,7 @@ from lamina.errors import Corrupt, LaminaError, StoreUnavailable
 from lamina.store.migrations import STEPS, Step
 from lamina.store.records import Filter
 from lamina.store.store import Store
-from tests.conftest import Desk, contents, digest, tamper
+from tests.conftest import Desk, contents, digest, tamper, verified
 
 
 def m002_test(connection: apsw.Connection) -> None:
@@ -186,3 +187,23 @@ def test_the_store_id_is_drawn_or_given(desk: Desk) -> None:
     assert len(drawn) == 2
     assert all(len(one) == 32 for one in drawn)
     assert desk.operator("c", store_id="x")._store.id == "x"
+
+
+def test_the_stores_of_every_released_schema_open(desk: Desk) -> None:
+    """B1: a store that an older version wrote is opened, migrated, whole, and says the same."""
+    golden = sorted((Path(__file__).parents[2] / "golden").glob("schema_*.db"))
+    assert golden
+    for path in golden:
+        agent = desk.home / "agents" / "golden"
+        shutil.rmtree(agent, ignore_errors=True)
+        agent.mkdir(parents=True)
+        shutil.copyfile(path, agent / "memory.db")
+        with desk.operator("golden") as op:
+            assert verified(op), path.name
+            (report,) = op.search("report at 7am", limit=1)
+            assert (report.record.content, report.record.tags) == ("Ana wants the report at 7am", ("report",))
+            (dinner,) = op.search("晚饭")
+            assert dinner.record.evidence == (report.record.id,)
+            assert op.remember("Ana wants the report at 7am", key="k1").id == report.record.id
+            assert op.list(layers=["profile"])[0].metadata["value"] == "dark"
+            assert {record.user for record in op.list(limit=100)} == {None, "ben"}

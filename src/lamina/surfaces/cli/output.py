@@ -144,9 +144,7 @@ def pairs(items: Sequence[tuple[str, Any]]) -> None:
 def hits(found: Hits, explain: bool) -> None:
     """Hits as a table, or with the parts of each score drawn as bars."""
     if not explain:
-        rows = [
-            (f"{h.score:.3f}", h.record.id, when(h.record.occurred_at), h.record.layer.value, h.record.content) for h in found
-        ]
+        rows = [(f"{hit.score:.3f}", *_short(hit.record)) for hit in found]
         columns = ("score", "id", "when (UTC)", "layer", "content")
         table(columns, rows, wide="content", right=("score",), dispensable=("layer", "when (UTC)"))
         return
