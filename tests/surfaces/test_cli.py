@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -309,3 +310,45 @@ def test_a_lost_store_is_not_silently_replaced(call: Call, tmp_path: Path) -> No
     outcome = call("list")
     assert outcome.code == 1
     assert "lamina restore" in outcome.err
+
+
+def test_an_agent_that_knows_its_name_gets_no_other_memory(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With LAMINA_ROLE=agent and LAMINA_AGENT another agent's memory does not exist, and the attempt is logged (P2, V7)."""
+    call("--agent", "aegis", "remember", "secret of aegis")
+    monkeypatch.setenv("LAMINA_ROLE", "agent")
+    monkeypatch.setenv("LAMINA_AGENT", "sky")
+    outcome = call("--agent", "aegis", "list")
+    assert outcome.code == 3
+    assert "secret" not in outcome.out + outcome.err
+    assert "aegis" in (tmp_path / "home" / "violations.jsonl").read_text("utf-8")
+    assert call("list").code == 0
+
+
+def test_a_day_is_a_time(call: Call) -> None:
+    """A bare date means the start of that day in UTC, for --at, --since and --until (H1)."""
+    remembered(call, "on the first", "--at", "2026-11-01")
+    remembered(call, "on the third", "--at", "2026-11-03")
+    found = call("list", "--since", "2026-11-01", "--until", "2026-11-02", "--json").json
+    assert [record["occurred_at"] for record in found] == ["2026-11-01T00:00:00.000000Z"]
+
+
+def test_a_full_output_is_not_a_traceback(tmp_path: Path) -> None:
+    """An output that cannot be written ends with a sentence and exit code 1 (H1)."""
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    command = f"{sys.executable} -m lamina.surfaces.cli.main config > /dev/full"
+    environment = {**os.environ, "LAMINA_HOME": str(tmp_path)}
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "cannot be written" in done.stderr
+
+
+def test_backups_are_listed_and_nothing_is_restored_unasked(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`restore` without a path lists the backups; without a yes it changes nothing (B1, H1)."""
+    remembered(call, "x")
+    made = call("backup", "--json").json["path"]
+    assert call("restore", "--json").json == [made]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    assert call("restore", made).code == 1
+    assert [event["action"] for event in call("audit", "log", "--json").json] == ["remember"]

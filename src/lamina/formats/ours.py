@@ -228,7 +228,7 @@ def read(
     export = load(source)
     if export.agent == store.agent and store.is_empty():
         return _restore(store, export, source, progress)
-    return _merge(store, export, arrivals, actor, now)
+    return _merge(store, export, arrivals, actor, now, progress)
 
 
 def load(source: Path) -> Export:
@@ -266,7 +266,9 @@ def _row(record: ExportedRecord) -> Row:
     return (*fields_of(record, record.key), record.event, bytes.fromhex(record.salt))
 
 
-def _merge(store: Store, export: Export, arrivals: Arrivals, actor: Actor, now: datetime) -> dict[str, Any]:
+def _merge(
+    store: Store, export: Export, arrivals: Arrivals, actor: Actor, now: datetime, progress: Progress | None
+) -> dict[str, Any]:
     """All records that are not here yet into a store with a history of its own, or none of them and an error."""
     incoming = {record.id: record for record in export.records}
     with store.change(actor, "import", now, note={"store": export.store, "agent": export.agent}) as transaction:
@@ -275,7 +277,7 @@ def _merge(store: Store, export: Export, arrivals: Arrivals, actor: Actor, now: 
             return target in incoming or transaction.exists(target)
 
         fresh = [record for record in incoming.values() if not transaction.exists(record.id)]
-        arrived = [arrivals.record(record, known, now) for record in fresh]
+        arrived = [arrivals.record(record, known, now) for record in _counted(fresh, len(fresh), progress)]
         transaction.adopt(arrived)
     pending = sum(record.state is State.CONSTRAINED for record in arrived)
     return {"mode": "merged", "taken": len(arrived), "skipped": len(export.records) - len(arrived), "pending": pending}
