@@ -90,6 +90,17 @@ def test_an_index_that_lost_an_entry_is_noticed_and_made_anew(tmp_path: Path) ->
     assert levels(tmp_path)["index"] == "ok"
 
 
+def test_an_index_with_other_words_is_noticed(tmp_path: Path) -> None:
+    """Q3: an index that was filled with other words is noticed, although it has an entry for every record."""
+    with lamina.operator("sky", home=tmp_path) as operator:
+        operator.remember("green tea", tags=["drink"])
+        operator.remember("日本語のテキスト")
+        assert levels(tmp_path)["index"] == "ok"
+        with operator._store.database.atomic() as transaction:
+            transaction.cursor.execute("INSERT OR REPLACE INTO words (rowid, content, tags) VALUES (1, 'bogus', '')")
+        assert levels(tmp_path)["index"] == "fail"
+
+
 def test_wrong_settings_are_a_finding(tmp_path: Path) -> None:
     """A wrong line in config.toml is named, and the rest is still checked."""
     (tmp_path / "config.toml").write_text('[audit]\nreads = "sometimes"\n', "utf-8")

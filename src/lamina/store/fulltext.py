@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import apsw
 
@@ -62,6 +64,24 @@ def missing(connection: apsw.Connection) -> list[int]:
         " UNION SELECT rowid FROM words WHERE rowid NOT IN (SELECT seq FROM records)"
     )
     return [seq for (seq,) in connection.execute(query)]
+
+
+def differs(path: Path) -> bool:
+    """Whether the index holds other words than its records: it is made again in memory, and the two are compared."""
+    connection = apsw.Connection(":memory:", flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
+    try:
+        connection.execute("ATTACH ? AS store", (f"file:{quote(str(path))}?mode=ro",))
+        made = str(connection.execute("SELECT sql FROM store.sqlite_schema WHERE name = 'words'").get)
+        connection.execute(made)
+        stored = connection.execute(f"SELECT {', '.join(records.COLUMNS)} FROM store.records")
+        connection.executemany(INSERT, map(_entry_of, stored))
+        for place in ("main", "store"):
+            connection.execute(f"CREATE VIRTUAL TABLE temp.{place}_words USING fts5vocab ({place}, words, row)")
+        one_way = "SELECT term, doc, cnt FROM {} EXCEPT SELECT term, doc, cnt FROM {} LIMIT 1"
+        pairs = (("main_words", "store_words"), ("store_words", "main_words"))
+        return any(rows(connection, one_way.format(*pair)) for pair in pairs)
+    finally:
+        connection.close()
 
 
 def _entry_of(row: Row) -> tuple[int, str, str]:

@@ -55,7 +55,7 @@ def _opened(database: Database, agent: str, progress: Progress | None) -> Iterat
             version = migrations.version_of(connection, database)
             yield "ok", "schema", f"version {version} of {len(migrations.STEPS)}"
             yield _trail(connection, agent, progress)
-            yield _index(connection)
+            yield _index(connection, database.path)
         finally:
             connection.execute("ROLLBACK")
 
@@ -86,14 +86,16 @@ def _reads(path: Path, agent: str) -> Iterator[Finding]:
         database.close()
 
 
-def _index(connection: apsw.Connection) -> Finding:
+def _index(connection: apsw.Connection, path: Path) -> Finding:
     analyser = connection.execute("SELECT value FROM meta WHERE name = 'analyser'").get
     if analyser != str(text.ANALYSER_VERSION):
         return "warn", "index", f"the full-text index was made by analyser {analyser}; run `lamina reindex`"
     missing = fulltext.missing(connection)
     if missing:
         return "fail", "index", f"{len(missing)} records and index entries do not match; run `lamina reindex`"
-    return "ok", "index", "every record is in the full-text index"
+    if fulltext.differs(path):
+        return "fail", "index", "the full-text index holds other words than the records; run `lamina reindex`"
+    return "ok", "index", "the full-text index holds the words of every record"
 
 
 def _leftovers(folder: Path) -> Iterator[Finding]:
