@@ -206,6 +206,7 @@ class Atomic:
 
 
 _OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
+_FORKING = threading.Lock()  # one fork at a time: two threads may fork at once
 _PAUSED: list[Database] = []
 _INHERITED: list[Any] = []
 _TAINTED: set[Path] = set()
@@ -221,6 +222,7 @@ def _before_fork() -> None:
 
     Threads wait for their turn to write; all connections are closed and opened again when they are next needed.
     """
+    _FORKING.acquire()
     for database in list(_OPEN):
         # A write that does not end is not waited for; the child will then not open this file.
         if database.write_lock.acquire(timeout=FORK_PATIENCE):
@@ -231,6 +233,7 @@ def _before_fork() -> None:
 def _after_fork_in_parent() -> None:
     while _PAUSED:
         _PAUSED.pop().write_lock.release()
+    _FORKING.release()
 
 
 def _after_fork_in_child() -> None:
@@ -243,6 +246,7 @@ def _after_fork_in_child() -> None:
         _INHERITED.extend((database, *left))
     _PAUSED.clear()
     _OPEN.clear()
+    _FORKING.release()
 
 
 if hasattr(os, "register_at_fork"):
