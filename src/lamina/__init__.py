@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from lamina.clock import Clock
 from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
 from lamina.handles import connect
 from lamina.memory import Memory
 from lamina.model import Change, Event, Hit, Hits, Layer, Record, Role, State, Trust
-from lamina.operators import Operator
 from lamina.runs import Run
+
+if TYPE_CHECKING:
+    from lamina.operators import Operator
 
 __version__ = "0.1.0"
 
@@ -39,7 +41,7 @@ def operator(
     settings: Mapping[str, Any] | None = None,
 ) -> Operator:
     """An operator's handle: what an agent can do, and what only a person may."""
-    return cast(Operator, connect(Role.OPERATOR, agent, user, home, clock, actor, settings=settings))
+    return cast("Operator", connect(Role.OPERATOR, agent, user, home, clock, actor, settings=settings))
 
 
 __all__ = [
@@ -64,3 +66,12 @@ __all__ = [
     "open",
     "operator",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`Operator` is loaded when it is first asked for."""
+    if name == "Operator":
+        from lamina.operators import Operator
+
+        return Operator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -93,6 +91,10 @@ def shown_value(value: Any) -> str:
 
 
 def _file(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    import tomllib
+
     try:
         with path.open("rb") as file:
             return tomllib.load(file)
@@ -128,6 +130,8 @@ def _from_text(setting: Setting, text: str) -> Any:
 def _checked(name: str, value: Any, origin: str) -> Value:
     setting = TABLE.get(name)
     if setting is None:
+        import difflib
+
         near = difflib.get_close_matches(str(name), TABLE, 1)
         hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(TABLE)}"
         raise InvalidInput(f"{origin}: unknown setting {shown(name)}{hint}")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-
-import platformdirs
 
 from lamina import clock as clocks
 from lamina import config, rules
@@ -17,8 +14,6 @@ from lamina.errors import Corrupt, InvalidInput, Refused
 from lamina.home import Home, agent_name, given_path, user_name
 from lamina.memory import Memory
 from lamina.model import Actor, Role
-from lamina.operators import Operator
-from lamina.store import backup, restoration
 from lamina.store.store import Store
 
 
@@ -47,8 +42,7 @@ def connect(
     except (InvalidInput, Refused) as error:
         place.log_violation(now(), who, error.message, agent)
         raise
-    make: Callable[..., Memory] = Operator if role is Role.OPERATOR else Memory
-    return make(place, store, scope, who, now, values)
+    return _kind(role)(place, store, scope, who, now, values)
 
 
 def restore(
@@ -60,6 +54,9 @@ def restore(
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Put a backup in the place of an agent's store, whatever has become of that. What was there is kept."""
+    from lamina.operators import Operator
+    from lamina.store import backup, restoration
+
     source = given_path(folder)
     backup.check(source)
     try:
@@ -79,7 +76,21 @@ def restore(
 
 def home_path(given: Path | str | None = None) -> Path:
     """Where memories live: as given, as `LAMINA_HOME` says, or in the platform's folder for a user's data."""
-    return given_path(given or os.environ.get("LAMINA_HOME") or platformdirs.user_data_path("lamina"))
+    chosen = given or os.environ.get("LAMINA_HOME")
+    if not chosen:
+        import platformdirs
+
+        chosen = platformdirs.user_data_path("lamina")
+    return given_path(chosen)
+
+
+def _kind(role: Role) -> type[Memory]:
+    """The class of a handle. What only operators need is loaded for them alone: agents start often."""
+    if role is not Role.OPERATOR:
+        return Memory
+    from lamina.operators import Operator
+
+    return Operator
 
 
 def agent_label(agent: object) -> str:
@@ -88,6 +99,8 @@ def agent_label(agent: object) -> str:
 
 def local_user() -> str:
     """The person at this machine, as far as the operating system knows."""
+    import getpass
+
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # no name for this user id, as in some containers

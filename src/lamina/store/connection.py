@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote
 
 import apsw
 
@@ -254,9 +253,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _connected(path: Path, readonly: bool, frozen: bool, busy_ms: int) -> apsw.Connection:
-    flags = apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_URI
-    flags |= apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
-    name = "file:" + quote(str(path)) + ("?immutable=1" if frozen else "")
+    flags = apsw.SQLITE_OPEN_NOFOLLOW | (apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE)
+    name = str(path)
+    if frozen:
+        name, flags = f"{path.as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
     connection = apsw.Connection(name, flags=flags)
     connection.set_busy_timeout(busy_ms)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
 
 import apsw
 
@@ -70,7 +69,7 @@ def differs(path: Path) -> bool:
     """Whether the index holds other words than its records: it is made again in memory, and the two are compared."""
     connection = apsw.Connection(":memory:", flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
     try:
-        connection.execute("ATTACH ? AS store", (f"file:{quote(str(path))}?mode=ro",))
+        connection.execute("ATTACH ? AS store", (f"{path.as_uri()}?mode=ro",))
         made = str(connection.execute("SELECT sql FROM store.sqlite_schema WHERE name = 'words'").get)
         connection.execute(made)
         stored = connection.execute(f"SELECT {', '.join(records.COLUMNS)} FROM store.records")

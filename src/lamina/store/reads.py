@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
@@ -23,10 +23,12 @@ from lamina.clock import from_micros, to_micros
 from lamina.errors import Corrupt, LaminaError, StoreUnavailable
 from lamina.home import make_private_file, refuse_link
 from lamina.model import Actor, Role, iso
-from lamina.store import events, verify
+from lamina.store import events
 from lamina.store.connection import Database, rows, translated
 from lamina.store.events import Body, Head
-from lamina.store.verify import Problem, Report
+
+if TYPE_CHECKING:
+    from lamina.store.verify import Report
 
 APPLICATION_ID = 0x4C616D72
 FLUSH_SECONDS = 1.0
@@ -134,13 +136,15 @@ class ReadLog:
 
     def verify(self, expected: Mapping[str, Any] | None = None) -> Report:
         """Check the chain of every read that was written so far."""
+        from lamina.store import verify
+
         try:
             if self._reader() is None:
-                return Report(0, 0, bytes(32).hex(), verify.missing_chain(expected))
+                return verify.Report(0, 0, bytes(32).hex(), verify.missing_chain(expected))
             with self.database().snapshot() as connection:
                 return verify.verify_chain(connection, self._seed, expected)
         except Corrupt as error:
-            return Report(0, 0, bytes(32).hex(), (Problem("database", error.message),))
+            return verify.Report(0, 0, bytes(32).hex(), (verify.Problem("database", error.message),))
 
     def database(self) -> Database:
         """The file behind the log, made when the first read is written."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 from msgspec import structs
@@ -17,7 +17,7 @@ from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import make_private_file, refuse_link
 from lamina.model import Actor, Event, Record, Role
-from lamina.store import backup, events, fulltext, header, migrations, records, verify
+from lamina.store import events, fulltext, header, migrations, records
 from lamina.store.connection import Database, is_open, rows, translated
 from lamina.store.events import Head
 from lamina.store.fulltext import Weights
@@ -25,7 +25,9 @@ from lamina.store.migrations import Step
 from lamina.store.reads import ReadLog
 from lamina.store.records import Filter, Row
 from lamina.store.transaction import Transaction
-from lamina.store.verify import Progress, Report
+
+if TYPE_CHECKING:
+    from lamina.store.verify import Progress, Report
 
 FILE_NAME = "memory.db"
 READS_NAME = "reads.db"
@@ -73,6 +75,8 @@ class Store:
             if _version(database, steps) < len(steps):
 
                 def back_up() -> Path:
+                    from lamina.store import backup
+
                     return backup.write(folder, database, None, now, label=f"before-schema-{len(steps)}")
 
                 migrations.migrate(database, agent, store_id, back_up, to_micros(now), steps)
@@ -190,6 +194,8 @@ class Store:
 
     def verify(self, expected: Mapping[str, Any] | None = None, progress: Progress | None = None) -> Report:
         """Compare every row with the chain."""
+        from lamina.store import verify
+
         with self.database.snapshot() as connection:
             self.identify(connection)
             return verify.verify(connection, self.seed, expected, progress)
@@ -203,6 +209,8 @@ class Store:
 
     def backup(self, now: datetime, to: Path | None = None) -> Path:
         """Copy the store as it is now into a new folder."""
+        from lamina.store import backup
+
         return backup.write(self.folder, self.database, self.reads.sound(), now, to=to)
 
     def adopt(
@@ -214,6 +222,8 @@ class Store:
         progress: Progress | None = None,
     ) -> Report:
         """Become the store that was exported, unless it does not agree with itself; then nothing happens."""
+        from lamina.store import verify
+
         own = canon.chain_seed(store_id, self.agent, "events")
         report: Report | None = None
         with suppress(_Rejected), Transaction(self, _NOBODY, "adopt", EPOCH) as transaction:
