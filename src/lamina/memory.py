@@ -70,21 +70,30 @@ class Memory:
         **more: Any,
     ) -> Record:
         """Store one memory; it is durable when this returns. The same key again returns the same record."""
-        item = {
-            "content": content,
-            "kind": kind,
-            "layer": layer,
-            "tags": tags,
-            "importance": importance,
-            "metadata": metadata,
-            "evidence": evidence,
-            "source": source,
-            "speaker": speaker,
-            "session": session,
-            "at": at,
-            "key": key,
-            **more,
-        }
+        # What was not given is left out here: looking at it again in the rules costs more.
+        item: dict[str, Any] = {"content": content, **more}
+        if kind is not None:
+            item["kind"] = kind
+        if layer is not None:
+            item["layer"] = layer
+        if tags is not None:
+            item["tags"] = tags
+        if importance is not None:
+            item["importance"] = importance
+        if metadata is not None:
+            item["metadata"] = metadata
+        if evidence is not None:
+            item["evidence"] = evidence
+        if source is not None:
+            item["source"] = source
+        if speaker is not None:
+            item["speaker"] = speaker
+        if session is not None:
+            item["session"] = session
+        if at is not None:
+            item["at"] = at
+        if key is not None:
+            item["key"] = key
         return self._store_drafts([self._draft(item)])[0]
 
     def remember_short(

@@ -55,7 +55,7 @@ class Actor(msgspec.Struct, frozen=True):
     surface: str
 
     def __str__(self) -> str:
-        return f"{self.role.value}:{self.name}"
+        return f"{self.role}:{self.name}"
 
 
 class Draft(msgspec.Struct, frozen=True, gc=False):

@@ -94,7 +94,7 @@ class Database:
             self.writer().execute("SELECT count(*) FROM sqlite_schema").fetchall()
 
     def check_usable(self) -> None:
-        if self.path in _TAINTED:
+        if _TAINTED and self.path in _TAINTED:
             raise StoreUnavailable("this process was forked while its parent was reading the store; start it by spawn")
         if self.inherited:
             raise StoreUnavailable("this handle was opened in another process; open a new one after a fork")
