@@ -31,7 +31,7 @@ def connect(
     """Open a handle. Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults."""
     now = clocks.checked(clock or clocks.system_clock)
     place = Home(home_path(home))
-    agent = agent if agent is not None else os.environ.get("LAMINA_AGENT") or "default"
+    agent = chosen_agent(agent)
     name = agent_label(agent) if role is Role.AGENT else local_user()
     who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
     scope = user_name(user if user is not None else os.environ.get("LAMINA_USER") or None)
@@ -65,13 +65,18 @@ def restore(
             return operator.restore(source, progress)
     except Corrupt as error:
         place, now = Home(home_path(home)), clocks.checked(clock or clocks.system_clock)()
-        name = agent_name(agent or os.environ.get("LAMINA_AGENT") or "default")
+        name = agent_name(chosen_agent(agent))
         actor = Actor(Role.OPERATOR, local_user(), surface)
         values = config.load(place.path)
         return {
             **restoration.over_damage(place.prepare(name), name, values, source, actor, now, progress),
             "damage": error.message,
         }
+
+
+def chosen_agent(given: str | None = None) -> str:
+    """Whose memory: as given, as `LAMINA_AGENT` says, or that of `default`."""
+    return given if given is not None else os.environ.get("LAMINA_AGENT") or "default"
 
 
 def home_path(given: Path | str | None = None) -> Path:

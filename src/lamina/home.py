@@ -138,6 +138,11 @@ def make_private_file(path: Path) -> None:
     os.close(descriptor)
 
 
+def has_bytes(path: Path) -> bool:
+    """Whether there is a file that is not empty."""
+    return path.exists() and path.stat().st_size > 0
+
+
 def refuse_link(path: Path) -> None:
     """Raise when something that should be ours is a link to elsewhere."""
     try:

@@ -72,7 +72,7 @@ class Operator(Memory):
         target = None if to is None else given_path(to)
         if target is not None:
             ours.refuse_work_tree(target)
-        self._store.reads.add(Read(self._clock(), self.actor, "backup", (), {"path": text.one_line(str(to or ""))}))
+        self._audit("backup", (), path=text.one_line(str(to or "")))
         self._store.reads.flush()
         return self._store.backup(self._clock(), target)
 
@@ -103,23 +103,18 @@ class Operator(Memory):
                 raise InvalidInput(f"{target.parent} is not a folder")
         write = ours.write_public if public else ours.write
         number = write(self._store, target, progress, force=force)
-        self._store.reads.add(
-            Read(self._clock(), self.actor, "export", (), {"path": text.one_line(str(target)), "records": number})
-        )
+        self._audit("export", (), path=text.one_line(str(target)), records=number)
         return target
 
     def import_(self, path: Path | str, trust: bool = False, progress: verify.Progress | None = None) -> dict[str, Any]:
         """Take in an export: everything into an empty store of the same agent, else record by record as `external`."""
         self._check_whole("import")
         source = given_path(path)
-        report = ours.read(self._store, source, self._arrivals(trust), self.actor, self._clock(), progress)
+        report = ours.read(self._store, source, ours.Arrivals(self._draft, trust), self.actor, self._clock(), progress)
         if report["mode"] == "restored":
             # The trail is the imported one to the byte, so this is said in the other trail.
-            self._store.reads.add(Read(self._clock(), self.actor, "import", (), {"path": text.one_line(str(source)), **report}))
+            self._audit("import", (), path=text.one_line(str(source)), **report)
         return report
-
-    def _arrivals(self, trusted: bool) -> ours.Arrivals:
-        return ours.Arrivals(self._draft, trusted)
 
     def _check_whole(self, verb: str) -> None:
         """Some verbs concern the whole store, which a handle for one user must not see."""

@@ -28,6 +28,8 @@ WAL_ATTEMPTS = 200
 FORK_PATIENCE = 2.0
 # After these a connection may have been left with a file that it could only open for reading.
 SUSPICIOUS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError)
+# What reading or writing a file can raise: SQLite's own errors, and text in it that is none.
+FROM_SQLITE = (apsw.Error, UnicodeDecodeError)
 
 
 class Database:
@@ -198,10 +200,8 @@ class Atomic:
                 self._database.drop_writer()
         finally:
             self._database.write_lock.release()
-        if isinstance(error, apsw.Error):
+        if isinstance(error, FROM_SQLITE):
             raise translate(error, self._database.path) from error
-        if isinstance(error, UnicodeDecodeError):
-            raise Corrupt(f"{self._database.path}: a row holds bytes that are not text; run `lamina audit verify`") from error
 
 
 _OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
@@ -303,14 +303,14 @@ class translated:  # noqa: N801 - it is used like a function
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, apsw.Error):
+        if isinstance(error, FROM_SQLITE):
             raise translate(error, self._path) from error
-        if isinstance(error, UnicodeDecodeError):
-            raise Corrupt(f"{self._path}: a row holds bytes that are not text; run `lamina audit verify`") from error
 
 
-def translate(error: apsw.Error, path: Path) -> LaminaError:
+def translate(error: apsw.Error | UnicodeDecodeError, path: Path) -> LaminaError:
     """What an error of SQLite means to the user, and what to do about it."""
+    if isinstance(error, UnicodeDecodeError):
+        return Corrupt(f"{path}: a row holds bytes that are not text; run `lamina audit verify`")
     for kinds, make, message in MEANINGS:
         if isinstance(error, kinds):
             return make(f"{path}: {message} ({error})")

@@ -9,8 +9,9 @@ import apsw
 
 from lamina import canon, text
 from lamina.errors import LaminaError
+from lamina.home import has_bytes
 from lamina.store import fulltext, migrations, verify
-from lamina.store.connection import Database, translated
+from lamina.store.connection import Database
 from lamina.store.store import FILE_NAME, READS_NAME, refuse_lost
 
 Progress = Callable[[int, int], None]
@@ -33,7 +34,7 @@ def inspect(folder: Path, agent: str, progress: Progress | None = None) -> Itera
     except LaminaError as error:
         yield "fail", "store", error.message
         return
-    if not path.exists() or not path.stat().st_size:
+    if not has_bytes(path):
         yield "ok", "store", f"the agent {agent} has no memory yet"
         return
     database = Database(path, busy_ms=5000, checkpoint_pages=1000)
@@ -48,16 +49,11 @@ def inspect(folder: Path, agent: str, progress: Progress | None = None) -> Itera
 
 
 def _opened(database: Database, agent: str, progress: Progress | None) -> Iterator[Finding]:
-    with translated(database.path):
-        connection = database.reader()
-        connection.execute("BEGIN")
-        try:
-            version = migrations.version_of(connection, database)
-            yield "ok", "schema", f"version {version} of {len(migrations.STEPS)}"
-            yield _trail(connection, agent, progress)
-            yield _index(connection, database.path)
-        finally:
-            connection.execute("ROLLBACK")
+    with database.snapshot() as connection:
+        version = migrations.version_of(connection, database)
+        yield "ok", "schema", f"version {version} of {len(migrations.STEPS)}"
+        yield _trail(connection, agent, progress)
+        yield _index(connection, database.path)
 
 
 def _trail(connection: apsw.Connection, agent: str, progress: Progress | None) -> Finding:
@@ -71,7 +67,7 @@ def _trail(connection: apsw.Connection, agent: str, progress: Progress | None) -
 
 def _reads(path: Path, agent: str) -> Iterator[Finding]:
     """The trail of reads; a damaged one is replaced by a new one when it is moved away."""
-    if not path.exists() or not path.stat().st_size:
+    if not has_bytes(path):
         return
     database = Database(path, busy_ms=5000, checkpoint_pages=1000)
     try:

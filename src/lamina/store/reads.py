@@ -21,7 +21,7 @@ import msgspec
 from lamina import canon
 from lamina.clock import from_micros, to_micros
 from lamina.errors import Corrupt, LaminaError, StoreUnavailable
-from lamina.home import make_private_file, refuse_link
+from lamina.home import has_bytes, make_private_file, refuse_link
 from lamina.model import Actor, Role, iso
 from lamina.store import events
 from lamina.store.connection import Database, rows, translated
@@ -184,7 +184,7 @@ class ReadLog:
     def _reader(self) -> apsw.Connection | None:
         self._check_own()
         self.flush()
-        made = self._database is not None or (self.path.exists() and self.path.stat().st_size > 0)
+        made = self._database is not None or has_bytes(self.path)
         return self.database().reader() if made else None
 
     def _check_own(self) -> None:

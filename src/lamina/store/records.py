@@ -39,7 +39,14 @@ STATES = {state.value: state for state in State}
 TRUSTS = {trust.value: trust for trust in Trust}
 
 Row = tuple[Any, ...]
-LIVE_IN_RUN = "run_id = ?1 AND layer = 'working' AND state = 'active' AND (?2 IS NULL OR user IS NULL OR user = ?2)"
+
+
+def visible(mark: str) -> str:
+    """The condition that a record is in the scope of the user at this parameter; without one, all are."""
+    return f"({mark} IS NULL OR user IS NULL OR user = {mark})"
+
+
+LIVE_IN_RUN = f"run_id = ?1 AND layer = 'working' AND state = 'active' AND {visible('?2')}"
 
 
 def stored(name: str, value: Any) -> Any:
@@ -190,21 +197,21 @@ def open_runs(connection: apsw.Connection, user: str | None) -> list[Row]:
     """The first live note of every run that was never closed."""
     query = (
         f"{SELECT} WHERE seq IN (SELECT min(seq) FROM records WHERE layer = 'working' AND state = 'active'"
-        " AND run_id IS NOT NULL AND (?1 IS NULL OR user IS NULL OR user = ?1) GROUP BY run_id) ORDER BY seq"
+        f" AND run_id IS NOT NULL AND {visible('?1')} GROUP BY run_id) ORDER BY seq"
     )
     return rows(connection, query, (user,))
 
 
 def unresolved(connection: apsw.Connection, ids: Iterable[str], user: str | None) -> list[str]:
     """The ids that lead to no record which this user may see."""
-    found = "SELECT 1 FROM records WHERE id = ?1 AND (?2 IS NULL OR user IS NULL OR user = ?2)"
+    found = f"SELECT 1 FROM records WHERE id = ?1 AND {visible('?2')}"
     return [record_id for record_id in ids if connection.execute(found, (record_id, user)).get is None]
 
 
 def counts(connection: apsw.Connection, user: str | None) -> dict[str, dict[str, int]]:
     """How many records there are, by layer and state."""
     table: dict[str, dict[str, int]] = {}
-    query = "SELECT layer, state, count(*) FROM records WHERE ?1 IS NULL OR user IS NULL OR user = ?1 GROUP BY 1, 2"
+    query = f"SELECT layer, state, count(*) FROM records WHERE {visible('?1')} GROUP BY 1, 2"
     for layer, state, number in rows(connection, query, (user,)):
         table.setdefault(layer, {})[state] = number
     return table

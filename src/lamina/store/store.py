@@ -15,7 +15,7 @@ from lamina import canon, text
 from lamina.clock import EPOCH, Ids, to_micros
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
-from lamina.home import make_private_file, refuse_link
+from lamina.home import has_bytes, make_private_file, refuse_link
 from lamina.model import Actor, Event, Record, Role
 from lamina.store import events, fulltext, header, migrations, records
 from lamina.store.connection import Database, is_open, rows, translated
@@ -262,18 +262,15 @@ def _refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
     if path.is_dir():
         raise StoreUnavailable(f"{path} is a folder where a file is needed")
     refuse_lost(path)
-    empty = not path.exists() or path.stat().st_size == 0
     # A file that this process has open was checked then; opening it here again would drop SQLite's locks on it.
-    found = None if empty or is_open(path) else header.read(path)
+    found = header.read(path) if has_bytes(path) and not is_open(path) else None
     if found is not None:
         migrations.checked(found.user_version, found.application_id, found.schema, path, steps)
 
 
 def refuse_lost(path: Path) -> None:
     """Raise when a store is empty or gone that was there before: a new one in its place would hide the loss."""
-    reads = path.with_name(READS_NAME)
-    empty = not path.exists() or path.stat().st_size == 0
-    if empty and reads.exists() and reads.stat().st_size:
+    if not has_bytes(path) and has_bytes(path.with_name(READS_NAME)):
         raise Corrupt(f"{path} is empty or gone, but {READS_NAME} shows that there were memories; see `lamina restore`")
 
 

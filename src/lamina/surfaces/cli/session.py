@@ -11,7 +11,7 @@ import click
 
 from lamina.clock import system_clock
 from lamina.errors import InvalidInput, NotFound, Refused
-from lamina.handles import connect, home_path, restore
+from lamina.handles import chosen_agent, connect, home_path, restore
 from lamina.home import Home
 from lamina.memory import Memory
 from lamina.model import Actor, Role
@@ -37,7 +37,7 @@ class Session:
 
     @property
     def agent(self) -> str:
-        return self._agent or os.environ.get("LAMINA_AGENT") or "default"
+        return chosen_agent(self._agent)
 
     def memory(self) -> Memory:
         """The handle, opened when a command first needs it, with the authority of whoever runs the program."""
