@@ -15,6 +15,7 @@ from lamina.text import shown
 
 SALT_BYTES = 16
 SALTS_AT_ONCE = 256
+MAX_FACET = 256  # longer values are texts: they are searched, not filtered by
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
 
@@ -71,6 +72,17 @@ def chain_seed(store_id: str, agent: str, name: str) -> bytes:
 
 def chain_hash(previous: bytes, body: bytes) -> bytes:
     return hashlib.sha256(previous + body).digest()
+
+
+def facet(value: object) -> str | None:
+    """A plain value as a filter compares it; nothing for what is too long or not plain."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if abs(value) < 2**63 else None
+    if isinstance(value, float):
+        return encode(value).decode() if math.isfinite(value) else None
+    return value if isinstance(value, str) and len(value) <= MAX_FACET else None
 
 
 def check_json(value: object, name: str) -> None:

@@ -48,6 +48,12 @@ class StoreUnavailable(LaminaError):
     code = "store_unavailable"
 
 
+class EmbedderFailed(StoreUnavailable):
+    """An embedder is missing, broken or unreachable; search goes on without it."""
+
+    code = "embedder_failed"
+
+
 class Corrupt(LaminaError):
     """The file is damaged, was altered, or is not a Lamina store. It was not touched; `lamina restore` lists the backups."""
 

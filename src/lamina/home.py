@@ -138,6 +138,22 @@ def make_private_file(path: Path) -> None:
     os.close(descriptor)
 
 
+def write_private(path: Path, content: bytes) -> None:
+    """A whole file that only its owner can read, or none: it survives a power cut when this returns."""
+    work = path.with_name(path.name + ".tmp")
+    refuse_link(work)
+    try:
+        descriptor = os.open(work, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(work, path)
+        fsync_folder(path.parent)
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
+
+
 def has_bytes(path: Path) -> bool:
     """Whether there is a file that is not empty."""
     return path.exists() and path.stat().st_size > 0

@@ -1,57 +1,45 @@
-"""The verbs that every surface calls. A handle has an authority, a scope and a clock; it translates nothing."""
+"""The verbs that write. Every surface calls these; authority, scope and clock come from the handle."""
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
-from types import TracebackType
-from typing import Any, Self
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import structs
 
-from lamina import clock as clocks
-from lamina import config, rules, text
+from lamina import conversations, rules, text
 from lamina.clock import Clock
-from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
+from lamina.config import Settings
+from lamina.conversations import Conversation
+from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
 from lamina.home import Home
-from lamina.model import Actor, Draft, Event, Hits, Layer, Record, State
-from lamina.recall import keyword
+from lamina.model import Actor, Draft, Layer, Record, State
+from lamina.reader import Reader, Times
+from lamina.recall import is_quick
 from lamina.runs import Run, ending
-from lamina.store.fulltext import Weights
-from lamina.store.reads import Read
-from lamina.store.records import Filter
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
 
-RANKERS = ("keyword",)
-Times = datetime | str | float | None
+log = logging.getLogger("lamina")
+
+# A search embeds a few new records by itself; from here on it pays to do it once for all, behind the writers.
+MANY = 2048
+# So many are worth the start of an embedder when a handle is closed.
+FEW = 256
+Progress = Callable[[int, int], None]
 
 
-class Memory:
+class Memory(Reader):
     """An agent's handle: it remembers, reads and proposes within its own agent and user."""
 
-    def __init__(self, home: Home, store: Store, user: str | None, actor: Actor, clock: Clock, settings: config.Settings):
-        self.home = home
-        self.agent = store.agent
-        self.user = user
-        self.actor = actor
-        self.settings = settings
-        self._store = store
-        self._clock = clock
-        self._problems: builtins.list[str] = []
-        self._kinds: tuple[str, ...] = rules.KINDS + settings["kinds.extra"]
+    def __init__(self, home: Home, store: Store, user: str | None, actor: Actor, clock: Clock, settings: Settings) -> None:
+        super().__init__(home, store, user, actor, clock, settings)
         self._draft = rules.Drafter(actor, user, self._kinds, settings["content.max_bytes"]).draft
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Write what is buffered and let go of every file."""
-        self._store.close()
+        self._unindexed = 0
+        self._worked = False
+        self._patience = MANY if is_quick(settings["recall.embedders"]) else 1
 
     def remember(
         self,
@@ -114,61 +102,50 @@ class Memory:
                 raise _of_item(error, index) from None
         return self._store_drafts(drafts, many=True)
 
-    def get(self, record_id: str) -> Record:
-        """The record with this id, whatever its state."""
-        record = self._visible("get", record_id)
-        self._audit("get", (record.id,))
-        return record
-
-    def list(
+    def remember_conversation(
         self,
-        layers: Collection[str] | None = None,
-        states: Collection[str] | None = (State.ACTIVE,),
-        kinds: Collection[str] | None = None,
-        tags: Collection[str] | None = None,
-        since: Times = None,
-        until: Times = None,
-        limit: int = 50,
-    ) -> builtins.list[Record]:
-        """Records, newest first. Working memory only when its layer is named; all states when `states` is None."""
-        chosen = self._filter(layers, states, kinds, tags, since, until)
-        found = self._store.listed(chosen, rules.limit(limit))
-        self._audit("list", tuple(record.id for record in found))
-        return found
+        turns: Iterable[Mapping[str, Any]],
+        session: str,
+        participants: Sequence[str] | None = None,
+        key: str | None = None,
+        keep_raw: bool = False,
+    ) -> Conversation:
+        """Store the turns of a conversation in their order, and beside them the episode that they make, in one step.
 
-    def search(
-        self,
-        query: str,
-        limit: int = 10,
-        layers: Collection[str] | None = None,
-        kinds: Collection[str] | None = None,
-        tags: Collection[str] | None = None,
-        states: Collection[str] | None = None,
-        since: Times = None,
-        until: Times = None,
-        ranker: str = "keyword",
-        run_id: str | None = None,
-    ) -> Hits:
-        """The best matches with the parts of their scores, or nothing at all: `limit` is an upper bound."""
-        if ranker not in RANKERS:
-            raise InvalidInput(f"unknown ranker {ranker!r}; known are {', '.join(RANKERS)}", known=[*RANKERS])
-        asked, most = rules.query(query), rules.limit(limit)
-        if run_id is None and layers is not None and Layer.WORKING in several(layers, "layers"):
-            raise InvalidInput("working memory is searched within its run: use the run's search()")
-        wanted = (State.ACTIVE,) if states is None else states
-        chosen = self._filter(layers, wanted, kinds, tags, since, until, run_id)
-        words, now = text.terms(asked), self._clock()
-        weights = Weights(keyword.RECENCY_WEIGHT, keyword.IMPORTANCE_WEIGHT)
-        found = self._store.matches(text.match_any(words), chosen, now, weights, keyword.pool(most)) if words else []
-        hits = keyword.rank(found, now, most)
-        self._audit("search", tuple(hit.record.id for hit in hits), query=asked)
-        return hits
+        A turn has `text` and may have `speaker`, `at`, `kind`, `tags`, `importance`, `metadata`, `source`. With
+        `keep_raw` the whole conversation is also kept as a file under `episodes/`.
+        """
+        given = conversations.checked(turns, session, participants)
+        drafts = []
+        for index, item in enumerate(conversations.items(given, key)):
+            try:
+                drafts.append(self._draft(item))
+            except LaminaError as error:
+                raise _of_item(error, index) from None
+        kept = None
+        try:
+            with self._store.change(self.actor, "remember_conversation", self._clock()) as transaction:
+                made = self._insert(transaction, drafts, many=True)
+                (episode,) = self._insert(transaction, [self._draft(conversations.episode(given, made, key))])
+                conversations.check_same(episode, given, key)
+                if keep_raw:
+                    kept = conversations.keep(self._store.folder, given, episode)
+        except BaseException:
+            conversations.unkeep(kept)
+            raise
+        self._tell(len(made) + 1)
+        return Conversation(made, episode)
 
-    def history(self, record_id: str) -> builtins.list[Event]:
-        """Everything that ever happened to a record, oldest first."""
-        record = self._visible("history", record_id)
-        self._audit("history", (record.id,))
-        return self._store.history(record.id)
+    def index(self, progress: Progress | None = None) -> int:
+        """Bring vectors and blocks up to date now, instead of behind the next writes; how many vectors were missing."""
+        return self._recall.indexer.run(progress)
+
+    def close(self) -> None:
+        """Write what is buffered, index what has piled up, and let go of every file."""
+        try:
+            self._finish_index()
+        finally:
+            super().close()
 
     def run(self, task: str) -> Run:
         """Begin a run: a place for working memory that ends with the task."""
@@ -208,22 +185,6 @@ class Memory:
                 transaction.update(row, state=State.TOMBSTONED)
         return made
 
-    def status(self) -> dict[str, Any]:
-        """What is in the store for this handle, and what needs attention. The whole store only without a user."""
-        found: dict[str, Any] = {
-            "home": str(self.home.path),
-            "agent": self.agent,
-            "user": self.user,
-            "store": self._store.id,
-            "records": self._store.counts(self.user),
-            "open_runs": len(self._store.open_runs(self.user)),
-            "problems": self._problems + ([self._store.reads.problem] if self._store.reads.problem else []),
-        }
-        if self.user is None:
-            head = self._store.head()
-            found |= {"events": head.seq, "head": head.hash.hex(), "bytes": self._store.sizes()}
-        return found
-
     def _store_drafts(
         self, drafts: Sequence[Draft], action: str = "remember", run_id: str | None = None, *, many: bool = False
     ) -> builtins.list[Record]:
@@ -232,18 +193,46 @@ class Memory:
         with self._store.change(self.actor, action, self._clock()) as transaction:
             if run_id is not None and not transaction.is_open(run_id, self.user):
                 raise Refused("this run is closed; open a new one")
-            for draft in drafts:
-                if draft.evidence or draft.key is not None:
-                    break
-            else:
-                return transaction.insert(drafts)
-            stored = []
-            for index, draft in enumerate(drafts):
-                try:
-                    stored.append(self._insert_checked(transaction, draft))
-                except LaminaError as error:
-                    raise (_of_item(error, index) if many else error) from None
-            return stored
+            stored = self._insert(transaction, drafts, many=many)
+        self._tell(len(stored))
+        return stored
+
+    def _insert(self, transaction: Transaction, drafts: Sequence[Draft], *, many: bool = False) -> builtins.list[Record]:
+        for draft in drafts:
+            if draft.evidence or draft.key is not None:
+                break
+        else:
+            return transaction.insert(drafts)
+        stored = []
+        for index, draft in enumerate(drafts):
+            try:
+                stored.append(self._insert_checked(transaction, draft))
+            except LaminaError as error:
+                raise (_of_item(error, index) if many else error) from None
+        return stored
+
+    def _tell(self, number: int) -> None:
+        """Have new records indexed: at once by a model that takes long, else when they are many."""
+        self._unindexed += number
+        if self._unindexed >= self._patience:
+            self._unindexed = 0
+            try:
+                self._recall.worker.wake()
+                self._worked = True
+            except LaminaError as error:  # such as a setting; the memory itself is stored, so this is only told
+                self._problems.append(error.message)
+
+    def _finish_index(self) -> None:
+        worked, many, self._worked, self._unindexed = self._worked, self._unindexed >= FEW, False, 0
+        if self._store.database.inherited or not (worked or many):
+            return
+        try:
+            if worked:
+                self._recall.worker.stop()
+            if self._patience > 1:
+                self._recall.indexer.run()
+        except LaminaError as error:  # all is stored; what is missing here the next process makes
+            log.warning("the index was not finished: %s", error.message)
 
     def _insert_checked(self, transaction: Transaction, draft: Draft) -> Record:
         """Store a draft that refers to what is there already: by its evidence, or by its key."""
@@ -260,70 +249,7 @@ class Memory:
             raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
         return transaction.insert([draft])[0]
 
-    def _visible(self, action: str, record_id: object) -> Record:
-        """A record within this handle's scope. One outside it looks like one that does not exist, and is noted."""
-        if isinstance(record_id, str) and clocks.is_id(record_id):
-            record = self._store.get(record_id)
-            if record is not None and self._in_scope(record):
-                return record
-            self._note_crossing(record_id)
-        self._audit(action, (), missing=text.shown(record_id))
-        raise NotFound(f"there is no record {text.shown(record_id)}")
-
-    def _note_crossing(self, record_id: str) -> None:
-        """Log an attempt to reach a record that belongs to somebody else; one that never existed is no attempt."""
-        if self._store.get(record_id) is not None:
-            self._violation("reach another user's record", record_id)
-        elif clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
-            self._violation("reach another agent's record", record_id)
-
-    def _in_scope(self, record: Record) -> bool:
-        return self.user is None or record.user in (None, self.user)
-
-    def _violation(self, attempt: str, value: object) -> None:
-        try:
-            self.home.log_violation(self._clock(), self.actor, attempt, value)
-        except StoreUnavailable as error:  # told in the status; told to the caller, it would give the record away
-            self._problems.append(error.message)
-
-    def _filter(
-        self,
-        layers: Collection[str] | None,
-        states: Collection[str] | None,
-        kinds: Collection[str] | None,
-        tags: Collection[str] | None,
-        since: Times,
-        until: Times,
-        run_id: object = None,
-    ) -> Filter:
-        if run_id is not None and not (isinstance(run_id, str) and clocks.is_id(run_id)):
-            raise InvalidInput(f"run_id {text.shown(run_id)} is not the id of a run")
-        return Filter(
-            self.user,
-            tuple({rules.one_of(Layer, value, "layer"): None for value in several(layers, "layers")}),
-            tuple({rules.one_of(State, value, "state"): None for value in several(states, "states")}),
-            tuple({rules.kind(value, self._kinds): None for value in several(kinds, "kinds")}),
-            rules.tags(several(tags, "tags")),
-            None if since is None else clocks.moment(since, "since"),
-            None if until is None else clocks.moment(until, "until"),
-            run_id,
-        )
-
-    def _audit(self, action: str, found: tuple[str, ...], **note: Any) -> None:
-        if self.user is not None:
-            note["user"] = self.user
-        self._store.reads.add(Read(self._clock(), self.actor, action, found, note))
-
 
 def _of_item(error: LaminaError, index: int) -> LaminaError:
     """The error, saying which item of many it is about."""
     return type(error)(f"item {index}: {error.message}", **{**error.details, "item": index})
-
-
-def several(values: Collection[str] | None, name: str) -> tuple[Any, ...]:
-    """A filter's values. A bare text is a mistake that would otherwise be taken letter by letter."""
-    if values is None:
-        return ()
-    if isinstance(values, str) or not isinstance(values, Collection):
-        raise InvalidInput(f"{name} {text.shown(values)} is not a list; write [{text.shown(values)}]")
-    return tuple(values)

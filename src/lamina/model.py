@@ -22,6 +22,9 @@ class Layer(StrEnum):
     WORLD = "world"
 
 
+LONG_TERM = (Layer.EPISODIC, Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE, Layer.WORLD)
+
+
 class State(StrEnum):
     """How far a memory may be believed. `constrained` is the only state that waits for a person."""
 
@@ -172,10 +175,16 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Hits(Sequence[Hit]):
-    """The answer to a search: an ordered sequence of hits, which may be empty and says so."""
+    """The answer to a search: an ordered sequence of hits, which may be empty and says so.
 
-    def __init__(self, hits: Sequence[Hit]) -> None:
+    `notes` say what could not be used to answer, such as an embedder that is down. `confidence` says by how much the best
+    evidence is above chance, where the ranker knows: below 0 there is nothing relevant.
+    """
+
+    def __init__(self, hits: Sequence[Hit], notes: Sequence[str] = (), confidence: float | None = None) -> None:
         self._hits = tuple(hits)
+        self.notes = tuple(notes)
+        self.confidence = confidence
 
     @property
     def outcome(self) -> str:
@@ -199,7 +208,8 @@ class Hits(Sequence[Hit]):
         return f"<Hits {self.outcome} {len(self)}>"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"outcome": self.outcome, "hits": [hit.to_dict() for hit in self._hits]}
+        found: dict[str, Any] = {"outcome": self.outcome, "hits": [hit.to_dict() for hit in self._hits]}
+        return {**found, "notes": list(self.notes)} if self.notes else found
 
 
 def score_of(importance: float) -> int:

@@ -61,10 +61,11 @@ class Operator(Memory):
         report["reads"] = self._store.reads.verify(expected.get("reads"))
         return report
 
-    def reindex(self) -> None:
-        """Make the full-text index anew from the records."""
+    def reindex(self, progress: verify.Progress | None = None) -> None:
+        """Make everything anew that is derived from the records: the full-text index, vectors, blocks."""
         self._check_whole("reindex")
-        self._store.reindex(self.actor, self._clock())
+        self._store.reindex(self.actor, self._clock(), vectors=True)
+        self.index(progress)
 
     def backup(self, to: Path | str | None = None) -> Path:
         """A complete, checked copy of the store as it is now."""

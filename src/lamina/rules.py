@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
-from lamina import canon, clock, text
+from lamina import canon, clock, fence, text
 from lamina.errors import InvalidInput, Refused
 from lamina.model import Actor, Draft, Layer, Role, State, Trust
 
@@ -16,7 +17,6 @@ KINDS = (
     *("fact", "preference", "project", "decision", "crumb", "request", "result"),
     *("action", "insight", "error", "escalation", "user_interaction", "data"),
 )
-LONG_TERM = (Layer.EPISODIC, Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE, Layer.WORLD)
 STARTING_LAYERS = (Layer.SHORT_TERM, Layer.EPISODIC)
 
 # Every legal move, with the verbs that make it. Anything else is an error.
@@ -49,6 +49,7 @@ MAX_TAGS = 256
 MAX_EVIDENCE = 100_000
 LIMITS = (1, 10_000)
 MAX_QUERY_BYTES = 64 * 1024
+MAX_HOURS = 1_000_000
 
 
 def check_move(before: State, after: State, role: Role) -> None:
@@ -125,6 +126,10 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
     """A text worth remembering: visible, storable, and not longer than the limit."""
     if not isinstance(value, str):
         raise InvalidInput(f"content is a {type(value).__name__}, not a text")
+    if fence.OPEN in value:
+        value = fence.unfenced(value).strip()
+        if not value:
+            raise Refused("this is what memory_context gave; it is remembered already")
     if value.isascii() and value.isprintable() and len(value) <= limit and value and not value.isspace():
         return str.__str__(value)  # a plain line of ASCII, which is most of what agents say, needs no closer look
     if len(value) * 4 > limit and (size := len(value.encode(errors="replace"))) > limit:
@@ -211,6 +216,41 @@ def one_of(choices: type[Choice], value: object, name: str) -> Choice:
     except ValueError:
         known = [choice.value for choice in choices]
         raise InvalidInput(f"unknown {name} {text.shown(value)}; known are {', '.join(known)}", known=known) from None
+
+
+def number(value: object, name: str) -> float:
+    """A finite number."""
+    try:
+        if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
+            return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        pass
+    raise InvalidInput(f"{name} {text.shown(value)} is not a number")
+
+
+def hours(value: object) -> float:
+    """How far back to look."""
+    given = number(value, "hours")
+    if not 0 < given <= MAX_HOURS:
+        raise InvalidInput(f"hours {text.shown(value)} is not above 0 and at most {MAX_HOURS:,}")
+    return given
+
+
+def facets(value: object) -> tuple[tuple[str, str], ...]:
+    """Names and plain values of metadata to filter by, as they are indexed."""
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"metadata {text.shown(value)} is not a mapping of names to values")
+    pairs = []
+    for name, item in value.items():
+        plain = canon.facet(item)
+        if not isinstance(name, str) or plain is None:
+            raise InvalidInput(f"metadata {text.shown(name)} = {text.shown(item)} is no name and plain value to filter by")
+        canon.check_text(name, "a name of metadata")
+        canon.check_text(plain, f"metadata {name}")
+        pairs.append((name, plain))
+    return tuple(pairs)
 
 
 def limit(value: object) -> int:

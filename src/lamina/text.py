@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-ANALYSER_VERSION = 1
+ANALYSER_VERSION = 2
 
 # Letters and symbols that render as nothing: a text made of these is empty to a reader.
 BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
@@ -15,7 +15,10 @@ SELECTORS = frozenset("\u034f\u180b\u180c\u180d\u180f") | {chr(n) for n in (*ran
 PICTURE = "[\u2190-\u27ff\u2900-\u2bff\U0001f000-\U0001faff]"
 PARTS = re.compile(f"({PICTURE}(?:\ufe0f?(?:\u200d(?={PICTURE})|{PICTURE}))*\ufe0f?|[0-9#*]\ufe0f\u20e3)|(.)", re.S)
 NEW_PICTURES = re.compile("[\U0001f000-\U0001faff]")
-ACCENTS = re.compile("[\u0300-\u036f]")
+# Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs and the lengthening stroke of Arabic.
+ACCENTS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]"
+)
 WORD = re.compile(r"[^\W_]+")
 SPACES = re.compile(r"\s+")
 
@@ -24,6 +27,17 @@ UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af]+"
 )
+# Names in code: `getUserName` is found by its parts too, and the languages C++ and C# by more than their letter.
+IDENTIFIER = re.compile(r"\b\w*[a-z0-9][A-Z]\w*|\b[A-Za-z](?:\+\+|#)")
+HUMPED = re.compile(r"[A-Z](?<=[a-z0-9].)")  # the capital first: regex engines look for it faster than for two in a row
+HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+SIGNS = {"+": "plusplus", "#": "sharp"}
+# Porter knows English alone. These take the article of Arabic and the commonest endings of Russian off a word.
+ARTICLE = re.compile("(?<![\u0621-\u064a])[\u0648\u0641\u0628\u0643\u0644]?\u0627\u0644(?=[\u0621-\u064a]{3})")
+ENDING = re.compile(
+    "(?<=[\u0430-\u045f\u0491]{3})(?:[иь]?(?:ами|ями|ах|ях|ам|ям|ов|ев|ом|ем)|[оеыи](?:го|му|ми|м|х|и|е)|[ая]я|[ую]ю|[аеиоуыэюяь])(?![\u0430-\u045f\u0491])"
+)
+TITLES = frozenset("dr frau herr mr mrs ms prof sir the".split())
 STOP_WORDS = frozenset(
     "a about am an and any are as at be been but by can could did do does for from had has have he her his how i if in"
     " into is it its just me my no not of on or our she should so some than that the their them then there these they"
@@ -90,27 +104,61 @@ def one_line(text: str, width: int = 0) -> str:
 
 
 def analyse(text: str) -> str:
-    """The words of a text as the index holds them, separated by spaces. ASCII needs no help."""
+    """The words of a text as the index holds them, separated by spaces. Most ASCII needs no help."""
+    if HUMPED.search(text) or "++" in text or "#" in text:
+        text = IDENTIFIER.sub(_parts, text)
     if text.isascii():
         return text
-    return UNSPACED.sub(lambda run: f" {' '.join(run.group())} {_pairs(run.group())} ", _folded(text))
+    return UNSPACED.sub(lambda run: f" {' '.join(run.group())} {_pairs(run.group())} ", _stemmed(_folded(text)))
 
 
 def terms(text: str) -> tuple[str, ...]:
     """The distinct words that a query asks for, in their order; stop words only when there is nothing else."""
-    if text.isascii():
-        found = WORD.findall(text.casefold())
-    else:
-        found = UNSPACED.sub(lambda run: f" {_pairs(run.group()) or run.group()} ", _folded(text)).split()
-    words = tuple(dict.fromkeys(found))
+    text = IDENTIFIER.sub(_parts, text)
+    words = _asked(text.casefold() if text.isascii() else _stemmed(_folded(text)))
     telling = tuple(word for word in words if word not in STOP_WORDS)
     return telling or words
+
+
+def asked(text: str) -> tuple[str, ...]:
+    """The distinct words of a query as they are: no stems, no stop list."""
+    return _asked(text.casefold() if text.isascii() else _folded(text))
+
+
+def tokens(text: str) -> frozenset[str]:
+    """The words of a text, of which some may be `asked` for."""
+    if text.isascii():
+        return frozenset(WORD.findall(text.casefold()))
+    return frozenset(UNSPACED.sub(lambda run: f" {' '.join(run.group())} {_pairs(run.group())} ", _folded(text)).split())
+
+
+def _asked(folded: str) -> tuple[str, ...]:
+    if folded.isascii():
+        return tuple(dict.fromkeys(WORD.findall(folded)))
+    return tuple(dict.fromkeys(UNSPACED.sub(lambda run: f" {_pairs(run.group()) or run.group()} ", folded).split()))
+
+
+def _parts(found: re.Match[str]) -> str:
+    """A name in code behind the words that it is made of; what follows the name stays with it."""
+    name = found.group()
+    sign = SIGNS.get(name[-1])
+    return f"{name[0]}{sign} {name}" if sign else f"{HUMP.sub(' ', name)} {name}"
+
+
+def _stemmed(folded: str) -> str:
+    return ENDING.sub("", ARTICLE.sub("", folded))
 
 
 def _folded(text: str) -> str:
     """Case, width and accents gone, pictures spelled as words, everything else that is no word a space."""
     bare = ACCENTS.sub("", unicodedata.normalize("NFKD", text).casefold())
     return "".join(map(_spelled, unicodedata.normalize("NFKC", bare)))
+
+
+def first_name(name: str | None) -> str | None:
+    """The word that a question would call a speaker by; nothing when there is none."""
+    words = [word for word in asked(name or "") if word not in TITLES]
+    return words[0] if words else None
 
 
 def match_any(words: tuple[str, ...]) -> str:

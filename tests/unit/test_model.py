@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import lamina
 from lamina import errors
-from lamina.model import Actor, Hit, Hits, Layer, Role, State, Trust, iso
-from lamina.rules import LONG_TERM
+from lamina.model import LONG_TERM, Actor, Hit, Hits, Layer, Role, State, Trust, iso
 from tests.conftest import CONTRACTS, Desk
 
 FIELDS = (

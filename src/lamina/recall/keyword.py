@@ -1,35 +1,27 @@
-"""The keyword ranker: words, then relevance, refined by recency and importance among what matched. Pure."""
+"""The keyword ranker (Q3): words, then relevance, refined by recency and importance among what matched."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+import numpy as np
 
-from lamina.model import Hit, Hits, Record
+from lamina.model import Hits
+from lamina.recall import bm25, ranked
+from lamina.recall.ask import MICROS_PER_DAY, Ask
 
 RECENCY_WEIGHT = 0.10
 IMPORTANCE_WEIGHT = 0.15
-SECONDS_PER_DAY = 86_400
-DIGITS = 9
 
 
-def pool(limit: int) -> int:
-    """How many matches are fetched for that many hits: some more, since scores are rounded before they are compared."""
-    return limit + 20
-
-
-def rank(matches: Iterable[tuple[float, Record]], now: datetime, limit: int) -> Hits:
-    """Hits from full-text matches, whose relevance is a share of the best one's. The parts of a score add up to it."""
-    hits = [_hit(relevance, record, now) for relevance, record in matches]
-    hits.sort(key=lambda hit: (-hit.score, -hit.record.importance, -hit.record.seq))
-    return Hits(hits[:limit])
-
-
-def _hit(relevance: float, record: Record, now: datetime) -> Hit:
-    age = max(0.0, (now - record.occurred_at).total_seconds()) / SECONDS_PER_DAY
+def rank(ask: Ask) -> Hits:
+    """Relevance is a share of the best match's."""
+    matches = bm25.match(ask)
+    rows = np.flatnonzero(matches.score)
+    if not len(rows):
+        return Hits((), ask.notes)
+    relevance = matches.score[rows].astype(np.float64)
     parts = {
-        "relevance": round(relevance, DIGITS),
-        "recency": round(RECENCY_WEIGHT / (1 + age), DIGITS),
-        "importance": round(IMPORTANCE_WEIGHT * record.importance, DIGITS),
+        "relevance": relevance / relevance.max(),
+        "recency": RECENCY_WEIGHT / (1 + ask.age(rows, "occurred", MICROS_PER_DAY)),
+        "importance": IMPORTANCE_WEIGHT * ask.look.catalogue["importance"][rows],
     }
-    return Hit(record, round(sum(parts.values()), DIGITS), parts)
+    return ranked.hits(ask, rows, parts)

@@ -70,6 +70,17 @@ class Database:
         finally:
             connection.close()
 
+    @contextlib.contextmanager
+    def moment(self) -> Iterator[apsw.Connection]:
+        """This thread's connection, which within the block sees the file as it is at one moment."""
+        connection = self.reader()
+        with translated(self.path):
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
+
     def writer(self) -> apsw.Cursor:
         """This thread's cursor for writing. Only `atomic` begins transactions with it."""
         cursor: apsw.Cursor | None = getattr(self.local, "writer", None)

@@ -123,6 +123,28 @@ def latest(connection: apsw.Connection, limit: int) -> list[Event]:
     return [event_of(row, notes_of(connection, row[0])) for row in found]
 
 
+def changed(connection: apsw.Connection, since: int) -> Iterator[str]:
+    """The ids of the records that events after a given one have changed."""
+    for (body,) in rows(connection, "SELECT body FROM events WHERE seq > ?", (since,)):
+        yield from (change.id for change in body_of(body).changes)
+
+
+def fields_before(connection: apsw.Connection, moment: int) -> dict[str, dict[str, Any]]:
+    """What records said in their open fields at a time, for those that have changed since. From the newest event back.
+
+    All events are asked for their time: a clock may have been set back.
+    """
+    later = "SELECT body FROM events WHERE body ->> 'at' > ? AND body -> 'changes' IS NOT NULL ORDER BY seq DESC"
+    past: dict[str, dict[str, Any]] = {}
+    for (text,) in rows(connection, later, (moment,)):
+        for change in body_of(text).changes:
+            past.setdefault(change.id, {}).update(change.before, updated_at=change.previous)
+    for fields in past.values():  # so far the event that made them so; now its time
+        query = "SELECT body ->> 'at' FROM events WHERE seq = ?"
+        fields["updated_at"] = connection.execute(query, (fields["updated_at"],)).get
+    return past
+
+
 def notes_of(connection: apsw.Connection, seq: int) -> dict[int, Mapping[str, Any]]:
     """The notes of an event by their position; those that were erased are not there."""
     query = "SELECT position, body FROM notes WHERE event = ?"

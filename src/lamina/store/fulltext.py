@@ -1,59 +1,62 @@
-"""The full-text index: written in the same transaction as its record, read with the filter inside the query."""
+"""The full-text index: written in the same transaction as its record, asked for the records that hold a word."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from lamina import text
+from lamina import canon, text
 from lamina.store import records
 from lamina.store.connection import rows
-from lamina.store.records import Filter, Row
+from lamina.store.records import Row
 
-INSERT = "INSERT INTO words (rowid, content, tags) VALUES (?, ?, ?)"
-# Words of the text count fully, words of the tags half.
-BM25 = "bm25(words, 1.0, 0.5)"
-MICROS_PER_DAY = 86_400_000_000.0
+if TYPE_CHECKING:
+    from numpy import int64
+    from numpy.typing import NDArray
+
+INSERT = "INSERT INTO words (rowid, content, tags, metadata) VALUES (?, ?, ?, ?)"
+# The columns that a word is looked for in.
+TEXT = "content tags"
+METADATA = "metadata"
 
 
-def entry(seq: int, content: str, tags: Iterable[str]) -> tuple[int, str, str]:
+def entry(seq: int, content: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> tuple[int, str, str, str]:
     """What the index holds about a record."""
-    return seq, text.analyse(content), text.analyse(" ".join(tags)) if tags else ""
+    own = text.analyse(" ".join(strings(metadata))) if metadata else ""
+    return seq, text.analyse(content), text.analyse(" ".join(tags)) if tags else "", own
 
 
-class Weights(NamedTuple):
-    """How much recency and importance may add to a relevance of at most 1."""
+def strings(value: Any) -> Iterator[str]:
+    """Every text among the values of some metadata, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from strings(item)
 
-    recency: float
-    importance: float
 
+def holding(connection: apsw.Connection, word: str, columns: str = TEXT) -> NDArray[int64]:
+    """The numbers of all records that hold a word, ascending.
 
-def matches(
-    connection: apsw.Connection, match: str, chosen: Filter, now: int, weights: Weights, limit: int
-) -> list[tuple[float, Row]]:
-    """The best matches, each with its relevance as a share of the best one's; equal ones by sequence."""
-    where, parameters = chosen.where()
-    columns = ", ".join(f"records.{name}" for name in records.COLUMNS)
-    query = (
-        f"WITH found AS (SELECT -{BM25} AS relevance, records.seq AS seq, records.occurred_at AS at,"
-        " records.importance AS importance FROM words JOIN records ON records.seq = words.rowid"
-        f" WHERE words MATCH ? AND {where}),"
-        " weighed AS (SELECT *, relevance / max(relevance) OVER () AS share FROM found),"
-        f" best AS (SELECT share, seq, share + ? / (1.0 + max(0, ? - at) / {MICROS_PER_DAY}) + ? * importance AS score"
-        " FROM weighed ORDER BY score DESC, seq DESC LIMIT ?)"
-        f" SELECT best.share, {columns} FROM best JOIN records USING (seq) ORDER BY best.score DESC, seq DESC"
-    )
-    scored = (match, *parameters, weights.recency, now, weights.importance, limit)
-    return [(row[0], row[1:]) for row in rows(connection, query, scored)]
+    They come as one text: handing over row by row would take longer than finding them.
+    """
+    import numpy as np
+
+    query = "SELECT group_concat(rowid) FROM words WHERE words MATCH ?"
+    found = connection.execute(query, (f'{{{columns}}} : "{word}"',)).get
+    return np.fromstring(found, np.int64, sep=",") if found else np.zeros(0, np.int64)
 
 
 def rebuild(connection: apsw.Connection) -> None:
     """Make the index anew from the records, inside the caller's transaction."""
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
-    connection.executemany(INSERT, (_entry_of(row) for row in list(records.every(connection))))
+    connection.executemany(INSERT, map(_entry_of, list(records.every(connection))))
 
 
 def missing(connection: apsw.Connection) -> list[int]:
@@ -83,5 +86,8 @@ def differs(path: Path) -> bool:
         connection.close()
 
 
-def _entry_of(row: Row) -> tuple[int, str, str]:
-    return entry(row[0], row[records.PLACE["content"]], records.texts(row[records.PLACE["tags"]]))
+def _entry_of(row: Row) -> tuple[int, str, str, str]:
+    place = records.PLACE
+    metadata = row[place["metadata"]]
+    own = {} if metadata == "{}" else canon.decode(metadata)
+    return entry(row[0], row[place["content"]], records.texts(row[place["tags"]]), own)

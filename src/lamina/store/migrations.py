@@ -10,10 +10,10 @@ from pathlib import Path
 
 import apsw
 
-from lamina import canon, text
+from lamina import canon
 from lamina.errors import Corrupt, StoreUnavailable
 from lamina.model import Actor, Role
-from lamina.store import events
+from lamina.store import derived, events
 from lamina.store.connection import Database, translated
 
 # "Lamn": tells a Lamina store from any other SQLite file.
@@ -23,18 +23,24 @@ Step = Callable[[apsw.Connection], None]
 
 
 @functools.cache
-def _schema() -> str:
-    return resources.files("lamina.store").joinpath("schema.sql").read_text("utf-8")
+def _schema(name: str) -> str:
+    return resources.files("lamina.store").joinpath(name).read_text("utf-8")
 
 
 def m001_initial(connection: apsw.Connection) -> None:
     """The first schema. Later ones change it by further steps, so that schema.sql is the history's beginning."""
     connection.execute(events.schema())
-    connection.execute(_schema())
-    connection.execute("INSERT INTO meta (name, value) VALUES ('analyser', ?)", (str(text.ANALYSER_VERSION),))
+    connection.execute(_schema("schema.sql"))
+    connection.execute("INSERT INTO meta (name, value) VALUES ('analyser', ?)", ("1",))
 
 
-STEPS: tuple[Step, ...] = (m001_initial,)
+def m002_recall(connection: apsw.Connection) -> None:
+    """Vectors, days and facets, and what a search reads instead of every record."""
+    connection.execute(_schema("recall.sql"))
+    derived.rebuild(connection)
+
+
+STEPS: tuple[Step, ...] = (m001_initial, m002_recall)
 
 
 def version_of(connection: apsw.Connection, database: Database, steps: Sequence[Step] = STEPS) -> int:
@@ -43,7 +49,10 @@ def version_of(connection: apsw.Connection, database: Database, steps: Sequence[
     The caller holds a transaction: between two looks, another process might make the store.
     """
     version, application = _number(connection, "user_version"), _number(connection, "application_id")
-    return checked(version, application, _number(connection, "schema_version"), database.path, steps)
+    found = checked(version, application, _number(connection, "schema_version"), database.path, steps)
+    if 0 < found < len(steps):
+        _check_ours(connection, database.path)
+    return found
 
 
 def checked(version: int, application: int, schema: int, path: Path, steps: Sequence[Step] = STEPS) -> int:
@@ -84,6 +93,13 @@ def migrate(
             connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", identity)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(steps)}")
+
+
+def _check_ours(connection: apsw.Connection, path: Path) -> None:
+    """Refuse a file that only says that it is a store, before anything is done with it."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if not {"meta", "records", "events"} <= tables:
+        raise Corrupt(f"{path}: this SQLite file is not a Lamina store; it was left as it is")
 
 
 def _tell(cursor: apsw.Cursor, agent: str, now: int, before: int, after: int) -> None:

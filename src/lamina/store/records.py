@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -38,6 +38,7 @@ LAYERS = {layer.value: layer for layer in Layer}
 STATES = {state.value: state for state in State}
 TRUSTS = {trust.value: trust for trust in Trust}
 
+EVER = (1 << 63) - 1
 Row = tuple[Any, ...]
 
 
@@ -46,6 +47,11 @@ def visible(mark: str) -> str:
     return f"({mark} IS NULL OR user IS NULL OR user = {mark})"
 
 
+# What was superseded was true until its `valid_to`; without one it was a mistake, and never true.
+TRUE_AT = (
+    "coalesce(records.valid_from, records.occurred_at) <= ?"
+    f" AND coalesce(records.valid_to, CASE records.state WHEN 'superseded' THEN {-EVER} ELSE {EVER} END) > ?"
+)
 LIVE_IN_RUN = f"run_id = ?1 AND layer = 'working' AND state = 'active' AND {visible('?2')}"
 
 
@@ -121,6 +127,9 @@ class Filter(msgspec.Struct, frozen=True):
     since: datetime | None = None
     until: datetime | None = None
     run_id: str | None = None
+    all_tags: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
+    as_of: datetime | None = None
 
     def where(self) -> tuple[str, list[Any]]:
         """The condition in SQL, with its parameters. Working memory is seen only within its run, or when named."""
@@ -143,13 +152,24 @@ class Filter(msgspec.Struct, frozen=True):
             add(f"records.state IN ({marks(self.states)})", *self.states)
         if self.kinds:
             add(f"records.kind IN ({marks(self.kinds)})", *self.kinds)
-        if self.tags:
-            add(f"records.seq IN (SELECT record FROM tags WHERE tag IN ({marks(self.tags)}))", *self.tags)
+        for query, values in self.indexed():
+            add(f"records.seq IN ({query})", *values)
+        if self.as_of is not None:
+            add(TRUE_AT, to_micros(self.as_of), to_micros(self.as_of))
         if self.since is not None:
             add("records.occurred_at >= ?", to_micros(self.since))
         if self.until is not None:
             add("records.occurred_at < ?", to_micros(self.until))
         return " AND ".join(clauses) or "TRUE", parameters
+
+    def indexed(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The conditions that tables of their own answer: each a query for numbers of records, with its parameters."""
+        if self.tags:
+            yield f"SELECT record FROM tags WHERE tag IN ({marks(self.tags)})", self.tags
+        for tag in self.all_tags:
+            yield "SELECT record FROM tags WHERE tag = ?", (tag,)
+        for facet in self.metadata:
+            yield "SELECT record FROM facets WHERE name = ? AND value = ?", facet
 
 
 def marks(values: Sequence[Any]) -> str:

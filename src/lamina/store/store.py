@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -17,16 +18,16 @@ from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import has_bytes, make_private_file, refuse_link
 from lamina.model import Actor, Event, Record, Role
-from lamina.store import events, fulltext, header, migrations, records
+from lamina.store import derived, events, header, migrations, records
 from lamina.store.connection import Database, is_open, rows, translated
 from lamina.store.events import Head
-from lamina.store.fulltext import Weights
 from lamina.store.migrations import Step
 from lamina.store.reads import ReadLog
 from lamina.store.records import Filter, Row
 from lamina.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from lamina.store.look import Index
     from lamina.store.verify import Progress, Report
 
 FILE_NAME = "memory.db"
@@ -49,7 +50,7 @@ class Store:
 
     def identify(self, connection: apsw.Connection | None = None) -> None:
         """Read who we are: the content of the file may have been replaced, by us or by another process."""
-        self.id = _identity(self.database, self.agent, connection)
+        self.id, self.analyser = _identity(self.database, self.agent, connection)
         self.seed = canon.chain_seed(self.id, self.agent, "events")
         self.ids = Ids(self.id, self.agent)
 
@@ -81,6 +82,8 @@ class Store:
 
                 migrations.migrate(database, agent, store_id, back_up, to_micros(now), steps)
             store = cls(folder, agent, database, settings)
+            if store.analyser < text.ANALYSER_VERSION:
+                store.reindex(_UPGRADE, now)
         except BaseException:
             database.close()
             raise
@@ -113,11 +116,12 @@ class Store:
         with translated(self.database.path):
             return [self.record(row) for row in records.listed(self.database.reader(), chosen, limit)]
 
-    def matches(self, match: str, chosen: Filter, now: datetime, weights: Weights, limit: int) -> list[tuple[float, Record]]:
-        """Full-text matches with their relevance, best first."""
-        with translated(self.database.path):
-            found = fulltext.matches(self.database.reader(), match, chosen, to_micros(now), weights, limit)
-            return [(relevance, self.record(row)) for relevance, row in found]
+    @functools.cached_property
+    def index(self) -> Index:
+        """What searches read. It needs numpy, which nothing else does."""
+        from lamina.store.look import Index
+
+        return Index(self)
 
     def history(self, record_id: str) -> list[Event]:
         """The events that made a record what it is, oldest first; each change names the one before it."""
@@ -167,13 +171,8 @@ class Store:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Within this block, this thread reads the store as it is at one moment."""
-        connection = self.database.reader()
-        with translated(self.database.path):
-            connection.execute("BEGIN")
-            try:
-                yield
-            finally:
-                connection.execute("ROLLBACK")
+        with self.database.moment():
+            yield
 
     def is_empty(self) -> bool:
         return self.head().seq == 0
@@ -200,12 +199,10 @@ class Store:
             self.identify(connection)
             return verify.verify(connection, self.seed, expected, progress)
 
-    def reindex(self, actor: Actor, now: datetime) -> None:
-        """Make what is derived from the records anew, in one transaction."""
+    def reindex(self, actor: Actor, now: datetime, *, vectors: bool = False) -> None:
+        """Make what is derived from the records anew, in one transaction; vectors are made by the next indexing."""
         with self.change(actor, "reindex", now, details={"analyser": text.ANALYSER_VERSION}) as transaction:
-            fulltext.rebuild(transaction.cursor.connection)
-            update = "UPDATE meta SET value = ? WHERE name = 'analyser'"
-            transaction.cursor.execute(update, (str(text.ANALYSER_VERSION),))
+            derived.rebuild(transaction.cursor.connection, vectors=vectors)
 
     def backup(self, now: datetime, to: Path | None = None) -> Path:
         """Copy the store as it is now into a new folder."""
@@ -254,6 +251,7 @@ class _Rejected(Exception):
     """What was adopted does not agree with itself; the transaction must not be kept."""
 
 
+_UPGRADE = Actor(Role.SYSTEM, "upgrade", "store")
 _NOBODY = Actor(Role.SYSTEM, "import", "store")
 
 
@@ -285,13 +283,19 @@ def _version(database: Database, steps: Sequence[Step]) -> int:
             connection.execute("ROLLBACK")
 
 
-def _identity(database: Database, agent: str, connection: apsw.Connection | None = None) -> str:
-    """The id of a store, once it is certain that it belongs to this agent."""
+def _identity(database: Database, agent: str, connection: apsw.Connection | None = None) -> tuple[str, int]:
+    """The id of a store, once it is certain that it belongs to this agent, and who has made its index."""
     with translated(database.path):
         meta = dict(rows(connection or database.reader(), "SELECT name, value FROM meta"))
     if meta.get("agent") != agent or "store_id" not in meta:
         raise Corrupt(f"{database.path}: this store was made for another agent; import it instead of moving its file")
-    return str(meta["store_id"])
+    analyser = int(meta.get("analyser", 0))
+    if analyser > text.ANALYSER_VERSION:
+        raise StoreUnavailable(
+            f"{database.path}: its index was made by analyser {analyser}, but this Lamina knows only up to"
+            f" {text.ANALYSER_VERSION}; upgrade Lamina to open it"
+        )
+    return str(meta["store_id"]), analyser
 
 
 def _size(path: Path) -> int:

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from lamina.clock import is_id, to_micros
 from lamina.model import Actor, Draft, Layer, Record, State
-from lamina.store import events, fulltext, records
+from lamina.store import events, facets, fulltext, records
 from lamina.store.connection import Atomic
 from lamina.store.events import Changed, Made
 from lamina.store.records import PLACE, Row
@@ -123,9 +123,9 @@ class Transaction(Atomic):
             rows.append((*fields, event, salt))
         self._last_record += len(drafts)
         self.cursor.executemany(records.INSERT, rows)
-        self.cursor.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags) for r in made])
+        self.cursor.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags, r.metadata) for r in made])
         for record in made:
-            if record.tags or record.evidence:
+            if record.tags or record.evidence or record.metadata:
                 self._index(record)
         return made
 
@@ -146,7 +146,7 @@ class Transaction(Atomic):
         """Rows with all that follows from them, and no event: the caller has that. They may refer to each other."""
         self.cursor.executemany(records.INSERT, rows)
         stored = [records.record_of(row, self._store.agent) for row in rows]
-        self.cursor.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags) for r in stored])
+        self.cursor.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags, r.metadata) for r in stored])
         for record in stored:
             self._index(record)
 
@@ -201,7 +201,7 @@ class Transaction(Atomic):
         self._made, self._changes, self._pending, self._details = [], [], 0, None
 
     def _index(self, record: Record) -> None:
-        """Turn tags and references round, so that they can be asked from the other side."""
+        """Turn tags, references and metadata round, so that they can be asked from the other side."""
         seq = record.seq
         if record.tags:
             self.cursor.executemany("INSERT INTO tags (tag, record) VALUES (?, ?)", [(tag, seq) for tag in record.tags])
@@ -209,6 +209,8 @@ class Transaction(Atomic):
         links += [(target, "supersedes", seq) for target in record.supersedes]
         if links:
             self.cursor.executemany("INSERT INTO links (target, relation, record) VALUES (?, ?, ?)", links)
+        if record.metadata:
+            self.cursor.executemany(facets.INSERT, [(*facet, seq) for facet in facets.of(record.metadata)])
 
 
 def _minted(draft: Draft, record_id: str, seq: int, agent: str, now: datetime) -> Record:

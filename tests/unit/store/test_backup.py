@@ -67,7 +67,7 @@ def test_restoring_brings_back_exactly_what_was(op: Operator) -> None:
     assert (event.action, event.details) == ("restore", {"replaced": head})
     assert event.actor == str(op.actor)
     assert op.remember("one", key="k").seq == 1
-    assert contents(op.search("one")) == ["one"]
+    assert contents(op.search("one", ranker="keyword")) == ["one"]
     assert op.search("three").outcome == "nothing_relevant"
     assert verified(op)
 

@@ -18,24 +18,26 @@ from lamina.store.records import Filter
 from lamina.store.store import Store
 from tests.conftest import Desk, contents, digest, tamper, verified
 
+NOW = len(STEPS)
 
-def m002_test(connection: apsw.Connection) -> None:
+
+def add_column(connection: apsw.Connection) -> None:
     """A step as a later version may have it: it adds a column and fills it."""
     connection.execute("ALTER TABLE records ADD COLUMN mood TEXT")
     connection.execute("UPDATE records SET mood = 'calm'")
 
 
-def m003_test(connection: apsw.Connection) -> None:
+def add_table(connection: apsw.Connection) -> None:
     connection.execute("CREATE TABLE later (x)")
 
 
 def failing(connection: apsw.Connection) -> None:
-    m002_test(connection)
+    add_column(connection)
     raise KeyError("step")
 
 
 def failing_in_sql(connection: apsw.Connection) -> None:
-    m002_test(connection)
+    add_column(connection)
     connection.execute("INSERT INTO nowhere VALUES (1)")
 
 
@@ -69,26 +71,26 @@ def path(desk: Desk) -> Path:
 
 def test_an_older_store_is_migrated(desk: Desk, path: Path) -> None:
     """B1: missing steps are taken in order, the data stays, and an event says so."""
-    with opened(desk, m002_test, m003_test) as store:
+    with opened(desk, add_column, add_table) as store:
         assert contents(store.listed(Filter(), 10)) == ["tea"]
         (event, *_) = store.events(1)
-        assert (event.action, event.actor, event.details) == ("migrate", "system:migration", {"from": 1, "to": 3})
-    assert numbers(path) == (3, 30)
+        assert (event.action, event.actor, event.details) == ("migrate", "system:migration", {"from": NOW, "to": NOW + 2})
+    assert numbers(path) == (NOW + 2, 30)
 
 
 def test_a_backup_is_made_before(desk: Desk, path: Path) -> None:
     """B1: what a migration changes is kept as it was, checked, and can be opened by the older program."""
-    with opened(desk, m002_test):
+    with opened(desk, add_column):
         pass
     (saved,) = (desk.folder() / "backups").iterdir()
-    assert saved.name.endswith("-before-schema-2")
-    assert numbers(saved / "memory.db") == (1, 29)
+    assert saved.name.endswith(f"-before-schema-{NOW + 1}")
+    assert numbers(saved / "memory.db") == (NOW, 29)
 
 
 def test_migrating_happens_once(desk: Desk, path: Path) -> None:
     """B1: opening again takes no step, makes no backup and no event."""
     for _ in range(2):
-        with opened(desk, m002_test) as store:
+        with opened(desk, add_column) as store:
             assert store.head().seq == 2
     assert len(list((desk.folder() / "backups").iterdir())) == 1
 
@@ -96,18 +98,18 @@ def test_migrating_happens_once(desk: Desk, path: Path) -> None:
 def test_a_new_store_needs_no_backup(desk: Desk) -> None:
     """B1: a new file comes to the newest schema at once, without an event."""
     desk.folder().mkdir(parents=True)
-    with opened(desk, m002_test) as store:
+    with opened(desk, add_column) as store:
         assert store.head().seq == 0
     assert not (desk.folder() / "backups").exists()
-    assert numbers(desk.folder() / "memory.db")[0] == 2
+    assert numbers(desk.folder() / "memory.db")[0] == NOW + 1
 
 
 @pytest.mark.parametrize(("step", "error"), [(failing, KeyError), (failing_in_sql, LaminaError)])
 def test_a_failing_step_changes_nothing(desk: Desk, path: Path, step: Step, error: type[Exception]) -> None:
     """B1: a step that fails is rolled back with all before it; the older program opens the store as before."""
-    with pytest.raises(error), opened(desk, m003_test, step):
+    with pytest.raises(error), opened(desk, add_table, step):
         pass
-    assert numbers(path) == (1, 29)
+    assert numbers(path) == (NOW, 29)
     with desk.operator() as op:
         assert contents(op.list()) == ["tea"]
         assert all(report.ok for report in op.audit_verify().values())
@@ -118,17 +120,17 @@ def test_a_migration_can_be_tried_again(desk: Desk, path: Path) -> None:
     desk.clock.step *= 0
     with pytest.raises(KeyError), opened(desk, failing):
         pass
-    with opened(desk, m002_test):
+    with opened(desk, add_column):
         pass
-    assert numbers(path) == (2, 30)
+    assert numbers(path) == (NOW + 1, 30)
 
 
 def test_a_newer_store_is_refused(desk: Desk, path: Path) -> None:
     """B1: a store of a later version is not touched, and the message says what to do."""
-    with opened(desk, m002_test):
+    with opened(desk, add_column):
         pass
     before = digest(path)
-    with pytest.raises(StoreUnavailable, match="schema 2, but this Lamina knows only up to 1; upgrade"):
+    with pytest.raises(StoreUnavailable, match=f"schema {NOW + 1}, but this Lamina knows only up to {NOW}; upgrade"):
         desk.operator()
     assert digest(path) == before
 

@@ -1,4 +1,4 @@
-"""Commands about memories: remember, list, inspect, search, and runs."""
+"""Commands about memories: remember, list, inspect, and runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import click
 import msgspec
 
 from lamina.errors import InvalidInput, NotFound
-from lamina.memory import RANKERS
 from lamina.model import Layer, Record, State, plain
 from lamina.rules import KINDS
 from lamina.surfaces.cli import output
@@ -18,7 +17,6 @@ from lamina.surfaces.cli.session import Session, command
 
 LAYERS = click.Choice([layer.value for layer in Layer])
 STATES = click.Choice([state.value for state in State])
-NOTHING = 4
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -27,15 +25,15 @@ def register(group: click.Group) -> None:
     remember(group)
     listing(group)
     inspect(group)
-    search(group)
     runs(group)
 
 
-def _kinds(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+def kinds(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """How a shell completes a kind."""
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-def _day(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def day(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """A bare date means the start of that day in UTC, as times are shown."""
     return f"{value}T00:00:00Z" if value and DAY.fullmatch(value) else value
 
@@ -43,7 +41,7 @@ def _day(context: click.Context, parameter: click.Parameter, value: str | None) 
 def remember(group: click.Group) -> None:
     @command(group, "remember", 'lamina remember "User wants daily reports at 7am" --kind preference --tag reports')
     @click.argument("text")
-    @click.option("--kind", shell_complete=_kinds, help="what sort of memory (default crumb)")
+    @click.option("--kind", shell_complete=kinds, help="what sort of memory (default crumb)")
     @click.option("--layer", type=LAYERS, help="where it starts (default short_term)")
     @click.option("--tag", "tags", multiple=True, help="a tag; may be repeated")
     @click.option("--importance", type=float, help="0 to 1")
@@ -53,12 +51,12 @@ def remember(group: click.Group) -> None:
     @click.option("--source", help="where it comes from; tool, web, mail and import are not trusted")
     @click.option("--speaker", help="who said it")
     @click.option("--session", help="the conversation it belongs to")
-    @click.option("--at", callback=_day, help="when it happened: a day, or ISO-8601 with a time zone (default now)")
+    @click.option("--at", callback=day, help="when it happened: a day, or ISO-8601 with a time zone (default now)")
     @click.option("--key", help="an idempotency key: the same key stores once")
     def run(session: Session, /, text: str, metadata: tuple[str, ...], **fields: Any) -> None:
         """Store TEXT as a memory; with - the text is read from standard input."""
         content = _standard_input() if text == "-" else text
-        stored = session.memory().remember(content, metadata=_metadata(metadata), **fields)
+        stored = session.memory().remember(content, metadata=metadata_of(metadata), **fields)
         _show(session, stored)
 
 
@@ -69,7 +67,8 @@ def _standard_input() -> str:
         raise InvalidInput(f"standard input is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
-def _metadata(pairs: tuple[str, ...]) -> dict[str, Any] | None:
+def metadata_of(pairs: tuple[str, ...]) -> dict[str, Any] | None:
+    """Metadata from words of the form NAME=VALUE."""
     found: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -99,10 +98,10 @@ def listing(group: click.Group) -> None:
     @click.option("--layer", "layers", type=LAYERS, multiple=True, help="only this layer; may be repeated")
     @click.option("--state", "states", type=STATES, multiple=True, help="only this state (default active)")
     @click.option("--all", "every", is_flag=True, help="records in every state and layer, working memory too")
-    @click.option("--kind", "kinds", multiple=True, shell_complete=_kinds, help="only this kind")
+    @click.option("--kind", "kinds", multiple=True, shell_complete=kinds, help="only this kind")
     @click.option("--tag", "tags", multiple=True, help="with any of these tags")
-    @click.option("--since", callback=_day, help="not before this time or day")
-    @click.option("--until", callback=_day, help="before this time or day")
+    @click.option("--since", callback=day, help="not before this time or day")
+    @click.option("--until", callback=day, help="before this time or day")
     @click.option("--limit", type=int, default=50, show_default=True, help="at most so many")
     def run(session: Session, states: tuple[str, ...], every: bool, **filters: Any) -> None:
         """List memories, newest first."""
@@ -132,31 +131,6 @@ def inspect(group: click.Group) -> None:
         output.record(found)
         click.echo("\nhistory")
         output.events(history)
-
-
-def search(group: click.Group) -> None:
-    @command(group, "search", 'lamina search "when does the user want reports" --explain')
-    @click.argument("query")
-    @click.option("--limit", type=int, default=10, show_default=True, help="at most so many")
-    @click.option("--layer", "layers", type=LAYERS, multiple=True, help="only this layer; may be repeated")
-    @click.option("--state", "states", type=STATES, multiple=True, help="only this state (default active)")
-    @click.option("--kind", "kinds", multiple=True, shell_complete=_kinds, help="only this kind")
-    @click.option("--tag", "tags", multiple=True, help="with any of these tags")
-    @click.option("--since", callback=_day, help="not before this time or day")
-    @click.option("--until", callback=_day, help="before this time or day")
-    @click.option("--ranker", type=click.Choice(RANKERS), default=RANKERS[0], show_default=True, help="how to rank")
-    @click.option("--explain", is_flag=True, help="draw the parts of each score")
-    @click.pass_context
-    def run(context: click.Context, /, session: Session, query: str, explain: bool, **filters: Any) -> None:
-        """Find memories that answer QUERY. Without a match it says so and exits with 4."""
-        found = session.memory().search(query, **filters)
-        if session.json:
-            output.show_json(found.to_dict())
-        elif found:
-            output.hits(found, explain)
-        else:
-            click.echo("nothing relevant")
-        context.exit(0 if found else NOTHING)
 
 
 def runs(group: click.Group) -> None:

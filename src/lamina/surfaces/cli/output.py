@@ -7,12 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from lamina import dates
 from lamina.model import Event, Hit, Hits, Record, State
 from lamina.store.reads import Read
 from lamina.text import one_line, reveal
@@ -121,6 +122,10 @@ def record(found: Record) -> None:
     shown = {name: value for name, value in fields.items() if value not in (None, [], {}, "") and name != "content"}
     console().print(reveal(found.content), style="bold")
     pairs([(name, _plain(value)) for name, value in shown.items()])
+    for mention in dates.find(found.content, found.occurred_at):
+        last = mention.end - timedelta(days=1)
+        days = f"{mention.start}" if mention.start == last else f"{mention.start} to {last}"
+        console().print(f'speaks of {days} ("{one_line(mention.phrase)}")', style="dim")
 
 
 def _plain(value: Any) -> str:
@@ -157,6 +162,12 @@ def _short(found: Record) -> tuple[str, str, str, str]:
     return found.id, when(found.occurred_at), found.layer.value, found.content
 
 
+def notes(found: Sequence[str]) -> None:
+    """What could not be used to answer; beside the answer, so that programs which read it are not disturbed."""
+    for note in found:
+        click.echo(click.style("note: ", fg="yellow") + reveal(note), err=True)
+
+
 def explained(place: int, hit: Hit, best: float) -> None:
     """One hit with its score taken apart."""
     from rich.text import Text
@@ -165,7 +176,8 @@ def explained(place: int, hit: Hit, best: float) -> None:
     screen.print(Text(f"{place}. {one_line(hit.record.content)}", style="bold"), overflow="ellipsis", no_wrap=True)
     screen.print(Text(f"   {hit.record.id}  {hit.record.layer.value}  {when(hit.record.occurred_at)}", style="dim"))
     for name, value in hit.parts.items():
-        screen.print(Text(f"   {name:<12}{value:7.3f}  ") + Text(bar(value, best), style="cyan"))
+        drawn = Text(bar(abs(value), best), style="cyan" if value >= 0 else "red")
+        screen.print(Text(f"   {name:<12}{value:7.3f}  ") + drawn)
     screen.print(Text(f"   {'= score':<12}{hit.score:7.3f}"))
 
 

@@ -1,0 +1,258 @@
+"""The verbs that only read. A handle has an authority, a scope and a clock; it translates nothing."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from msgspec import structs
+
+from lamina import clock as clocks
+from lamina import config, rules, text
+from lamina.clock import Clock
+from lamina.errors import InvalidInput, NotFound, StoreUnavailable
+from lamina.home import Home
+from lamina.model import LONG_TERM, Actor, Event, Hits, Layer, Record, State
+from lamina.recall import RANKERS
+from lamina.store.reads import Read
+from lamina.store.records import Filter
+from lamina.store.store import Store
+
+if TYPE_CHECKING:
+    from lamina.recall.context import Context
+    from lamina.recall.engine import Recall
+
+Times = datetime | str | float | None
+MODELS = "models"
+
+
+class Reader:
+    """What every handle can do: look at the memories of its own agent and user, and find them."""
+
+    def __init__(self, home: Home, store: Store, user: str | None, actor: Actor, clock: Clock, settings: config.Settings):
+        self.home = home
+        self.agent = store.agent
+        self.user = user
+        self.actor = actor
+        self.settings = settings
+        self._store = store
+        self._clock = clock
+        self._problems: builtins.list[str] = []
+        self._kinds: tuple[str, ...] = rules.KINDS + settings["kinds.extra"]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is buffered and let go of every file."""
+        self._store.close()
+
+    def get(self, record_id: str) -> Record:
+        """The record with this id, whatever its state."""
+        record = self._visible("get", record_id)
+        self._audit("get", (record.id,))
+        return record
+
+    def list(
+        self,
+        layers: Collection[str] | None = None,
+        states: Collection[str] | None = (State.ACTIVE,),
+        kinds: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        since: Times = None,
+        until: Times = None,
+        limit: int = 50,
+    ) -> builtins.list[Record]:
+        """Records, newest first. Working memory only when its layer is named; all states when `states` is None."""
+        chosen = self._filter(layers, states, kinds, tags, since, until)
+        found = self._store.listed(chosen, rules.limit(limit))
+        self._audit("list", tuple(record.id for record in found))
+        return found
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        layers: Collection[str] | None = None,
+        kinds: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        states: Collection[str] | None = None,
+        since: Times = None,
+        until: Times = None,
+        as_of: Times = None,
+        known_at: Times = None,
+        ranker: str = "hybrid",
+        run_id: str | None = None,
+        all_tags: Collection[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Hits:
+        """The best matches with the parts of their scores, or nothing at all: `limit` is an upper bound.
+
+        `tags` matches any of them, `all_tags` every one. `as_of` asks what was true at a time, `known_at` what the store
+        knew then.
+        """
+        if ranker not in RANKERS:
+            raise InvalidInput(f"unknown ranker {text.shown(ranker)}; known are {', '.join(RANKERS)}", known=[*RANKERS])
+        if run_id is None and layers is not None and Layer.WORKING in several(layers, "layers"):
+            raise InvalidInput("working memory is searched within its run: use the run's search()")
+        past = (State.ACTIVE, State.SUPERSEDED) if as_of is not None else (State.ACTIVE,)
+        chosen = self._filter(layers, past if states is None else states, kinds, tags, since, until, run_id)
+        chosen = structs.replace(
+            chosen,
+            all_tags=rules.tags(several(all_tags, "all_tags")),
+            metadata=rules.facets(metadata),
+            as_of=None if as_of is None else clocks.moment(as_of, "as_of"),
+        )
+        then = None if known_at is None else clocks.moment(known_at, "known_at")
+        return self._found("search", query, limit, chosen, ranker, known_at=then)
+
+    def query_relevant(self, text: str, limit: int = 10, recency_bias: float = 0.35) -> Hits:
+        """The ranking of the Milton document: shared words, recency and importance, in exactly its formula."""
+        bias = rules.number(recency_bias, "recency_bias")
+        return self._found("query_relevant", text, limit, Filter(self.user, states=(State.ACTIVE,)), "overlap", bias=bias)
+
+    def recall_similar(self, query: str, top_k: int = 5) -> Hits:
+        """What is nearest in meaning, of the long-term layers."""
+        chosen = Filter(self.user, LONG_TERM, (State.ACTIVE,))
+        return self._found("recall_similar", query, top_k, chosen, "semantic")
+
+    def query_recent(self, hours: float = 24, tags: Collection[str] | None = None, limit: int = 20) -> builtins.list[Record]:
+        """What happened within some hours, newest first; with any of the tags, if some are given."""
+        since = self._clock() - timedelta(hours=rules.hours(hours))
+        chosen = self._filter(None, (State.ACTIVE,), None, tags, since, None)
+        found = self._store.listed(chosen, rules.limit(limit))
+        self._audit("query_recent", tuple(record.id for record in found))
+        return found
+
+    def memory_context(self, goal: str, limits: Mapping[str, int] | None = None, max_chars: int = 2000) -> Context:
+        """What is known for a task, for a model to read: bounded, fenced as data, labelled. It permits nothing."""
+        from lamina.recall import context
+
+        rules.query(goal)
+        wanted = context.limits(limits)
+        room = context.room(max_chars)
+        found = [
+            hit
+            for layer, limit in wanted.items()
+            if limit
+            for hit in self._found("memory_context", goal, limit, Filter(self.user, (layer,), (State.ACTIVE,)), "hybrid")
+        ]
+        return context.made(found, room)
+
+    def history(self, record_id: str) -> builtins.list[Event]:
+        """Everything that ever happened to a record, oldest first."""
+        record = self._visible("history", record_id)
+        self._audit("history", (record.id,))
+        return self._store.history(record.id)
+
+    def status(self) -> dict[str, Any]:
+        """What is in the store for this handle, and what needs attention. The whole store only without a user."""
+        found: dict[str, Any] = {
+            "home": str(self.home.path),
+            "agent": self.agent,
+            "user": self.user,
+            "store": self._store.id,
+            "records": self._store.counts(self.user),
+            "open_runs": len(self._store.open_runs(self.user)),
+            "problems": [*self._problems, *filter(None, (self._store.reads.problem, self._index_problem()))],
+        }
+        if self.user is None:
+            head = self._store.head()
+            found |= {"events": head.seq, "head": head.hash.hex(), "bytes": self._store.sizes()}
+        return found
+
+    def _index_problem(self) -> str | None:
+        """What keeps the index from being made, as far as this handle has tried."""
+        made = self.__dict__.get("_recall")
+        return made.problem if made is not None else None
+
+    @cached_property
+    def _recall(self) -> Recall:
+        from lamina.recall.engine import Recall
+
+        return Recall(self._store, self.settings, self.home.path / MODELS)
+
+    def _found(
+        self,
+        action: str,
+        query: str,
+        limit: int,
+        chosen: Filter,
+        ranker: str,
+        known_at: datetime | None = None,
+        bias: float | None = None,
+    ) -> Hits:
+        asked, most = rules.query(query), rules.limit(limit)
+        hits = self._recall.search(asked, most, chosen, ranker, self._clock(), known_at, bias)
+        self._audit(action, tuple(hit.record.id for hit in hits), query=asked)
+        return hits
+
+    def _visible(self, action: str, record_id: object) -> Record:
+        """A record within this handle's scope. One outside it looks like one that does not exist, and is noted."""
+        if isinstance(record_id, str) and clocks.is_id(record_id):
+            record = self._store.get(record_id)
+            if record is not None and self._in_scope(record):
+                return record
+            self._note_crossing(record_id)
+        self._audit(action, (), missing=text.shown(record_id))
+        raise NotFound(f"there is no record {text.shown(record_id)}")
+
+    def _note_crossing(self, record_id: str) -> None:
+        """Log an attempt to reach a record that belongs to somebody else; one that never existed is no attempt."""
+        if self._store.get(record_id) is not None:
+            self._violation("reach another user's record", record_id)
+        elif clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
+            self._violation("reach another agent's record", record_id)
+
+    def _in_scope(self, record: Record) -> bool:
+        return self.user is None or record.user in (None, self.user)
+
+    def _violation(self, attempt: str, value: object) -> None:
+        try:
+            self.home.log_violation(self._clock(), self.actor, attempt, value)
+        except StoreUnavailable as error:  # told in the status; told to the caller, it would give the record away
+            self._problems.append(error.message)
+
+    def _filter(
+        self,
+        layers: Collection[str] | None,
+        states: Collection[str] | None,
+        kinds: Collection[str] | None,
+        tags: Collection[str] | None,
+        since: Times,
+        until: Times,
+        run_id: object = None,
+    ) -> Filter:
+        if run_id is not None and not (isinstance(run_id, str) and clocks.is_id(run_id)):
+            raise InvalidInput(f"run_id {text.shown(run_id)} is not the id of a run")
+        return Filter(
+            self.user,
+            tuple({rules.one_of(Layer, value, "layer"): None for value in several(layers, "layers")}),
+            tuple({rules.one_of(State, value, "state"): None for value in several(states, "states")}),
+            tuple({rules.kind(value, self._kinds): None for value in several(kinds, "kinds")}),
+            rules.tags(several(tags, "tags")),
+            None if since is None else clocks.moment(since, "since"),
+            None if until is None else clocks.moment(until, "until"),
+            run_id,
+        )
+
+    def _audit(self, action: str, found: tuple[str, ...], **note: Any) -> None:
+        if self.user is not None:
+            note["user"] = self.user
+        self._store.reads.add(Read(self._clock(), self.actor, action, found, note))
+
+
+def several(values: Collection[str] | None, name: str) -> tuple[Any, ...]:
+    """A filter's values. A bare text is a mistake that would otherwise be taken letter by letter."""
+    if values is None:
+        return ()
+    if isinstance(values, str) or not isinstance(values, Collection):
+        raise InvalidInput(f"{name} {text.shown(values)} is not a list; write [{text.shown(values)}]")
+    return tuple(values)

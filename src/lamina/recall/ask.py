@@ -1,0 +1,54 @@
+"""One question to the store: what was asked, of which records, at what time, and what could not be used to answer it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina import text
+from lamina.clock import to_micros
+from lamina.store.catalogue import Mask, Rows
+from lamina.store.look import Look
+from lamina.store.records import Filter
+
+MICROS_PER_HOUR = 3_600_000_000.0
+MICROS_PER_DAY = 24 * MICROS_PER_HOUR
+Column = NDArray[np.float64]
+
+
+class Ask:
+    """What every ranker is given."""
+
+    def __init__(self, look: Look, query: str, chosen: Filter, now: datetime, limit: int) -> None:
+        self.look = look
+        self.query = query
+        self.chosen = chosen
+        self.now = now
+        self.limit = limit
+        self.notes: list[str] = []
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        return text.terms(self.query)
+
+    @cached_property
+    def allowed(self) -> Mask:
+        return self.look.allowed(self.chosen)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The records that the filter lets through."""
+        return np.flatnonzero(self.allowed)
+
+    @cached_property
+    def usual_length(self) -> float:
+        """How many words a visible record has."""
+        return max(1.0, float(self.look.catalogue["length"][self.rows].mean())) if len(self.rows) else 1.0
+
+    def age(self, rows: Rows, column: str, unit: float) -> Column:
+        """How old records are, in hours or days, never below zero."""
+        age: Column = np.maximum(0, to_micros(self.now) - self.look.catalogue[column][rows]) / unit
+        return age

@@ -1,0 +1,108 @@
+"""How well the words of a question match: BM25 over the visible records, in which a word is there or not.
+
+How often a word is repeated within one memory does not count. That is faster to find out, and on conversations it is
+better (docs/decisions/0007).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina import signs
+from lamina.recall.ask import Ask
+from lamina.store.catalogue import Mask, Rows
+
+Dense = NDArray[np.float32]
+
+SATURATION = 1.2
+LENGTH = 0.5  # with words that count once, the best of a flat field
+# A word in more than this share of the records tells little; it is left out when there are rarer ones.
+COMMON = 0.2
+NEVER_COMMON = 10
+NEAR = (0.60, 0.45, 0.35)  # what a word counts that stands in the turn 1, 2, 3 places before or after
+ASKED = (0.90, 0.60, 0.35)  # ... before, when the turn before asks a question: an answer lives on what was asked
+
+
+class Matches(msgspec.Struct, frozen=True):
+    """The relevance of every row, and what it is made of."""
+
+    score: Dense  # one number for each row of the catalogue
+    total: int  # how many records are visible
+    holders: dict[str, Rows]  # the visible rows that hold each word, for words that any holds
+
+    def rarity(self, word: str) -> float:
+        """What a word is worth in a record of the usual length."""
+        number = len(self.holders.get(word, ()))
+        return float(np.log1p((self.total - number + 0.5) / (number + 0.5)))
+
+    def rareness(self, number: int) -> float:
+        """How little is to be expected of chance when a word is in so many records; smooth, so that one record is enough."""
+        return math.log((self.total + 20) / (number + 1))
+
+
+def match(ask: Ask) -> Matches:
+    """Score all records by the words of the question. What the filter hides counts for nothing, not even as a number."""
+    matches = _held(ask, ask.words)
+    for word, rows in matches.holders.items():
+        matches.score[rows] += _values(ask, matches, word, rows)
+    return matches
+
+
+def around(ask: Ask, words: Sequence[str]) -> Matches:
+    """The same, where a word also counts that stands in a neighbouring turn of the conversation, if less."""
+    matches = _held(ask, words)
+    limit = max(NEVER_COMMON, COMMON * matches.total)
+    telling = {word: rows for word, rows in matches.holders.items() if len(rows) <= limit} or matches.holders
+    best = np.zeros_like(matches.score)
+    for word, rows in telling.items():
+        values = _values(ask, matches, word, rows)
+        best[rows] = values
+        touched = [rows, *_spread(ask, best, rows, values)]
+        for some in touched:
+            matches.score[some] += best[some]
+            best[some] = 0
+    return matches
+
+
+def _held(ask: Ask, words: Sequence[str]) -> Matches:
+    allowed = ask.allowed
+    holders = {word: found[allowed[found]] for word in words if len(found := ask.look.holding(word))}
+    return Matches(
+        np.zeros(len(allowed), np.float32), len(ask.rows), {word: rows for word, rows in holders.items() if len(rows)}
+    )
+
+
+def _values(ask: Ask, matches: Matches, word: str, rows: Rows) -> Dense:
+    """What a word is worth in each record that holds it: less in a long one."""
+    norm = SATURATION * (1 - LENGTH + LENGTH * ask.look.catalogue["length"][rows] / ask.usual_length)
+    values: Dense = (matches.rarity(word) * (SATURATION + 1) / (1 + norm)).astype(np.float32)
+    return values
+
+
+def _spread(ask: Ask, best: Dense, rows: Rows, values: Dense) -> Iterator[Rows]:
+    """Hand a word's worth on to the neighbours of those that hold it; yields the rows that got some."""
+    catalogue = ask.look.catalogue
+    for pointers, is_after in ((catalogue.after, True), (catalogue.before, False)):
+        reached, worth = rows, values
+        for near, asked in zip(NEAR, ASKED, strict=True):
+            reached = pointers[reached].astype(np.int64)
+            there = reached > 0
+            reached, worth = reached[there], worth[there]
+            share = np.where(_answers(ask, reached), asked, near) if is_after else near
+            seen = ask.allowed[reached]
+            best[reached[seen]] = np.maximum(best[reached[seen]], (share * worth)[seen])
+            yield reached[seen]
+
+
+def _answers(ask: Ask, rows: Rows) -> Mask:
+    """Whether the turn before asks a question; what an assistant says is mostly no answer to one."""
+    catalogue = ask.look.catalogue
+    before = catalogue.before[rows]
+    asked = (catalogue["signs"][before] & signs.ASKS > 0) & ask.allowed[before]
+    answers: Mask = asked & (catalogue["signs"][rows] & signs.ASSISTANT == 0)
+    return answers

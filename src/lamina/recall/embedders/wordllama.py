@@ -1,0 +1,128 @@
+"""WordLlama: the mean of static word vectors. Fast, small, and all of it comes with the package `wordllama`."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from array import array
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lamina.errors import EmbedderFailed
+from lamina.recall.embedders import unit
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+WEIGHTS = "weights/l2_supercat_256.safetensors"
+TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+TENSOR = "embedding.weight"
+DIMENSIONS = 256
+# What is behind these is not looked at, so that a long text costs bounded time and memory. A mean hardly moves by then.
+MAX_CHARACTERS = 32_768
+MAX_TOKENS = 8_192
+# The tokenizer writes ▁ for a space. No token has one behind another character, so words can be taken one by one and
+# remembered: four times as fast as whole texts. What is longer than a word is cut, to keep what is remembered small.
+WORD = re.compile("▁{1,16}[^▁]{0,64}|[^▁]{1,64}")
+WORDS_REMEMBERED = 8_192
+
+
+class WordLlama:
+    """The vectors that the package `wordllama` carries."""
+
+    name = "wordllama-256"
+    dimensions = DIMENSIONS
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        rows = np.zeros((len(texts), DIMENSIONS), np.float32)
+        for place, text in enumerate(texts):
+            if tokens := self.tokens(text):
+                rows[place] = pooled(self._matrix, tokens)
+        return unit(rows)
+
+    def embed_words(self, words: Sequence[str], weights: Sequence[float]) -> NDArray[np.float32]:
+        """One vector for all words, each with a weight of its own."""
+        import numpy as np
+
+        row = np.zeros((1, DIMENSIONS), np.float32)
+        for word, weight in zip(words, weights, strict=True):
+            if tokens := self.tokens(word):
+                row[0] += np.float32(weight * len(tokens)) * pooled(self._matrix, tokens)
+        vector: NDArray[np.float32] = unit(row)[0]
+        return vector
+
+    def tokens(self, text: str) -> array[int]:
+        """The rows of the matrix that make up a text."""
+        tokens = array("H")
+        if text:
+            for word in WORD.findall("▁" + text[:MAX_CHARACTERS].replace(" ", "▁")):
+                tokens.extend(self._word(word))
+        return tokens[:MAX_TOKENS]
+
+    @cached_property
+    def _word(self) -> Callable[[str], array[int]]:
+        """From a word to its tokens."""
+        from tokenizers import Tokenizer
+
+        path = _file(TOKENIZER)
+        try:
+            # The model alone: the tokenizer around it takes `<s>` for a mark of its own, and starts threads for a batch.
+            model = Tokenizer.from_file(str(path)).model
+        except Exception as error:  # that is what it raises
+            raise EmbedderFailed(f"{path} is not a tokenizer: {error}; reinstall the package wordllama") from error
+        return lru_cache(WORDS_REMEMBERED)(lambda word: array("H", [token.id for token in model.tokenize(word)]))
+
+    @cached_property
+    def _matrix(self) -> NDArray[np.float16]:
+        return mapped(_file(WEIGHTS), TENSOR)
+
+
+def pooled(matrix: NDArray[np.float16], tokens: Sequence[int]) -> NDArray[np.float32]:
+    """The vector of one text, of any length. Text by text is as fast as all at once, and no text touches another."""
+    import numpy as np
+
+    vectors = matrix.take(np.asarray(tokens), axis=0).astype(np.float32)
+    mean: NDArray[np.float32] = np.add.reduce(vectors, axis=0) / np.float32(len(tokens))
+    return mean
+
+
+def mapped(path: Path, tensor: str) -> NDArray[np.float16]:
+    """A tensor of a safetensors file as it lies on disk; a page of it is read when a word needs it."""
+    import numpy as np
+
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            header: dict[str, Any] = json.loads(file.read(min(size, path.stat().st_size)))
+        found = header[tensor]
+        if found["dtype"] != "F16" or found["shape"][1:] != [DIMENSIONS]:
+            raise EmbedderFailed(f"{path} holds {found['dtype']} {found['shape']}, not F16 of {DIMENSIONS} columns")
+        offset = 8 + size + found["data_offsets"][0]
+        # As a plain array: the class memmap does the same and is slower.
+        return np.asarray(np.memmap(path, np.float16, "r", offset, tuple(found["shape"])))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise EmbedderFailed(f"{path} is not the file of word vectors: {error!r}; reinstall the package wordllama") from error
+
+
+def is_here() -> bool:
+    return _found(WEIGHTS) is not None and _found(TOKENIZER) is not None
+
+
+def _file(name: str) -> Path:
+    path = _found(name)
+    if path is None:
+        raise EmbedderFailed(f"the package wordllama with its file {name} is not here; `pip install wordllama`")
+    return path
+
+
+def _found(name: str) -> Path | None:
+    """A file of the package, which is not imported: that takes 150 ms, and sets up logging for everybody."""
+    spec = importlib.util.find_spec("wordllama")
+    folders = (spec and spec.submodule_search_locations) or []
+    return next((path for folder in folders if (path := Path(folder) / name).is_file()), None)

@@ -1,0 +1,83 @@
+"""Searching: one look at the store, one ranker, and embedders that are made when they are first needed."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+from lamina.config import Settings
+from lamina.model import Hits
+from lamina.recall import exact, hybrid, keyword, overlap, semantic
+from lamina.recall.ask import Ask
+from lamina.recall.embedders import Embedder, create
+from lamina.recall.indexing import Indexer
+from lamina.recall.worker import Worker
+from lamina.store.records import Filter
+from lamina.store.store import Store
+
+
+class Recall:
+    """How a handle finds things, and how it keeps the index for that."""
+
+    def __init__(self, store: Store, settings: Settings, models: Path) -> None:
+        self._store = store
+        self._settings = settings
+        self._models = models
+
+    @cached_property
+    def embedders(self) -> tuple[Embedder, ...]:
+        """As the settings name them; none of them is loaded yet."""
+        variable = self._settings["recall.key_variable"]
+        made = (
+            create(
+                name,
+                cache=self._models,
+                endpoint=self._settings["recall.endpoint"],
+                key=os.environ.get(variable) if variable else None,
+                timeout=self._settings["recall.timeout_ms"] / 1000,
+            )
+            for name in self._settings["recall.embedders"]
+        )
+        return tuple(embedder for embedder in made if embedder is not None)
+
+    @cached_property
+    def indexer(self) -> Indexer:
+        return Indexer(self._store, self.embedders)
+
+    @cached_property
+    def worker(self) -> Worker:
+        return Worker(self.indexer.step)
+
+    @property
+    def problem(self) -> str | None:
+        """What went wrong behind the writes, if anything."""
+        worker = self.__dict__.get("worker")
+        return worker.problem if worker is not None else None
+
+    def search(
+        self,
+        query: str,
+        limit: int,
+        chosen: Filter,
+        ranker: str,
+        now: datetime,
+        known_at: datetime | None = None,
+        bias: float | None = None,
+    ) -> Hits:
+        """The answer of a ranker, at one moment of the store."""
+        with self._store.index.look(known_at) as look:
+            ask = Ask(look, query, chosen, now, limit)
+            if not ask.words:
+                return Hits(())
+            match ranker:
+                case "keyword":
+                    return keyword.rank(ask)
+                case "exact":
+                    return exact.rank(ask)
+                case "overlap":
+                    return overlap.rank(ask, overlap.RECENCY_BIAS if bias is None else bias)
+                case "semantic":
+                    return semantic.rank(ask, self.embedders)
+            return hybrid.rank(ask, self.embedders, boosts=self._settings["recall.boosts"])

@@ -1,0 +1,63 @@
+"""Whether there is an answer at all (Q7): raw values, which unlike scores do not depend on the best of a bad lot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from lamina.recall.ask import Ask, Column
+from lamina.recall.bm25 import Matches
+from lamina.recall.question import Question
+from lamina.recall.similarity import Similarity
+from lamina.store.catalogue import Mask, Rows
+
+BEST = 10  # so many of the best are looked at
+COVERED, AROUND, TIMELY = 0.6, 0.2, 0.45
+NAMED = 0.1  # who asks about somebody that speaks here does not ask at random
+USUAL = 0.5  # how much of the likeness to all memories is taken off: some questions are a little like everything
+# What chance reaches in a store of one memory, and how that grows with their number.
+NOISE, GROWTH = 0.225, 0.037
+WHOLE = 0.999
+ALIKE = 0.25  # a memory that shares no word with the question, nor do its neighbours, must at least mean the like
+
+
+class Evidence:
+    """Why the candidates of a question could be answers to it. `time` says how well each fits the days that it means."""
+
+    def __init__(
+        self, ask: Ask, question: Question, words: Matches, views: Sequence[Similarity], rows: Rows, time: Column
+    ) -> None:
+        self._total = words.total
+        self._named = NAMED if question.names else 0.0
+        self._shared = (words.score[rows] > 0) | (time > 0)
+        self._cosine = views[0].exact(rows)[0] if views else np.zeros(len(rows))
+        self._covered = _covered(question.topic, words, rows)
+        around = words.score[rows] / max(sum(words.rarity(word) for word in question.topic), 1.0)
+        usual = USUAL * float(views[0].estimate[ask.rows].mean(dtype=np.float64)) if views else 0.0
+        likeness = self._cosine - usual
+        self._weight = likeness + COVERED * self._covered + AROUND * np.minimum(1, around) + TIMELY * time
+
+    def confidence(self, score: Column) -> float:
+        """By how much the best evidence is above chance. One that holds every word of the question always is above it."""
+        best = np.argsort(-score, kind="stable")[:BEST]
+        whole = 1.0 if (self._covered > WHOLE).any() else 0.0
+        chance = NOISE + GROWTH * math.log(max(1, self._total))
+        return round(float(self._weight[best].max()) + whole + self._named - chance, 6)
+
+    def is_meant(self) -> Mask:
+        """Which are worth showing beside an answer: those that share a word, the time or the meaning."""
+        meant: Mask = self._shared | (self._cosine >= ALIKE)
+        return meant
+
+
+def _covered(topic: Sequence[str], words: Matches, rows: Rows) -> Column:
+    """The share of the question's words that each row holds itself, by how rare they are."""
+    worth = {word: words.rareness(len(words.holders.get(word, ()))) for word in topic}
+    covered = np.zeros(len(rows))
+    for word, value in worth.items():
+        if word in words.holders:
+            covered += value * np.isin(rows, words.holders[word])
+    total = sum(worth.values())
+    return covered / total if total else covered

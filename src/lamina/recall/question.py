@@ -1,0 +1,93 @@
+"""What a question says beside its words: whom it names, when it means, what it wants to hear."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina import dates, signs, text
+from lamina.recall.ask import Ask
+from lamina.store.catalogue import day_number, mark
+
+MICROS_PER_DAY = 86_400_000_000
+
+
+class Span(msgspec.Struct, frozen=True):
+    """Days that a question means, as numbers; the last is not among them."""
+
+    since: int
+    until: int
+    exact: bool
+
+
+class Question:
+    """A question, read against the visible records."""
+
+    def __init__(self, ask: Ask, *, boosts: bool) -> None:
+        self._ask = ask
+        self._boosts = boosts
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The words that are the name of somebody who speaks in a visible record, in their order."""
+        if not self._boosts:
+            return ()
+        words = text.WORD.findall(self._ask.query)
+        if any(word[0].isupper() for word in words):
+            words = [word for word in words if word[0].isupper()]
+        speakers, allowed = self._ask.look.catalogue["speaker"], self._ask.allowed
+        folded = dict.fromkeys(name for word in words if (name := text.first_name(word)) and name not in signs.ROLES)
+        return tuple(name for name in folded if bool((allowed & (speakers == np.uint64(mark(name)))).any()))
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The words to look for; a name that says who spoke is none of them, unless there is nothing else."""
+        named = {term for name in self.names for term in text.terms(name)}
+        return tuple(word for word in self._ask.words if word not in named) or self._ask.words
+
+    @cached_property
+    def bare(self) -> str:
+        """The question without the names of speakers: their vectors would hide what it is about."""
+        if not self.names:
+            return self._ask.query
+        pattern = r"\b(?:" + "|".join(map(re.escape, self.names)) + r")(?:['’]s)?(?!\w)"
+        bare = re.sub(pattern, " ", self._ask.query, flags=re.IGNORECASE)
+        return bare if text.WORD.search(bare) else self._ask.query
+
+    @cached_property
+    def topic(self) -> tuple[str, ...]:
+        """The words that say what the question is about: not those that say who spoke, nor those that say when."""
+        bare = self._ask.query
+        for mention in self._mentions:
+            bare = bare.replace(mention.phrase, " ")
+        said = set(text.terms(bare))
+        return tuple(word for word in self.words if word in said) or self.words
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """The days that the question means, as far as they have begun."""
+        today = self._ask.now.date()
+        begun = [mention for mention in self._mentions if mention.start <= today]
+        return tuple(Span(day_number(one.start), day_number(one.end), not one.relative) for one in begun)
+
+    @cached_property
+    def _mentions(self) -> tuple[dates.Mention, ...]:
+        return dates.find(self._ask.query, self._ask.now) if self._boosts else ()
+
+    @cached_property
+    def wanted(self) -> int:
+        return signs.wanted(self._ask.query)
+
+    @cached_property
+    def wrong_role(self) -> int:
+        """Whose turns the question is not about: the assistant's, or the user's when it asks what the assistant said."""
+        return signs.USER if signs.about_assistant(self._ask.query) else signs.ASSISTANT
+
+    def days(self, occurred: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Times as numbers of days."""
+        days: NDArray[np.int64] = occurred // MICROS_PER_DAY
+        return days

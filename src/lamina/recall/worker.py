@@ -1,0 +1,80 @@
+"""A thread that indexes behind the writers, so that adding is never as slow as a model."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+
+from lamina.errors import LaminaError
+
+PATIENCE = 2.0  # seconds that a fork waits for a step to end
+
+
+class Worker:
+    """Does steps until there is nothing to do, then waits to be woken. What goes wrong is kept, to be told."""
+
+    def __init__(self, step: Callable[[], bool]) -> None:
+        self.problem: str | None = None
+        self._step = step
+        self._woken = threading.Event()
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self.busy = threading.Lock()
+        _WORKERS.add(self)
+
+    def wake(self) -> None:
+        """There is something to do."""
+        with self._lock:
+            self._woken.set()
+            if self._thread is None or not self._thread.is_alive():
+                self._stopped = False
+                self._thread = threading.Thread(target=self._work, name="lamina-index", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the step at hand, and end."""
+        self._stopped = True
+        self._woken.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _ended(self) -> bool:
+        return self._stopped
+
+    def _work(self) -> None:
+        while True:
+            self._woken.wait()
+            self._woken.clear()
+            if self._ended():
+                return
+            try:
+                while self._one_step() and not self._ended():
+                    pass
+                self.problem = None
+            except LaminaError as error:  # the next wake tries again
+                self.problem = error.message
+
+    def _one_step(self) -> bool:
+        with self.busy:
+            return self._step()
+
+
+_WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()
+_HELD: list[Worker] = []
+
+
+def _before_fork() -> None:
+    """Nobody works at the fork: a child would wait for ever for what a thread held that it does not have."""
+    _HELD.extend(worker for worker in list(_WORKERS) if worker.busy.acquire(timeout=PATIENCE))
+
+
+def _after_fork() -> None:
+    while _HELD:
+        _HELD.pop().busy.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -1,0 +1,256 @@
+"""What a search must know of every record, as columns in memory: row n is the record with the sequence number n.
+
+A new process reads packed blocks and the records after them; a process that has the catalogue reads what events tell.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from datetime import date
+from hashlib import blake2b
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina import dates, signs, text
+from lamina.clock import EPOCH, from_micros, to_micros
+from lamina.model import Layer, State
+from lamina.store import events
+from lamina.store.connection import rows
+from lamina.store.records import Filter, marks
+
+BLOCK = 256
+# Rather read the blocks again than so many records one by one.
+MANY = 20_000
+COLUMNS = {
+    "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8", "run": "u8",
+    "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8", "importance": "f8", "length": "u4", "signs": "u4",
+}  # fmt: skip
+WIDTH = sum(np.dtype(kind).itemsize for kind in COLUMNS.values())
+SELECT = (
+    "SELECT seq, state, layer, kind, user, session, speaker, run_id, occurred_at, created_at, valid_from, valid_to,"
+    " importance, content, tags FROM records"
+)
+STATES = {state.value: number for number, state in enumerate(State, 1)}
+LAYERS = {layer.value: number for number, layer in enumerate(Layer, 1)}
+EVER = np.iinfo(np.int64).max
+FIRST_DAY = EPOCH.date()
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+Days = list[tuple[int, int, int]]
+
+
+@functools.lru_cache(65536)
+def mark(name: str | None) -> int:
+    """A number for a name, so that a column of names is one of numbers; 0 for none."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") | 1 if name is not None else 0
+
+
+def day_number(day: date) -> int:
+    return (day - FIRST_DAY).days
+
+
+class Catalogue:
+    """The columns, and for every record its neighbours in its conversation."""
+
+    def __init__(self) -> None:
+        self.event = 0
+        self.size = 1
+        self.days: Days = []  # of the records that are in no block yet
+        self.before = np.zeros(BLOCK, np.int32)
+        self.after = np.zeros(BLOCK, np.int32)
+        self._hash = b""
+        self._columns = {name: np.zeros(BLOCK, kind) for name, kind in COLUMNS.items()}
+        self._last: dict[int, int] = {}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name][: self.size]
+
+    def refresh(self, connection: apsw.Connection) -> bool:
+        """Learn what happened since the last look; whether that was another history, and all was learned anew.
+
+        The caller's connection is in a transaction, so it is one moment.
+        """
+        seq, hashed = connection.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").get or (0, b"")
+        if seq == self.event and hashed == self._hash:
+            return False
+        known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
+        last = connection.execute("SELECT max(seq) FROM records").get or 0
+        # Another history, such as that of a backup that was restored; or more news than is worth telling one by one.
+        anew = not self.event or known != self._hash or last - self.size > MANY
+        if anew:
+            self._load(connection)
+        changed = [*events.changed(connection, self.event)]
+        first = self.size
+        self._put(rows(connection, f"{SELECT} WHERE seq >= ? ORDER BY seq", (first,)), tell_days=True)
+        for start in range(0, len(changed), 500):
+            part = changed[start : start + 500]
+            self._put(rows(connection, f"{SELECT} WHERE id IN ({marks(part)}) AND seq < ?", (*part, first)))
+        self._join(first)
+        self.event, self._hash = seq, hashed
+        return anew
+
+    def allowed(self, chosen: Filter, connection: apsw.Connection) -> Mask:
+        """Which records pass a filter. A name stands as its number here, so what is found is asked again in SQL."""
+        layer, state = self["layer"], self["state"]
+        passed: Mask = state > 0
+        if chosen.states:
+            passed &= _is_in(state, [STATES[value] for value in chosen.states])
+        if chosen.layers:
+            passed &= _is_in(layer, [LAYERS[value] for value in chosen.layers])
+        if chosen.run_id is not None:
+            passed &= (layer != LAYERS[Layer.WORKING]) | (self["run"] == mark(chosen.run_id))
+        elif Layer.WORKING not in chosen.layers:
+            passed &= layer != LAYERS[Layer.WORKING]
+        if chosen.user is not None:
+            passed &= _is_in(self["user"], [0, mark(chosen.user)])
+        if chosen.kinds:
+            passed &= _is_in(self["kind"], [mark(kind) & 0xFFFFFFFF for kind in chosen.kinds])
+        if chosen.since is not None:
+            passed &= self["occurred"] >= to_micros(chosen.since)
+        if chosen.until is not None:
+            passed &= self["occurred"] < to_micros(chosen.until)
+        if chosen.as_of is not None:
+            moment = to_micros(chosen.as_of)
+            passed &= (self["valid_from"] <= moment) & (self["valid_to"] > moment)
+        for query, parameters in chosen.indexed():
+            passed &= self._listed(connection, query, parameters)
+        return passed
+
+    def as_known(self, connection: apsw.Connection, moment: int) -> tuple[Catalogue, dict[int, dict[str, Any]]]:
+        """The catalogue as it was at a time, and the fields of the records that have changed since."""
+        past = events.fields_before(connection, moment)
+        then = Catalogue()
+        then.size, then.before, then.after, then.days = self.size, self.before, self.after, self.days
+        then._columns = {name: self[name].copy() for name in COLUMNS}
+        then["state"][self["created"] > moment] = 0
+        was: dict[int, dict[str, Any]] = {}
+        for record_id, fields in past.items():
+            row = connection.execute(f"{SELECT} WHERE id = ?", (record_id,)).get
+            if row is not None and row[0] < self.size:
+                was[row[0]] = fields
+                then._put_past(row, fields)
+        then["state"][self["created"] > moment] = 0
+        return then, was
+
+    @classmethod
+    def packed(cls, found: Iterable[Sequence[Any]], first: int) -> bytes:
+        """One block of records that begins at a number, as its row in the database holds it."""
+        own = cls()
+        own._put([(row[0] - first, *row[1:]) for row in found])
+        return b"".join(own._columns[name][:BLOCK].tobytes() for name in COLUMNS)
+
+    def _load(self, connection: apsw.Connection) -> None:
+        """Begin with the blocks; one that is missing or damaged ends them, and the records serve from there on."""
+        self.__init__()  # type: ignore[misc]
+        blocks = rows(connection, "SELECT block, columns FROM blocks ORDER BY block")
+        whole = [packed for place, (block, packed) in enumerate(blocks) if block == place and len(packed) == BLOCK * WIDTH]
+        if len(whole) != len(blocks):
+            whole = []
+        if not whole:
+            return
+        self._reserve(len(whole) * BLOCK)
+        start = 0
+        for name, kind in COLUMNS.items():
+            end = start + BLOCK * np.dtype(kind).itemsize
+            joined = b"".join([packed[start:end] for packed in whole])
+            self._columns[name][: len(whole) * BLOCK] = np.frombuffer(joined, kind)
+            start = end
+        self.size = len(whole) * BLOCK
+        self.event = int(connection.execute("SELECT value FROM meta WHERE name = 'blocks'").get or 0)
+        self._join(0)
+
+    def _put(self, found: Iterable[Sequence[Any]], *, tell_days: bool = False) -> None:
+        """Take rows of records in."""
+        for row in found:
+            seq = row[0]
+            self._reserve(seq + 1)
+            self.size = max(self.size, seq + 1)
+            for name, value in zip(COLUMNS, _values(row), strict=True):
+                self._columns[name][seq] = value
+            if tell_days:
+                self.days += days_of(row)
+
+    def _put_past(self, row: Sequence[Any], fields: dict[str, Any]) -> None:
+        names = {"state": 1, "layer": 2, "valid_from": 10, "valid_to": 11, "importance": 12}
+        old = list(row)
+        for name, place in names.items():
+            if name in fields:
+                old[place] = fields[name]
+        self._put([old])
+
+    def _reserve(self, size: int) -> None:
+        length = len(self.before)
+        if size <= length:
+            return
+        more = max(size, 2 * length) - length
+        self.before = np.concatenate((self.before, np.zeros(more, np.int32)))
+        self.after = np.concatenate((self.after, np.zeros(more, np.int32)))
+        for name, column in self._columns.items():
+            self._columns[name] = np.concatenate((column, np.zeros(more, column.dtype)))
+
+    def _join(self, first: int) -> None:
+        """Tell records from `first` on who stands before them in their conversation, and those that they come after."""
+        sessions = self["session"][first:]
+        turns = np.flatnonzero(sessions) + first
+        if not len(turns):
+            return
+        order = turns[np.argsort(self["session"][turns], kind="stable")]
+        marks_ = self["session"][order]
+        same = np.flatnonzero(marks_[1:] == marks_[:-1])
+        self.before[order[same + 1]] = order[same]
+        self.after[order[same]] = order[same + 1]
+        starts = np.concatenate(([0], np.flatnonzero(marks_[1:] != marks_[:-1]) + 1))
+        ends = np.concatenate((starts[1:] - 1, [len(order) - 1]))
+        for start, end in zip(order[starts].tolist(), order[ends].tolist(), strict=True):
+            session = int(self["session"][start])
+            previous = self._last.get(session)
+            if previous is not None:
+                self.before[start], self.after[previous] = previous, start
+            self._last[session] = end
+
+    def _listed(self, connection: apsw.Connection, query: str, parameters: Sequence[Any]) -> Mask:
+        passed = np.zeros(self.size, np.bool_)
+        found = connection.execute(f"SELECT group_concat(record) FROM ({query})", parameters).get
+        if found:
+            numbers = np.fromstring(found, np.int64, sep=",")
+            passed[numbers[numbers < self.size]] = True
+        return passed
+
+
+def days_of(row: Sequence[Any]) -> Days:
+    """The days that the text of a row speaks of."""
+    found = dates.find(row[13], from_micros(row[8]))
+    return [(day_number(mention.start), day_number(mention.end), row[0]) for mention in found]
+
+
+def _values(row: Sequence[Any]) -> tuple[Any, ...]:
+    """A row of a record as the columns hold it, in their order."""
+    _, state, layer, kind, user, session, speaker, run_id, occurred, created, since, until, importance, content, tags = row
+    return (
+        STATES[state],
+        LAYERS[layer],
+        mark(kind) & 0xFFFFFFFF,
+        mark(user),
+        mark(None if session is None else f"{user or ''}\0{session}"),  # two users may call theirs the same
+        mark(text.first_name(speaker)),
+        mark(run_id),
+        occurred,
+        created,
+        occurred if since is None else since,
+        until if until is not None else (-EVER if state == State.SUPERSEDED else EVER),
+        importance,
+        len(text.analyse(content).split()) + (tags.count(",") + 1 if tags != "[]" else 0),
+        signs.of(content, speaker),
+    )
+
+
+def _is_in(column: NDArray[Any], values: Sequence[int]) -> Mask:
+    passed: Mask = column == column.dtype.type(values[0])
+    for value in values[1:]:
+        passed |= column == column.dtype.type(value)
+    return passed

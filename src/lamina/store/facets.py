@@ -1,0 +1,37 @@
+"""Plain values of metadata, turned round so that they can be filtered by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from lamina import canon
+from lamina.store.connection import rows
+
+INSERT = "INSERT OR IGNORE INTO facets (name, value, record) VALUES (?, ?, ?)"
+
+
+def of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names and values; those of an inner mapping have a dotted name, those of a list are each on their own."""
+    for name, value in metadata.items():
+        yield from _below(name, value)
+
+
+def rebuild(connection: apsw.Connection) -> None:
+    """Make the table anew from the records, inside the caller's transaction."""
+    connection.execute("DELETE FROM facets")
+    for seq, metadata in rows(connection, "SELECT seq, metadata FROM records WHERE metadata <> '{}'"):
+        connection.executemany(INSERT, [(*facet, seq) for facet in of(canon.decode(metadata))])
+
+
+def _below(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for inner, item in value.items():
+            yield from _below(f"{name}.{inner}", item)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for item in value:
+            yield from _below(name, item)
+    elif (text := canon.facet(value)) is not None:
+        yield name, text

@@ -1,0 +1,149 @@
+"""One search's look at the store: everything it reads is of one moment, and already in memory where that pays."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import numpy as np
+from msgspec import structs
+from numpy.typing import NDArray
+
+from lamina.clock import from_micros, to_micros
+from lamina.model import Record
+from lamina.store import fulltext, records, vectors
+from lamina.store.catalogue import Catalogue, Mask, Rows
+from lamina.store.connection import rows
+from lamina.store.records import Filter
+from lamina.store.vectors import Codes, Space, Vectors
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lamina.store.store import Store
+
+
+class Index:
+    """What searches of this process keep between them. One at a time uses it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.catalogue = Catalogue()
+        self.codes: dict[str, Codes] = {}  # by the name of the space
+        self.fresh: dict[str, dict[int, Vectors]] = {}  # vectors that are not stored yet, by space and record
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def look(self, known_at: datetime | None = None) -> Iterator[Look]:
+        """A look at the store as it is now, or as it was known at a time."""
+        database = self.store.database
+        database.check_usable()  # before the lock: another thread may have held it when we were forked
+        with self._lock, database.moment() as connection:
+            if self.catalogue.refresh(connection):
+                self.codes.clear()
+                self.fresh.clear()
+            look = Look(self, connection)
+            if known_at is not None:
+                look.go_back(to_micros(known_at))
+            yield look
+
+
+class Look:
+    """What rankers ask. Rows are sequence numbers of records."""
+
+    def __init__(self, index: Index, connection: apsw.Connection) -> None:
+        self.catalogue = index.catalogue
+        self._index = index
+        self._connection = connection
+        self._past: dict[int, dict[str, Any]] | None = None
+
+    def go_back(self, moment: int) -> None:
+        self.catalogue, self._past = self.catalogue.as_known(self._connection, moment)
+
+    def allowed(self, chosen: Filter) -> Mask:
+        """Which rows a filter lets through."""
+        return self.catalogue.allowed(chosen, self._connection)
+
+    def holding(self, word: str, columns: str = fulltext.TEXT) -> Rows:
+        """The rows whose text holds a word."""
+        found = fulltext.holding(self._connection, word, columns)
+        return found[found < self.catalogue.size]
+
+    def speaking_of(self, since: int, until: int) -> Rows:
+        """The rows whose text speaks of a day in this span."""
+        query = "SELECT record FROM days WHERE since < ? AND until > ?"
+        found = [record for (record,) in rows(self._connection, query, (until, since))]
+        found += [record for start, end, record in self.catalogue.days if start < until and end > since]
+        return np.unique(np.array(found, np.int64))
+
+    def space(self, name: str) -> Space | None:
+        return vectors.find(self._connection, name)
+
+    def unseen(self, seen: int, limit: int) -> list[tuple[int, str]]:
+        """Records that an embedder has not seen: their numbers and texts."""
+        return unseen(self._connection, seen, limit)
+
+    def codes(self, space: Space) -> Codes:
+        """The bits of a space's vectors, those of this process that are not stored yet among them."""
+        codes = self._index.codes.get(space.name)
+        if codes is None or codes.dimensions != space.dimensions:
+            codes = self._index.codes[space.name] = Codes(space.dimensions)
+            self._index.fresh[space.name] = {}
+        codes.refresh(self._connection, space)
+        fresh = self._index.fresh[space.name]
+        for number in [number for number in fresh if number <= space.seen]:
+            del fresh[number]
+        return codes
+
+    def keep(self, space: Space, numbers: Sequence[int], made: Vectors) -> None:
+        """Vectors that this process has made and nobody has stored yet."""
+        self._index.codes[space.name].put(np.array(numbers), vectors.bits_of(made))
+        self._index.fresh[space.name].update(zip(numbers, made, strict=True))
+
+    def fresh(self, space: Space) -> dict[int, Vectors]:
+        return self._index.fresh[space.name]
+
+    def exact(self, space: Space, wanted: Rows) -> NDArray[np.float32]:
+        """The vectors of some rows, ascending; zeros for those without one."""
+        made = np.zeros((len(wanted), space.dimensions), np.float32)
+        found, stored, damaged = vectors.exact(self._connection, space, wanted.tolist())
+        self._index.codes[space.name].damaged += damaged
+        made[np.searchsorted(wanted, found)] = stored
+        fresh = self._index.fresh[space.name]
+        if fresh:
+            for place, number in enumerate(wanted.tolist()):
+                if number in fresh:
+                    made[place] = fresh[number]
+        return made
+
+    def records(self, wanted: Sequence[int], chosen: Filter) -> dict[int, Record]:
+        """The records of some rows, as far as the filter lets them through: asked of the records themselves."""
+        if self._past is not None:  # their state and layer are those of another time; the catalogue has looked at them
+            chosen = structs.replace(chosen, layers=(), states=(), as_of=None)
+        where, parameters = chosen.where()
+        query = f"{records.SELECT} WHERE seq IN (SELECT value FROM json_each(?)) AND {where}"
+        found = rows(self._connection, query, (json.dumps([int(number) for number in wanted]), *parameters))
+        return {row[0]: self._as_known(self._index.store.record(row)) for row in found}
+
+    def _as_known(self, record: Record) -> Record:
+        fields = (self._past or {}).get(record.seq)
+        if not fields:
+            return record
+        return structs.replace(record, **{name: _value(name, value) for name, value in fields.items()})
+
+
+def unseen(connection: apsw.Connection, seen: int, limit: int) -> list[tuple[int, str]]:
+    return rows(connection, "SELECT seq, content FROM records WHERE seq > ? ORDER BY seq LIMIT ?", (seen, limit))
+
+
+def _value(name: str, stored: Any) -> Any:
+    """An open field's value, read back from an event."""
+    if name == "state":
+        return records.STATES[stored]
+    if name == "layer":
+        return records.LAYERS[stored]
+    return from_micros(stored) if name in records.TIMES and stored is not None else stored

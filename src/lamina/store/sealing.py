@@ -1,0 +1,134 @@
+"""Writing what searches read: vectors as an embedder makes them, and full blocks of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import apsw
+
+from lamina.store import catalogue, events, vectors
+from lamina.store.catalogue import BLOCK, Catalogue
+from lamina.store.connection import rows
+from lamina.store.look import unseen
+from lamina.store.vectors import Codes, Space, Vectors
+
+if TYPE_CHECKING:
+    from lamina.store.connection import Database
+
+# How many blocks one transaction writes, so that nobody waits long for it.
+AT_ONCE = 16
+
+
+def waiting(database: Database, name: str, limit: int) -> tuple[Space | None, list[tuple[int, str]]]:
+    """A space, and the next records that it has not seen."""
+    with database.moment() as connection:
+        space = vectors.find(connection, name)
+        return space, unseen(connection, space.seen if space else 0, limit)
+
+
+def backlog(database: Database, names: Sequence[str]) -> int:
+    """How many vectors are missing, of all spaces together."""
+    with database.moment() as connection:
+        last = _last(connection)
+        seen = {space.name: space.seen for space in vectors.every(connection)}
+    return sum(max(0, last - seen.get(name, 0)) for name in names)
+
+
+def embedded(database: Database, name: str, seen: int, batch: list[tuple[int, str]], made: Vectors) -> bool:
+    """Store the vectors of a batch, unless another process has been faster; then nothing is stored."""
+    with database.atomic() as transaction:
+        connection = transaction.cursor.connection
+        space = vectors.add_space(connection, name, made.shape[1])
+        if space.seen != seen:
+            return False
+        vectors.put(connection, space, [number for number, _ in batch], made, batch[-1][0])
+    return True
+
+
+def forget_others(database: Database, names: Sequence[str]) -> None:
+    """Drop the spaces that no setting names any more."""
+    with database.moment() as connection:
+        others = [space for space in vectors.every(connection) if space.name not in names]
+    if others:
+        with database.atomic() as transaction:
+            for space in others:
+                vectors.drop_space(transaction.cursor.connection, space)
+
+
+def seal(database: Database) -> bool:
+    """Write blocks that are full and not there yet, and those in which records have changed; whether there is more."""
+    with database.moment() as connection:
+        if not any(missing for _, missing in _missing(connection)):
+            return False
+    with database.atomic() as transaction:
+        return _seal(transaction.cursor.connection)
+
+
+def _last(connection: apsw.Connection) -> int:
+    last = connection.execute("SELECT max(seq) FROM records").get
+    return last if isinstance(last, int) else 0
+
+
+def _missing(connection: apsw.Connection) -> Iterator[tuple[Space | None, list[int]]]:
+    """The full blocks that are missing or damaged: of the records, and of each space's bits."""
+    size = "SELECT block FROM blocks WHERE length(columns) = ?"
+    yield None, _absent(connection, _last(connection), size, (BLOCK * catalogue.WIDTH,))
+    for space in vectors.every(connection):
+        size = "SELECT block FROM codes WHERE space = ? AND length(bits) = ?"
+        parameters = (space.number, vectors.packed_size(space.dimensions))
+        yield space, _absent(connection, space.seen, size, parameters)
+
+
+def _absent(connection: apsw.Connection, last: int, query: str, parameters: tuple[int, ...]) -> list[int]:
+    full = (last + 1) // BLOCK
+    (number,) = rows(connection, f"SELECT count(*) FROM ({query})", parameters)[0]
+    if number == full:  # the usual case, without a list of thousands
+        return []
+    there = {block for (block,) in rows(connection, query, parameters)}
+    return [block for block in range(full) if block not in there]
+
+
+def _seal(connection: apsw.Connection) -> bool:
+    more = False
+    head = connection.execute("SELECT max(seq) FROM events").get or 0
+    for space, missing in _missing(connection):
+        some = missing[:AT_ONCE]
+        more |= len(missing) > len(some)
+        if space is None:
+            for block in some:
+                _write_block(connection, block)
+            for block in _changed(connection) - set(missing):
+                _write_block(connection, block)
+            connection.execute("UPDATE meta SET value = ? WHERE name = 'blocks'", (str(head),))
+        else:
+            for block in some:
+                _write_codes(connection, space, block)
+    return more
+
+
+def _changed(connection: apsw.Connection) -> set[int]:
+    """The full blocks in which a record has changed since they were written."""
+    told = int(connection.execute("SELECT value FROM meta WHERE name = 'blocks'").get or 0)
+    find = "SELECT seq FROM records WHERE id = ?"
+    numbers = {connection.execute(find, (record_id,)).get for record_id in set(events.changed(connection, told))}
+    full = (_last(connection) + 1) // BLOCK
+    return {block for number in numbers if isinstance(number, int) and (block := number // BLOCK) < full}
+
+
+def _write_block(connection: apsw.Connection, block: int) -> None:
+    first = block * BLOCK
+    found = rows(connection, f"{catalogue.SELECT} WHERE seq >= ? AND seq < ?", (first, first + BLOCK))
+    packed = Catalogue.packed(found, first)
+    connection.execute("INSERT OR REPLACE INTO blocks (block, columns) VALUES (?, ?)", (block, packed))
+    days = [day for row in found for day in catalogue.days_of(row)]
+    connection.executemany("INSERT OR IGNORE INTO days (since, until, record) VALUES (?, ?, ?)", days)
+
+
+def _write_codes(connection: apsw.Connection, space: Space, block: int) -> None:
+    codes = Codes(space.dimensions)
+    query = "SELECT record, vector FROM vectors WHERE space = ? AND record >= ? AND record < ?"
+    found = rows(connection, query, (space.number, block * BLOCK, (block + 1) * BLOCK))
+    codes.read(found, space, block * BLOCK)
+    insert = "INSERT OR REPLACE INTO codes (space, block, bits) VALUES (?, ?, ?)"
+    connection.execute(insert, (space.number, block, codes.pack(BLOCK)))

@@ -1,0 +1,165 @@
+"""Vectors of the records: exact ones in half precision, and their signs as bits, which a scan over all of them reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import apsw
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.store.catalogue import BLOCK
+from lamina.store.connection import rows
+
+HALF = np.dtype("<f2")
+WORD = 64  # bits are compared so many at a time
+STEP = 32768  # rows of a scan that fit into the processor's cache
+
+Vectors = NDArray[np.float16]
+Numbers = NDArray[np.int64]
+Bits = NDArray[np.uint64]
+
+
+class Space(msgspec.Struct, frozen=True):
+    """The vectors of one embedder. It has seen every record up to `seen`."""
+
+    number: int
+    name: str
+    dimensions: int
+    seen: int
+
+
+def find(connection: apsw.Connection, name: str) -> Space | None:
+    row = connection.execute("SELECT number, name, dimensions, seen FROM spaces WHERE name = ?", (name,)).get
+    return None if row is None else Space(*row)
+
+
+def every(connection: apsw.Connection) -> list[Space]:
+    return [Space(*row) for row in rows(connection, "SELECT number, name, dimensions, seen FROM spaces ORDER BY number")]
+
+
+def add_space(connection: apsw.Connection, name: str, dimensions: int) -> Space:
+    """The space of that name; one of another size is begun anew."""
+    space = find(connection, name)
+    if space is not None and space.dimensions != dimensions:
+        drop_space(connection, space)
+        space = None
+    if space is None:
+        connection.execute("INSERT INTO spaces (name, dimensions, seen) VALUES (?, ?, 0)", (name, dimensions))
+        space = find(connection, name)
+    assert space is not None
+    return space
+
+
+def drop_space(connection: apsw.Connection, space: Space) -> None:
+    for table in ("codes", "vectors"):
+        connection.execute(f"DELETE FROM {table} WHERE space = ?", (space.number,))
+    connection.execute("DELETE FROM spaces WHERE number = ?", (space.number,))
+
+
+def put(connection: apsw.Connection, space: Space, numbers: Sequence[int], vectors: Vectors, seen: int) -> None:
+    """Vectors of records, and how far the space has come with them."""
+    insert = "INSERT OR REPLACE INTO vectors (space, record, vector) VALUES (?, ?, ?)"
+    connection.executemany(
+        insert, [(space.number, number, row.tobytes()) for number, row in zip(numbers, vectors, strict=True)]
+    )
+    connection.execute("UPDATE spaces SET seen = ? WHERE number = ?", (seen, space.number))
+
+
+def exact(connection: apsw.Connection, space: Space, numbers: Sequence[int]) -> tuple[Numbers, Vectors, int]:
+    """The records, of some, that have a vector, their vectors, and how many are damaged."""
+    query = "SELECT record, vector FROM vectors WHERE space = ? AND record IN (SELECT value FROM json_each(?))"
+    return unpacked(rows(connection, query, (space.number, json.dumps(list(numbers)))), space)
+
+
+def unpacked(found: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers, Vectors, int]:
+    """Stored vectors as numbers. One of the wrong size, or of no numbers, is none, but counted."""
+    size = space.dimensions * HALF.itemsize
+    sound = [pair for pair in found if len(pair[1]) == size]
+    numbers = np.array([number for number, _ in sound], np.int64)
+    vectors = np.frombuffer(b"".join([vector for _, vector in sound]), HALF).reshape(-1, space.dimensions)
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        numbers, vectors = numbers[finite], vectors[finite]
+    return numbers, vectors, len(found) - len(numbers)
+
+
+def bits_of(vectors: Vectors) -> Bits:
+    """The signs of vectors, 64 to a number; what is missing at the end is zero for all."""
+    number, dimensions = vectors.shape
+    padded = np.zeros((number, -(-dimensions // WORD) * WORD), np.bool_)
+    padded[:, :dimensions] = vectors > 0
+    packed: Bits = np.packbits(padded, axis=1).view("<u8")
+    return packed
+
+
+def packed_size(dimensions: int) -> int:
+    """The bytes of one block of bits."""
+    return BLOCK * (1 + 8 * -(-dimensions // WORD))
+
+
+class Codes:
+    """The bits of all vectors of a space in memory, one array for each 64 dimensions, a row for each record."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self.known = np.zeros(BLOCK, np.bool_)
+        self.damaged = 0  # vectors that cannot be one of this space
+        self._upto = 0  # the records below this were read
+        self._words = [np.zeros(BLOCK, np.uint64) for _ in range(-(-dimensions // WORD))]
+
+    def refresh(self, connection: apsw.Connection, space: Space) -> None:
+        """Learn the vectors that were stored since the last look, whoever did."""
+        if space.seen < self._upto:
+            return
+        query = "SELECT block, bits FROM codes WHERE space = ? AND block >= ? ORDER BY block"
+        blocks = rows(connection, query, (space.number, -(-self._upto // BLOCK)))
+        for block, packed in blocks:
+            # A missing or damaged block ends them; from there on the vectors serve.
+            if block * BLOCK > self._upto or len(packed) != packed_size(self.dimensions):
+                break
+            numbers = np.arange(block * BLOCK, (block + 1) * BLOCK)
+            self.put(numbers, np.frombuffer(packed, "<u8", offset=BLOCK).reshape(BLOCK, -1))
+            self.known[numbers] = np.frombuffer(packed, np.bool_, BLOCK)
+            self._upto = (block + 1) * BLOCK
+        query = "SELECT record, vector FROM vectors WHERE space = ? AND record >= ? ORDER BY record"
+        self.read(rows(connection, query, (space.number, self._upto)), space)
+        self._upto = space.seen + 1
+
+    def read(self, found: Sequence[tuple[int, bytes]], space: Space, first: int = 0) -> None:
+        """Take vectors in; the rows count from `first`."""
+        numbers, vectors, damaged = unpacked(found, space)
+        self.damaged += damaged
+        if len(numbers):
+            self.put(numbers - first, bits_of(vectors))
+
+    def put(self, numbers: NDArray[np.int64], bits: Bits) -> None:
+        self._reserve(int(numbers[-1]) + 1)
+        self.known[numbers] = True
+        for place, word in enumerate(self._words):
+            word[numbers] = bits[:, place]
+
+    def pack(self, size: int) -> bytes:
+        """The first bits, behind a byte for each row that says whether it has any."""
+        bits = np.stack([word[:size] for word in self._words], axis=1)
+        return self.known[:size].tobytes() + bits.astype("<u8").tobytes()
+
+    def distances(self, vector: NDArray[np.float32], size: int) -> NDArray[np.uint16]:
+        """How many signs of each record's vector differ from those of a query's."""
+        self._reserve(size)
+        asked = bits_of(vector[None, :].astype(np.float16))[0]
+        counted = np.zeros(size, np.uint16)
+        for start in range(0, size, STEP):
+            end = min(start + STEP, size)
+            for word, wanted in zip(self._words, asked, strict=True):
+                counted[start:end] += np.bitwise_count(word[start:end] ^ wanted)
+        return counted
+
+    def _reserve(self, size: int) -> None:
+        length = len(self.known)
+        if size > length:
+            more = max(size, 2 * length) - length
+            self.known = np.concatenate((self.known, np.zeros(more, np.bool_)))
+            self._words = [np.concatenate((word, np.zeros(more, np.uint64))) for word in self._words]

@@ -1,0 +1,119 @@
+"""Commands that find memories: search, context, index, and the models that search by meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from lamina.reader import MODELS
+from lamina.recall import RANKERS
+from lamina.surfaces.cli import output
+from lamina.surfaces.cli.memories import LAYERS, STATES, day, kinds, metadata_of
+from lamina.surfaces.cli.session import Session, command
+
+NOTHING = 4
+
+
+def register(group: click.Group) -> None:
+    """Hang these commands under the program."""
+    search(group)
+    context(group)
+    index(group)
+    models(group)
+
+
+def search(group: click.Group) -> None:
+    @command(group, "search", 'lamina search "when does the user want reports" --explain')
+    @click.argument("query")
+    @click.option("--limit", type=int, default=10, show_default=True, help="at most so many")
+    @click.option("--layer", "layers", type=LAYERS, multiple=True, help="only this layer; may be repeated")
+    @click.option("--state", "states", type=STATES, multiple=True, help="only this state (default active)")
+    @click.option("--kind", "kinds", multiple=True, shell_complete=kinds, help="only this kind")
+    @click.option("--tag", "tags", multiple=True, help="with any of these tags")
+    @click.option("--all-tag", "all_tags", multiple=True, help="with every one of these tags")
+    @click.option("--meta", "metadata", multiple=True, metavar="K=V", help="with this value in its metadata")
+    @click.option("--since", callback=day, help="not before this time or day")
+    @click.option("--until", callback=day, help="before this time or day")
+    @click.option("--as-of", callback=day, help="what was true at this time or day")
+    @click.option("--known-at", callback=day, help="what the store knew at this time or day")
+    @click.option("--ranker", type=click.Choice(RANKERS), default=RANKERS[0], show_default=True, help="how to rank")
+    @click.option("--explain", is_flag=True, help="draw the parts of each score")
+    @click.pass_context
+    def run(
+        context: click.Context,
+        /,
+        session: Session,
+        query: str,
+        explain: bool,
+        metadata: tuple[str, ...],
+        states: tuple[str, ...],
+        **filters: Any,
+    ) -> None:
+        """Find memories that answer QUERY. Without a match it says so and exits with 4."""
+        found = session.memory().search(query, metadata=metadata_of(metadata), states=states or None, **filters)
+        if session.json:
+            output.show_json(found.to_dict())
+        elif found:
+            output.hits(found, explain)
+        else:
+            click.echo("nothing relevant")
+        if not session.json:
+            output.notes(found.notes)
+        context.exit(0 if found else NOTHING)
+
+
+def context(group: click.Group) -> None:
+    @command(group, "context", 'lamina context "prepare the weekly report" --max-chars 1000')
+    @click.argument("goal")
+    @click.option("--max-chars", type=int, default=2000, show_default=True, help="how long the text may be")
+    @click.pass_context
+    def run(context: click.Context, /, session: Session, goal: str, max_chars: int) -> None:
+        """Print what profile, procedures and facts say about GOAL, fenced for a model to read. Exits with 4 for nothing."""
+        made = session.memory().memory_context(goal, max_chars=max_chars)
+        if session.json:
+            output.show_json({"text": made.text, "items": [hit.to_dict() for hit in made.items]})
+        else:
+            click.echo(made.text or "nothing relevant")
+        context.exit(0 if made.items else NOTHING)
+
+
+def index(group: click.Group) -> None:
+    @command(group, "index", "lamina index")
+    def run(session: Session) -> None:
+        """Make the vectors that are still missing, such as after an import or for another embedder."""
+        with output.progress("embedding") as advance:
+            number = session.memory().index(advance)
+        output.show_json({"embedded": number}) if session.json else click.echo(f"{number:,} vectors were missing; all are here")
+
+
+def models(group: click.Group) -> None:
+    @group.group("model")
+    def model_group() -> None:
+        """Models that search by meaning."""
+
+    @command(model_group, "list", "lamina model list")
+    def show(session: Session) -> None:
+        """List the known models, and which are here."""
+        from lamina.recall.embedders import models
+
+        found = models.listed(session.home.path / MODELS)
+        if session.json:
+            output.show_json(found)
+            return
+        rows = [("here" if one.here else "not here", one.name, output.size(one.bytes), one.licence, one.what) for one in found]
+        output.table(("", "model", "size", "licence", "what it is"), rows, wide="what it is", right=("size",))
+
+    @command(model_group, "pull", "lamina model pull minilm")
+    @click.argument("name")
+    def fetch(session: Session, name: str) -> None:
+        """Fetch the weights of the model NAME, check them, and make them ready."""
+        from lamina.recall.embedders import models
+
+        with output.progress("fetching") as advance:
+            path = models.pull(name, session.home.path / MODELS, advance)
+        if session.json:
+            output.show_json({"path": str(path)})
+        else:
+            click.echo(f"{name} is in {path}")
+            click.echo('use it with recall.embedders = ["wordllama", "minilm"] in config.toml, then `lamina index`')
