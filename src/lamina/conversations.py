@@ -96,13 +96,16 @@ def check_same(episode: Record, given: Given, key: str | None) -> None:
 
 
 def keep(folder: Path, given: Given, episode: Record) -> Path | None:
-    """Write the whole conversation to a file of its day, unless it is there; its SHA-256 is the episode's `raw_hash`."""
+    """Write the whole conversation to a file of its day, unless it is there; its SHA-256 is the episode's `raw_hash`.
+
+    Another content under that name was left by a process that died before it could store the episode.
+    """
     place = folder / FOLDER / episode.occurred_at.date().isoformat()
     for part in (folder / FOLDER, place):
         refuse_link(part)
         make_private_folder(part)
     path = place / f"{episode.id}.json"
-    if path.exists():
+    if path.is_file() and path.read_bytes() == given.raw():
         return None
     try:
         write_private(path, given.raw())

@@ -151,6 +151,7 @@ def write_private(path: Path, content: bytes) -> None:
         os.replace(work, path)
         fsync_folder(path.parent)
     except OSError as error:
+        work.unlink(missing_ok=True)
         raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
 
 

@@ -152,6 +152,7 @@ class Memory(Reader):
         draft = self._draft({"content": task, "layer": Layer.WORKING, "kind": "action"}, run_id="new")
         with self._store.change(self.actor, "run.open", self._clock()) as transaction:
             (opening,) = transaction.insert([structs.replace(draft, run_id=transaction.next_id())])
+        self._tell(1)
         return Run(self, opening)
 
     def runs(self) -> builtins.list[Run]:
@@ -183,6 +184,7 @@ class Memory(Reader):
             for row, note in zip(rows, notes, strict=True):
                 rules.check_move(note.state, State.TOMBSTONED, self.actor.role)
                 transaction.update(row, state=State.TOMBSTONED)
+        self._tell(made is not None)
         return made
 
     def _store_drafts(
@@ -220,7 +222,8 @@ class Memory(Reader):
                 self._recall.worker.wake()
                 self._worked = True
             except LaminaError as error:  # such as a setting; the memory itself is stored, so this is only told
-                self._problems.append(error.message)
+                if error.message not in self._problems:
+                    self._problems.append(error.message)
 
     def _finish_index(self) -> None:
         worked, many, self._worked, self._unindexed = self._worked, self._unindexed >= FEW, False, 0

@@ -139,12 +139,12 @@ class Reader:
         wanted = context.limits(limits)
         room = context.room(max_chars)
         found = [
-            hit
+            self._found("memory_context", goal, limit, Filter(self.user, (layer,), (State.ACTIVE,)), "hybrid")
             for layer, limit in wanted.items()
             if limit
-            for hit in self._found("memory_context", goal, limit, Filter(self.user, (layer,), (State.ACTIVE,)), "hybrid")
         ]
-        return context.made(found, room)
+        hits = [hit for some in found for hit in some]
+        return context.made(hits, room, (note for some in found for note in some.notes))
 
     def history(self, record_id: str) -> builtins.list[Event]:
         """Everything that ever happened to a record, oldest first."""

@@ -96,7 +96,7 @@ def test_search_finds_explains_and_abstains(call: Call) -> None:
     (hit,) = found.json["hits"]
     assert found.json["outcome"] == "found"
     assert sum(hit["parts"].values()) == pytest.approx(hit["score"])
-    assert "relevance" in call("search", "garmin", "--explain").out
+    assert "words" in call("search", "garmin", "--explain").out
     nothing = call("search", "zebra")
     assert (nothing.code, nothing.out.strip()) == (4, "nothing relevant")
     assert call("search", "zebra", "--json").json == {"outcome": "nothing_relevant", "hits": []}

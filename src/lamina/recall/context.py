@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -20,10 +20,14 @@ LABEL = re.compile(r"[\[\];|]")  # what labels are made of: no name may hold it
 
 
 class Context(msgspec.Struct, frozen=True):
-    """The text for the model, and the hits that are in it. It grants no permission and widens no scope."""
+    """The text for the model, and the hits that are in it. It grants no permission and widens no scope.
+
+    `notes` say what could not be used to find them.
+    """
 
     text: str
     items: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -51,7 +55,7 @@ def room(characters: object) -> int:
     return characters
 
 
-def made(hits: Sequence[Hit], most: int) -> Context:
+def made(hits: Sequence[Hit], most: int, notes: Iterable[str] = ()) -> Context:
     """As many of the hits as fit, in their order; the last one may be cut. Without any, the text is empty."""
     left = most - len(fence.fenced(""))
     lines: list[str] = []
@@ -65,7 +69,7 @@ def made(hits: Sequence[Hit], most: int) -> Context:
         lines.append(item)
         used.append(hit)
         left -= len(item) + 1
-    return Context(fence.fenced("\n".join(lines)) if lines else "", tuple(used))
+    return Context(fence.fenced("\n".join(lines)) if lines else "", tuple(used), tuple(dict.fromkeys(notes)))
 
 
 def shown(hit: Hit) -> str:

@@ -22,7 +22,7 @@ from lamina.recall.similarity import Similarity, similarity
 from lamina.store.catalogue import Rows, mark
 
 WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
-WHO, ROLE, TIME = 0.20, -0.40, 0.40
+WHO, ROLE, TIME, SESSION = 0.20, -0.40, 0.40, 0.10
 ANSWER, ASKS, LENGTH = 0.10, -0.08, 0.20
 RECENCY, IMPORTANCE = 0.02, 0.05
 CANDIDATES = 300
@@ -84,6 +84,7 @@ def _parts(ask: Ask, question: Question, words: bm25.Matches, views: Sequence[Si
         parts["model"] = MODEL * np.maximum(model, 0) / max(float(model.max()), LEAST_COSINE)
     if question.names:
         parts["who"] = WHO * _who(ask, question, rows)
+    parts["session"] = SESSION * _company(catalogue["session"][rows], parts["words"] + parts.get("meaning", 0.0))
     parts["role"] = ROLE * _has(own, question.wrong_role)
     if question.spans:
         parts["time"] = TIME * _time(ask, question, rows)
@@ -94,6 +95,16 @@ def _parts(ask: Ask, question: Question, words: bm25.Matches, views: Sequence[Si
     parts["recency"] = RECENCY / (1 + ask.age(rows, "occurred", MICROS_PER_DAY))
     parts["importance"] = IMPORTANCE * catalogue["importance"][rows]
     return parts
+
+
+def _company(sessions: NDArray[np.uint64], score: Column) -> Column:
+    """How good the best of the same conversation is: where one turn fits well, others are about the same thing."""
+    found, places = np.unique(sessions, return_inverse=True)
+    best = np.zeros(len(found))
+    np.maximum.at(best, places, score)
+    best[found == 0] = 0
+    company: Column = best[places] / max(float(score.max(initial=0)), 1e-9)
+    return company
 
 
 def _has(own: NDArray[np.uint32], sign: int) -> Column:

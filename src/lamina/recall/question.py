@@ -37,7 +37,7 @@ class Question:
         if not self._boosts:
             return ()
         words = text.WORD.findall(self._ask.query)
-        if any(word[0].isupper() for word in words):
+        if any(word[0].isupper() for word in words[1:]):  # the first one begins a sentence
             words = [word for word in words if word[0].isupper()]
         speakers, allowed = self._ask.look.catalogue["speaker"], self._ask.allowed
         folded = dict.fromkeys(name for word in words if (name := text.first_name(word)) and name not in signs.ROLES)

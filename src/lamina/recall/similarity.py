@@ -37,6 +37,7 @@ class Similarity:
         size = look.catalogue.size
         distances = look.codes(space).distances(vector, size)
         self.known: Mask = look.codes(space).known[:size]
+        self._tell_damage(bool((ask.allowed & ~self.known)[: space.seen + 1].any()))
         # Two vectors at an angle have that share of their signs in common, but for chance.
         angles = np.cos(np.pi * np.arange(space.dimensions + 1) / space.dimensions).astype(np.float32)
         self.estimate: NDArray[np.float32] = np.where(
@@ -46,14 +47,15 @@ class Similarity:
     def exact(self, *several: Rows) -> list[Column]:
         """The cosines of some rows, as often as asked; 0 for a row without a vector."""
         wanted, places = np.unique(np.concatenate(several), return_inverse=True)
+        vectors, has = self._look.exact(self._space, wanted)
+        self._tell_damage(bool((self.known[wanted] & ~has).any()))
         # Row by row, so that none depends on the others: a product of matrices may add up in another order.
-        cosines: Column = (self._look.exact(self._space, wanted) * self._vector).sum(axis=1, dtype=np.float64)
-        self._tell_damage()
+        cosines: Column = (vectors * self._vector).sum(axis=1, dtype=np.float64)
         return np.split(cosines[places], np.cumsum([len(rows) for rows in several])[:-1])
 
-    def _tell_damage(self) -> None:
-        note = f"{self._space.name}: vectors in the store are damaged; run `lamina reindex`"
-        if self._look.codes(self._space).damaged and note not in self._ask.notes:
+    def _tell_damage(self, damaged: bool) -> None:
+        note = f"{self._space.name}: vectors of memories are missing or damaged; run `lamina reindex`"
+        if damaged and note not in self._ask.notes:
             self._ask.notes.append(note)
 
 

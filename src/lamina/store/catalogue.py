@@ -6,7 +6,8 @@ A new process reads packed blocks and the records after them; a process that has
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from hashlib import blake2b
 from typing import Any
@@ -23,6 +24,7 @@ from lamina.store.connection import rows
 from lamina.store.records import Filter, marks
 
 BLOCK = 256
+SEAL = 4  # bytes of the checksum in front of a block
 # Rather read the blocks again than so many records one by one.
 MANY = 20_000
 COLUMNS = {
@@ -52,6 +54,17 @@ def mark(name: str | None) -> int:
 
 def day_number(day: date) -> int:
     return (day - FIRST_DAY).days
+
+
+def sealed(packed: bytes) -> bytes:
+    """A block behind a checksum: one that was damaged would hide the records in it from every search."""
+    return zlib.crc32(packed).to_bytes(SEAL, "little") + packed
+
+
+def opened(stored: bytes, size: int) -> bytes | None:
+    """What is in a sealed block; nothing when it is not as it was written."""
+    packed = stored[SEAL:]
+    return packed if len(packed) == size and zlib.crc32(packed) == int.from_bytes(stored[:SEAL], "little") else None
 
 
 class Catalogue:
@@ -142,15 +155,12 @@ class Catalogue:
         """One block of records that begins at a number, as its row in the database holds it."""
         own = cls()
         own._put([(row[0] - first, *row[1:]) for row in found])
-        return b"".join(own._columns[name][:BLOCK].tobytes() for name in COLUMNS)
+        return sealed(b"".join(own._columns[name][:BLOCK].tobytes() for name in COLUMNS))
 
     def _load(self, connection: apsw.Connection) -> None:
         """Begin with the blocks; one that is missing or damaged ends them, and the records serve from there on."""
         self.__init__()  # type: ignore[misc]
-        blocks = rows(connection, "SELECT block, columns FROM blocks ORDER BY block")
-        whole = [packed for place, (block, packed) in enumerate(blocks) if block == place and len(packed) == BLOCK * WIDTH]
-        if len(whole) != len(blocks):
-            whole = []
+        whole = list(_whole(rows(connection, "SELECT block, columns FROM blocks ORDER BY block")))
         if not whole:
             return
         self._reserve(len(whole) * BLOCK)
@@ -220,6 +230,15 @@ class Catalogue:
             numbers = np.fromstring(found, np.int64, sep=",")
             passed[numbers[numbers < self.size]] = True
         return passed
+
+
+def _whole(blocks: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
+    """The blocks from the first on, up to one that is missing or damaged."""
+    for place, (block, stored) in enumerate(blocks):
+        packed = opened(stored, BLOCK * WIDTH)
+        if block != place or packed is None:
+            return
+        yield packed
 
 
 def days_of(row: Sequence[Any]) -> Days:

@@ -40,6 +40,8 @@ class Database:
         self.inherited = False
         self.local = threading.local()
         self.write_lock = threading.RLock()
+        self.quiet = threading.Condition()
+        self.moments = 0  # threads that look at one moment of the file now
         self._busy_ms = busy_ms
         self._checkpoint_pages = checkpoint_pages
         # Weak, so that the connections of a thread end with the thread.
@@ -73,13 +75,21 @@ class Database:
     @contextlib.contextmanager
     def moment(self) -> Iterator[apsw.Connection]:
         """This thread's connection, which within the block sees the file as it is at one moment."""
-        connection = self.reader()
-        with translated(self.path):
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                connection.execute("ROLLBACK")
+        self.check_usable()  # before the lock: a fork may have held it
+        with self.quiet:
+            self.moments += 1
+        try:
+            connection = self.reader()
+            with translated(self.path):
+                connection.execute("BEGIN")
+                try:
+                    yield connection
+                finally:
+                    connection.execute("ROLLBACK")
+        finally:
+            with self.quiet:
+                self.moments -= 1
+                self.quiet.notify_all()
 
     def writer(self) -> apsw.Cursor:
         """This thread's cursor for writing. Only `atomic` begins transactions with it."""
@@ -236,13 +246,17 @@ def _before_fork() -> None:
     for database in list(_OPEN):
         # A write that does not end is not waited for; the child will then not open this file.
         if database.write_lock.acquire(timeout=FORK_PATIENCE):
+            database.quiet.acquire()
+            database.quiet.wait_for(lambda asked=database: not asked.moments, FORK_PATIENCE)  # type: ignore[misc]
             database.pause()
             _PAUSED.append(database)
 
 
 def _after_fork_in_parent() -> None:
     while _PAUSED:
-        _PAUSED.pop().write_lock.release()
+        database = _PAUSED.pop()
+        database.quiet.release()
+        database.write_lock.release()
     _FORKING.release()
 
 

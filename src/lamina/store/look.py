@@ -90,7 +90,7 @@ class Look:
     def codes(self, space: Space) -> Codes:
         """The bits of a space's vectors, those of this process that are not stored yet among them."""
         codes = self._index.codes.get(space.name)
-        if codes is None or codes.dimensions != space.dimensions:
+        if codes is None or not codes.are_of(space):
             codes = self._index.codes[space.name] = Codes(space.dimensions)
             self._index.fresh[space.name] = {}
         codes.refresh(self._connection, space)
@@ -107,18 +107,19 @@ class Look:
     def fresh(self, space: Space) -> dict[int, Vectors]:
         return self._index.fresh[space.name]
 
-    def exact(self, space: Space, wanted: Rows) -> NDArray[np.float32]:
-        """The vectors of some rows, ascending; zeros for those without one."""
+    def exact(self, space: Space, wanted: Rows) -> tuple[NDArray[np.float32], Mask]:
+        """The vectors of some rows, ascending, and which of them have one; zeros for the others."""
         made = np.zeros((len(wanted), space.dimensions), np.float32)
-        found, stored, damaged = vectors.exact(self._connection, space, wanted.tolist())
-        self._index.codes[space.name].damaged += damaged
-        made[np.searchsorted(wanted, found)] = stored
+        has = np.zeros(len(wanted), np.bool_)
+        found, stored = vectors.exact(self._connection, space, wanted.tolist())
+        places = np.searchsorted(wanted, found)
+        made[places], has[places] = stored, True
         fresh = self._index.fresh[space.name]
         if fresh:
             for place, number in enumerate(wanted.tolist()):
                 if number in fresh:
-                    made[place] = fresh[number]
-        return made
+                    made[place], has[place] = fresh[number], True
+        return made, has
 
     def records(self, wanted: Sequence[int], chosen: Filter) -> dict[int, Record]:
         """The records of some rows, as far as the filter lets them through: asked of the records themselves."""

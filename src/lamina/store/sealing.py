@@ -73,10 +73,10 @@ def _last(connection: apsw.Connection) -> int:
 def _missing(connection: apsw.Connection) -> Iterator[tuple[Space | None, list[int]]]:
     """The full blocks that are missing or damaged: of the records, and of each space's bits."""
     size = "SELECT block FROM blocks WHERE length(columns) = ?"
-    yield None, _absent(connection, _last(connection), size, (BLOCK * catalogue.WIDTH,))
+    yield None, _absent(connection, _last(connection), size, (catalogue.SEAL + BLOCK * catalogue.WIDTH,))
     for space in vectors.every(connection):
         size = "SELECT block FROM codes WHERE space = ? AND length(bits) = ?"
-        parameters = (space.number, vectors.packed_size(space.dimensions))
+        parameters = (space.number, catalogue.SEAL + vectors.packed_size(space.dimensions))
         yield space, _absent(connection, space.seen, size, parameters)
 
 

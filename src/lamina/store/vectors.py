@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.store.catalogue import BLOCK
+from lamina.store.catalogue import BLOCK, opened, sealed
 from lamina.store.connection import rows
 
 HALF = np.dtype("<f2")
@@ -68,14 +68,14 @@ def put(connection: apsw.Connection, space: Space, numbers: Sequence[int], vecto
     connection.execute("UPDATE spaces SET seen = ? WHERE number = ?", (seen, space.number))
 
 
-def exact(connection: apsw.Connection, space: Space, numbers: Sequence[int]) -> tuple[Numbers, Vectors, int]:
-    """The records, of some, that have a vector, their vectors, and how many are damaged."""
+def exact(connection: apsw.Connection, space: Space, numbers: Sequence[int]) -> tuple[Numbers, Vectors]:
+    """The records, of some, that have a vector, and their vectors."""
     query = "SELECT record, vector FROM vectors WHERE space = ? AND record IN (SELECT value FROM json_each(?))"
     return unpacked(rows(connection, query, (space.number, json.dumps(list(numbers)))), space)
 
 
-def unpacked(found: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers, Vectors, int]:
-    """Stored vectors as numbers. One of the wrong size, or of no numbers, is none, but counted."""
+def unpacked(found: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers, Vectors]:
+    """Stored vectors as numbers. One of the wrong size, or of no numbers, is none."""
     size = space.dimensions * HALF.itemsize
     sound = [pair for pair in found if len(pair[1]) == size]
     numbers = np.array([number for number, _ in sound], np.int64)
@@ -83,7 +83,7 @@ def unpacked(found: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers,
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
         numbers, vectors = numbers[finite], vectors[finite]
-    return numbers, vectors, len(found) - len(numbers)
+    return numbers, vectors
 
 
 def bits_of(vectors: Vectors) -> Bits:
@@ -96,7 +96,7 @@ def bits_of(vectors: Vectors) -> Bits:
 
 
 def packed_size(dimensions: int) -> int:
-    """The bytes of one block of bits."""
+    """The bytes of one block of bits, without its seal."""
     return BLOCK * (1 + 8 * -(-dimensions // WORD))
 
 
@@ -106,23 +106,30 @@ class Codes:
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
         self.known = np.zeros(BLOCK, np.bool_)
-        self.damaged = 0  # vectors that cannot be one of this space
+        self._number: int | None = None
         self._upto = 0  # the records below this were read
         self._words = [np.zeros(BLOCK, np.uint64) for _ in range(-(-dimensions // WORD))]
 
+    def are_of(self, space: Space) -> bool:
+        """Whether what was learned is of this space; another one may have taken its name."""
+        own = self._number in (None, space.number) and self._upto <= space.seen + 1
+        return own and self.dimensions == space.dimensions
+
     def refresh(self, connection: apsw.Connection, space: Space) -> None:
         """Learn the vectors that were stored since the last look, whoever did."""
+        self._number = space.number
         if space.seen < self._upto:
             return
         query = "SELECT block, bits FROM codes WHERE space = ? AND block >= ? ORDER BY block"
         blocks = rows(connection, query, (space.number, -(-self._upto // BLOCK)))
         for block, packed in blocks:
             # A missing or damaged block ends them; from there on the vectors serve.
-            if block * BLOCK > self._upto or len(packed) != packed_size(self.dimensions):
+            bits = opened(packed, packed_size(self.dimensions))
+            if block * BLOCK > self._upto or bits is None:
                 break
             numbers = np.arange(block * BLOCK, (block + 1) * BLOCK)
-            self.put(numbers, np.frombuffer(packed, "<u8", offset=BLOCK).reshape(BLOCK, -1))
-            self.known[numbers] = np.frombuffer(packed, np.bool_, BLOCK)
+            self.put(numbers, np.frombuffer(bits, "<u8", offset=BLOCK).reshape(BLOCK, -1))
+            self.known[numbers] = np.frombuffer(bits, np.bool_, BLOCK)
             self._upto = (block + 1) * BLOCK
         query = "SELECT record, vector FROM vectors WHERE space = ? AND record >= ? ORDER BY record"
         self.read(rows(connection, query, (space.number, self._upto)), space)
@@ -130,8 +137,7 @@ class Codes:
 
     def read(self, found: Sequence[tuple[int, bytes]], space: Space, first: int = 0) -> None:
         """Take vectors in; the rows count from `first`."""
-        numbers, vectors, damaged = unpacked(found, space)
-        self.damaged += damaged
+        numbers, vectors = unpacked(found, space)
         if len(numbers):
             self.put(numbers - first, bits_of(vectors))
 
@@ -144,7 +150,7 @@ class Codes:
     def pack(self, size: int) -> bytes:
         """The first bits, behind a byte for each row that says whether it has any."""
         bits = np.stack([word[:size] for word in self._words], axis=1)
-        return self.known[:size].tobytes() + bits.astype("<u8").tobytes()
+        return sealed(self.known[:size].tobytes() + bits.astype("<u8").tobytes())
 
     def distances(self, vector: NDArray[np.float32], size: int) -> NDArray[np.uint16]:
         """How many signs of each record's vector differ from those of a query's."""

@@ -38,9 +38,9 @@ def create(spec: str, *, cache: Path, endpoint: str, key: str | None, timeout: f
         case "none", "", "":
             return None
         case "wordllama", "", "":
-            from lamina.recall.embedders.wordllama import WordLlama
+            from lamina.recall.embedders import wordllama
 
-            return WordLlama()
+            return wordllama.shared()
         case "minilm", "", "":
             from lamina.recall.embedders.minilm import MiniLM
 

@@ -83,6 +83,12 @@ class WordLlama:
         return mapped(_file(WEIGHTS), TENSOR)
 
 
+@lru_cache(1)
+def shared() -> WordLlama:
+    """One for all handles of a process: it never changes, and its words are remembered once."""
+    return WordLlama()
+
+
 def pooled(matrix: NDArray[np.float16], tokens: Sequence[int]) -> NDArray[np.float32]:
     """The vector of one text, of any length. Text by text is as fast as all at once, and no text touches another."""
     import numpy as np

@@ -75,6 +75,7 @@ def context(group: click.Group) -> None:
             output.show_json({"text": made.text, "items": [hit.to_dict() for hit in made.items]})
         else:
             click.echo(made.text or "nothing relevant")
+            output.notes(made.notes)
         context.exit(0 if made.items else NOTHING)
 
 

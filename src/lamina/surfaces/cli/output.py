@@ -153,7 +153,7 @@ def hits(found: Hits, explain: bool) -> None:
         columns = ("score", "id", "when (UTC)", "layer", "content")
         table(columns, rows, wide="content", right=("score",), dispensable=("layer", "when (UTC)"))
         return
-    best = max((hit.score for hit in found), default=1.0)
+    best = max((value for hit in found for value in (hit.score, *map(abs, hit.parts.values()))), default=1.0)
     for place, hit in enumerate(found, 1):
         explained(place, hit, best)
 

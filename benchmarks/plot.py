@@ -1,0 +1,65 @@
+"""Bars and curves as an SVG, written by hand: a few rectangles and lines need no library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+
+WIDTH, ROW, LEFT = 900, 26, 230
+COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#9d755d", "#888888", "#eeca3b", "#bab0ac")
+SIDE = 340
+MOST_WRONG = 0.15
+
+
+def svg(recall: Mapping[str, Mapping[str, Sequence[float]]], curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """One page: recall of every system as bars, and right refusals against wrong ones as curves."""
+    bars = list(_bars(recall))
+    top = 60 + (len(recall) + 1) * ROW
+    lines = list(_curves(curves, top + 70))
+    height = top + 70 + SIDE + 60
+    style = "text{font:13px system-ui,sans-serif;fill:#222}.t{font-size:16px;font-weight:600}.s{fill:#666;font-size:11px}"
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img"><style>{style}</style>'
+    ground = f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>'
+    return "\n".join([head, ground, *bars, *lines, "</svg>", ""])
+
+
+def _bars(recall: Mapping[str, Mapping[str, Sequence[float]]]) -> Iterator[str]:
+    yield _text(20, 28, "Recall: share of the gold turns among the first 5 (dark) and 10 (light)", "t")
+    sets = list(next(iter(recall.values())))
+    room = (WIDTH - LEFT - 40) / len(sets)
+    for column, data in enumerate(sets):
+        yield _text(LEFT + column * room, 52, data, "s")
+    for row, (system, values) in enumerate(recall.items()):
+        y = 62 + row * ROW
+        yield _text(20, y + 15, system)
+        for column, data in enumerate(sets):
+            x, (five, ten) = LEFT + column * room, values[data]
+            full = room - 90
+            yield f'<rect x="{x:.1f}" y="{y}" width="{full * ten:.1f}" height="18" fill="{COLOURS[column]}" opacity=".35"/>'
+            yield f'<rect x="{x:.1f}" y="{y}" width="{full * five:.1f}" height="18" fill="{COLOURS[column]}"/>'
+            yield _text(x + full * ten + 6, y + 14, f"{five:.3f} / {ten:.3f}", "s")
+
+
+def _curves(curves: Mapping[str, Sequence[tuple[float, float]]], top: int) -> Iterator[str]:
+    yield _text(20, top - 24, "Refusals: questions without an answer (up) against answerable ones (right)", "t")
+    x0, y0 = 60, top + SIDE - 40
+    wide, tall = 420, SIDE - 50
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        y = y0 - share * tall
+        yield f'<line x1="{x0}" x2="{x0 + wide}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
+        yield _text(x0 - 36, y + 4, f"{share:.0%}", "s")
+    for wrong in (0, 0.03, 0.06, 0.09, 0.12, 0.15):
+        x = x0 + wide * wrong / MOST_WRONG
+        yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y0}" y2="{y0 - tall}" stroke="#eee"/>'
+        yield _text(x - 8, y0 + 16, f"{wrong:.0%}", "s")
+    for place, (name, points) in enumerate(sorted(curves.items())):
+        colour = COLOURS[place % len(COLOURS)]
+        shown = [(x0 + wide * wrong / MOST_WRONG, y0 - right * tall) for wrong, right in points if wrong <= MOST_WRONG]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in shown)
+        yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
+        yield f'<rect x="{x0 + wide + 30}" y="{top + 8 + place * 24}" width="14" height="4" fill="{colour}"/>'
+        yield _text(x0 + wide + 52, top + 15 + place * 24, name)
+
+
+def _text(x: float, y: float, words: str, kind: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}"' + (f' class="{kind}"' if kind else "") + f">{escape(words)}</text>"

@@ -1,0 +1,186 @@
+"""Vectors in the store: half-precision rows, their signs as bits, and what is damaged or missing among them."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina import Memory
+from lamina.recall.embedders.wordllama import WordLlama
+from lamina.store import vectors
+from lamina.store.catalogue import BLOCK, opened
+from lamina.store.vectors import Codes, Space
+from tests.conftest import START, Desk, contents, tamper
+
+NAME = "wordllama-256"
+
+
+def some(number: int, dimensions: int, seed: int = 1) -> vectors.Vectors:
+    return np.random.default_rng(seed).standard_normal((number, dimensions)).astype(np.float16)
+
+
+@pytest.mark.parametrize("dimensions", [1, 3, 63, 64, 65, 256, 384, 1000])
+def test_distances_count_signs(dimensions: int) -> None:
+    """Q4: the distance of two vectors is the number of dimensions in which their signs differ, for any dimension."""
+    made, asked = some(300, dimensions), some(1, dimensions, 2)[0]
+    codes = Codes(dimensions)
+    codes.put(np.arange(300), vectors.bits_of(made))
+    expected = ((made > 0) != (asked > 0)).sum(axis=1)
+    assert codes.distances(asked.astype(np.float32), 300).tolist() == expected.tolist()
+    assert codes.known[:300].all()
+    assert not codes.known[300:].any()
+
+
+def test_distances_of_rows_that_nobody_has() -> None:
+    """Q4: rows beyond the last vector are not known, and asking for them is no error."""
+    codes = Codes(64)
+    assert len(codes.distances(np.ones(64, np.float32), 5000)) == 5000
+    assert not codes.known[:5000].any()
+    codes.put(np.array([7]), vectors.bits_of(some(1, 64)))
+    assert np.flatnonzero(codes.known).tolist() == [7]
+
+
+@given(st.integers(1, 130), st.lists(st.integers(0, BLOCK - 1), min_size=1, max_size=20, unique=True).map(sorted))
+def test_a_block_of_bits_holds_what_the_vectors_tell(dimensions: int, rows: list[int]) -> None:
+    """Q6: bits that were packed say the same as bits that are read from the vectors, gaps included."""
+    made = some(len(rows), dimensions, len(rows))
+    codes = Codes(dimensions)
+    codes.read([(row, vector.tobytes()) for row, vector in zip(rows, made, strict=True)], Space(1, "x", dimensions, 0))
+    packed = opened(codes.pack(BLOCK), vectors.packed_size(dimensions))
+    assert packed is not None
+    assert len(packed) == BLOCK * (1 + 8 * -(-dimensions // 64))
+    assert np.flatnonzero(np.frombuffer(packed, np.bool_, BLOCK)).tolist() == rows
+    bits = np.frombuffer(packed, "<u8", offset=BLOCK).reshape(BLOCK, -1)
+    assert (bits[rows] == vectors.bits_of(made)).all()
+
+
+def test_vectors_of_the_wrong_size_are_none() -> None:
+    """Q4: a row that cannot be a vector of its space is left out."""
+    good = some(2, 4)
+    found = [(1, good[0].tobytes()), (2, b""), (3, b"\0" * 7), (4, good[1].tobytes()), (5, b"\0" * 16)]
+    numbers, made = vectors.unpacked(found, Space(1, "x", 4, 5))
+    assert numbers.tolist() == [1, 4]
+    assert (made == good).all()
+    codes = Codes(4)
+    codes.read(found, Space(1, "x", 4, 5))
+    assert np.flatnonzero(codes.known).tolist() == [1, 4]
+    assert vectors.unpacked([], Space(1, "x", 4, 5))[1].shape == (0, 4)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_vectors_of_no_numbers_are_none(value: float) -> None:
+    """Q4: a row of the right size with something in it that is no number is left out."""
+    made = some(3, 4)
+    made[1, 2] = value
+    found = [(number, row.tobytes()) for number, row in enumerate(made)]
+    numbers, kept = vectors.unpacked(found, Space(1, "x", 4, 5))
+    assert numbers.tolist() == [0, 2]
+    assert (kept == made[[0, 2]]).all()
+
+
+def test_a_space_of_another_size_is_begun_anew(mem: Memory) -> None:
+    """Q4: an embedder that makes vectors of another length has seen nothing yet, and nothing of the old ones stays."""
+    mem.remember_many([{"content": "tea"}] * 3)
+    with mem._store.database.atomic() as transaction:
+        connection = transaction.cursor.connection
+        space = vectors.add_space(connection, "x", 4)
+        vectors.put(connection, space, [1, 2], some(2, 4), 2)
+        assert vectors.add_space(connection, "x", 4).seen == 2
+        anew = vectors.add_space(connection, "x", 5)
+        assert (anew.dimensions, anew.seen) == (5, 0)
+        assert vectors.exact(connection, anew, [1, 2])[0].tolist() == []
+        assert [one.name for one in vectors.every(connection)] == ["x"]
+
+
+def test_stored_vectors_come_back(mem: Memory) -> None:
+    """Q6: a stored vector is that of its text in half precision, whoever made it."""
+    made = mem.remember_many([{"content": f"tea number {n}"} for n in range(300)])
+    mem.index()
+    connection = mem._store.database.reader()
+    space = vectors.find(connection, NAME)
+    assert space is not None
+    assert (space.dimensions, space.seen) == (256, 300)
+    numbers, stored = vectors.exact(connection, space, [1, 150, 300, 301])
+    assert numbers.tolist() == [1, 150, 300]
+    expected = WordLlama().embed([made[n - 1].content for n in (1, 150, 300)]).astype(np.float16)
+    assert (stored == expected).all()
+
+
+def near(handle: Memory, desk: Desk, query: str, limit: int = 20) -> dict[str, Any]:
+    desk.clock.step = timedelta()
+    desk.clock.set(START)
+    return handle.search(query, limit, ranker="semantic").to_dict()
+
+
+@pytest.mark.parametrize(
+    "blob", ["x''", "x'00'", "zeroblob(511)", "zeroblob(513)", "zeroblob(1024)", "CAST('é' AS BLOB)", "zeroblob(100000)"]
+)
+def test_a_damaged_vector_is_told(desk: Desk, blob: str) -> None:
+    """Q4, Q6: a vector of the wrong size is not used, the answer says so, and all other records are found as before."""
+    mem = desk.agent()
+    mem.remember_many([{"content": f"tea number {n}"} for n in range(20)])
+    mem.index()
+    before = near(mem, desk, "tea number 4")
+    tamper(desk.folder() / "memory.db", f"UPDATE vectors SET vector = {blob} WHERE record = 5")
+    for ranker in ("semantic", "hybrid"):
+        hits = desk.agent().search("tea number 4", 20, ranker=ranker)
+        assert any("vectors of memories are missing or damaged" in note for note in hits.notes)
+        assert "notes" in hits.to_dict()
+    after = near(desk.agent(), desk, "tea number 4")
+    assert after["hits"] == [hit for hit in before["hits"] if hit["record"]["seq"] != 5]
+    desk.operator().reindex()
+    assert near(desk.agent(), desk, "tea number 4") == before
+
+
+NOT_A_NUMBER = f"x'{'ff7f' * 256}'"
+
+
+@pytest.mark.parametrize("blob", ["x'00'", NOT_A_NUMBER], ids=["wrong size", "no numbers"])
+def test_a_damaged_vector_behind_sealed_bits_is_told(desk: Desk, blob: str) -> None:
+    """Q4: also when the bits of a vector are still there, a search that needs the vector says that it is damaged."""
+    mem = desk.agent()
+    mem.remember_many([{"content": f"tea number {n}"} for n in range(600)])
+    mem.index()
+    tamper(desk.folder() / "memory.db", f"UPDATE vectors SET vector = {blob} WHERE record = 5")
+    for ranker in ("semantic", "hybrid"):
+        hits = desk.agent().search("tea number 4", 20, ranker=ranker)
+        assert any("damaged" in note for note in hits.notes)
+        assert all(np.isfinite(hit.score) for hit in hits)
+
+
+def test_vectors_that_another_process_stored_are_used(desk: Desk, mem: Memory) -> None:
+    """Q6: a handle that has made vectors for itself goes over to the stored ones, with the same answer, and keeps none."""
+    mem.remember_many([{"content": f"tea number {n}"} for n in range(700)])
+    before = near(mem, desk, "tea number 4")
+    (fresh,) = mem._store.index.fresh.values()
+    assert len(fresh) == 700
+    desk.agent().index()
+    assert near(mem, desk, "tea number 4") == before
+    assert not mem._store.index.fresh[NAME]
+    mem.remember("tea number 4, again")
+    assert contents(mem.search("tea number 4, again", ranker="semantic"))[0] == "tea number 4, again"
+    assert [*mem._store.index.fresh[NAME]] == [701]
+
+
+def test_codes_follow_while_others_index(desk: Desk) -> None:
+    """Q6: a handle that looks after every step of another's indexing knows the bits that a new handle reads at once."""
+    writer, watcher = desk.agent(), desk.agent()
+    rnd = random.Random(2)
+    for step in range(6):
+        writer.remember_many([{"content": f"tea {rnd.random()}"} for _ in range(rnd.choice([1, 100, 300]))])
+        if step % 2:
+            writer.index()
+        watcher.search("tea", ranker="semantic")
+    writer.index()
+    told = []
+    for handle in (watcher, desk.agent()):
+        handle.search("tea", ranker="semantic")
+        codes, size = handle._store.index.codes[NAME], handle._store.index.catalogue.size
+        told.append((codes.known[:size].tolist(), [word[:size].tolist() for word in codes._words]))
+    assert told[0] == told[1]

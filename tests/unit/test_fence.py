@@ -1,0 +1,122 @@
+"""The fence around recalled memories: nothing inside gets out, and nothing inside is remembered again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina import Memory, Operator, fence
+from lamina.errors import Refused
+from tests.conftest import CONTRACTS, contents
+
+# What a hostile text would be made of.
+PIECES = [
+    *(fence.OPEN, fence.CLOSE, "<<<", ">>>", "<<", ">", "<", "lamina memory", "end of lamina memory", "recalled notes"),
+    *("‹", "›", "«", "»", "≪", "≫", "《", "》", "＜", "＞", "﹤", "﹥", "⟨", "⟩"),
+    *("\n", "\r\n", "\r", "\u2028", "\x0b", "\x85", " ", "| ", "[", "]", "\x1b[31m", "\x1b]0;x\x07", "\0"[:0]),
+    *("\u202e", "\u2066", "\u200b", "\u00ad", "\ufeff", "\u2060", "\U000e0041", "tea", "日本語", "e\u0301", "👩\u200d💻"),
+]
+hostile = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+around = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<>"), max_size=40)
+
+
+@given(hostile)
+def test_nothing_tamed_looks_like_a_mark(text: str) -> None:
+    """Q9: two angle brackets of any kind never stand together, so no mark of ours can; nothing is lost but closeness."""
+    tamed = fence.tamed(text)
+    assert not fence.ANGLES.search(tamed)
+    assert fence.OPEN not in tamed
+    assert fence.CLOSE not in tamed
+    assert tamed.replace(" ", "") == text.replace(" ", "")
+    assert fence.tamed(tamed) == tamed
+
+
+@given(around, hostile.map(fence.tamed), around)
+def test_what_stands_around_a_fence_stays(before: str, inside: str, after: str) -> None:
+    """Q9: taking a fence out leaves every character around it, and none in it."""
+    assert fence.unfenced(before + fence.fenced(inside) + after) == before + after
+
+
+@given(st.lists(st.tuples(around, hostile.map(fence.tamed)), min_size=1, max_size=5))
+def test_every_fence_is_taken_out(parts: list[tuple[str, str]]) -> None:
+    """Q9: as many fences as there are."""
+    text = "".join(before + fence.fenced(inside) for before, inside in parts)
+    assert fence.unfenced(text) == "".join(before for before, _ in parts)
+
+
+def test_a_fence_without_an_end_reaches_to_the_end() -> None:
+    """Q9: a fence that was cut off is still a fence."""
+    assert fence.unfenced(f"before {fence.OPEN}\n| tea\n") == "before "
+
+
+@pytest.mark.parametrize(
+    "text", ["", "tea", "a << b >> c", fence.CLOSE, fence.OPEN[:-1], fence.OPEN.upper(), "<<<lamina memory>>>"]
+)
+def test_what_is_no_fence_of_ours_stays(text: str) -> None:
+    """Q9: only our own fence is taken out; other brackets belong to the text."""
+    assert fence.unfenced(text) == text
+
+
+# Through the verbs
+
+
+@pytest.fixture
+def recalled(op: Operator) -> str:
+    """A context that a model was given."""
+    op.remember("Ana drinks green tea", layer="profile", metadata=CONTRACTS["profile"])
+    text = op.memory_context("green tea").text
+    assert "Ana drinks green tea" in text
+    return text
+
+
+def test_a_recalled_memory_is_not_remembered_again(mem: Memory, recalled: str) -> None:
+    """Q9: what stands around the fence is remembered, what is in it is not."""
+    assert mem.remember(f"Dear diary,\n{recalled}\ntoday it rained").content == "Dear diary,\n\ntoday it rained"
+    assert mem.remember(f"{recalled}\nit rained twice").content == "it rained twice"
+    assert mem.remember(f"it {recalled} rained {recalled} again").content == "it  rained  again"
+    assert [text for text in contents(mem.list()) if "green tea" in text] == ["Ana drinks green tea"]
+
+
+def test_nothing_but_a_recalled_memory_is_refused(mem: Memory, recalled: str) -> None:
+    """Q9: a text that is only a fence is refused with a typed error, and nothing is stored."""
+    before = contents(mem.list(states=None))
+    for text in (recalled, f"\n {recalled} \n", recalled + recalled, recalled[: len(recalled) // 2]):
+        with pytest.raises(Refused):
+            mem.remember(text)
+        with pytest.raises(Refused):
+            mem.remember_many([{"content": "fine"}, {"content": text}])
+    assert contents(mem.list(states=None)) == before
+
+
+def test_a_recalled_memory_is_no_turn_of_a_conversation(mem: Memory, recalled: str) -> None:
+    """Q9, R9: a turn that quotes the context is remembered without it."""
+    turns = mem.remember_conversation(
+        [{"speaker": "system", "text": f"You help Ana. {recalled}"}, {"speaker": "Ana", "text": f"{recalled} Hello!"}],
+        session="s",
+    )
+    assert contents(turns) == ["You help Ana.", "Hello!"]
+
+
+def test_a_turn_that_is_only_a_recalled_memory_is_left_out(mem: Memory, recalled: str, tmp_path: Path) -> None:
+    """Q9, R9: the rest of the conversation is remembered, and the file of the whole does not hold it either."""
+    turns = mem.remember_conversation(
+        [{"speaker": "system", "text": recalled}, {"speaker": "Ana", "text": "Hello!"}], session="s", keep_raw=True
+    )
+    assert contents(turns) == ["Hello!"]
+    (path,) = tmp_path.rglob(f"{turns.episode.id}.json")
+    assert "green tea" not in path.read_text("utf-8")
+    with pytest.raises(Refused):
+        mem.remember_conversation([{"speaker": "system", "text": recalled}], session="s")
+
+
+def test_a_recalled_memory_is_no_note(mem: Memory, recalled: str) -> None:
+    """Q9, L10: notes, tasks and summaries of runs are remembered without it."""
+    run = mem.run(f"{recalled} Make tea")
+    assert run.note(f"{recalled} boil water").content == "boil water"
+    ending = run.close(summary=f"done {recalled}")
+    assert ending is not None
+    assert ending.content == "done"
+    assert not [record for record in mem.list(layers=["working", "episodic"], states=None) if "green" in record.content]
