@@ -4,9 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test check faults bench docs format clean
+.PHONY: help demo test check faults bench bench-search bench-large bench-retrieval docs format clean
 help:    ## this list
-	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -30,7 +30,16 @@ faults: $(READY)  ## the fault tests in full: kills, I/O errors, tampering, long
 	LAMINA_FAULTS=full $(BIN)/python -m pytest -q tests/faults tests/property
 
 bench: $(READY)   ## speed against a bare SQLite floor in the same run
-	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python -m benchmarks.speed
+
+bench-search: $(READY)     ## how fast it finds, at 10,000 and 100,000 memories
+	$(BIN)/python -m benchmarks.searching
+
+bench-large: $(READY)      ## the same, also at 1,000,000
+	$(BIN)/python -m benchmarks.searching --large
+
+bench-retrieval: $(READY)  ## how well it finds, on conversations with gold labels (LAMINA_BENCH names their folder)
+	$(BIN)/python -m benchmarks.retrieval
 
 docs: $(READY)    ## docs/reference.md from the program itself
 	$(BIN)/python docs/generate.py

@@ -216,7 +216,7 @@ def _fitted(tables: Sequence[tuple[Any, Any, int]], number: int) -> Any:
             for step in STEPS:
                 factors[place] = step
                 # A flat field is left alone: only what is clearly better moves a weight.
-                tried[step] = float(np.mean([_recalls(table, factors) for table in tables])) - 0.002 * abs(step - 1)
+                tried[step] = float(np.mean([_recalls(table, factors) for table in tables])) - 0.01 * abs(step - 1)
             factors[place] = max(tried, key=lambda step: (tried[step], -abs(step - 1)))
     return factors
 

@@ -114,6 +114,7 @@ def remember_each(memory: Memory, contents: Sequence[str]) -> None:
 
 def opened(path: Path, synchronous: str) -> Memory:
     memory = lamina.open("bench", home=path)
+    memory._patience = sys.maxsize  # noqa: SLF001 - indexing is measured by `searching`
     memory._store.database.writer().execute(f"PRAGMA synchronous = {synchronous}")  # noqa: SLF001 - only a benchmark may
     return memory
 

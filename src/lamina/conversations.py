@@ -79,6 +79,7 @@ def episode(given: Given, turns: Sequence[Record], key: str | None) -> dict[str,
         "content": f"Conversation {given.session}, {len(turns)} {'turn' if len(turns) == 1 else 'turns'}",
         "layer": Layer.EPISODIC,
         "kind": "data",
+        "speaker": "system",  # nobody said this: where a turn answers, the turn is the answer
         "session": given.session,
         "at": turns[0].occurred_at,
         "evidence": [turn.id for turn in turns],

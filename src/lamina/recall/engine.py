@@ -69,6 +69,7 @@ class Recall:
         """The answer of a ranker, at one moment of the store."""
         with self._store.index.look(known_at) as look:
             ask = Ask(look, query, chosen, now, limit)
+            boosts: bool = self._settings["recall.boosts"]
             if not ask.words:
                 return Hits(())
             match ranker:
@@ -79,5 +80,5 @@ class Recall:
                 case "overlap":
                     return overlap.rank(ask, overlap.RECENCY_BIAS if bias is None else bias)
                 case "semantic":
-                    return semantic.rank(ask, self.embedders)
-            return hybrid.rank(ask, self.embedders, boosts=self._settings["recall.boosts"])
+                    return semantic.rank(ask, self.embedders, boosts=boosts)
+            return hybrid.rank(ask, self.embedders, boosts=boosts)

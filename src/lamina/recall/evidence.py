@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lamina.recall.ask import Ask, Column
+from lamina.recall.ask import Column
 from lamina.recall.bm25 import Matches
 from lamina.recall.question import Question
-from lamina.recall.similarity import Similarity
 from lamina.store.catalogue import Mask, Rows
 
 BEST = 10  # so many of the best are looked at
@@ -24,20 +23,21 @@ ALIKE = 0.25  # a memory that shares no word with the question, nor do its neigh
 
 
 class Evidence:
-    """Why the candidates of a question could be answers to it. `time` says how well each fits the days that it means."""
+    """Why the candidates of a question could be answers to it."""
 
-    def __init__(
-        self, ask: Ask, question: Question, words: Matches, views: Sequence[Similarity], rows: Rows, time: Column
-    ) -> None:
+    def __init__(self, question: Question, words: Matches, rows: Rows, cosine: Column, usual: float) -> None:
         self._total = words.total
         self._named = NAMED if question.names else 0.0
-        self._shared = (words.score[rows] > 0) | (time > 0)
-        self._cosine = views[0].exact(rows)[0] if views else np.zeros(len(rows))
+        self._shared = words.score[rows] > 0
+        self._cosine = cosine
         self._covered = _covered(question.topic, words, rows)
         around = words.score[rows] / max(sum(words.rarity(word) for word in question.topic), 1.0)
-        usual = USUAL * float(views[0].estimate[ask.rows].mean(dtype=np.float64)) if views else 0.0
-        likeness = self._cosine - usual
-        self._weight = likeness + COVERED * self._covered + AROUND * np.minimum(1, around) + TIMELY * time
+        self._weight: Column = cosine - USUAL * usual + COVERED * self._covered + AROUND * np.minimum(1, around)
+
+    def add_time(self, time: Column) -> None:
+        """How well each fits the days that the question means."""
+        self._shared |= time > 0
+        self._weight += TIMELY * time
 
     def confidence(self, score: Column) -> float:
         """By how much the best evidence is above chance. One that holds every word of the question always is above it."""

@@ -25,7 +25,7 @@ WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
 WHO, ROLE, TIME, SESSION = 0.20, -0.40, 0.40, 0.10
 ANSWER, ASKS, LENGTH = 0.10, -0.08, 0.20
 RECENCY, IMPORTANCE = 0.02, 0.05
-CANDIDATES = 300
+CANDIDATES = 200
 NEAR_MEANING = 0.45  # what the meaning of the turn before or after counts
 NEAR_MODEL = 0.50
 SECOND = 0.5  # a speaker who is named second: "what did Jon say about Gina" asks for Jon's words
@@ -42,20 +42,50 @@ def rank(ask: Ask, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
     question = Question(ask, boosts=boosts)
     words = bm25.around(ask, question.words)
     views = [view for embedder in embedders if (view := similarity(ask, embedder, question.bare, words))]
-    rows = _candidates(ask, question, words, views)
+    time = _time(ask, question) if question.spans else None
+    rows = _candidates(ask, question, words, views, time)
     if not len(rows):
         return Hits((), ask.notes)
-    parts = _parts(ask, question, words, views, rows)
-    time = parts["time"] / TIME if "time" in parts else np.zeros(len(rows))
-    evidence = Evidence(ask, question, words, views, rows, time)
+    likeness = [Likeness(ask, view, rows) for view in views]
+    parts = _parts(ask, question, words, likeness, rows)
+    if time is not None:
+        parts["time"] = TIME * time[rows]
+    usual = float(views[0].estimate[ask.rows].mean(dtype=np.float64)) if views else 0.0
+    evidence = Evidence(question, words, rows, likeness[0].own if likeness else np.zeros(len(rows)), usual)
+    if time is not None:
+        evidence.add_time(time[rows])
     confidence = evidence.confidence(sum(parts.values(), np.zeros(len(rows))))
     if confidence < 0:
         return Hits((), ask.notes, confidence)
     meant = evidence.is_meant()
-    return ranked.hits(ask, rows[meant], {name: part[meant] for name, part in parts.items()}, confidence=confidence)
+    return ranked.hits(ask, rows[meant], {name: part[meant] for name, part in parts.items()}, confidence)
 
 
-def _candidates(ask: Ask, question: Question, words: bm25.Matches, views: Sequence[Similarity]) -> Rows:
+class Likeness:
+    """Exact cosines of some rows, and of the turns before and after them; 0 where there is none to see."""
+
+    def __init__(self, ask: Ask, view: Similarity, rows: Rows) -> None:
+        catalogue = ask.look.catalogue
+        sides = [np.where(ask.allowed[near[rows]], near[rows], 0) for near in (catalogue.before, catalogue.after)]
+        self.own, self.before, self.after = view.exact(rows, *sides)
+        self.sides = sum(((side > 0).astype(np.float64) for side in sides), np.zeros(len(rows)))
+
+    def best(self) -> Column:
+        """Its own, or some of the better neighbour's."""
+        return _share(np.maximum(self.own, NEAR_MEANING * np.maximum(self.before, self.after)))
+
+    def mean(self) -> Column:
+        """Its own and half of each neighbour's: a sentence model knows less of what went before."""
+        return _share((self.own + NEAR_MODEL * (self.before + self.after)) / (1 + NEAR_MODEL * self.sides))
+
+
+def _share(cosine: Column) -> Column:
+    """As a share of the best."""
+    share: Column = np.maximum(cosine, 0) / max(float(cosine.max()), LEAST_COSINE)
+    return share
+
+
+def _candidates(ask: Ask, question: Question, words: bm25.Matches, views: Sequence[Similarity], time: Column | None) -> Rows:
     """The rows that are worth an exact look."""
     score = (WORDS / max(float(words.score.max(initial=0)), 1e-9)) * words.score
     for view, weight in zip(views, (MEANING, MODEL), strict=False):
@@ -63,31 +93,23 @@ def _candidates(ask: Ask, question: Question, words: bm25.Matches, views: Sequen
     score[ask.look.catalogue["signs"] & question.wrong_role > 0] += ROLE
     for name in question.names:
         score[ask.look.catalogue["speaker"] == np.uint64(mark(name))] += WHO
-    if question.spans:
-        score += TIME * _time(ask, question, np.arange(len(score)))
+    if time is not None:
+        score += TIME * time
     return np.sort(ask.rows[ranked.best_of(ask, ask.rows, score[ask.rows], CANDIDATES + ask.limit)])
 
 
-def _parts(ask: Ask, question: Question, words: bm25.Matches, views: Sequence[Similarity], rows: Rows) -> dict[str, Column]:
+def _parts(ask: Ask, question: Question, words: bm25.Matches, likeness: Sequence[Likeness], rows: Rows) -> dict[str, Column]:
     catalogue = ask.look.catalogue
     own = catalogue["signs"][rows]
-    score = words.score.astype(np.float64)
-    before, after = (np.where(ask.allowed[near[rows]], near[rows], 0) for near in (catalogue.before, catalogue.after))
-    parts: dict[str, Column] = {"words": WORDS * score[rows] / max(float(score.max(initial=0)), 1e-9)}
-    if views:
-        own_, *near = views[0].exact(rows, before, after)
-        meaning = np.maximum(own_, NEAR_MEANING * np.maximum(*near))
-        parts["meaning"] = MEANING * np.maximum(meaning, 0) / max(float(meaning.max()), LEAST_COSINE)
-    if len(views) > 1:
-        own_, *near = views[1].exact(rows, before, after)
-        model = (own_ + NEAR_MODEL * sum(near)) / (1 + NEAR_MODEL * ((before > 0) * 1 + (after > 0)))
-        parts["model"] = MODEL * np.maximum(model, 0) / max(float(model.max()), LEAST_COSINE)
+    parts: dict[str, Column] = {"words": WORDS * words.score[rows].astype(np.float64) / max(float(words.score.max()), 1e-9)}
+    if likeness:
+        parts["meaning"] = MEANING * likeness[0].best()
+    if len(likeness) > 1:
+        parts["model"] = MODEL * likeness[1].mean()
     if question.names:
         parts["who"] = WHO * _who(ask, question, rows)
     parts["session"] = SESSION * _company(catalogue["session"][rows], parts["words"] + parts.get("meaning", 0.0))
     parts["role"] = ROLE * _has(own, question.wrong_role)
-    if question.spans:
-        parts["time"] = TIME * _time(ask, question, rows)
     if question.wanted:
         parts["answer"] = ANSWER * _has(own, question.wanted)
     parts["asks"] = ASKS * _has(own, signs.ASKS)
@@ -123,14 +145,15 @@ def _who(ask: Ask, question: Question, rows: Rows) -> Column:
     return who
 
 
-def _time(ask: Ask, question: Question, rows: Rows) -> Column:
-    """Records of the days that the question means, those told soon after, and those that speak of these days."""
-    days = question.days(ask.look.catalogue["occurred"][rows])
-    time = np.zeros(len(rows))
+def _time(ask: Ask, question: Question) -> Column:
+    """For every row: is it of the days that the question means, was it told soon after, does it speak of these days?"""
+    days = question.days(ask.look.catalogue["occurred"])
+    time = np.zeros(len(days))
     for span in question.spans:
         time = np.maximum(time, (days >= span.since) & (days < span.until))
         if span.exact:
             late = days - span.until
             time = np.maximum(time, np.where((late >= 0) & (late < LATE_DAYS), LATE * (1 - late / LATE_DAYS), 0))
-        time = np.maximum(time, SPOKEN_OF * np.isin(rows, ask.look.speaking_of(span.since, span.until)))
+        told = ask.look.speaking_of(span.since, span.until)
+        time[told] = np.maximum(time[told], SPOKEN_OF)
     return time

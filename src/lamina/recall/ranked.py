@@ -13,32 +13,23 @@ from lamina.recall.ask import Ask, Column
 from lamina.store.catalogue import Rows
 
 DIGITS = 9
-TIES = 200  # records with equal scores that are looked at beyond the limit, to order them by what rows do not tell
 CHUNK = 256
 Order = Callable[[Record], Any]
 Parts = dict[str, float]
 
 
-def by_importance(record: Record) -> Any:
-    """The usual order among equals: what matters more, what is newer."""
-    return -record.importance, -record.seq
-
-
-def hits(
-    ask: Ask, rows: Rows, parts: Mapping[str, Column], order: Order = by_importance, confidence: float | None = None
-) -> Hits:
+def hits(ask: Ask, rows: Rows, parts: Mapping[str, Column], confidence: float | None = None) -> Hits:
     """The best of some rows. The parts of a score add up to it."""
     rounded = {name: np.round(part, DIGITS) for name, part in parts.items()}
     score = np.round(sum(rounded.values(), np.zeros(len(rows))), DIGITS)
-    best = best_of(ask, rows, score, ask.limit + TIES)
+    best = best_of(ask, rows, score, ask.limit)
     found = ask.look.records(rows[best].tolist(), ask.chosen)
     made = [
         Hit(found[number], float(score[place]), {name: float(part[place]) for name, part in rounded.items() if part[place]})
         for place, number in zip(best.tolist(), rows[best].tolist(), strict=True)
         if number in found
     ]
-    made.sort(key=lambda hit: (-hit.score, order(hit.record)))
-    return Hits(made[: ask.limit], ask.notes, confidence)
+    return Hits(made, ask.notes, confidence)
 
 
 def best_of(ask: Ask, rows: Rows, score: NDArray[Any], number: int) -> Rows:

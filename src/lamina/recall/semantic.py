@@ -10,6 +10,7 @@ from lamina.model import Hits
 from lamina.recall import keyword, ranked
 from lamina.recall.ask import Ask
 from lamina.recall.embedders import Embedder
+from lamina.recall.question import Question
 from lamina.recall.similarity import similarity
 
 FLOOR = 0.15  # what is less near than this is about something else
@@ -17,9 +18,10 @@ MORE = 8  # how many candidates the estimate hands on for each hit, and at least
 AT_LEAST = 200
 
 
-def rank(ask: Ask, embedders: Sequence[Embedder]) -> Hits:
+def rank(ask: Ask, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
     """The nearest records by the mean cosine of all embedders; by keywords when there is none that works."""
-    views = [view for embedder in embedders if (view := similarity(ask, embedder, ask.query))]
+    question = Question(ask, boosts=boosts).bare
+    views = [view for embedder in embedders if (view := similarity(ask, embedder, question))]
     if not views:
         if not ask.notes:
             ask.notes.append("there is no embedder (recall.embedders = none); searched by keywords")

@@ -27,6 +27,7 @@ BLOCK = 256
 SEAL = 4  # bytes of the checksum in front of a block
 # Rather read the blocks again than so many records one by one.
 MANY = 20_000
+KEPT = 8  # filters whose result is kept
 COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8", "run": "u8",
     "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8", "importance": "f8", "length": "u4", "signs": "u4",
@@ -67,6 +68,11 @@ def opened(stored: bytes, size: int) -> bytes | None:
     return packed if len(packed) == size and zlib.crc32(packed) == int.from_bytes(stored[:SEAL], "little") else None
 
 
+def is_whole(stored: bytes) -> bool:
+    """Whether a block of records is as it was written."""
+    return opened(stored, BLOCK * WIDTH) is not None
+
+
 class Catalogue:
     """The columns, and for every record its neighbours in its conversation."""
 
@@ -79,6 +85,7 @@ class Catalogue:
         self._hash = b""
         self._columns = {name: np.zeros(BLOCK, kind) for name, kind in COLUMNS.items()}
         self._last: dict[int, int] = {}
+        self._passed: dict[Filter, Mask] = {}  # what filters let through, until something changes
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.size]
@@ -91,6 +98,7 @@ class Catalogue:
         seq, hashed = connection.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").get or (0, b"")
         if seq == self.event and hashed == self._hash:
             return False
+        self._passed.clear()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         last = connection.execute("SELECT max(seq) FROM records").get or 0
         # Another history, such as that of a backup that was restored; or more news than is worth telling one by one.
@@ -108,7 +116,16 @@ class Catalogue:
         return anew
 
     def allowed(self, chosen: Filter, connection: apsw.Connection) -> Mask:
-        """Which records pass a filter. A name stands as its number here, so what is found is asked again in SQL."""
+        """Which records pass a filter. An agent asks with the same one again and again, so some are kept."""
+        passed = self._passed.get(chosen)
+        if passed is None:
+            if len(self._passed) >= KEPT:
+                self._passed.clear()
+            passed = self._passed[chosen] = self._pass(chosen, connection)
+        return passed
+
+    def _pass(self, chosen: Filter, connection: apsw.Connection) -> Mask:
+        """A name stands as its number here, so what is found is asked again in SQL."""
         layer, state = self["layer"], self["state"]
         passed: Mask = state > 0
         if chosen.states:

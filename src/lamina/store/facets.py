@@ -26,6 +26,17 @@ def rebuild(connection: apsw.Connection) -> None:
         connection.executemany(INSERT, [(*facet, seq) for facet in of(canon.decode(metadata))])
 
 
+def differ(connection: apsw.Connection) -> bool:
+    """Whether the table holds anything but what the records say."""
+    there = {(name, value, seq) for name, value, seq in connection.execute("SELECT name, value, record FROM facets")}
+    meant = {
+        (*facet, seq)
+        for seq, metadata in connection.execute("SELECT seq, metadata FROM records WHERE metadata <> '{}'")
+        for facet in of(canon.decode(metadata))
+    }
+    return there != meant
+
+
 def _below(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for inner, item in value.items():

@@ -54,6 +54,8 @@ def _opened(database: Database, agent: str, progress: Progress | None) -> Iterat
         yield "ok", "schema", f"version {version} of {len(migrations.STEPS)}"
         yield _trail(connection, agent, progress)
         yield _index(connection, database.path)
+        yield _derived(connection)
+        yield from _episodes(connection, database.path.parent / "episodes")
 
 
 def _trail(connection: apsw.Connection, agent: str, progress: Progress | None) -> Finding:
@@ -92,6 +94,32 @@ def _index(connection: apsw.Connection, path: Path) -> Finding:
     if fulltext.differs(path):
         return "fail", "index", "the full-text index holds other words than the records; run `lamina reindex`"
     return "ok", "index", "the full-text index holds the words of every record"
+
+
+def _derived(connection: apsw.Connection) -> Finding:
+    """What searches read beside the words: each part must be whole, and as far as it says."""
+    from lamina.store import catalogue, facets, vectors
+
+    damaged = [
+        block for block, stored in connection.execute("SELECT block, columns FROM blocks") if not catalogue.is_whole(stored)
+    ]
+    if damaged:
+        return "fail", "search", f"{len(damaged)} packed blocks are damaged; run `lamina reindex`"
+    if facets.differ(connection):
+        return "fail", "search", "the facets hold other values than the metadata; run `lamina reindex`"
+    missing = sum(vectors.count_missing(connection, space) for space in vectors.every(connection))
+    if missing:
+        return "fail", "search", f"{missing} vectors are missing or damaged; run `lamina reindex`"
+    seen = ", ".join(f"{space.name} up to record {space.seen:,}" for space in vectors.every(connection))
+    return "ok", "search", f"vectors: {seen}" if seen else "no vectors yet; searches make their own"
+
+
+def _episodes(connection: apsw.Connection, folder: Path) -> Iterator[Finding]:
+    """Files of conversations whose episode was never stored: a process died in between."""
+    known = "SELECT 1 FROM records WHERE id = ?"
+    strays = [path for path in sorted(folder.glob("*/*.json")) if connection.execute(known, (path.stem,)).get is None]
+    if strays:
+        yield "warn", "episodes", f"{len(strays)} files belong to no episode, such as {strays[0]}; delete them"
 
 
 def _leftovers(folder: Path) -> Iterator[Finding]:

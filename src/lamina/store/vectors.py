@@ -86,6 +86,16 @@ def unpacked(found: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers,
     return numbers, vectors
 
 
+def count_missing(connection: apsw.Connection, space: Space) -> int:
+    """How many records, of those that a space has seen, have no vector of the right size."""
+    query = (
+        "SELECT count(*) FROM records LEFT JOIN vectors ON vectors.space = ? AND vectors.record = records.seq"
+        " WHERE records.seq <= ? AND length(vectors.vector) IS NOT ?"
+    )
+    number = connection.execute(query, (space.number, space.seen, space.dimensions * HALF.itemsize)).get
+    return number if isinstance(number, int) else 0
+
+
 def bits_of(vectors: Vectors) -> Bits:
     """The signs of vectors, 64 to a number; what is missing at the end is zero for all."""
     number, dimensions = vectors.shape

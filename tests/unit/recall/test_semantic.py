@@ -13,6 +13,7 @@ import pytest
 from lamina import Memory, Operator
 from lamina.model import State
 from lamina.recall import semantic
+from lamina.recall.embedders import wordllama
 from lamina.recall.embedders.wordllama import WordLlama
 from tests.conftest import START, Desk, contents, move
 from tests.unit.recall.test_overlap import WORDS, random_queries
@@ -123,6 +124,7 @@ def test_with_a_broken_embedder_words_are_used(desk: Desk, tmp_path: Path, monke
     folder.mkdir()
     (folder / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(wordllama, "shared", wordllama.WordLlama)
     mem = desk.agent()
     mem.remember("a cat sleeps")
     for ranker in ("semantic", "hybrid"):

@@ -208,4 +208,4 @@ def test_the_stores_of_every_released_schema_open(desk: Desk) -> None:
             assert dinner.record.evidence == (report.record.id,)
             assert op.remember("Ana wants the report at 7am", key="k1").id == report.record.id
             assert op.list(layers=["profile"])[0].metadata["value"] == "dark"
-            assert {record.user for record in op.list(limit=100)} == {None, "ben"}
+            assert {record.user for record in op.list(limit=1000)} == {None, "ben"}

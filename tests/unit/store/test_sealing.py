@@ -10,6 +10,7 @@ import pytest
 
 from lamina import Memory, Operator
 from lamina.model import State
+from lamina.recall.embedders import wordllama
 from lamina.store import sealing, vectors
 from lamina.store.catalogue import BLOCK
 from tests.conftest import Desk, move, tamper, verified
@@ -168,6 +169,7 @@ def test_closing_without_its_embedder(desk: Desk, tmp_path: Path, monkeypatch: p
     with Desk(desk.home, desk.clock) as earlier:
         earlier.agent().remember_many([{"content": f"tea {n}"} for n in range(300)])
         monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setattr(wordllama, "shared", wordllama.WordLlama)
     monkeypatch.undo()
     mem = desk.agent()
     assert len(mem.list(limit=1000)) == 300
