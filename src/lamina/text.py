@@ -152,7 +152,7 @@ def _stemmed(folded: str) -> str:
 def _folded(text: str) -> str:
     """Case, width and accents gone, pictures spelled as words, everything else that is no word a space."""
     bare = ACCENTS.sub("", unicodedata.normalize("NFKD", text).casefold())
-    return "".join(map(_spelled, unicodedata.normalize("NFKC", bare)))
+    return unicodedata.normalize("NFKC", bare).translate(SPELLING)
 
 
 def first_name(name: str | None) -> str | None:
@@ -175,6 +175,17 @@ def _spelled(character: str) -> str:
     if unicodedata.category(character) == "So":
         return f" u{ord(character):x} "
     return " "
+
+
+class _Spelling(dict[int, str]):
+    """How characters are spelled, each looked up once; `str.translate` does the rest without a call for each of them."""
+
+    def __missing__(self, code: int) -> str:
+        spelled = self[code] = _spelled(chr(code))
+        return spelled
+
+
+SPELLING = _Spelling()
 
 
 def _pairs(run: str) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # How many blocks one transaction writes, so that nobody waits long for it.
 AT_ONCE = 16
+# Events that a new process reads beside the blocks; beyond, blocks whose records have changed are written anew.
+STALE = 2000
 
 
 def waiting(database: Database, name: str, limit: int) -> tuple[Space | None, list[tuple[int, str]]]:
@@ -59,7 +61,7 @@ def forget_others(database: Database, names: Sequence[str]) -> None:
 def seal(database: Database) -> bool:
     """Write blocks that are full and not there yet, and those in which records have changed; whether there is more."""
     with database.moment() as connection:
-        if not any(missing for _, missing in _missing(connection)):
+        if not any(missing for _, missing in _missing(connection)) and _head(connection) - _told(connection) < STALE:
             return False
     with database.atomic() as transaction:
         return _seal(transaction.cursor.connection)
@@ -68,6 +70,16 @@ def seal(database: Database) -> bool:
 def _last(connection: apsw.Connection) -> int:
     last = connection.execute("SELECT max(seq) FROM records").get
     return last if isinstance(last, int) else 0
+
+
+def _head(connection: apsw.Connection) -> int:
+    head = connection.execute("SELECT max(seq) FROM events").get
+    return head if isinstance(head, int) else 0
+
+
+def _told(connection: apsw.Connection) -> int:
+    """The last event that the blocks know."""
+    return int(connection.execute("SELECT value FROM meta WHERE name = 'blocks'").get or 0)
 
 
 def _missing(connection: apsw.Connection) -> Iterator[tuple[Space | None, list[int]]]:
@@ -91,7 +103,6 @@ def _absent(connection: apsw.Connection, last: int, query: str, parameters: tupl
 
 def _seal(connection: apsw.Connection) -> bool:
     more = False
-    head = connection.execute("SELECT max(seq) FROM events").get or 0
     for space, missing in _missing(connection):
         some = missing[:AT_ONCE]
         more |= len(missing) > len(some)
@@ -100,7 +111,7 @@ def _seal(connection: apsw.Connection) -> bool:
                 _write_block(connection, block)
             for block in _changed(connection) - set(missing):
                 _write_block(connection, block)
-            connection.execute("UPDATE meta SET value = ? WHERE name = 'blocks'", (str(head),))
+            connection.execute("UPDATE meta SET value = ? WHERE name = 'blocks'", (str(_head(connection)),))
         else:
             for block in some:
                 _write_codes(connection, space, block)
@@ -109,7 +120,7 @@ def _seal(connection: apsw.Connection) -> bool:
 
 def _changed(connection: apsw.Connection) -> set[int]:
     """The full blocks in which a record has changed since they were written."""
-    told = int(connection.execute("SELECT value FROM meta WHERE name = 'blocks'").get or 0)
+    told = _told(connection)
     find = "SELECT seq FROM records WHERE id = ?"
     numbers = {connection.execute(find, (record_id,)).get for record_id in set(events.changed(connection, told))}
     full = (_last(connection) + 1) // BLOCK

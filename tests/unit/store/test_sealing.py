@@ -198,3 +198,18 @@ def test_the_worker_indexes_behind_the_writers(desk: Desk) -> None:
     assert reader.index() == 0
     assert len(table(reader, "vectors")) == 5000
     assert len(table(reader, "blocks")) == 5001 // BLOCK
+
+
+def test_blocks_do_not_fall_far_behind(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Q6: when much has changed, blocks are written anew though none is missing, so that a new process need not catch up."""
+    monkeypatch.setattr(sealing, "STALE", 5)
+    mem = desk.agent()
+    made = mem.remember_many([{"content": f"tea {n}"} for n in range(300)])
+    mem.index()
+    told = mem._store.database.reader().execute("SELECT value FROM meta WHERE name = 'blocks'").get
+    for record in made[:6]:
+        move(mem, record.id, importance=0.9)
+    mem.index()
+    assert mem._store.database.reader().execute("SELECT value FROM meta WHERE name = 'blocks'").get != told
+    with desk.agent()._store.index.look() as look:
+        assert look.catalogue["importance"][1:8].tolist() == [0.9] * 6 + [0.5]
