@@ -149,7 +149,7 @@ def _checked(name: str, value: Any, origin: str) -> Value:
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
             raise InvalidInput(f"{origin}: {name} = {shown(value)} is not a list of texts")
         if setting.pattern and not all(re.fullmatch(setting.pattern, item) for item in value):
-            raise InvalidInput(f"{origin}: {name} = {shown(value)}: each must match {setting.pattern}")
+            raise InvalidInput(f"{origin}: {name} = {shown(value)}: {setting.help}; each must match {setting.pattern}")
         return Value(setting, tuple(value), origin)
     if type(value) is not type(setting.default):
         raise InvalidInput(f"{origin}: {name} = {shown(value)} is not {TYPE_NAMES[type(setting.default)]}")

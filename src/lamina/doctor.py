@@ -42,6 +42,7 @@ def examine(home: Home, agent: str, progress: Progress | None = None) -> Iterato
     """Every check, the installation first and the store last. Nothing is created or changed."""
     yield Finding("ok", "python", f"{sys.version.split()[0]}, SQLite {inspection.sqlite_version()}")
     yield settings(home)
+    yield from embedders(home)
     if not home.path.is_dir():
         yield Finding("ok", "home", f"{home.path} does not exist yet; the first memory makes it")
         return
@@ -60,6 +61,24 @@ def settings(home: Home) -> Finding:
         return Finding("fail", "settings", error.message)
     changed = [value.setting.name for value in values if value.origin != "default"]
     return Finding("ok", "settings", f"changed: {', '.join(changed)}" if changed else "all at their defaults")
+
+
+def embedders(home: Home) -> Iterator[Finding]:
+    """Whether each embedder that the settings name can embed a text."""
+    from lamina.recall.engine import embedders_of
+
+    try:
+        values = config.load(home.path)
+        made = embedders_of(values, home.path / "models")
+    except LaminaError as error:
+        yield Finding("fail", "embedders", error.message)
+        return
+    for embedder in made:
+        try:
+            embedder.embed(["Is anybody there?"])
+            yield Finding("ok", "embedders", f"{embedder.name} works")
+        except LaminaError as error:
+            yield Finding("fail", "embedders", f"{error.message}; searches go by words alone")
 
 
 def placed(path: Path) -> Iterator[Finding]:

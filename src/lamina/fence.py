@@ -9,8 +9,9 @@ CLOSE = "<<<end of lamina memory>>>"
 # Whoever reads the context might take anything like our marks for one of them.
 LEFT = "<\u2039\u00ab\u226a\u22d8\u3008\u2329\u300a\uff1c\ufe64\u27e8\u27ea\u276e\u2770\u29fc\u02c2\u1438"
 RIGHT = ">\u203a\u00bb\u226b\u22d9\u3009\u232a\u300b\uff1e\ufe65\u27e9\u27eb\u276f\u2771\u29fd\u02c3\u1433"
-ANGLES = re.compile(f"[{LEFT}]{{2,}}|[{RIGHT}]{{2,}}")
-FENCED = re.compile(re.escape(OPEN) + ".*?(?:" + re.escape(CLOSE) + "|\\Z)", re.S)
+ANGLES = re.compile(f"[{LEFT}]{{2,}}|[{RIGHT}]{{2,}}|[\u226a\u226b\u22d8\u22d9\u300a\u300b\u27ea\u27eb]")
+# A fence that was cut off ends with the last line that looks like one of ours.
+FENCED = re.compile(f"{re.escape(OPEN)}(?:.*?{re.escape(CLOSE)}|(?:\\n(?:\\[|\\| )[^\\n]*)*)", re.S)
 
 
 def fenced(lines: str) -> str:
@@ -19,7 +20,7 @@ def fenced(lines: str) -> str:
 
 def tamed(text: str) -> str:
     """A text in which nothing looks like our marks."""
-    return ANGLES.sub(lambda run: " ".join(run.group()), text)
+    return ANGLES.sub(lambda run: " ".join("<" if mark in LEFT else ">" for mark in run.group()), text)
 
 
 def unfenced(text: str) -> str:

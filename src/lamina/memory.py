@@ -137,8 +137,13 @@ class Memory(Reader):
         return Conversation(made, episode)
 
     def index(self, progress: Progress | None = None) -> int:
-        """Bring vectors and blocks up to date now, instead of behind the next writes; how many vectors were missing."""
-        return self._recall.indexer.run(progress)
+        """Bring vectors and blocks up to date now, instead of behind the next writes; how many vectors were missing.
+
+        Vectors of embedders that the settings no longer name are dropped, once those that they name are complete.
+        """
+        made = self._recall.indexer.run(progress)
+        self._recall.indexer.forget_others()
+        return made
 
     def close(self) -> None:
         """Write what is buffered, index what has piled up, and let go of every file."""
@@ -226,10 +231,12 @@ class Memory(Reader):
                     self._problems.append(error.message)
 
     def _finish_index(self) -> None:
-        worked, many, self._worked, self._unindexed = self._worked, self._unindexed >= FEW, False, 0
-        if self._store.database.inherited or not (worked or many):
+        worked, wrote, self._worked, self._unindexed = self._worked, self._unindexed > 0, False, 0
+        if self._store.database.inherited or not (worked or wrote):
             return
         try:
+            if not worked and self._store.count_unpacked() < FEW:
+                return
             if worked:
                 self._recall.worker.stop()
             if self._patience > 1:

@@ -41,7 +41,8 @@ TITLES = frozenset("dr frau herr mr mrs ms prof sir the".split())
 STOP_WORDS = frozenset(
     "a about am an and any are as at be been but by can could did do does for from had has have he her his how i if in"
     " into is it its just me my no not of on or our she should so some than that the their them then there these they"
-    " this to too up was we were what when where which who whom whose why will with would you your".split()
+    " this to too up was we were what when where which who whom whose why will with would you your"
+    " d don ll m re s t ve".split()  # what an apostrophe leaves behind
 )
 
 

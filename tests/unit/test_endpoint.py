@@ -176,12 +176,12 @@ def test_answers_without_numbers_are_in_order(server: Server) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("<html>hello</html>", "something else than vectors .*<html>hello"),
-        ("", "something else than vectors .*: nothing"),
+        ("<html>hello</html>", "something else than vectors"),
+        ("", "something else than vectors"),
         (b"\xff\xfe\x00", "something else than vectors"),
         ("[" * 100_000, "something else than vectors"),
         ('{"data": ' + '{"a":' * 100_000, "something else than vectors"),
-        ('{"error": "model not found"}', "something else than vectors .*model not found"),
+        ('{"error": "model not found"}', "something else than vectors"),
         ('{"data": [{"index": 0, "embedding": [1, NaN]}]}', "something else than vectors"),
         ('{"data": [{"index": 0, "embedding": [1, Infinity]}]}', "something else than vectors"),
         (data([1, None]), "something else than vectors"),
@@ -248,13 +248,13 @@ def test_a_huge_answer_is_not_read_to_its_end(server: Server) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503, 204])
 def test_errors_are_quoted_briefly(server: Server, status: int) -> None:
-    """The message holds the status and the beginning of what the server said, but never the key."""
+    """The message holds the status, but nothing of what the server said: that may be the key, or another user's text."""
     body = b"" if status == 204 else b'{"error": "Wrong key ' + KEY.encode() + b'",\n "rest": "' + b"x" * 100_000
     server.play = says(body, status)
     message = failure(endpoint(server))
     assert f"HTTP {status}" in message
     assert len(message) < 400
-    assert status == 204 or "Wrong key ***" in message
+    assert "Wrong key" not in message
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -24,6 +24,7 @@ LENGTH = 0.5  # with words that count once, the best of a flat field
 # A word in more than this share of the records tells little; it is left out when there are rarer ones.
 COMMON = 0.2
 NEVER_COMMON = 10
+SPREAD = 20_000  # a word in more records than this tells too little to look at all their neighbours
 NEAR = (0.60, 0.45, 0.35)  # what a word counts that stands in the turn 1, 2, 3 places before or after
 ASKED = (0.90, 0.60, 0.35)  # ... before, when the turn before asks a question: an answer lives on what was asked
 
@@ -45,6 +46,13 @@ class Matches(msgspec.Struct, frozen=True):
         return math.log((self.total + 20) / (number + 1))
 
 
+def held(holders: Rows, rows: Rows) -> Mask:
+    """Which of some rows are among the holders of a word; those ascend, so it need not look at all of them."""
+    places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
+    found: Mask = holders[places] == rows
+    return found
+
+
 def match(ask: Ask) -> Matches:
     """Score all records by the words of the question. What the filter hides counts for nothing, not even as a number."""
     matches = _held(ask, ask.words)
@@ -61,6 +69,9 @@ def around(ask: Ask, words: Sequence[str]) -> Matches:
     best = np.zeros_like(matches.score)
     for word, rows in telling.items():
         values = _values(ask, matches, word, rows)
+        if len(rows) > SPREAD:
+            matches.score[rows] += values
+            continue
         best[rows] = values
         touched = [rows, *_spread(ask, best, rows, values)]
         for some in touched:

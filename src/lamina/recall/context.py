@@ -60,12 +60,13 @@ def made(hits: Sequence[Hit], most: int, notes: Iterable[str] = ()) -> Context:
     left = most - len(fence.fenced(""))
     lines: list[str] = []
     used: list[Hit] = []
-    for hit in hits:
+    for place, hit in enumerate(hits):
         item = shown(hit)
-        if len(item) > left:
-            item = _cut(item, left)
+        share = left // (len(hits) - place)  # a long one leaves room for those that follow
+        if len(item) > share:
+            item = _cut(item, min(left, max(share, LEAST)))
         if not item:
-            break
+            continue
         lines.append(item)
         used.append(hit)
         left -= len(item) + 1

@@ -29,18 +29,7 @@ class Recall:
     @cached_property
     def embedders(self) -> tuple[Embedder, ...]:
         """As the settings name them; none of them is loaded yet."""
-        variable = self._settings["recall.key_variable"]
-        made = (
-            create(
-                name,
-                cache=self._models,
-                endpoint=self._settings["recall.endpoint"],
-                key=os.environ.get(variable) if variable else None,
-                timeout=self._settings["recall.timeout_ms"] / 1000,
-            )
-            for name in self._settings["recall.embedders"]
-        )
-        return tuple(embedder for embedder in made if embedder is not None)
+        return embedders_of(self._settings, self._models)
 
     @cached_property
     def indexer(self) -> Indexer:
@@ -82,3 +71,19 @@ class Recall:
                 case "semantic":
                     return semantic.rank(ask, self.embedders, boosts=boosts)
             return hybrid.rank(ask, self.embedders, boosts=boosts)
+
+
+def embedders_of(settings: Settings, models: Path) -> tuple[Embedder, ...]:
+    """The embedders that settings name. Each is cheap until it is used."""
+    variable = settings["recall.key_variable"]
+    made = (
+        create(
+            name,
+            cache=models,
+            endpoint=settings["recall.endpoint"],
+            key=os.environ.get(variable) if variable else None,
+            timeout=settings["recall.timeout_ms"] / 1000,
+        )
+        for name in settings["recall.embedders"]
+    )
+    return tuple(embedder for embedder in made if embedder is not None)

@@ -8,16 +8,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from lamina.recall.ask import Column
-from lamina.recall.bm25 import Matches
+from lamina.recall.bm25 import Matches, held
 from lamina.recall.question import Question
 from lamina.store.catalogue import Mask, Rows
 
 BEST = 10  # so many of the best are looked at
-COVERED, AROUND, TIMELY = 0.6, 0.2, 0.45
+COVERED, AROUND, TIMELY = 0.6, 0.2, 0.6
 NAMED = 0.1  # who asks about somebody that speaks here does not ask at random
 USUAL = 0.5  # how much of the likeness to all memories is taken off: some questions are a little like everything
 # What chance reaches in a store of one memory, and how that grows with their number.
 NOISE, GROWTH = 0.225, 0.037
+UNLIKE = 0.2  # what likeness brings by chance; less is asked for where there is no embedder
 WHOLE = 0.999
 ALIKE = 0.25  # a memory that shares no word with the question, nor do its neighbours, must at least mean the like
 
@@ -39,11 +40,16 @@ class Evidence:
         self._shared |= time > 0
         self._weight += TIMELY * time
 
+    def add_speaker(self, who: Column) -> None:
+        """Whose words each is, for a question that is about nothing but a person."""
+        self._shared |= who > 0
+        self._covered = np.maximum(self._covered, who)
+
     def confidence(self, score: Column) -> float:
         """By how much the best evidence is above chance. One that holds every word of the question always is above it."""
         best = np.argsort(-score, kind="stable")[:BEST]
         whole = 1.0 if (self._covered > WHOLE).any() else 0.0
-        chance = NOISE + GROWTH * math.log(max(1, self._total))
+        chance = NOISE + GROWTH * math.log(max(1, self._total)) - (0.0 if self._cosine.any() else UNLIKE)
         return round(float(self._weight[best].max()) + whole + self._named - chance, 6)
 
     def is_meant(self) -> Mask:
@@ -58,6 +64,6 @@ def _covered(topic: Sequence[str], words: Matches, rows: Rows) -> Column:
     covered = np.zeros(len(rows))
     for word, value in worth.items():
         if word in words.holders:
-            covered += value * np.isin(rows, words.holders[word])
+            covered += value * held(words.holders[word], rows)
     total = sum(worth.values())
     return covered / total if total else covered

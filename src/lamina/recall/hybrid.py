@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina import signs
+from lamina import signs, text
 from lamina.model import Hits
 from lamina.recall import bm25, ranked
 from lamina.recall.ask import MICROS_PER_DAY, Ask, Column
@@ -47,13 +47,13 @@ def rank(ask: Ask, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
     if not len(rows):
         return Hits((), ask.notes)
     likeness = [Likeness(ask, view, rows) for view in views]
-    parts = _parts(ask, question, words, likeness, rows)
-    if time is not None:
-        parts["time"] = TIME * time[rows]
+    parts = _parts(ask, question, words, likeness, rows, time)
     usual = float(views[0].estimate[ask.rows].mean(dtype=np.float64)) if views else 0.0
     evidence = Evidence(question, words, rows, likeness[0].own if likeness else np.zeros(len(rows)), usual)
     if time is not None:
         evidence.add_time(time[rows])
+    if "who" in parts and not question.topic:
+        evidence.add_speaker(parts["who"] / WHO)
     confidence = evidence.confidence(sum(parts.values(), np.zeros(len(rows))))
     if confidence < 0:
         return Hits((), ask.notes, confidence)
@@ -98,7 +98,14 @@ def _candidates(ask: Ask, question: Question, words: bm25.Matches, views: Sequen
     return np.sort(ask.rows[ranked.best_of(ask, ask.rows, score[ask.rows], CANDIDATES + ask.limit)])
 
 
-def _parts(ask: Ask, question: Question, words: bm25.Matches, likeness: Sequence[Likeness], rows: Rows) -> dict[str, Column]:
+def _parts(
+    ask: Ask,
+    question: Question,
+    words: bm25.Matches,
+    likeness: Sequence[Likeness],
+    rows: Rows,
+    time: Column | None,
+) -> dict[str, Column]:
     catalogue = ask.look.catalogue
     own = catalogue["signs"][rows]
     parts: dict[str, Column] = {"words": WORDS * words.score[rows].astype(np.float64) / max(float(words.score.max()), 1e-9)}
@@ -108,6 +115,8 @@ def _parts(ask: Ask, question: Question, words: bm25.Matches, likeness: Sequence
         parts["model"] = MODEL * likeness[1].mean()
     if question.names:
         parts["who"] = WHO * _who(ask, question, rows)
+    if time is not None:
+        parts["time"] = TIME * time[rows]
     parts["session"] = SESSION * _company(catalogue["session"][rows], parts["words"] + parts.get("meaning", 0.0))
     parts["role"] = ROLE * _has(own, question.wrong_role)
     if question.wanted:
@@ -140,8 +149,9 @@ def _who(ask: Ask, question: Question, rows: Rows) -> Column:
     who = np.zeros(len(rows))
     for place, name in enumerate(question.names):
         who = np.maximum(who, (speakers == np.uint64(mark(name))) * (SECOND if place else 1.0))
-        holding = np.isin(rows, ask.look.holding(name)) & (speakers == 0)
-        who = np.maximum(who, holding * 1.0)
+        term = text.terms(name)[0]
+        if (speakers == 0).any() and len(holders := ask.look.holding(term)):
+            who = np.maximum(who, (bm25.held(holders, rows) & (speakers == 0)) * 1.0)
     return who
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from lamina.errors import EmbedderFailed
 from lamina.recall import is_quick
 from lamina.recall.embedders import Embedder
 from lamina.store import sealing
@@ -13,6 +15,7 @@ from lamina.store.store import Store
 
 BATCH = 1024
 SLOW_BATCH = 64  # of embedders that take long, so that little is lost when the process dies
+SHORT = 2000  # characters
 Progress = Callable[[int, int], None]
 
 
@@ -30,14 +33,23 @@ class Indexer:
 
     def step(self) -> bool:
         """Embed and store one batch for each embedder, and write blocks; whether there is more to do."""
-        more = False
+        more, failure = False, None
         for embedder in self._embedders:
-            space, batch = sealing.waiting(self._database, embedder.name, BATCH if is_quick([embedder.name]) else SLOW_BATCH)
-            if batch:
-                made = embedder.embed([content for _, content in batch]).astype(np.float16)
-                sealing.embedded(self._database, embedder.name, space.seen if space else 0, batch, made)
-                more = True
-        return sealing.seal(self._database) or more
+            try:
+                more |= self._embed_some(embedder)
+            except EmbedderFailed as error:  # the others go on, and so do the blocks
+                failure = failure or error
+        more |= sealing.seal(self._database)
+        if failure is not None and not more:
+            raise failure
+        return more
+
+    def _embed_some(self, embedder: Embedder) -> bool:
+        batch = sealing.waiting(self._database, embedder.name, BATCH if is_quick([embedder.name]) else SLOW_BATCH)
+        if not batch.records:
+            return False
+        sealing.embedded(self._database, batch, _vectors(embedder, [content for _, content in batch.records]))
+        return True
 
     def run(self, progress: Progress | None = None) -> int:
         """Do all there is to do; how many vectors were missing."""
@@ -46,5 +58,31 @@ class Indexer:
             if progress is not None:
                 left = self.backlog()
                 progress(total - min(left, total), total)
-        sealing.forget_others(self._database, self._names)
         return total
+
+    def forget_others(self) -> list[str]:
+        """Drop the vectors of embedders that no setting names any more; without any embedder, all are kept."""
+        return sealing.forget_others(self._database, self._names) if self._names else []
+
+
+def _vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float16]:
+    """The vectors of a batch. A text that the embedder refuses gets zeros, so that it does not hold up all others."""
+    try:
+        made = embedder.embed(texts)
+    except EmbedderFailed as error:
+        if not error.details.get("refused"):  # it may work again later
+            raise
+        made = np.stack([_one(embedder, text) for text in texts])
+    return made.astype(np.float16)
+
+
+def _one(embedder: Embedder, text: str) -> NDArray[np.float32]:
+    for part in (text, text[:SHORT]):  # most often it is too long
+        try:
+            vector: NDArray[np.float32] = embedder.embed([part])[0]
+        except EmbedderFailed as error:
+            if not error.details.get("refused"):
+                raise
+        else:
+            return vector
+    return np.zeros(embedder.dimensions, np.float32)

@@ -14,6 +14,11 @@ from lamina.recall.ask import Ask
 from lamina.store.catalogue import day_number, mark
 
 MICROS_PER_DAY = 86_400_000_000
+MOST_SPANS = 16
+# Words that ask for anything at all about somebody.
+SAYING = frozenset(
+    "anything everything know known said say says something speak spoke talk talked tell things think told".split()
+)
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -45,9 +50,17 @@ class Question:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words to look for; a name that says who spoke is none of them, unless there is nothing else."""
+        """The words to look for. Those that say who spoke or when are none of them, unless there is nothing else."""
         named = {term for name in self.names for term in text.terms(name)}
-        return tuple(word for word in self._ask.words if word not in named) or self._ask.words
+        said = set(text.terms(self._undated)) if self.spans else set(self._ask.words)
+        return tuple(word for word in self._ask.words if word not in named and word in said) or self._ask.words
+
+    @cached_property
+    def _undated(self) -> str:
+        bare = self._ask.query
+        for mention in self._mentions:
+            bare = bare.replace(mention.phrase, " ")
+        return bare
 
     @cached_property
     def bare(self) -> str:
@@ -60,19 +73,17 @@ class Question:
 
     @cached_property
     def topic(self) -> tuple[str, ...]:
-        """The words that say what the question is about: not those that say who spoke, nor those that say when."""
-        bare = self._ask.query
-        for mention in self._mentions:
-            bare = bare.replace(mention.phrase, " ")
-        said = set(text.terms(bare))
-        return tuple(word for word in self.words if word in said) or self.words
+        """The words that say what the question is about; none in "what did Ana say?"."""
+        named = {term for name in self.names for term in text.terms(name)}
+        return tuple(word for word in self.words if word not in named and word not in SAYING)
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
         """The days that the question means, as far as they have begun."""
         today = self._ask.now.date()
         begun = [mention for mention in self._mentions if mention.start <= today]
-        return tuple(Span(day_number(one.start), day_number(one.end), not one.relative) for one in begun)
+        spans = dict.fromkeys(Span(day_number(one.start), day_number(one.end), not one.relative) for one in begun)
+        return tuple(spans)[:MOST_SPANS]
 
     @cached_property
     def _mentions(self) -> tuple[dates.Mention, ...]:

@@ -57,7 +57,8 @@ def bounded(ask: Ask, rows: Rows, bound: Column, parts_of: Callable[[Record], Pa
             if parts is not None:
                 made.append(Hit(record, round(sum(parts.values()), DIGITS), parts))
         made.sort(key=lambda hit: (-hit.score, order(hit.record)))
-    return Hits(made[: ask.limit], ask.notes)
+        del made[ask.limit :]
+    return Hits(made, ask.notes)
 
 
 def _chunks(rows: Rows, bound: Column) -> Iterator[tuple[Rows, float]]:

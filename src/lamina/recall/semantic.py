@@ -29,7 +29,7 @@ def rank(ask: Ask, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
     estimate = np.where(ask.allowed & views[0].known, sum(view.estimate for view in views), -np.inf)
     number = min(int(np.isfinite(estimate).sum()), max(AT_LEAST, MORE * ask.limit))
     if not number:
-        return Hits((), ask.notes)
+        return keyword.rank(ask) if ask.notes else Hits(())
     rows = np.sort(ask.rows[ranked.best_of(ask, ask.rows, estimate[ask.rows], number)])
     cosine = sum((view.exact(rows)[0] for view in views), np.zeros(len(rows))) / len(views)
     near = cosine >= FLOOR

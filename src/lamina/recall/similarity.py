@@ -99,8 +99,9 @@ def _catch_up(ask: Ask, space: Space, embedder: Embedder) -> None:
     fresh = look.fresh(space)
     newest = max(fresh, default=space.seen)
     missing = look.catalogue.size - 1 - newest
-    if missing > 0:
-        batch = look.unseen(newest, AT_ONCE.get(embedder.name, AT_ONCE_OTHERS))
+    # All of them or none: a search that embedded some more each time would change the answer of the next.
+    if 0 < missing <= AT_ONCE.get(embedder.name, AT_ONCE_OTHERS):
+        batch = look.unseen(newest, missing)
         if batch:
             made = embedder.embed([content for _, content in batch]).astype(np.float16)
             look.keep(space, [number for number, _ in batch], made)

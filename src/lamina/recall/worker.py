@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import weakref
 from collections.abc import Callable
 
 from lamina.errors import LaminaError
+
+log = logging.getLogger("lamina")
 
 PATIENCE = 2.0  # seconds that a fork waits for a step to end
 
@@ -56,6 +59,9 @@ class Worker:
                 self.problem = None
             except LaminaError as error:  # the next wake tries again
                 self.problem = error.message
+            except Exception as error:  # whatever a model may raise: told like the others, and the thread lives on
+                log.exception("indexing failed")
+                self.problem = f"indexing failed: {error!r}"
 
     def _one_step(self) -> bool:
         with self.busy:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lamina import dates, signs, text
 from lamina.clock import EPOCH, from_micros, to_micros
+from lamina.errors import Corrupt
 from lamina.model import Layer, State
 from lamina.store import events
 from lamina.store.connection import rows
@@ -98,6 +99,15 @@ class Catalogue:
         seq, hashed = connection.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").get or (0, b"")
         if seq == self.event and hashed == self._hash:
             return False
+        try:
+            return self._learn(connection, seq, hashed)
+        except BaseException as error:
+            self.__init__()  # type: ignore[misc] # half of it learned is worse than nothing: the next look begins anew
+            if isinstance(error, (KeyError, ValueError, TypeError, OverflowError)):
+                raise Corrupt("a record is damaged; run `lamina audit verify`") from error
+            raise
+
+    def _learn(self, connection: apsw.Connection, seq: int, hashed: bytes) -> bool:
         self._passed.clear()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         last = connection.execute("SELECT max(seq) FROM records").get or 0

@@ -247,9 +247,12 @@ def _before_fork() -> None:
         # A write that does not end is not waited for; the child will then not open this file.
         if database.write_lock.acquire(timeout=FORK_PATIENCE):
             database.quiet.acquire()
-            database.quiet.wait_for(lambda asked=database: not asked.moments, FORK_PATIENCE)  # type: ignore[misc]
-            database.pause()
-            _PAUSED.append(database)
+            if database.quiet.wait_for(lambda asked=database: not asked.moments, FORK_PATIENCE):  # type: ignore[misc]
+                database.pause()
+                _PAUSED.append(database)
+            else:  # a long look goes on; the child will not open this file
+                database.quiet.release()
+                database.write_lock.release()
 
 
 def _after_fork_in_parent() -> None:

@@ -110,7 +110,8 @@ def _derived(connection: apsw.Connection) -> Finding:
     missing = sum(vectors.count_missing(connection, space) for space in vectors.every(connection))
     if missing:
         return "fail", "search", f"{missing} vectors are missing or damaged; run `lamina reindex`"
-    seen = ", ".join(f"{space.name} up to record {space.seen:,}" for space in vectors.every(connection))
+    last = connection.execute("SELECT max(seq) FROM records").get or 0
+    seen = ", ".join(f"{space.name} {min(space.seen, last):,} of {last:,}" for space in vectors.every(connection))
     return "ok", "search", f"vectors: {seen}" if seen else "no vectors yet; searches make their own"
 
 

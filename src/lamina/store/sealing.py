@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import apsw
+import msgspec
 
 from lamina.store import catalogue, events, vectors
 from lamina.store.catalogue import BLOCK, Catalogue
@@ -22,11 +23,23 @@ AT_ONCE = 16
 STALE = 2000
 
 
-def waiting(database: Database, name: str, limit: int) -> tuple[Space | None, list[tuple[int, str]]]:
-    """A space, and the next records that it has not seen."""
+class Batch(msgspec.Struct, frozen=True):
+    """Records that wait for vectors of a space, and the history that they are of."""
+
+    space: str
+    seen: int
+    records: list[tuple[int, str]]
+    event: int
+    hash: bytes
+
+
+def waiting(database: Database, name: str, limit: int) -> Batch:
+    """The next records that a space has not seen."""
     with database.moment() as connection:
         space = vectors.find(connection, name)
-        return space, unseen(connection, space.seen if space else 0, limit)
+        seen = space.seen if space else 0
+        event, hashed = connection.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").get or (0, b"")
+        return Batch(name, seen, unseen(connection, seen, limit), event, hashed)
 
 
 def backlog(database: Database, names: Sequence[str]) -> int:
@@ -37,25 +50,28 @@ def backlog(database: Database, names: Sequence[str]) -> int:
     return sum(max(0, last - seen.get(name, 0)) for name in names)
 
 
-def embedded(database: Database, name: str, seen: int, batch: list[tuple[int, str]], made: Vectors) -> bool:
-    """Store the vectors of a batch, unless another process has been faster; then nothing is stored."""
+def embedded(database: Database, batch: Batch, made: Vectors) -> bool:
+    """Store the vectors of a batch, unless another process has been faster, or a backup was restored meanwhile."""
     with database.atomic() as transaction:
         connection = transaction.cursor.connection
-        space = vectors.add_space(connection, name, made.shape[1])
-        if space.seen != seen:
+        if connection.execute("SELECT hash FROM events WHERE seq = ?", (batch.event,)).get != batch.hash:
             return False
-        vectors.put(connection, space, [number for number, _ in batch], made, batch[-1][0])
+        space = vectors.add_space(connection, batch.space, made.shape[1])
+        if space.seen != batch.seen:
+            return False
+        vectors.put(connection, space, [number for number, _ in batch.records], made, batch.records[-1][0])
     return True
 
 
-def forget_others(database: Database, names: Sequence[str]) -> None:
-    """Drop the spaces that no setting names any more."""
+def forget_others(database: Database, names: Sequence[str]) -> list[str]:
+    """Drop the spaces that no setting names any more, and say which."""
     with database.moment() as connection:
         others = [space for space in vectors.every(connection) if space.name not in names]
     if others:
         with database.atomic() as transaction:
             for space in others:
                 vectors.drop_space(transaction.cursor.connection, space)
+    return [space.name for space in others]
 
 
 def seal(database: Database) -> bool:

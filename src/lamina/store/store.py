@@ -151,6 +151,13 @@ class Store:
         with translated(self.database.path):
             return events.latest(self.database.reader(), limit)
 
+    def count_unpacked(self) -> int:
+        """How many records are in no block yet, asked without what searches need."""
+        query = "SELECT ifnull((SELECT max(seq) FROM records), 0) - 256 * (SELECT count(*) FROM blocks)"
+        with translated(self.database.path):
+            number = self.database.reader().execute(query).get
+        return number if isinstance(number, int) else 0
+
     def head(self) -> Head:
         with translated(self.database.path):
             return events.head(self.database.reader(), self.seed)

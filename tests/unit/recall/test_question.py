@@ -44,8 +44,8 @@ def talk(mem: Memory) -> Memory:
     ("query", "names", "words", "bare"),
     [
         ("What did Ana say about tea?", ("ana",), ("say", "tea"), "What did   say about tea?"),
-        ("Ana's tea", ("ana",), ("s", "tea"), "  tea"),
-        ("Ana’s tea", ("ana",), ("s", "tea"), "  tea"),
+        ("Ana's tea", ("ana",), ("tea",), "  tea"),
+        ("Ana’s tea", ("ana",), ("tea",), "  tea"),
         ("what did ana say?", ("ana",), ("say",), "what did   say?"),
         ("Did Ben tell Ana?", ("ben", "ana"), ("tell",), "Did   tell  ?"),
         ("Did Miller call?", (), ("miller", "call"), "Did Miller call?"),

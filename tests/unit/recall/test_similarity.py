@@ -205,7 +205,7 @@ def test_another_process_sees_vectors_at_once(filled: Desk, server: Server) -> N
 
 
 def test_many_texts_without_a_vector_are_told(desk: Desk, server: Server) -> None:
-    """Q5, Q7: a search embeds a few texts of a slow embedder by itself, and says how many are left to `lamina index`."""
+    """Q5, Q7: a search embeds a few texts of a slow embedder by itself; more than that it leaves to `lamina index`."""
     desk.operator(settings={"recall.embedders": ["none"]}).remember_many({"content": f"bees {n}"} for n in range(40))
     memory = desk.agent(settings=server.settings)
     left = []
@@ -213,7 +213,7 @@ def test_many_texts_without_a_vector_are_told(desk: Desk, server: Server) -> Non
         hits = memory.search("bees", ranker="semantic")
         left.append([note for note in hits.notes if "lamina index" in note])
         assert len(hits) > 0
-    assert ["24 memories" in "".join(left[0]), "8 memories" in "".join(left[1]), left[2:]] == [True, True, [[], []]]
+    assert all("40 memories" in "".join(notes) for notes in left)
     memory.index()
     assert memory.search("bees", ranker="semantic").notes == ()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from lamina import Memory, Operator
 from lamina.model import State
@@ -82,12 +83,12 @@ def test_only_the_first_of_two_stores_a_batch(mem: Memory) -> None:
     """Q4: two processes that embed the same records store their vectors once; the slower one's are dropped."""
     mem.remember_many([{"content": f"tea {n}"} for n in range(5)])
     database = mem._store.database
-    space, batch = sealing.waiting(database, NAME, 3)
-    assert space is None
-    assert batch == [(1, "tea 0"), (2, "tea 1"), (3, "tea 2")]
+    batch = sealing.waiting(database, NAME, 3)
+    assert (batch.seen, batch.records) == (0, [(1, "tea 0"), (2, "tea 1"), (3, "tea 2")])
     made = np.ones((3, 256), np.float16)
-    assert sealing.embedded(database, NAME, 0, batch, made)
-    assert not sealing.embedded(database, NAME, 0, batch, made * 2)
+    assert not sealing.embedded(database, structs.replace(batch, hash=bytes(32)), made)
+    assert sealing.embedded(database, batch, made)
+    assert not sealing.embedded(database, batch, made * 2)
     assert all(np.frombuffer(row[2], np.float16)[0] == 1 for row in table(mem, "vectors"))
     assert sealing.backlog(database, (NAME,)) == 2
     assert sealing.backlog(database, (NAME, "other")) == 7
@@ -95,17 +96,16 @@ def test_only_the_first_of_two_stores_a_batch(mem: Memory) -> None:
 
 
 def test_spaces_that_no_setting_names_are_dropped(desk: Desk, mem: Memory) -> None:
-    """Q4: after the embedder was changed in the settings, the next indexing drops the old vectors."""
+    """Q4: after the embedder was changed in the settings, `index` drops the old vectors; without any, it keeps them."""
     mem.remember_many([{"content": f"tea {n}"} for n in range(300)])
-    mem.index()
+    with mem._store.database.atomic() as transaction:
+        vectors.add_space(transaction.cursor.connection, "another", 8)
     other = desk.agent(settings={"recall.embedders": ["none"]})
-    assert other.index() == 0
-    found = everything(other)
-    assert (found["vectors"], found["codes"], found["spaces"]) == ([], [], [])
-    assert len(found["blocks"]) == 1
-    hits = mem.search("tea 7", ranker="semantic")
-    assert (hits[0].record.content, hits.notes) == ("tea 7", ())
+    other.index()
+    assert [name for _, name, *_ in everything(other)["spaces"]] == ["another"]
     assert mem.index() == 300
+    assert [name for _, name, *_ in everything(mem)["spaces"]] == ["wordllama-256"]
+    assert len(everything(mem)["vectors"]) == 300
 
 
 def test_blocks_with_changes_are_written_again(op: Operator) -> None:

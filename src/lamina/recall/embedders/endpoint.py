@@ -41,6 +41,9 @@ class Answer(msgspec.Struct):
     data: list[Item]
 
 
+REFUSALS = (400, 413, 422)  # it is the text that is wrong
+
+
 class Endpoint:
     """A model behind an address. Each request has `timeout` seconds from beginning to end."""
 
@@ -91,7 +94,7 @@ class Endpoint:
         try:
             items = msgspec.json.decode(data, type=Answer).data
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise self._failed(f"answered with something else than vectors ({error}): {self._excerpt(data)}") from None
+            raise self._failed(f"answered with something else than vectors ({error})") from None
         if len(items) != count:
             raise self._failed(f"answered with {len(items)} vectors for {count} texts")
         if all(item.index is None for item in items):
@@ -113,16 +116,19 @@ class Endpoint:
         if 300 <= exchange.status < 400:
             raise self._failed(f"redirects to {self._excerpt(exchange.location.encode())}; set the endpoint to where it is")
         if exchange.status != 200:
-            raise self._failed(f"answered with HTTP {exchange.status}: {self._excerpt(exchange.body)}")
+            # What it says is not repeated: a server may quote a text, and that may be somebody else's.
+            meaning = http.client.responses.get(exchange.status, "unknown")
+            refused = {"refused": True} if exchange.status in REFUSALS else {}
+            raise self._failed(f"answered with HTTP {exchange.status} ({meaning})", **refused)
         if len(exchange.body) > MAX_ANSWER:
             raise self._failed(f"answered with more than {MAX_ANSWER} bytes")
         return exchange.body
 
-    def _failed(self, what: str) -> EmbedderFailed:
-        return EmbedderFailed(f"the endpoint {self.url.geturl()} {what}")
+    def _failed(self, what: str, **details: object) -> EmbedderFailed:
+        return EmbedderFailed(f"the endpoint {self.url.geturl()} {what}", **details)
 
     def _excerpt(self, body: bytes) -> str:
-        """The beginning of what a server said. It may repeat the key, which belongs in no message."""
+        """The beginning of an address or an error. It may repeat the key, which belongs in no message."""
         text = body[: 100 * EXCERPT].decode("utf-8", "replace")
         return one_line(text.replace(self._key, "***") if self._key else text, EXCERPT) or "nothing"
 

@@ -72,7 +72,8 @@ def context(group: click.Group) -> None:
         """Print what profile, procedures and facts say about GOAL, fenced for a model to read. Exits with 4 for nothing."""
         made = session.memory().memory_context(goal, max_chars=max_chars)
         if session.json:
-            output.show_json({"text": made.text, "items": [hit.to_dict() for hit in made.items]})
+            found: dict[str, Any] = {"text": made.text, "items": [hit.to_dict() for hit in made.items]}
+            output.show_json({**found, "notes": made.notes} if made.notes else found)
         else:
             click.echo(made.text or "nothing relevant")
             output.notes(made.notes)
@@ -82,10 +83,16 @@ def context(group: click.Group) -> None:
 def index(group: click.Group) -> None:
     @command(group, "index", "lamina index")
     def run(session: Session) -> None:
-        """Make the vectors that are still missing, such as after an import or for another embedder."""
+        """Make the vectors that are still missing, such as after an import or for another embedder.
+
+        Vectors of embedders that the settings no longer name are removed then.
+        """
         with output.progress("embedding") as advance:
             number = session.memory().index(advance)
-        output.show_json({"embedded": number}) if session.json else click.echo(f"{number:,} vectors were missing; all are here")
+        if session.json:
+            output.show_json({"embedded": number})
+        else:
+            click.echo(f"{number:,} vector{'' if number == 1 else 's'} made; the index is complete")
 
 
 def models(group: click.Group) -> None:

@@ -113,6 +113,8 @@ def listing(group: click.Group) -> None:
             output.show_json([record.to_dict() for record in found])
         elif found:
             output.records(found)
+        elif any(value for name, value in filters.items() if name != "limit") or states:
+            click.echo("no memory matches")
         else:
             others = [name for name in session.home.agents() if name != session.agent]
             click.echo("no memories here" + (f"; this home also has the agents {', '.join(others)}" if others else ""))

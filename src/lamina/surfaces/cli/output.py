@@ -176,9 +176,14 @@ def explained(place: int, hit: Hit, best: float) -> None:
     screen.print(Text(f"{place}. {one_line(hit.record.content)}", style="bold"), overflow="ellipsis", no_wrap=True)
     screen.print(Text(f"   {hit.record.id}  {hit.record.layer.value}  {when(hit.record.occurred_at)}", style="dim"))
     for name, value in hit.parts.items():
-        drawn = Text(bar(abs(value), best), style="cyan" if value >= 0 else "red")
+        drawn = Text(bar(value, best), style="cyan") if value >= 0 else Text(less(value, best), style="red")
         screen.print(Text(f"   {name:<12}{value:7.3f}  ") + drawn)
     screen.print(Text(f"   {'= score':<12}{hit.score:7.3f}"))
+
+
+def less(value: float, best: float) -> str:
+    """A bar of what is taken off, which looks unlike one of what is added, also without colours."""
+    return "░" * max(1, round(BAR * -value / best)) if best > 0 else ""
 
 
 def bar(value: float, best: float) -> str:
