@@ -89,6 +89,8 @@ def store(case: Case, embedders: Sequence[Embedder]) -> Iterator[tuple[Memory, d
         with lamina.open("bench", home=home, clock=lambda: now[0]) as memory:
             memory._recall.__dict__["embedders"] = tuple(embedders)  # noqa: SLF001 - only a benchmark may
             made = memory.remember_many(items(case.turns))
+            if any(embedder.name != "wordllama-256" for embedder in embedders):
+                memory.index()
             yield memory, {record.id: turn.key for record, turn in zip(made, case.turns, strict=True)}, now
     finally:
         shutil.rmtree(home, ignore_errors=True)

@@ -162,11 +162,6 @@ def first_name(name: str | None) -> str | None:
     return words[0] if words else None
 
 
-def match_any(words: tuple[str, ...]) -> str:
-    """A full-text expression for any of the words; each is quoted, so no query is ever taken for syntax."""
-    return " OR ".join(f'"{word}"' for word in words)
-
-
 def _spelled(character: str) -> str:
     """Letters, digits and their marks stay, pictures become words, the invisible disappears, the rest separates."""
     if is_invisible(character):

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina import dates, signs, text
-from lamina.recall.ask import Ask
+from lamina.recall.ask import MICROS_PER_DAY, Ask
 from lamina.store.catalogue import day_number, mark
 
-MICROS_PER_DAY = 86_400_000_000
 MOST_SPANS = 16
 # Words that ask for anything at all about somebody.
 SAYING = frozenset(
@@ -100,5 +99,5 @@ class Question:
 
     def days(self, occurred: NDArray[np.int64]) -> NDArray[np.int64]:
         """Times as numbers of days."""
-        days: NDArray[np.int64] = occurred // MICROS_PER_DAY
+        days: NDArray[np.int64] = occurred // int(MICROS_PER_DAY)
         return days

@@ -22,7 +22,7 @@ from lamina.errors import Corrupt
 from lamina.model import Layer, State
 from lamina.store import events
 from lamina.store.connection import rows
-from lamina.store.records import Filter, marks
+from lamina.store.records import EVER, Filter, marks
 
 BLOCK = 256
 SEAL = 4  # bytes of the checksum in front of a block
@@ -40,7 +40,6 @@ SELECT = (
 )
 STATES = {state.value: number for number, state in enumerate(State, 1)}
 LAYERS = {layer.value: number for number, layer in enumerate(Layer, 1)}
-EVER = np.iinfo(np.int64).max
 FIRST_DAY = EPOCH.date()
 
 Mask = NDArray[np.bool_]

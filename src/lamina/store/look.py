@@ -123,6 +123,7 @@ class Look:
 
     def records(self, wanted: Sequence[int], chosen: Filter) -> dict[int, Record]:
         """The records of some rows, as far as the filter lets them through: asked of the records themselves."""
+        chosen = structs.replace(chosen, tags=(), all_tags=(), metadata=())  # these the catalogue has by number, not by name
         if self._past is not None:  # their state and layer are those of another time; the catalogue has looked at them
             chosen = structs.replace(chosen, layers=(), states=(), as_of=None)
         where, parameters = chosen.where()
