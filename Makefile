@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test check faults bench bench-search bench-large bench-retrieval docs format clean
+.PHONY: help demo test check faults bench bench-search bench-large bench-retrieval bench-lifecycle bench-importance docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -31,6 +31,12 @@ faults: $(READY)  ## the fault tests in full: kills, I/O errors, tampering, long
 
 bench: $(READY)   ## speed against a bare SQLite floor in the same run
 	$(BIN)/python -m benchmarks.speed
+
+bench-lifecycle: $(READY)  ## how fast memories move, and a search through a million archived lines
+	$(BIN)/python -m benchmarks.lifecycle
+
+bench-importance: $(READY) ## what a simulated operator teaches, beside the tables alone
+	$(BIN)/python -m benchmarks.importance
 
 bench-search: $(READY)     ## how fast it finds, at 10,000 and 100,000 memories
 	$(BIN)/python -m benchmarks.searching

@@ -42,6 +42,20 @@ SETTINGS = (
         "kinds of memory beside the built-in ones, separated by commas in the environment",
         pattern="[a-z][a-z0-9_-]{0,63}",
     ),
+    Setting(
+        "maintenance",
+        "off",
+        "whether commands that write, servers and hooks also start the jobs that are due: off, or auto",
+        ("off", "auto"),
+    ),
+    Setting("mirrors.jsonl", "off", "live JSONL files in the form of Sky or of Milton", ("off", "sky", "milton")),
+    Setting(
+        "preset",
+        "default",
+        "limits and places as a document has them; `retention_rules.yaml` goes over it",
+        ("default", "sky", "milton", "sentinel", "skylattice"),
+    ),
+    Setting("promotion.episodes", False, "whether a run that promotes leaves an episodic record about it"),
     Setting("recall.boosts", True, "whether names and dates in a question favour the memories that they point to"),
     Setting(
         "recall.embedders",

@@ -27,6 +27,7 @@ def connect(
     surface: str = "python",
     settings: Mapping[str, Any] | None = None,
     store_id: str | None = None,
+    scoped: bool = True,
 ) -> Memory:
     """Open a handle. Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults."""
     now = clocks.checked(clock or clocks.system_clock)
@@ -34,7 +35,7 @@ def connect(
     agent = chosen_agent(agent)
     name = agent_label(agent) if role is Role.AGENT else local_user()
     who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
-    scope = user_name(user if user is not None else os.environ.get("LAMINA_USER") or None)
+    scope = user_name(user if user is not None else (os.environ.get("LAMINA_USER") or None) if scoped else None)
     values = config.load(place.path, settings)
     try:
         folder = place.prepare(agent_name(agent))

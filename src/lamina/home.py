@@ -65,6 +65,11 @@ class Home:
     def violations(self) -> Path:
         return self.path / "violations.jsonl"
 
+    @property
+    def status(self) -> Path:
+        """Where every agent leaves word of what was done last, and of what is pending."""
+        return self.path / "status"
+
     def agent_folder(self, agent: str) -> Path:
         return self.path / "agents" / agent_name(agent)
 

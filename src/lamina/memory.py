@@ -1,265 +1,227 @@
-"""The verbs that write. Every surface calls these; authority, scope and clock come from the handle."""
+"""The handle that agents hold: it reads, remembers, and keeps what it remembers in order."""
 
 from __future__ import annotations
 
 import builtins
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
+from lamina import rules
+from lamina.errors import EmbedderFailed, LaminaError, Refused
+from lamina.model import Draft, Entry, Layer, Record
+from lamina.retention import PRESETS
+from lamina.writer import Writer
 
-from lamina import conversations, rules, text
-from lamina.clock import Clock
-from lamina.config import Settings
-from lamina.conversations import Conversation
-from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
-from lamina.home import Home
-from lamina.model import Actor, Draft, Layer, Record, State
-from lamina.reader import Reader, Times
-from lamina.recall import is_quick
-from lamina.runs import Run, ending
-from lamina.store.store import Store
-from lamina.store.transaction import Transaction
+if TYPE_CHECKING:
+    from lamina.engines.profile import ProjectMemory, UserProfile
+    from lamina.engines.promotion import Decision
+    from lamina.lifecycle import Lifecycle
+    from lamina.mirrors.upkeep import Upkeep
+    from lamina.orchestrator import Orchestrator, Outlook
+    from lamina.profiles import Profiles
+    from lamina.retention import Rules
+    from lamina.world import WorldModel
 
-log = logging.getLogger("lamina")
-
-# A search embeds a few new records by itself; from here on it pays to do it once for all, behind the writers.
-MANY = 2048
-# So many are worth the start of an embedder when a handle is closed.
-FEW = 256
-Progress = Callable[[int, int], None]
+ROTATE_CHECK = "memory_rotate_check"
+NOTHING_DONE = {"ok": False, "promoted": 0, "rotated": False, "remaining": None, "threshold": None}
 
 
-class Memory(Reader):
+class Memory(Writer):
     """An agent's handle: it remembers, reads and proposes within its own agent and user."""
 
-    def __init__(self, home: Home, store: Store, user: str | None, actor: Actor, clock: Clock, settings: Settings) -> None:
-        super().__init__(home, store, user, actor, clock, settings)
-        self._draft = rules.Drafter(actor, user, self._kinds, settings["content.max_bytes"]).draft
-        self._unindexed = 0
-        self._worked = False
-        self._patience = MANY if is_quick(settings["recall.embedders"]) else 1
+    _status_problem: str | None = None  # with the last file that was to be left in `status/`
 
-    def remember(
-        self,
-        content: str,
-        kind: str | None = None,
-        layer: str | None = None,
-        tags: Sequence[str] | None = None,
-        importance: float | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        evidence: Sequence[str] | None = None,
-        source: str | None = None,
-        speaker: str | None = None,
-        session: str | None = None,
-        at: Times = None,
-        key: str | None = None,
-        **more: Any,
-    ) -> Record:
-        """Store one memory; it is durable when this returns. The same key again returns the same record."""
-        # What was not given is left out here: looking at it again in the rules costs more.
-        item: dict[str, Any] = {"content": content, **more}
-        if kind is not None:
-            item["kind"] = kind
-        if layer is not None:
-            item["layer"] = layer
-        if tags is not None:
-            item["tags"] = tags
-        if importance is not None:
-            item["importance"] = importance
-        if metadata is not None:
-            item["metadata"] = metadata
-        if evidence is not None:
-            item["evidence"] = evidence
-        if source is not None:
-            item["source"] = source
-        if speaker is not None:
-            item["speaker"] = speaker
-        if session is not None:
-            item["session"] = session
-        if at is not None:
-            item["at"] = at
-        if key is not None:
-            item["key"] = key
-        return self._store_drafts([self._draft(item)])[0]
+    def run_once(self) -> dict[str, Any]:
+        """Promote what deserves it, expire what is past, rotate what is too much; and tell it in `status/`."""
+        done = self._lifecycle.run(self._retention.current())
+        self._tell_action(ROTATE_CHECK, done)
+        self.sync_mirrors()
+        return done
 
-    def remember_short(
-        self, content: str, tags: Sequence[str] | None = None, importance: float | None = None, **more: Any
-    ) -> Record:
-        """Store one short-term memory."""
-        return self.remember(content, layer=Layer.SHORT_TERM, tags=tags, importance=importance, **more)
+    def plan_promotion(self) -> builtins.list[Decision]:
+        """What `run_once` would do now with each short-term memory, and the rule that decides. It changes nothing."""
+        decided = self._lifecycle.plan(self._retention.current())
+        self._audit("plan_promotion", ())
+        return decided
 
-    def remember_many(self, items: Iterable[Mapping[str, Any]]) -> builtins.list[Record]:
-        """Store many memories in one transaction: all of them, or none and an error that names the item."""
-        if not isinstance(items, Iterable):
-            raise InvalidInput(f"items is a {type(items).__name__}, not a list of mappings")
-        drafts = []
-        for index, item in enumerate(items):
-            try:
-                drafts.append(self._draft(item))
-            except LaminaError as error:
-                raise _of_item(error, index) from None
-        return self._store_drafts(drafts, many=True)
+    def compress_short_to_long(self, cutoff_hours: float = 48, dry_run: bool = False) -> dict[str, Any]:
+        """Sum up what is older than some hours in the profile and in projects; what was summed up goes to the archive.
 
-    def remember_conversation(
-        self,
-        turns: Iterable[Mapping[str, Any]],
-        session: str,
-        participants: Sequence[str] | None = None,
-        key: str | None = None,
-        keep_raw: bool = False,
-    ) -> Conversation:
-        """Store the turns of a conversation in their order, and beside them the episode that they make, in one step.
-
-        A turn has `text` and may have `speaker`, `at`, `kind`, `tags`, `importance`, `metadata`, `source`. With
-        `keep_raw` the whole conversation is also kept as a file under `episodes/`.
+        On an operator's handle the profile changes at once, elsewhere the changes wait for one.
         """
-        given = conversations.checked(turns, session, participants)
-        drafts = []
-        for index, item in enumerate(conversations.items(given, key)):
+        done = self._profiles.compress(cutoff_hours, dry_run)
+        if not dry_run:
+            self._settle()
+        return done
+
+    def upsert_user_profile(self, patch: Mapping[str, Any], evidence_ids: Sequence[str] = ()) -> UserProfile:
+        """Set keys of the profile, each with its evidence: at once on an operator's handle, elsewhere as proposals."""
+        profile = self._profiles.upsert(patch, evidence_ids)
+        self._settle()
+        return profile
+
+    def user_profile(self) -> UserProfile:
+        """What is known about the user; without a user, about nobody in particular."""
+        return self._profiles.user_profile()
+
+    def projects(self) -> builtins.list[ProjectMemory]:
+        """Where the projects stand, by name."""
+        return self._profiles.projects()
+
+    @cached_property
+    def world(self) -> WorldModel:
+        """Tools and integrations, as records and as files."""
+        from lamina.world import WorldModel
+
+        folder = self._store.folder / self._place("world_model")
+        return WorldModel(self._store, folder, self._draft, self.actor, self._clock, self.user, self._tell)
+
+    def sync_mirrors(self) -> dict[str, Any]:
+        """Bring every mirror up to date now, instead of behind the next writes; what was done in each."""
+        return self._mirrors.sync() if self._has_mirrors else {}
+
+    def orchestrator(self) -> Orchestrator:
+        """What runs the jobs of `schedule.yaml`, with the authority of this handle."""
+        from lamina.orchestrator import Orchestrator
+        from lamina.schedule import Timetable
+
+        if self.user is not None:
+            raise Refused(f"jobs concern all users of {self.agent}; open the handle without a user")
+        work = {
+            ROTATE_CHECK: self.run_once,
+            "expiry": lambda: {"ok": True, "expired": self._lifecycle.expire(self._retention.current())},
+            "embedding": lambda: {"ok": True, "embedded": self.index()},
+            "awareness": self._look_around,
+            "mirror_sync": lambda: {"ok": True, **self.sync_mirrors()},
+            "consolidation": self.learn,
+        }
+        return Orchestrator(self._store.database, work, Timetable(self.home.path), self._clock, self._report)
+
+    def jobs(self) -> builtins.list[Outlook]:
+        """How the jobs stand: when each ran last, what came of it, and when it is due."""
+        return self.orchestrator().outlook()
+
+    def status(self) -> dict[str, Any]:
+        """What is in the store for this handle, how its jobs stand, and what needs attention."""
+        found = super().status()
+        found["problems"] += filter(None, [self._status_problem, self._retention.problem])
+        if self.user is None:
             try:
-                drafts.append(self._draft(item))
-            except LaminaError as error:
-                raise _of_item(error, index) from None
-        kept = None
-        try:
-            with self._store.change(self.actor, "remember_conversation", self._clock()) as transaction:
-                made = self._insert(transaction, drafts, many=True)
-                (episode,) = self._insert(transaction, [self._draft(conversations.episode(given, made, key))])
-                conversations.check_same(episode, given, key)
-                if keep_raw:
-                    kept = conversations.keep(self._store.folder, given, episode)
-        except BaseException:
-            conversations.unkeep(kept)
-            raise
-        self._tell(len(made) + 1)
-        return Conversation(made, episode)
-
-    def index(self, progress: Progress | None = None) -> int:
-        """Bring vectors and blocks up to date now, instead of behind the next writes; how many vectors were missing.
-
-        Vectors of embedders that the settings no longer name are dropped, once those that they name are complete.
-        """
-        made = self._recall.indexer.run(progress)
-        self._recall.indexer.forget_others()
-        return made
+                jobs = self.jobs()
+            except LaminaError as error:  # such as a schedule that cannot be read
+                jobs = []
+                found["problems"].append(error.message)
+            found["jobs"] = [job.to_dict() for job in jobs]
+            late = [f"the job {job.job} is overdue; see `lamina run`" for job in jobs if job.overdue]
+            found["problems"] += late
+        return found
 
     def close(self) -> None:
-        """Write what is buffered, index what has piled up, and let go of every file."""
+        """Write what is buffered, index and mirror what has piled up, and let go of every file."""
         try:
-            self._finish_index()
+            if "_mirrors" in self.__dict__ and not self._store.database.inherited:
+                self._mirrors.close()
         finally:
             super().close()
 
-    def run(self, task: str) -> Run:
-        """Begin a run: a place for working memory that ends with the task."""
-        draft = self._draft({"content": task, "layer": Layer.WORKING, "kind": "action"}, run_id="new")
-        with self._store.change(self.actor, "run.open", self._clock()) as transaction:
-            (opening,) = transaction.insert([structs.replace(draft, run_id=transaction.next_id())])
-        self._tell(1)
-        return Run(self, opening)
+    @cached_property
+    def _lifecycle(self) -> Lifecycle:
+        from lamina.lifecycle import Lifecycle
 
-    def runs(self) -> builtins.list[Run]:
-        """Runs that were not closed, such as those of a process that died."""
-        found = self._store.open_runs(self.user)
-        self._audit("runs", tuple(record.id for record in found))
-        return [Run(self, record) for record in found]
+        episode = self._promotion_episode if self.settings["promotion.episodes"] else None
+        return Lifecycle(self._store, self.actor, self.user, self._clock, self._twins, episode)
 
-    def add_note(self, run_id: str, item: Mapping[str, Any]) -> Record:
-        """Store a note in a run. `Run.note` is the way to call this."""
-        return self._store_drafts([self._draft(item, run_id)], "run.note", run_id)[0]
+    @cached_property
+    def _retention(self) -> Rules:
+        from lamina.retention import Rules
 
-    def count_notes(self, run_id: str) -> int:
-        """How many notes an open run has. `Run.note_count` is the way to ask."""
-        return self._store.count_notes(run_id, self.user)
+        return Rules(self.home.path, self.settings["preset"])
 
-    def close_run(self, run_id: str, task: str, summary: str | None, failure: BaseException | str | None) -> Record | None:
-        """Set a run's notes aside and keep its ending, in one step. `Run.close` is the way to call this."""
-        with self._store.change(self.actor, "run.close", self._clock()) as transaction:
-            rows = transaction.run(run_id, None)
-            notes = [self._store.record(row) for row in rows]
-            if not notes or not self._in_scope(notes[0]):
-                raise Refused(f"the run {text.shown(task, 60)} is closed already")
-            made = None
-            if summary is not None or self.settings["runs.episodes"]:
-                (made,) = transaction.insert(
-                    [ending(task, notes, summary, failure, self._draft, self.settings["content.max_bytes"])]
-                )
-            for row, note in zip(rows, notes, strict=True):
-                rules.check_move(note.state, State.TOMBSTONED, self.actor.role)
-                transaction.update(row, state=State.TOMBSTONED)
-        self._tell(made is not None)
-        return made
+    @cached_property
+    def _profiles(self) -> Profiles:
+        from lamina.profiles import Profiles
 
-    def _store_drafts(
-        self, drafts: Sequence[Draft], action: str = "remember", run_id: str | None = None, *, many: bool = False
-    ) -> builtins.list[Record]:
-        if not drafts:
-            return []
-        with self._store.change(self.actor, action, self._clock()) as transaction:
-            if run_id is not None and not transaction.is_open(run_id, self.user):
-                raise Refused("this run is closed; open a new one")
-            stored = self._insert(transaction, drafts, many=many)
-        self._tell(len(stored))
-        return stored
+        def archive(record_ids: Sequence[str], why: str) -> None:
+            self._lifecycle.archive(record_ids, "compress", why)
 
-    def _insert(self, transaction: Transaction, drafts: Sequence[Draft], *, many: bool = False) -> builtins.list[Record]:
-        for draft in drafts:
-            if draft.evidence or draft.key is not None:
-                break
-        else:
-            return transaction.insert(drafts)
-        stored = []
-        for index, draft in enumerate(drafts):
-            try:
-                stored.append(self._insert_checked(transaction, draft))
-            except LaminaError as error:
-                raise (_of_item(error, index) if many else error) from None
-        return stored
+        return Profiles(
+            self._store,
+            self.actor,
+            self.user,
+            self._clock,
+            self._draft,
+            archive,
+            self._audit,
+            self._note_crossing,
+            self._place("user_profile.json"),
+        )
+
+    @property
+    def _has_mirrors(self) -> bool:
+        return bool(self.settings["mirrors.jsonl"] != "off")
+
+    @cached_property
+    def _mirrors(self) -> Upkeep:
+        from lamina.mirrors.jsonl import JsonlMirror
+        from lamina.mirrors.upkeep import Upkeep
+
+        mirror = JsonlMirror(self._store.folder / self._place("jsonl"), self.settings["mirrors.jsonl"])
+        return Upkeep(self._store, {"jsonl": mirror}, self._note_problem)
+
+    def _place(self, name: str) -> str:
+        """Where a file or folder lies in the agent's folder; a preset may have it elsewhere."""
+        return PRESETS[self.settings["preset"]].paths.get(name, name)
 
     def _tell(self, number: int) -> None:
-        """Have new records indexed: at once by a model that takes long, else when they are many."""
-        self._unindexed += number
-        if self._unindexed >= self._patience:
-            self._unindexed = 0
-            try:
-                self._recall.worker.wake()
-                self._worked = True
-            except LaminaError as error:  # such as a setting; the memory itself is stored, so this is only told
-                if error.message not in self._problems:
-                    self._problems.append(error.message)
+        super()._tell(number)
+        if self._has_mirrors and number:
+            self._mirrors.wake()
 
-    def _finish_index(self) -> None:
-        worked, wrote, self._worked, self._unindexed = self._worked, self._unindexed > 0, False, 0
-        if self._store.database.inherited or not (worked or wrote):
-            return
+    def _settle(self) -> None:
+        """What follows from a change of the profile or of many memories: its snapshot, and the mirrors."""
+        self._note_problem(self._profiles.write_snapshot())
+        self.sync_mirrors()
+
+    def _look_around(self) -> dict[str, Any]:
+        """The job `awareness`: what is pending, left where anybody may look."""
+        from lamina.lifecycle import write_status
+
+        found = self.pending()
+        problem = self._status_problem = write_status(self.home.status / f"{self.agent}_pending.json", found)
+        self._note_problem(self._profiles.write_snapshot())
+        return {"ok": problem is None, "pending": len(found), **({"error": problem} if problem else {})}
+
+    def _promotion_episode(self, promoted: Sequence[Record]) -> Draft:
+        """What a promotion leaves behind: one episodic record, with what was promoted as its evidence."""
+        content = f"Promoted {len(promoted)} memories to long-term"
+        return self._draft(
+            {
+                "content": content,
+                "layer": Layer.EPISODIC,
+                "kind": "action",
+                "evidence": [record.id for record in promoted],
+                "trust": rules.lowest_trust(record.trust for record in promoted),
+            }
+        )
+
+    def _twins(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
+        """Which entries repeat a memory. Without an embedder that works none do, and `status()` says why."""
         try:
-            if not worked and self._store.count_unpacked() < FEW:
-                return
-            if worked:
-                self._recall.worker.stop()
-            if self._patience > 1:
-                self._recall.indexer.run()
-        except LaminaError as error:  # all is stored; what is missing here the next process makes
-            log.warning("the index was not finished: %s", error.message)
+            return self._recall.twins(entries, least)
+        except EmbedderFailed as error:
+            self._note_problem(f"nothing was deduplicated: {error.message}")
+            return {}
 
-    def _insert_checked(self, transaction: Transaction, draft: Draft) -> Record:
-        """Store a draft that refers to what is there already: by its evidence, or by its key."""
-        existing = transaction.find_key(draft.key, draft.user) if draft.key is not None else None
-        if existing is not None:
-            if existing.content == draft.content:
-                return existing
-            key = text.shown(draft.key)
-            raise Conflict(f"the key {key} was used for another text, in record {existing.id}", record=existing.id)
-        unknown = transaction.unresolved(draft)
-        if unknown:
-            for record_id in unknown:
-                self._note_crossing(record_id)
-            raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
-        return transaction.insert([draft])[0]
+    def _report(self, job: str, outcome: Mapping[str, Any]) -> str | None:
+        """Leave word of a job that failed; one that went well has done so itself, or is not worth it."""
+        if outcome.get("ok"):
+            return None
+        return self._tell_action(job, {**NOTHING_DONE, **outcome} if job == ROTATE_CHECK else outcome)
 
+    def _tell_action(self, action: str, detail: Mapping[str, Any]) -> str | None:
+        """Leave word of what was done where anybody may look; a problem with that is told in `status()`."""
+        from lamina.lifecycle import write_action
 
-def _of_item(error: LaminaError, index: int) -> LaminaError:
-    """The error, saying which item of many it is about."""
-    return type(error)(f"item {index}: {error.message}", **{**error.details, "item": index})
+        self._status_problem = write_action(self.home.status, self.agent, self._clock(), action, detail)
+        return self._status_problem

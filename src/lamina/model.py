@@ -81,6 +81,8 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     run_id: str | None = None
     occurred_at: datetime | None = None
     key: str | None = None
+    promoted_at: datetime | None = None
+    supersedes: tuple[str, ...] = ()
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
@@ -113,6 +115,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     last_verified: datetime | None = None
     supersedes: tuple[str, ...] = ()
     superseded_by: str | None = None
+    archived: str | None = None  # the file and line where it lies, once it has left the store
 
     @property
     def score(self) -> int:
@@ -123,7 +126,24 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         """The record as plain JSON values, with the score beside the exact importance."""
         fields = {name: plain(getattr(self, name)) for name in self.__struct_fields__}
         fields["score"] = self.score
+        if self.archived is None:
+            del fields["archived"]
         return fields
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """What decides about a short-term memory, without its text."""
+
+    seq: int
+    event: int
+    id: str
+    user: str | None
+    kind: str
+    importance: float
+    trust: Trust
+    tags: tuple[str, ...]
+    since: datetime  # when it came, or was last wanted
+    metadata: str = "{}"  # as JSON: it is seldom needed
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,12 +11,14 @@ import msgspec
 
 from lamina import rules, text
 from lamina.errors import Corrupt, InvalidInput, Refused
-from lamina.formats import ours
+from lamina.formats import jsonl, ours
 from lamina.home import given_path, make_private_folder, refuse_link
 from lamina.memory import Memory
-from lamina.model import Event
+from lamina.model import Event, Layer, Record, State
 from lamina.store import backup, restoration, verify
+from lamina.store.archive import File
 from lamina.store.reads import Read
+from lamina.store.records import Filter
 
 
 class Operator(Memory):
@@ -111,11 +114,65 @@ class Operator(Memory):
         """Take in an export: everything into an empty store of the same agent, else record by record as `external`."""
         self._check_whole("import")
         source = given_path(path)
+        if jsonl.detect(source) == "lines":
+            report = jsonl.read(self._store, source, self._draft, trust, self.actor, self._clock(), progress)
+            self._tell(report["taken"])
+            return report
         report = ours.read(self._store, source, ours.Arrivals(self._draft, trust), self.actor, self._clock(), progress)
         if report["mode"] == "restored":
             # The trail is the imported one to the byte, so this is said in the other trail.
             self._audit("import", (), path=text.one_line(str(source)), **report)
         return report
+
+    def prune(self, dry_run: bool = False, **bounds: Any) -> dict[str, Any]:
+        """Move memories of any layer to the archive: those for which everything holds that is given.
+
+        Bounds are `layers`, `older_than_days`, `importance_below`, `tags` (any of them) and `states` (active).
+        """
+        chosen, below = self._pruning(**bounds)
+        if dry_run:
+            return {"pruned": len(self._store.matching(chosen, below)), "dry_run": True}
+        number = self._lifecycle.prune(chosen, below)
+        self._settle()
+        return {"pruned": number, "dry_run": False}
+
+    def prunable(self, limit: int = 20, **bounds: Any) -> dict[str, Any]:
+        """What `prune` would move: how many, and the newest of them."""
+        chosen, below = self._pruning(**bounds)
+        numbers = [number for number, _ in self._store.matching(chosen, below)]
+        found = self._store.numbered(numbers[: -rules.limit(limit) - 1 : -1])
+        self._audit("prunable", tuple(record.id for record in found))
+        return {"pruned": len(numbers), "records": found}
+
+    def _pruning(
+        self,
+        layers: Collection[str] | None = None,
+        older_than_days: float | None = None,
+        importance_below: float | None = None,
+        tags: Collection[str] | None = None,
+        states: Collection[str] = (State.ACTIVE,),
+    ) -> tuple[Filter, float | None]:
+        if not (layers or tags) and older_than_days is None and importance_below is None:
+            raise InvalidInput("prune needs a bound: a layer, an age, an importance or a tag")
+        below = None if importance_below is None else rules.importance(importance_below)
+        until = None if older_than_days is None else self._clock() - timedelta(days=rules.days(older_than_days))
+        chosen = self._filter(layers, states, None, tags, None, until)
+        if Layer.WORKING in chosen.layers:
+            raise InvalidInput("working memory ends with its run; close the run instead")
+        return chosen, below
+
+    def archives(self) -> list[File]:
+        """The files of the archive, the newest first."""
+        self._check_whole("archive list")
+        return self._store.archives()
+
+    def restore_archived(self, *record_ids: str) -> list[Record]:
+        """Bring archived memories back, with their ids and their histories."""
+        found = [self._visible("restore_archived", record_id) for record_id in record_ids]
+        restored = self._store.archive.restore(self.actor, self._clock(), [record.id for record in found])
+        self._tell(len(restored))
+        self._settle()
+        return restored
 
     def _check_whole(self, verb: str) -> None:
         """Some verbs concern the whole store, which a handle for one user must not see."""

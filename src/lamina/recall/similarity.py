@@ -105,7 +105,7 @@ def _catch_up(ask: Ask, space: Space, embedder: Embedder) -> None:
         if batch:
             made = embedder.embed([content for _, content in batch]).astype(np.float16)
             look.keep(space, [number for number, _ in batch], made)
-            missing -= len(batch)
+        missing = 0  # numbers whose records have left need none
     hidden = int(ask.allowed[look.catalogue.size - missing :].sum()) if missing > 0 else 0  # others' are not our concern
     if hidden:
         ask.notes.append(f"{embedder.name}: {hidden:,} memories have no vector yet; run `lamina index`")

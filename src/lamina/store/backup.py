@@ -45,9 +45,19 @@ def unused(path: Path) -> Path:
 
 
 def write(
-    folder: Path, database: Database, reads: Database | None, now: datetime, label: str = "", to: Path | None = None
+    folder: Path,
+    database: Database,
+    reads: Database | None,
+    now: datetime,
+    label: str = "",
+    to: Path | None = None,
+    *,
+    lenient: bool = False,
 ) -> Path:
-    """Copy the databases as they are at one moment into a new folder. A crash leaves only a `.tmp` behind."""
+    """Copy the store as it is at one moment into a new folder. A crash leaves only a `.tmp` behind.
+
+    A file of the archive that is gone is an error; a lenient copy goes without it: it is made before something else.
+    """
     if to is None:
         refuse_link(folder / "backups")
         to = unused(folder / "backups" / (stamp(now) + (f"-{label}" if label else "")))
@@ -62,6 +72,9 @@ def write(
         files = {"memory.db": _copy(database, work / "memory.db")}
         if reads is not None:
             files["reads.db"] = _copy(reads, work / "reads.db")
+        for name, digest in _archives(work / "memory.db"):
+            if (folder / name).exists() or not lenient:
+                files[name] = _copy_file(folder / name, work / name, None if lenient else digest)
         _write_manifest(work / MANIFEST, Manifest(files, "lamina-backup", iso(now), 1))
         fsync_folder(work)
         os.rename(work, to)
@@ -113,6 +126,53 @@ def _copy(database: Database, path: Path) -> str:
     with path.open("rb") as file:
         os.fsync(file.fileno())
     return _digest(path)
+
+
+def _archives(copied: Path) -> list[tuple[str, str]]:
+    """The files of the archive that a copy of the database needs, with their digests."""
+    connection = apsw.Connection(str(copied), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").get is None:
+            return []  # it is of an older schema, which had none
+        return list(connection.execute("SELECT file, lower(hex(sha256)) FROM archives ORDER BY number"))
+    finally:
+        connection.close()
+
+
+def _copy_file(source: Path, target: Path, expected: str | None = None) -> str:
+    if not source.exists():
+        raise Corrupt(f"{source} is gone, but memories were archived there; put it back from a backup")
+    make_private_folder(target.parent)
+    refuse_link(source)
+    make_private_file(target)
+    shutil.copyfile(source, target)
+    with target.open("rb") as file:
+        os.fsync(file.fileno())
+    digest = _digest(target)
+    if expected not in (None, digest):
+        raise Corrupt(f"{source} is not what was archived; see `lamina audit verify`")
+    return digest
+
+
+def put_back_archives(source: Path, folder: Path) -> None:
+    """Bring the files of a backup's archive to their places, where they are missing or not as they were."""
+    manifest = msgspec.json.decode((source / MANIFEST).read_bytes(), type=Manifest)
+    for name, digest in manifest.files.items():
+        target = folder / name
+        if "/" not in name or (target.is_file() and _digest(target) == digest):
+            continue
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise Corrupt(f"{source / MANIFEST} names {name}, which lies outside the backup")
+        refuse_link(target.parent)
+        refuse_link(target)
+        make_private_folder(target.parent)
+        if target.exists():
+            os.rename(target, unused(target.with_name(target.name + ".replaced")))
+        work = target.with_name(target.name + ".tmp")
+        work.unlink(missing_ok=True)
+        _copy_file(source / name, work)
+        os.rename(work, target)
+        fsync_folder(target.parent)
 
 
 def _digest(path: Path) -> str:

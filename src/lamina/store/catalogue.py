@@ -120,6 +120,9 @@ class Catalogue:
         for start in range(0, len(changed), 500):
             part = changed[start : start + 500]
             self._put(rows(connection, f"{SELECT} WHERE id IN ({marks(part)}) AND seq < ?", (*part, first)))
+        for number in events.vacated(connection, self.event):
+            if number < self.size:
+                self._leave(number)
         self._join(first)
         self.event, self._hash = seq, hashed
         return anew
@@ -212,6 +215,9 @@ class Catalogue:
                 self.days += days_of(row)
 
     def _put_past(self, row: Sequence[Any], fields: dict[str, Any]) -> None:
+        if fields.get("archived") is not None:  # it was in the archive then
+            self["state"][row[0]] = 0
+            return
         names = {"state": 1, "layer": 2, "valid_from": 10, "valid_to": 11, "importance": 12}
         old = list(row)
         for name, place in names.items():
@@ -248,6 +254,23 @@ class Catalogue:
             if previous is not None:
                 self.before[start], self.after[previous] = previous, start
             self._last[session] = end
+
+    def _leave(self, number: int) -> None:
+        """Forget a record that has left: those that it stood between in its conversation are neighbours now."""
+        before, after = int(self.before[number]), int(self.after[number])
+        session = int(self["session"][number])
+        if before:
+            self.after[before] = after
+        if after:
+            self.before[after] = before
+        elif session and self._last.get(session) == number:
+            if before:
+                self._last[session] = before
+            else:
+                del self._last[session]
+        self.before[number] = self.after[number] = 0
+        for column in self._columns.values():
+            column[number] = 0
 
     def _listed(self, connection: apsw.Connection, query: str, parameters: Sequence[Any]) -> Mask:
         passed = np.zeros(self.size, np.bool_)

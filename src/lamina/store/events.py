@@ -18,6 +18,7 @@ from lamina.model import Actor, Change, Event
 from lamina.store.connection import rows
 
 SELECT = "SELECT seq, body, hash FROM events"
+LAST = (1 << 63) - 1  # no event has a higher number
 
 
 @functools.cache
@@ -127,6 +128,15 @@ def changed(connection: apsw.Connection, since: int) -> Iterator[str]:
     """The ids of the records that events after a given one have changed."""
     for (body,) in rows(connection, "SELECT body FROM events WHERE seq > ?", (since,)):
         yield from (change.id for change in body_of(body).changes)
+
+
+def vacated(connection: apsw.Connection, since: int) -> Iterator[int]:
+    """The numbers whose records have left since a given event."""
+    query = "SELECT body FROM events WHERE seq > ? AND body -> 'changes' IS NOT NULL AND body LIKE '%\"archived\"%'"
+    for (body,) in rows(connection, query, (since,)):
+        for change in body_of(body).changes:
+            if (number := change.before.get("seq")) is not None:
+                yield number
 
 
 def fields_before(connection: apsw.Connection, moment: int) -> dict[str, dict[str, Any]]:

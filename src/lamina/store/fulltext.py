@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 INSERT = "INSERT INTO words (rowid, content, tags, metadata) VALUES (?, ?, ?, ?)"
+REPLACE = "REPLACE" + INSERT.removeprefix("INSERT")
 # The columns that a word is looked for in.
 TEXT = "content tags"
 METADATA = "metadata"

@@ -135,7 +135,8 @@ class Look:
         fields = (self._past or {}).get(record.seq)
         if not fields:
             return record
-        return structs.replace(record, **{name: _value(name, value) for name, value in fields.items()})
+        then = {name: _value(name, value) for name, value in fields.items() if name not in ("seq", "archived")}
+        return structs.replace(record, **then)
 
 
 def unseen(connection: apsw.Connection, seen: int, limit: int) -> list[tuple[int, str]]:

@@ -40,7 +40,13 @@ def m002_recall(connection: apsw.Connection) -> None:
     derived.rebuild(connection)
 
 
-STEPS: tuple[Step, ...] = (m001_initial, m002_recall)
+def m003_lifecycle(connection: apsw.Connection) -> None:
+    """The archive, and the jobs that fill it."""
+    connection.execute(_schema("lifecycle.sql"))
+    connection.execute(_schema("jobs.sql"))
+
+
+STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle)
 
 
 def version_of(connection: apsw.Connection, database: Database, steps: Sequence[Step] = STEPS) -> int:

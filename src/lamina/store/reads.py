@@ -34,7 +34,6 @@ APPLICATION_ID = 0x4C616D72
 FLUSH_SECONDS = 1.0
 FLUSH_READS = 2000
 KEPT_READS = 100_000
-LAST = (1 << 63) - 1
 
 log = logging.getLogger("lamina")
 
@@ -116,7 +115,7 @@ class ReadLog:
         if connection is None:
             return []
         found: list[Read] = []
-        before = LAST
+        before = events.LAST
         with translated(self.path):
             while len(found) < limit:
                 query = f"{events.SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT 50"

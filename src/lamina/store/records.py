@@ -12,7 +12,7 @@ import msgspec
 
 from lamina import canon
 from lamina.clock import from_micros, to_micros
-from lamina.model import Layer, Record, State, Trust
+from lamina.model import Entry, Layer, Record, State, Trust
 from lamina.store.connection import rows
 
 # In the order of the table. The hash of a row covers these; `event` and `salt` follow and are not covered.
@@ -197,8 +197,49 @@ def listed(connection: apsw.Connection, chosen: Filter, limit: int) -> list[Row]
     return rows(connection, f"{SELECT} WHERE {where} {order}", (*parameters, limit))
 
 
+def matching(connection: apsw.Connection, chosen: Filter, below: float | None) -> list[tuple[int, int]]:
+    """The numbers and last events of all records that match, and whose importance is below a bound."""
+    where, parameters = chosen.where()
+    query = f"SELECT seq, event FROM records WHERE {where} AND importance < ? ORDER BY seq"
+    return rows(connection, query, (*parameters, 2.0 if below is None else below))
+
+
 def every(connection: apsw.Connection) -> Iterable[Row]:
     return connection.execute(f"{SELECT} ORDER BY seq")
+
+
+def last_event(connection: apsw.Connection, record_id: str) -> int | None:
+    """The last event about a record, wherever it is now."""
+    query = "SELECT event FROM records WHERE id = ?1 UNION ALL SELECT event FROM archived WHERE id = ?1"
+    found = connection.execute(query, (record_id,)).get
+    return found if isinstance(found, int) else None
+
+
+WAITING = f"layer = 'short_term' AND state = 'active' AND {visible('?1')}"
+
+
+def short_term(connection: apsw.Connection, user: str | None) -> list[Entry]:
+    """What waits in short-term memory, in the order in which it came."""
+    query = (
+        "SELECT seq, event, id, user, kind, importance, trust, tags, metadata,"
+        f" max(created_at, ifnull(last_verified, created_at)) FROM records WHERE {WAITING} ORDER BY seq"
+    )
+    return [
+        Entry(seq, event, record_id, owner, kind, importance, TRUSTS[trust], texts(tags), from_micros(since), metadata)
+        for seq, event, record_id, owner, kind, importance, trust, tags, metadata, since in connection.execute(query, (user,))
+    ]
+
+
+def count_short_term(connection: apsw.Connection, user: str | None) -> int:
+    number = connection.execute(f"SELECT count(*) FROM records WHERE {WAITING}", (user,)).get
+    assert isinstance(number, int)
+    return number
+
+
+def unchanged(connection: apsw.Connection, wanted: Sequence[tuple[int, int]]) -> list[Row]:
+    """The rows with these numbers whose last event is still the one that is given with each, in their order."""
+    find = f"{SELECT} WHERE seq = ? AND event = ?"
+    return [row for pair in wanted if (row := one(connection, find, pair)) is not None]
 
 
 def in_run(connection: apsw.Connection, run_id: str, user: str | None) -> list[Row]:
@@ -223,8 +264,8 @@ def open_runs(connection: apsw.Connection, user: str | None) -> list[Row]:
 
 
 def unresolved(connection: apsw.Connection, ids: Iterable[str], user: str | None) -> list[str]:
-    """The ids that lead to no record which this user may see."""
-    found = f"SELECT 1 FROM records WHERE id = ?1 AND {visible('?2')}"
+    """The ids that lead to no record which this user may see, in the store or in its archive."""
+    found = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE id = ?1 AND {visible('?2')}" for table in ("records", "archived"))
     return [record_id for record_id in ids if connection.execute(found, (record_id, user)).get is None]
 
 

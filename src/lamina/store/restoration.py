@@ -34,16 +34,19 @@ def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress:
     with _staged(backup.check(source), store.folder) as work:
         report = _verified(work, store.agent, store.settings, now, progress)
         with translated(store.database.path), closing(_reader(work)) as origin, store.database.write_lock:
-            kept = _replaced(store, work, origin, actor, now)
+            before = store.archives()
+            kept = _replaced(store, source, work, origin, actor, now)
     store.identify()
+    store.archive.set_aside([file.file for file in before])
     return _told(source, kept, report)
 
 
-def _replaced(store: Store, work: Path, origin: apsw.Connection, actor: Actor, now: datetime) -> Path:
+def _replaced(store: Store, source: Path, work: Path, origin: apsw.Connection, actor: Actor, now: datetime) -> Path:
     with store.database.writer().connection.backup("main", origin, "main") as copying:
         copying.step(0)  # takes the lock, copies nothing yet
         before = store.head()
-        kept = backup.write(store.folder, store.database, None, now, label="before-restore")
+        kept = backup.write(store.folder, store.database, None, now, label="before-restore", lenient=True)
+        _put_back_archives(source, store.folder)
         replaced = {"replaced": {"seq": before.seq, "hash": before.hash.hex()}}
         _tell(work, store.agent, store.settings, actor, now, replaced)
         copying.step()
@@ -57,6 +60,7 @@ def over_damage(
     with _staged(backup.check(source), folder) as work:
         report = _verified(work, agent, settings, now, progress)
         _tell(work, agent, settings, actor, now, {"replaced": None})
+        _put_back_archives(source, folder)
         try:
             aside = _set_aside(folder, now, FILE_NAME)
             os.rename(work, folder / FILE_NAME)
@@ -99,7 +103,7 @@ def _opened(work: Path, agent: str, settings: Settings, now: datetime) -> Iterat
 def _verified(work: Path, agent: str, settings: Settings, now: datetime, progress: Progress | None) -> Report:
     """What a check of the copy says, after it was migrated if it is old."""
     with _opened(work, agent, settings, now) as restored:
-        report = restored.verify(None, progress)
+        report = restored.verify(None, progress, files=False)
     if not report.ok:
         problem = report.problems[0]
         raise Corrupt(f"the backup was altered: {problem.place}: {problem.message}", place=problem.place)
@@ -110,6 +114,13 @@ def _tell(work: Path, agent: str, settings: Settings, actor: Actor, now: datetim
     """Let the trail of the copy say what it is about to replace."""
     with _opened(work, agent, settings, now) as restored, restored.change(actor, "restore", now, details=details):
         pass
+
+
+def _put_back_archives(source: Path, folder: Path) -> None:
+    try:
+        backup.put_back_archives(source, folder)
+    except OSError as error:
+        raise StoreUnavailable(f"the archive of {source} cannot be put back: {error.strerror}") from error
 
 
 def _told(source: Path, kept: Path, report: Report) -> dict[str, Any]:

@@ -44,10 +44,10 @@ def waiting(database: Database, name: str, limit: int) -> Batch:
 
 def backlog(database: Database, names: Sequence[str]) -> int:
     """How many vectors are missing, of all spaces together."""
+    query = "SELECT count(*) FROM records WHERE seq > ?"
     with database.moment() as connection:
-        last = _last(connection)
         seen = {space.name: space.seen for space in vectors.every(connection)}
-    return sum(max(0, last - seen.get(name, 0)) for name in names)
+        return sum(int(connection.execute(query, (seen.get(name, 0),)).get or 0) for name in names)
 
 
 def embedded(database: Database, batch: Batch, made: Vectors) -> bool:
@@ -139,7 +139,9 @@ def _changed(connection: apsw.Connection) -> set[int]:
     told = _told(connection)
     find = "SELECT seq FROM records WHERE id = ?"
     numbers = {connection.execute(find, (record_id,)).get for record_id in set(events.changed(connection, told))}
-    full = (_last(connection) + 1) // BLOCK
+    numbers |= set(events.vacated(connection, told))
+    # Where the newest have left, more blocks are there than records fill.
+    full = max((_last(connection) + 1) // BLOCK, int(connection.execute("SELECT ifnull(max(block) + 1, 0) FROM blocks").get))
     return {block for number in numbers if isinstance(number, int) and (block := number // BLOCK) < full}
 
 

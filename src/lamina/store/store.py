@@ -17,10 +17,12 @@ from lamina.clock import EPOCH, Ids, to_micros
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import has_bytes, make_private_file, refuse_link
-from lamina.model import Actor, Event, Record, Role
-from lamina.store import derived, events, header, migrations, records
+from lamina.model import Actor, Entry, Event, Record, Role
+from lamina.store import archive, archive_search, derived, events, header, learned, migrations, pending, records
+from lamina.store.archive import Archive
 from lamina.store.connection import Database, is_open, rows, translated
 from lamina.store.events import Head
+from lamina.store.learned import Decided
 from lamina.store.migrations import Step
 from lamina.store.reads import ReadLog
 from lamina.store.records import Filter, Row
@@ -43,6 +45,7 @@ class Store:
         self.database = database
         self.salts = canon.Salts()
         self.settings = settings
+        self.archive = Archive(self)
         self.identify()
         self.reads = ReadLog(
             folder / READS_NAME, agent, settings["store.busy_timeout_ms"], strict=settings["audit.reads"] == "strict"
@@ -78,10 +81,11 @@ class Store:
                 def back_up() -> Path:
                     from lamina.store import backup
 
-                    return backup.write(folder, database, None, now, label=f"before-schema-{len(steps)}")
+                    return backup.write(folder, database, None, now, label=f"before-schema-{len(steps)}", lenient=True)
 
                 migrations.migrate(database, agent, store_id, back_up, to_micros(now), steps)
             store = cls(folder, agent, database, settings)
+            store.archive.filing.tidy()
             if store.analyser < text.ANALYSER_VERSION:
                 store.reindex(_UPGRADE, now)
         except BaseException:
@@ -106,10 +110,21 @@ class Store:
         """A transaction whose changes are one action of one actor."""
         return Transaction(self, actor, action, now, note, details)
 
-    def get(self, record_id: str) -> Record | None:
+    def exists(self, record_id: str) -> bool:
+        """Whether there is such a record, in the store or in its archive."""
+        with translated(self.database.path):
+            return not records.unresolved(self.database.reader(), [record_id], None)
+
+    def get(self, record_id: str, user: str | None = None) -> Record | None:
+        """The record, also from the archive; one from there only if this user may see it."""
         with translated(self.database.path):
             row = records.by_id(self.database.reader(), record_id)
-        return None if row is None else self.record(row)
+        return self.archive.get(record_id, user) if row is None else self.record(row)
+
+    def row(self, record_id: str) -> Row | None:
+        """The row of a record that is in the store."""
+        with translated(self.database.path):
+            return records.by_id(self.database.reader(), record_id)
 
     def listed(self, chosen: Filter, limit: int) -> list[Record]:
         """Newest first."""
@@ -128,8 +143,7 @@ class Store:
         found: list[Event] = []
         with translated(self.database.path):
             connection = self.database.reader()
-            row = records.by_id(connection, record_id)
-            at: int | None = None if row is None else row[records.PLACE["event"]]
+            at = records.last_event(connection, record_id)
             while at is not None and (event := events.read(connection, at)) is not None:
                 own = tuple(change for change in event.changes if change.record == record_id)
                 found.append(structs.replace(event, changes=own))
@@ -140,6 +154,67 @@ class Store:
         """The first live note of every open run."""
         with translated(self.database.path):
             return [self.record(row) for row in records.open_runs(self.database.reader(), user)]
+
+    def short_term(self, user: str | None) -> list[Entry]:
+        """What waits in short-term memory, in the order in which it came."""
+        with translated(self.database.path):
+            return records.short_term(self.database.reader(), user)
+
+    def count_short_term(self, user: str | None) -> int:
+        with translated(self.database.path):
+            return records.count_short_term(self.database.reader(), user)
+
+    def count_archived(self, user: str | None) -> int:
+        with translated(self.database.path):
+            return archive.count(self.database.reader(), user)
+
+    def archives(self) -> list[archive.File]:
+        """Every file of the archive, the newest first."""
+        with translated(self.database.path):
+            return archive.files(self.database.reader())
+
+    def search_archive(self, wanted: archive_search.Wanted, limit: int) -> list[Record]:
+        """What lies in the archive, the newest first."""
+        while True:
+            with self.database.moment() as connection:
+                before = archive.files(connection)
+                try:
+                    return archive_search.search(self.archive, connection, wanted, limit)
+                except (Corrupt, StoreUnavailable) as error:
+                    failure = error
+            if self.archives() == before:  # else a file was written anew while we looked
+                raise failure
+
+    def pending(self, user: str | None, since: int, until: int) -> tuple[list[Record], list[Record]]:
+        """What may wait for somebody, or speaks of days in this span; and what may have answered it."""
+        with self.index.look() as look:
+            speaking = look.speaking_of(since, until).tolist()
+        with self.database.moment() as connection:
+            found = [self.record(row) for row in pending.candidates(connection, user, speaking)]
+            answers = pending.answering(connection, user, [record.id for record in found])
+        return found, [self.record(row) for row in answers]
+
+    def decisions(self, limit: int) -> dict[str, Decided]:
+        """The last decision about each record, of the newest that were decided about."""
+        with translated(self.database.path):
+            return learned.decisions(self.database.reader(), limit)
+
+    def learned(self, name: str) -> str | None:
+        """What was learned from this store, if anything."""
+        with translated(self.database.path):
+            return learned.load(self.database.reader(), name)
+
+    def matching(self, chosen: Filter, below: float | None) -> list[tuple[int, int]]:
+        """The numbers and last events of all records that match, in their order."""
+        with translated(self.database.path):
+            return records.matching(self.database.reader(), chosen, below)
+
+    def numbered(self, numbers: Sequence[int]) -> list[Record]:
+        """The records with these numbers, in the same order, as far as they are there."""
+        with translated(self.database.path):
+            connection = self.database.reader()
+            found = [records.one(connection, f"{records.SELECT} WHERE seq = ?", (number,)) for number in numbers]
+        return [self.record(row) for row in found if row is not None]
 
     def count_notes(self, run_id: str, user: str | None) -> int:
         """How many notes an open run has beside the one that opened it."""
@@ -189,6 +264,10 @@ class Store:
         for row in records.every(self.database.reader()):
             yield self.record(row), row[-3], row[-2], row[-1]
 
+    def archived_lines(self) -> Iterator[tuple[int, int, bytes]]:
+        """Every archived record, by its archive and line: the archive, the last event about it, and the line."""
+        return self.archive.lines(self.database.reader())
+
     def event_rows(self) -> Iterator[tuple[str, bytes]]:
         """The bodies and hashes of the whole chain."""
         yield from self.database.reader().execute("SELECT body, hash FROM events ORDER BY seq")
@@ -198,13 +277,18 @@ class Store:
         query = "SELECT event, position, salt, body FROM notes ORDER BY event, position"
         yield from self.database.reader().execute(query)
 
-    def verify(self, expected: Mapping[str, Any] | None = None, progress: Progress | None = None) -> Report:
-        """Compare every row with the chain."""
+    def verify(
+        self, expected: Mapping[str, Any] | None = None, progress: Progress | None = None, *, files: bool = True
+    ) -> Report:
+        """Compare every row with the chain, and the files of the archive with both."""
         from lamina.store import verify
 
         with self.database.snapshot() as connection:
             self.identify(connection)
-            return verify.verify(connection, self.seed, expected, progress)
+            report = verify.verify(connection, self.seed, expected, progress)
+            if not report.ok or not files:
+                return report
+            return structs.replace(report, problems=tuple(verify.files_differ(connection, self.folder, progress)))
 
     def reindex(self, actor: Actor, now: datetime, *, vectors: bool = False) -> None:
         """Make what is derived from the records anew, in one transaction; vectors are made by the next indexing."""
@@ -223,6 +307,7 @@ class Store:
         rows: Sequence[Row],
         bodies: Sequence[tuple[str, bytes]],
         notes: Sequence[tuple[int, int, bytes, str]],
+        archives: Sequence[archive.Copy] = (),
         progress: Progress | None = None,
     ) -> Report:
         """Become the store that was exported, unless it does not agree with itself; then nothing happens."""
@@ -230,7 +315,7 @@ class Store:
 
         own = canon.chain_seed(store_id, self.agent, "events")
         report: Report | None = None
-        with suppress(_Rejected), Transaction(self, _NOBODY, "adopt", EPOCH) as transaction:
+        with suppress(_Rejected), self.archive.copying(archives), Transaction(self, _NOBODY, "adopt", EPOCH) as transaction:
             connection = transaction.cursor.connection
             if events.head(connection, self.seed).seq:
                 raise Conflict("the store was written to meanwhile; import into an empty one")
@@ -239,6 +324,8 @@ class Store:
                 insert = "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)"
                 connection.execute(insert, (seq, events.body_of(body).records, body, digest))
             connection.executemany("INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)", notes)
+            for copy in archives:
+                self.archive.put_copy(connection, copy)
             transaction.put(rows)
             report = verify.verify(connection, own, None, progress)
             if not report.ok:

@@ -11,10 +11,12 @@ from msgspec import structs
 
 from lamina.clock import is_id, to_micros
 from lamina.model import Actor, Draft, Layer, Record, State
-from lamina.store import events, facets, fulltext, records
+from lamina.store import archive, derived, events, facets, fulltext, records, written
 from lamina.store.connection import Atomic
 from lamina.store.events import Changed, Made
+from lamina.store.filing import Laid
 from lamina.store.records import PLACE, Row
+from lamina.store.written import Written
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
@@ -72,7 +74,12 @@ class Transaction(Atomic):
         return records.by_id(self.cursor.connection, record_id)
 
     def exists(self, record_id: str) -> bool:
-        return self.find(record_id) is not None
+        """Whether there is such a record, in the store or in its archive."""
+        return not records.unresolved(self.cursor.connection, [record_id], None)
+
+    def unchanged(self, wanted: Sequence[tuple[int, int]]) -> list[Row]:
+        """The rows with these numbers, as far as the event that is given with each is still its last."""
+        return records.unchanged(self.cursor.connection, wanted)
 
     def run(self, run_id: str, user: str | None) -> list[Row]:
         """The live notes of a run that this user may see, in their order."""
@@ -91,9 +98,12 @@ class Transaction(Atomic):
         return self._store.ids.make(self._store.ids.prefix(self.now), self._last_record + 1)
 
     def find_key(self, key: str, user: str | None) -> Record | None:
-        """What an earlier call with the same idempotency key stored."""
+        """What an earlier call with the same idempotency key stored, wherever it is now."""
         row = records.by_key(self.cursor.connection, key, user)
-        return None if row is None else self._store.record(row)
+        if row is not None:
+            return self._store.record(row)
+        place = archive.find_key(self.cursor.connection, key, user)
+        return None if place is None else self._store.archive.read(place)
 
     def insert(self, drafts: Sequence[Draft]) -> list[Record]:
         """Give drafts their identity and store them."""
@@ -114,7 +124,11 @@ class Transaction(Atomic):
         rows: list[Row] = []
         for seq, draft in enumerate(drafts, self._last_record + 1):
             record = _minted(draft, make_id(prefix, seq), seq, agent, now)
-            fields = _fields(record, draft.key, now_micros)
+            if draft.supersedes or draft.promoted_at is not None:
+                record = structs.replace(record, supersedes=draft.supersedes, promoted_at=draft.promoted_at)
+                fields = records.fields_of(record, draft.key)
+            else:
+                fields = _fields(record, draft.key, now_micros)
             salt = next_salt()
             if record.layer is not layer or record.state is not state:
                 layer, state, told = record.layer, record.state, self._told(record)
@@ -125,8 +139,16 @@ class Transaction(Atomic):
         self.cursor.executemany(records.INSERT, rows)
         self.cursor.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags, r.metadata) for r in made])
         for record in made:
-            if record.tags or record.evidence or record.metadata:
+            if record.tags or record.evidence or record.metadata or record.supersedes:
                 self._index(record)
+        return made
+
+    def replace(self, replaced: Sequence[Row], draft: Draft) -> Record:
+        """Store a draft in the place of records that were true until now."""
+        ids = tuple(row[PLACE["id"]] for row in replaced)
+        (made,) = self.insert([structs.replace(draft, supersedes=ids)])
+        for row in replaced:
+            self.update(row, state=State.SUPERSEDED, superseded_by=made.id, valid_to=self.now)
         return made
 
     def adopt(self, arrivals: Sequence[Record]) -> None:
@@ -150,8 +172,77 @@ class Transaction(Atomic):
         for record in stored:
             self._index(record)
 
+    def archive(self, leaving: Sequence[Row], file: str, why: str, laid: Laid) -> None:
+        """Take rows out of the store, whose lines lie in a file now."""
+        number = self._new_archive(file, why, laid)
+        user, key, last = PLACE["user"], PLACE["key"], PLACE["event"]
+        after = {"archived": number, "seq": None}
+        places = []
+        for line, (row, (start, size)) in enumerate(zip(leaving, laid.places, strict=True), 1):
+            seq, record_id, event = row[0], row[1], self._next_event()
+            digest = records.row_hash(row[:-2], row[-1])
+            self._changes.append(Changed(record_id, digest, {"archived": None, "seq": seq}, after, row[last]))
+            places.append((record_id, row[user], row[key], number, line, start, size, digest, event))
+        self.cursor.executemany(archive.INSERT, places)
+        derived.forget(self.cursor, leaving)
+        self.cursor.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in leaving])
+
+    def is_archived(self, record_id: str, file: str) -> bool:
+        """Whether a record still lies in this file."""
+        place = archive.find(self.cursor.connection, record_id)
+        return place is not None and place.file == file
+
+    def unarchive(
+        self, back: Sequence[Written], kept: Sequence[Written], old: str, new: str, laid: Laid | None
+    ) -> list[Record]:
+        """Put records back into the store; a new file holds the others, and the old one is a stray from now on."""
+        number = self.cursor.execute("SELECT number FROM archives WHERE file = ?", (old,)).get
+        self.cursor.execute("INSERT INTO strays (file) VALUES (?)", (old,))
+        if laid is None:
+            self.cursor.execute("DELETE FROM archives WHERE number = ?", (number,))
+            self._tell_archive(number, file=None, lines=0, sha256=None)
+        else:
+            self.cursor.execute("DELETE FROM strays WHERE file = ?", (new,))
+            moved = "UPDATE archives SET file = ?, lines = ?, sha256 = ? WHERE number = ?"
+            self.cursor.execute(moved, (new, len(kept), laid.sha256, number))
+            self._tell_archive(number, file=new, lines=len(kept), sha256=laid.sha256.hex())
+            moved = "UPDATE archived SET line = ?, start = ?, bytes = ? WHERE id = ?"
+            places = enumerate(zip(kept, laid.places, strict=True), 1)
+            self.cursor.executemany(moved, [(line, start, size, one.id) for line, (one, (start, size)) in places])
+        return [self._put_back(one, number) for one in back]
+
+    def _put_back(self, one: Written, number: Any) -> Record:
+        event = self.cursor.execute("SELECT event FROM archived WHERE id = ?", (one.id,)).get
+        assert isinstance(event, int)
+        self.cursor.execute("DELETE FROM archived WHERE id = ?", (one.id,))
+        self._last_record += 1
+        row = list(written.row_of(one))
+        row[PLACE["seq"]] = self._last_record
+        row[PLACE["updated_at"]] = row[PLACE["last_verified"]] = self._micros
+        row[PLACE["event"]] = self._next_event()
+        digest = records.row_hash(tuple(row[:-2]), row[-1])
+        after = {"archived": None, "seq": self._last_record, "last_verified": self._micros}
+        before = {"archived": number, "seq": None, "last_verified": records.stored("last_verified", one.last_verified)}
+        self._changes.append(Changed(one.id, digest, before, after, event))
+        self.put([tuple(row)])
+        return records.record_of(tuple(row), self._store.agent)
+
+    def _new_archive(self, file: str, why: str, laid: Laid) -> int:
+        number = self.cursor.execute("SELECT ifnull(max(number), 0) + 1 FROM archives").get
+        assert isinstance(number, int)
+        insert = "INSERT INTO archives (number, file, why, lines, sha256, made_at) VALUES (?, ?, ?, ?, ?, ?)"
+        self.cursor.execute(insert, (number, file, why, len(laid.places), laid.sha256, self._micros))
+        self.cursor.execute("DELETE FROM strays WHERE file = ?", (file,))
+        self._tell_archive(number, file=file, lines=len(laid.places), sha256=laid.sha256.hex(), why=why)
+        return number
+
+    def _tell_archive(self, number: Any, **said: Any) -> None:
+        """What the event says about a file of the archive."""
+        known = self._details or {}
+        self._details = {**known, "archives": [*known.get("archives", ()), {"archive": number, **said}]}
+
     def update(self, row: Row, **fields: Any) -> Record:
-        """Change open fields of a record; what it says never changes."""
+        """Change open fields of a record; what it says never changes. Metadata and evidence may only grow."""
         fields["updated_at"] = self.now
         changed = {name: records.stored(name, value) for name, value in fields.items()}
         after = list(row)
@@ -166,7 +257,17 @@ class Transaction(Atomic):
         self._changes.append(Changed(row[PLACE["id"]], digest, before_fields, after_fields, row[PLACE["event"]]))
         settings = ", ".join(f"{name} = ?" for name in (*changed, "event"))
         self.cursor.execute(f"UPDATE records SET {settings} WHERE seq = ?", (*changed.values(), event, row[PLACE["seq"]]))
-        return records.record_of(tuple(after), self._store.agent)
+        record = records.record_of(tuple(after), self._store.agent)
+        if "metadata" in fields or "evidence" in fields:
+            self._index_anew(row, record)
+        return record
+
+    def _index_anew(self, row: Row, record: Record) -> None:
+        """What is turned round, for a record that has grown."""
+        derived.forget_turned(self.cursor, [row])
+        self._index(record)
+        entry = fulltext.entry(record.seq, record.content, record.tags, record.metadata)
+        self.cursor.execute(fulltext.REPLACE, entry)
 
     def _next_event(self, number: int = 1) -> int:
         """The number of the event that the next changes belong to; one that they would overfill is written first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -12,7 +13,7 @@ from lamina import canon
 from lamina.clock import is_id
 from lamina.errors import Corrupt
 from lamina.model import Change
-from lamina.store import migrations, records
+from lamina.store import archive, migrations, records
 from lamina.store.events import Head, body_of, changes_of, schema
 from lamina.store.records import PLACE, Row
 
@@ -58,6 +59,7 @@ class Replay:
         self.head = Head(0, 0, seed)
         self.known: dict[str, Known] = {}
         self.notes: dict[tuple[int, int], bytes] = {}
+        self.archives: dict[Any, dict[str, Any]] = {}  # what was last told about each that is there
 
     def problems(self, connection: apsw.Connection, step: Callable[[], None]) -> Iterator[Problem]:
         """What is wrong with the chain, in its order. Only the links that hold are believed."""
@@ -85,12 +87,22 @@ class Replay:
             return "its columns differ from its text"
         for position, note in enumerate(told.notes):
             self.notes[seq, position] = note
+        for said in told.details.get("archives", ()):
+            self._hear_of_archive(said, told.at)
         for change in changes_of(told):
             problem = self._apply(change, seq)
             if problem is not None:
                 return problem
         self.head = Head(seq, last_record, digest)
         return None
+
+    def _hear_of_archive(self, said: Mapping[str, Any], at: int) -> None:
+        """What an event says about a file of the archive: that it is there, is another one now, or is gone."""
+        number = said["archive"]
+        if not said.get("lines"):
+            self.archives.pop(number, None)
+        else:
+            self.archives[number] = {"made_at": at, **self.archives.get(number, {}), **said}
 
     def _apply(self, change: Change, seq: int) -> str | None:
         known = self.known.get(change.record)
@@ -119,7 +131,7 @@ def verify(
     try:
         step = _stepper(connection, progress)
         problems = list(replay.problems(connection, step))
-        for check in (_rows_differ, _tags_differ, _links_differ, _notes_differ):
+        for check in (_rows_differ, _archive_differs, _tags_differ, _links_differ, _notes_differ):
             # A broken chain says nothing reliable about the rows, nor a broken row about what is derived from it.
             problems = problems or check(connection, replay, step)
         problems += head_differs(connection, expected) if expected else ()
@@ -167,7 +179,7 @@ def head_differs(connection: apsw.Connection, expected: Mapping[str, Any]) -> li
 
 def _rows_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     problems: list[Problem] = []
-    unseen = set(replay.known)
+    unseen = {record_id for record_id, known in replay.known.items() if known.fields.get("archived") is None}
     for row in _rows(connection, f"{records.SELECT} ORDER BY seq", "record"):
         step()
         if isinstance(row, Problem):
@@ -183,10 +195,38 @@ def _rows_differ(connection: apsw.Connection, replay: Replay, step: Callable[[],
             problems.append(Problem(f"record {record_id}", f"its number {row[PLACE['seq']]} was never given out"))
         elif known.event != row[PLACE["event"]]:
             problems.append(Problem(f"record {record_id}", f"its last event is {known.event}"))
-        elif any(row[PLACE[name]] != value for name, value in known.fields.items()):
+        elif any(row[PLACE[name]] != value for name, value in known.fields.items() if name in PLACE):
             problems.append(Problem(f"record {record_id}", "its open fields differ from the events"))
     problems += [Problem(f"record {record_id}", "it is missing") for record_id in sorted(unseen)]
     return problems
+
+
+def _archive_differs(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    """The index of the archive against the events; the files themselves are checked beside the database."""
+    problems: list[Problem] = []
+    unseen = {record_id: known for record_id, known in replay.known.items() if known.fields.get("archived") is not None}
+    query = "SELECT id, archive, hash, event FROM archived ORDER BY id"
+    for row in _rows(connection, query, "archived record"):
+        if isinstance(row, Problem):
+            return [*problems, row]
+        known = unseen.pop(row[0], None)
+        if known is None or (known.fields["archived"], known.hash, known.event) != (row[1], row[2].hex(), row[3]):
+            problems.append(Problem(f"archived record {row[0]}", "the events say otherwise"))
+    problems += [Problem(f"archived record {record_id}", "it is missing") for record_id in sorted(unseen)]
+    columns = ("archive", "file", "why", "lines", "sha256", "made_at")
+    told = {tuple(details.get(name) for name in columns) for details in replay.archives.values()}
+    found = _fetched(connection, "SELECT number, file, why, lines, lower(hex(sha256)), made_at FROM archives")
+    if isinstance(found, Problem):
+        return [*problems, found]
+    differ = sorted(told ^ found, key=str)
+    return problems + [Problem(f"archive {row[0]}", f"the events say otherwise about {row[1]}") for row in differ]
+
+
+def files_differ(connection: apsw.Connection, folder: Path, progress: Progress | None = None) -> list[Problem]:
+    """What is not as it was archived, in the files that belong to a store."""
+    total = connection.execute("SELECT ifnull(sum(lines), 0) FROM archives").get
+    step = _counter(int(str(total)), progress)
+    return [Problem(place, message) for place, message in archive.damaged(folder, connection, step)]
 
 
 def _tags_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
@@ -285,14 +325,16 @@ def _fetched(connection: apsw.Connection, query: str) -> set[Row] | Problem:
 
 
 def _stepper(connection: apsw.Connection, progress: Progress | None) -> Callable[[], None]:
-    if progress is None:
-        return lambda: None
     total = connection.execute("SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM records)").get
+    return _counter(int(str(total)), progress)
+
+
+def _counter(total: int, progress: Progress | None) -> Callable[[], None]:
     done = iter(range(1, 1 << 62))
 
     def step() -> None:
         number = next(done)
-        if number % 1000 == 0 or number == total:
-            progress(number, int(str(total)))
+        if progress is not None and (number % 1000 == 0 or number == total):
+            progress(number, total)
 
     return step

@@ -95,7 +95,7 @@ def test_the_same_store_exports_the_same_bytes(desk: Desk) -> None:
 def test_an_export_is_plain_json(source: Path) -> None:
     """H5: any JSON reader sees records with the names of R1, and the text is not escaped."""
     exported = load(source)
-    assert (exported["format"], exported["version"], exported["agent"]) == ("lamina-export", 1, "sky")
+    assert (exported["format"], exported["version"], exported["agent"]) == ("lamina-export", 2, "sky")
     assert exported["records"][0]["content"] == "the first"
     assert exported["records"][0]["score"] == 5
     assert '"猫"' in source.read_text("utf-8")
@@ -387,7 +387,7 @@ RAW: dict[str, Callable[[bytes], bytes]] = {
     "another object": lambda data: b'{"format":"lamina-export"}',
     "another format": lambda data: data.replace(b'"lamina-export"', b'"milton"'),
     "a public export": lambda data: data.replace(b'"lamina-export"', b'"lamina-public"'),
-    "another version": lambda data: data.replace(b'"version":1', b'"version":2'),
+    "another version": lambda data: data.replace(b'"version":2', b'"version":3'),
     "deep nesting": lambda data: b'{"a":' * 100_000,
     "deep metadata": lambda data: data.replace(b'"metadata":{}', b'"metadata":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
     "a huge number": lambda data: data.replace(b'"seq":1,', b'"seq":' + b"9" * 5000 + b","),

@@ -12,8 +12,8 @@ import pytest
 
 import lamina
 from lamina.errors import EmbedderFailed, StoreUnavailable
-from lamina.memory import FEW, MANY
 from lamina.recall.worker import Worker
+from lamina.writer import FEW, MANY
 from tests.conftest import Desk
 
 NAME = "lamina-index"

@@ -163,7 +163,6 @@ def test_views_tell_the_time_to_the_microsecond(archive: Desk, when: datetime) -
         "UPDATE records SET content = ''",
         "UPDATE records SET trust = 'high'",
         "INSERT INTO links VALUES ('nowhere', 'evidence', 1)",
-        "INSERT INTO tags VALUES ('x', 99)",
         "UPDATE records SET importance = 'high'",
     ],
 )

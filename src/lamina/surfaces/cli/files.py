@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,8 +12,10 @@ from lamina.home import given_path
 from lamina.store.backup import backups, check
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
+from lamina.text import reveal
 
 PATH = click.Path(path_type=Path)
+SHOWN = 20
 
 
 def register(group: click.Group) -> None:
@@ -43,15 +46,32 @@ def import_(group: click.Group) -> None:
     @click.argument("path", type=PATH)
     @click.option("--trust", is_flag=True, help="believe the file: its trust and its active long-term memories count")
     def run(session: Session, path: Path, trust: bool) -> None:
-        """Take in an export. An empty store becomes what was exported; another takes the records as external."""
+        """Take in an export, or a JSONL file in the form of Sky, Milton or Lamina.
+
+        An empty store becomes what was exported; another takes the records as external. Lines that are no memories are
+        told with their numbers and kept in a .rejected file beside the source.
+        """
         with output.progress("importing") as advance:
             report = session.operator("import").import_(path, trust, advance)
         if session.json:
             output.show_json(report)
             return
         click.echo(f"{report['mode']}: {report['taken']} taken, {report['skipped']} here already")
+        _show_rejected(report)
         if report["pending"]:
             click.echo(f"{report['pending']} wait for review (state constrained)")
+
+
+def _show_rejected(report: dict[str, Any]) -> None:
+    """The lines that were not taken: where they are, and what is wrong with them."""
+    rejected = report.get("rejected", [])
+    for line in rejected[:SHOWN]:
+        told = f"{line['file']}:{line['line']}: {reveal(line['message'])}"
+        click.echo(click.style("rejected ", fg="yellow") + told, err=True)
+    if rejected:
+        more = report["rejected_count"] - len(rejected[:SHOWN])
+        rest = f"and {more} more; " if more else ""
+        click.echo(f"{rest}all {report['rejected_count']} are in {report['rejected_file']}", err=True)
 
 
 def backup(group: click.Group) -> None:

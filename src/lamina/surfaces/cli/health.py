@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 from lamina import config, doctor
 from lamina.errors import InvalidInput
 from lamina.model import State
-from lamina.surfaces.cli import output
+from lamina.surfaces.cli import output, running
 from lamina.surfaces.cli.session import Session, command
 
 
@@ -40,9 +40,16 @@ def status(group: click.Group) -> None:
         most = max(parts.values(), default=1)
         shares = [(part, output.size(number), output.bar(number, most)) for part, number in parts.items()]
         output.table(("part", "size", ""), shares, right=("size",))
-        for label, number in (("open runs", found["open_runs"]), ("violations logged", found.get("violations"))):
+        for label, number in (
+            ("archived", found["archived"]),
+            ("open runs", found["open_runs"]),
+            ("violations logged", found.get("violations")),
+        ):
             if number:
                 click.echo(f"{label}: {number}")
+        if session.memory().user is None:
+            click.echo()
+            running.jobs_table(session.memory().jobs())
         for problem in found["problems"]:
             click.echo(click.style("attention: ", fg="yellow") + problem)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from lamina import __version__
 from lamina.errors import InvalidInput, LaminaError, NotFound
-from lamina.surfaces.cli import audit, files, finding, health, memories
+from lamina.surfaces.cli import audit, files, finding, health, judging, lifecycle, memories, profiles, running, world
 from lamina.surfaces.cli.session import Session
 from lamina.text import reveal
 
@@ -35,6 +35,11 @@ def cli(context: click.Context, home: Path | None, agent: str | None, user: str 
 
 memories.register(cli)
 finding.register(cli)
+lifecycle.register(cli)
+judging.register(cli)
+profiles.register(cli)
+world.register(cli)
+running.register(cli)
 audit.register(cli)
 files.register(cli)
 health.register(cli)

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from lamina import dates
-from lamina.model import Event, Hit, Hits, Record, State
+from lamina.model import Change, Event, Hit, Hits, Record, State
 from lamina.store.reads import Read
 from lamina.text import one_line, reveal
 
@@ -203,9 +203,18 @@ def _summary(event: Event) -> str:
     if not event.changes:
         return msgspec.json.encode(event.details).decode() if event.details else ""
     first = event.changes[0]
-    moved = f"{first.before.get('state')} → {first.after.get('state')}" if first.before else str(first.after.get("layer", ""))
     rest = f" and {len(event.changes) - 1} more" if len(event.changes) > 1 else ""
-    return f"{first.record} {moved}{rest}"
+    return f"{first.record} {_moved(first)}{rest}"
+
+
+def _moved(change: Change) -> str:
+    """What became of one record: where it began, or what it was before and is now."""
+    if not change.before:
+        return str(change.after.get("layer", ""))
+    if "archived" in change.before:
+        return "archive → store" if change.after.get("archived") is None else "store → archive"
+    name = next((name for name in ("state", "layer") if name in change.before), next(iter(change.before)))
+    return f"{change.before[name]} → {change.after[name]}"
 
 
 def reads(found: Sequence[Read]) -> None:

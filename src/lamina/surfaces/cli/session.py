@@ -46,6 +46,13 @@ class Session:
             self._memory = connect(role(), self._agent, self._user, self._home, surface="cli")
         return self._memory
 
+    def scheduler(self) -> Memory:
+        """A handle for the jobs: they concern all users, and run with the authority of the system."""
+        from lamina.orchestrator import ACTOR
+
+        self._check_own_agent()
+        return connect(Role.SYSTEM, self._agent, None, self._home, actor=ACTOR.name, surface=ACTOR.surface, scoped=False)
+
     def _check_own_agent(self) -> None:
         """An agent that was told who it is may not ask for another one's memory."""
         own = os.environ.get("LAMINA_AGENT")
@@ -68,9 +75,15 @@ class Session:
             raise Refused(f"{verb} is for operators, and LAMINA_ROLE=agent says that this is an agent")
 
     def close(self) -> None:
-        if self._memory is not None:
-            self._memory.close()
-            self._memory = None
+        if self._memory is None:
+            return
+        memory, self._memory = self._memory, None
+        memory.close()
+        if memory.wrote and memory.settings["maintenance"] == "auto":
+            from lamina.surfaces.maintenance import start_if_due
+
+            with self.scheduler() as scheduler:
+                start_if_due(scheduler.orchestrator(), self.home.path, self.agent)
 
 
 def role() -> Role:

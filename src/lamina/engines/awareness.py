@@ -1,0 +1,99 @@
+"""What waits for somebody: requests, escalations, reviews, and days that have come. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date, timedelta
+from typing import Any
+
+from lamina import text
+from lamina.model import Record, State, iso
+
+REQUEST = "request without a result"
+PENDING = "status pending"
+ESCALATION = "unanswered escalation"
+REVIEW = "waits for review"
+DATE = "the day has come"
+
+# How a status says that nobody has to do anything any more.
+DONE = frozenset("done success succeeded completed complete resolved answered closed cancelled canceled rejected".split())
+# What cites a request or an escalation and is one of these came of it; what else cites it may only sum it up.
+ANSWERING = frozenset({"result", "action", "decision"})
+WIDTH = 200
+GRACE = timedelta(days=7)
+
+Spans = Mapping[str, Sequence[tuple[date, date]]]
+
+
+def pending(records: Iterable[Record], answered: AbstractSet[str], today: date, dates: Spans) -> list[dict[str, Any]]:
+    """What is open, oldest first, each memory once and with its first reason.
+
+    `answered` holds what `answers` gives, `dates` the first day and the day after the last of what each text speaks of.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for record in sorted(records, key=lambda record: (record.occurred_at, record.seq)):
+        reason = _reason(record, answered, today, dates.get(record.id, ()))
+        if reason is not None and record.id not in found:
+            found[record.id] = _item(record, *reason)
+    return list(found.values())
+
+
+def answers(records: Iterable[Record]) -> frozenset[str]:
+    """The ids that some records answer: those that results and the like cite, and those that any record names as answered."""
+    return frozenset(name for record in records for name in _answered_by(record))
+
+
+def _answered_by(record: Record) -> Iterator[str]:
+    if record.state is not State.ACTIVE:
+        return
+    if record.kind in ANSWERING:
+        yield from record.evidence
+    if record.kind != "request":  # a request carries its own request_id
+        yield from _texts(record.metadata.get("request_id"))
+    yield from _texts(record.metadata.get("answers"))
+
+
+def _texts(value: object) -> Iterator[str]:
+    values = [value] if isinstance(value, str) or not isinstance(value, Collection) else value
+    yield from (item for item in values if isinstance(item, str))
+
+
+def _reason(
+    record: Record, answered: AbstractSet[str], today: date, spans: Sequence[tuple[date, date]]
+) -> tuple[str, date | None] | None:
+    """Why a memory is open, and the day that it is about."""
+    if record.state is State.CONSTRAINED:
+        return REVIEW, None
+    status = text.normalise(str(record.metadata.get("status", "")))
+    if record.state is not State.ACTIVE or status in DONE or _is_answered(record, answered):
+        return None
+    if record.kind == "request":
+        return REQUEST, None
+    if status == "pending":
+        return PENDING, None
+    if record.kind == "escalation" or text.is_visible(str(record.metadata.get("escalated_to") or "")):
+        return ESCALATION, None
+    days = [start for start, _ in spans if _has_come(start, record.created_at.date(), today)]
+    return (DATE, max(days)) if days else None
+
+
+def _is_answered(record: Record, answered: AbstractSet[str]) -> bool:
+    own = record.metadata.get("request_id")
+    return record.id in answered or (record.kind == "request" and isinstance(own, str) and own in answered)
+
+
+def _has_come(day: date, told: date, today: date) -> bool:
+    """Whether a day lay ahead when somebody spoke of it, and is here or not long past."""
+    return told < day <= today <= day + GRACE
+
+
+def _item(record: Record, why: str, due: date | None) -> dict[str, Any]:
+    item = {
+        "id": record.id,
+        "why": why,
+        "kind": record.kind,
+        "content": text.one_line(record.content, WIDTH),
+        "at": iso(record.occurred_at),
+    }
+    return item if due is None else {**item, "due": due.isoformat()}

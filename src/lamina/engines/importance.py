@@ -1,0 +1,155 @@
+"""How important a memory is when nobody says so: the guideline tables as a sum of named amounts (L8). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+# All amounts are hundredths: whole numbers, so that a sum is the same in whatever order it is made.
+USUAL = 50  # a crumb, and any kind that the tables do not know
+KINDS: Mapping[str, int] = {
+    "action": 40,
+    "data": 40,
+    "crumb": USUAL,
+    "user_interaction": 50,
+    "fact": 55,
+    "request": 55,
+    "result": 55,
+    "error": 60,
+    "preference": 60,
+    "project": 60,
+    "decision": 65,
+    "insight": 75,
+    "escalation": 90,
+}
+# What a kind says already; its cue does not count a second time.
+IMPLIED: Mapping[str, frozenset[str]] = {
+    "decision": frozenset({"decision"}),
+    "error": frozenset({"failure"}),
+    "escalation": frozenset({"escalation", "failure"}),
+    "insight": frozenset({"insight"}),
+    "preference": frozenset({"preference"}),
+    "project": frozenset({"goal"}),
+}
+
+
+class Cue(NamedTuple):
+    """Something that makes a memory more or less important, and the tags and words (or pairs of words) that show it."""
+
+    name: str
+    amount: int
+    tags: str
+    words: str
+
+    def listed_tags(self) -> list[str]:
+        return self.tags.split(", ") if self.tags else []
+
+    def listed_words(self) -> list[str]:
+        return self.words.split(", ")
+
+
+CUES = (
+    Cue("escalation", 40, "escalation, escalated", "escalated"),
+    Cue("critical", 25, "critical, urgent, emergency", "critical, urgent, emergency, asap"),
+    Cue("goal", 20, "goal, user_goal, intent", "goal, goals, wants, intends, aims to"),
+    Cue(
+        "insight",
+        20,
+        "insight, pattern",
+        "insight, pattern, patterns, correlates, improved by, increased by, decreased by, dropped by, rose by, fell by",
+    ),
+    Cue("configuration", 20, "config, configuration, system_config", "configuration, configured"),
+    Cue("decision", 15, "decision", "decided, decision, decisions"),
+    Cue("important", 15, "important", "important, crucial, essential, remember"),
+    Cue("deadline", 15, "deadline", "deadline, deadlines, due by, due on"),
+    Cue("preference", 10, "preference", "prefer, prefers, preference, favourite, favorite"),
+    Cue("rule", 10, "rule, policy", "always, never, must"),
+    Cue("failure", 10, "failure, error", "failed, failure, failures, error, errors, crashed, exception"),
+    Cue("output", -10, "", "generated, rendered, initiated, retrieved, fetched"),
+    Cue("greeting", -20, "greeting, smalltalk", "hello, hi, hey, thanks, goodbye, bye, good morning, good night"),
+    Cue(
+        "trivial", -20, "trivial, routine", "trivial, heartbeat, status update, no change, no changes, nothing new, never mind"
+    ),
+    Cue("log", -25, "debug, log, logs, trace", "debug, debugging, trace"),
+    Cue("lookup", -25, "", "read, checked, listed, opened, loaded, polled, pinged"),
+)
+FAILED, RETRIED = 20, 10  # what metadata says counts more than a word
+FAILURES = frozenset({"failure", "failed", "error"})
+
+LOOKED_AT = 240  # characters of the content: what matters is said first, and a book must not cost more than a line
+SHORT = 6  # words: a longer text that says hello is not about the greeting
+MARKS = ("", ".", ",", ":", ";", "!", "?")
+NEGATIONS = frozenset({"not", "no", "nothing", "without", "never", "don't", "doesn't", "didn't", "isn't", "wasn't"})
+
+AMOUNTS = {cue.name: cue.amount for cue in CUES}
+OF_TAG = {
+    form: cue.name for cue in CUES for tag in cue.listed_tags() for form in (tag, tag.replace("_", "-"), tag.replace("_", " "))
+}
+OF_WORDS = {words + mark: cue.name for cue in CUES for words in cue.listed_words() for mark in MARKS}
+TELLING = frozenset(words.split()[0] for words in OF_WORDS)
+BASE = {kind: amount / 100 for kind, amount in KINDS.items()}
+
+
+class Reason(NamedTuple):
+    """One of the amounts that an importance is the sum of."""
+
+    name: str
+    amount: float
+
+
+class Scored(NamedTuple):
+    """An importance and the reasons for it, whose amounts sum to it."""
+
+    importance: float
+    reasons: tuple[Reason, ...]
+
+
+def score(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> float:
+    """The importance of a memory, 0 to 1, by the tables."""
+    words = content[:LOOKED_AT].lower().split()
+    if not tags and not metadata and TELLING.isdisjoint(words):  # most memories give no sign
+        return BASE.get(kind, USUAL / 100)
+    return _limited(sum(amount for _, amount in _amounts(kind, words, tags, metadata)))
+
+
+def explain(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Scored:
+    """The same importance with its reasons. What was cut off above 1 or below 0 is the reason `limit`."""
+    amounts = _amounts(kind, content[:LOOKED_AT].lower().split(), tags, metadata)
+    total = sum(amount for _, amount in amounts)
+    if not 0 <= total <= 100:
+        amounts.append(("limit", min(100, max(0, total)) - total))
+    return Scored(_limited(total), tuple(Reason(name, amount / 100) for name, amount in amounts))
+
+
+def _limited(total: int) -> float:
+    return min(100, max(0, total)) / 100
+
+
+def _amounts(kind: str, words: Sequence[str], tags: Sequence[str], metadata: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """The amount of the kind, and of each cue once, however often and in whatever place it shows."""
+    found = dict(_of_metadata(metadata)) if metadata else {}
+    for name in (*(OF_TAG[tag] for tag in tags if tag in OF_TAG), *_of_words(words)):
+        found.setdefault(name, AMOUNTS[name])
+    implied = IMPLIED.get(kind, frozenset())
+    return [(f"kind={kind}", KINDS.get(kind, USUAL)), *(cue for cue in found.items() if cue[0] not in implied)]
+
+
+def _of_metadata(metadata: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Metadata is whatever somebody gave; what has not the expected form says nothing."""
+    status, retry, escalated_to = metadata.get("status"), metadata.get("retry"), metadata.get("escalated_to")
+    if isinstance(escalated_to, str) and escalated_to:
+        yield "escalation", AMOUNTS["escalation"]
+    if isinstance(status, str) and status.lower() in FAILURES:
+        yield "failure", FAILED
+    if isinstance(retry, (int, float)) and not isinstance(retry, bool) and retry >= 1:
+        yield "retry", RETRIED
+
+
+def _of_words(words: Sequence[str]) -> Iterator[str]:
+    """The cues that the words show, unless the word before denies it."""
+    for place, word in enumerate(words):
+        if word not in TELLING or (place and words[place - 1] in NEGATIONS):
+            continue
+        name = OF_WORDS.get(" ".join(words[place : place + 2])) or OF_WORDS.get(word)
+        if name and not (name == "greeting" and len(words) > SHORT) and not (name == "lookup" and place):
+            yield name

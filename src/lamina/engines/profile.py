@@ -1,0 +1,281 @@
+"""A person's profile and the state of projects, as the active records tell them. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from lamina import canon, clock, rules, text
+from lamina.errors import InvalidInput
+from lamina.model import Record, plain
+
+TEXTS = ("name", "communication_style", "environment")
+LISTS = ("interests", "stable_facts", "do_not_assume")
+GROUPS = ("schedule", "relationships")  # each entry of these is a key of its own
+DERIVED = ("last_updated", "evidence_ids")
+FACTS = ("name", "environment", "stable_facts", "relationships")
+SECTIONS = ("goals", "blockers", "next_steps")
+
+
+class UserProfile(msgspec.Struct, frozen=True):
+    """What is known about a person."""
+
+    name: str | None = None
+    preferences: dict[str, Any] = {}
+    schedule: dict[str, Any] = {}
+    relationships: list[dict[str, Any]] = []
+    interests: list[str] = []
+    communication_style: str | None = None
+    environment: str | None = None
+    stable_facts: list[str] = []
+    do_not_assume: list[str] = []
+    last_updated: datetime | None = None
+    evidence_ids: list[str] = []
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: plain(getattr(self, name)) for name in self.__struct_fields__}
+
+
+class ProjectMemory(msgspec.Struct, frozen=True):
+    """Where a project stands."""
+
+    project_name: str
+    goals: list[str] = []
+    blockers: list[str] = []
+    next_steps: list[str] = []
+    evidence_ids: list[str] = []
+
+    def to_dict(self) -> dict[str, Any]:
+        return msgspec.structs.asdict(self)
+
+
+def same_key(one: str, other: str) -> bool:
+    """Whether two keys are one to a reader, whatever their case, width and spacing."""
+    return text.normalise(one) == text.normalise(other)
+
+
+def same_value(one: object, other: object) -> bool:
+    """Whether two values say the same."""
+    if isinstance(one, str) and isinstance(other, str):
+        return same_key(one, other)
+    return canon.encode(one) == canon.encode(other)
+
+
+def project_profile(records: Iterable[Record]) -> UserProfile:
+    """The profile that active profile records make."""
+    chosen = by_key(records)
+    fields: dict[str, Any] = {"preferences": {}, "schedule": {}, "relationships": []}
+    for record in chosen.values():
+        field, entry = place(record.metadata["profile_key"])
+        value = record.metadata.get("value")
+        if field in TEXTS:
+            fields[field] = text_of(value)
+        elif field in LISTS:
+            fields[field] = texts_of(value)
+        elif field == "relationships":
+            fields[field].append(_person(entry, value))
+        else:
+            fields[field][entry] = value
+    updated = max((record.updated_at for record in chosen.values()), default=None)
+    return UserProfile(**fields, last_updated=updated, evidence_ids=_evidence(chosen.values()))
+
+
+def project_memories(records: Iterable[Record]) -> list[ProjectMemory]:
+    """The projects that active records tell of, by name."""
+    return [_project(record) for record in by_name(records).values()]
+
+
+def by_key(records: Iterable[Record]) -> dict[str, Record]:
+    """The profile record that counts for each key, in the order of the keys: a user's own, then the newest."""
+    return _chosen(records, lambda record: record.metadata.get("profile_key"))
+
+
+def by_name(records: Iterable[Record]) -> dict[str, Record]:
+    """The record that counts for each project, in the order of the names: a user's own, then the newest."""
+    return _chosen(records, project_name)
+
+
+def project_name(record: Record) -> str | None:
+    """The project that a record sums up."""
+    project = record.metadata.get("project")
+    name = project.get("project_name") if isinstance(project, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+def place(key: str) -> tuple[str, str]:
+    """The field of the profile that a key belongs to, and its name there."""
+    plain_key = text.normalise(key)
+    if plain_key in TEXTS or plain_key in LISTS:
+        return plain_key, plain_key
+    spelled = key if "." in key else unicodedata.normalize("NFKC", key)  # there are wide dots as well
+    entry = spelled.partition(".")[2].strip()
+    group = plain_key.partition(".")[0]
+    if group in GROUPS and text.is_visible(entry):
+        return group, entry
+    return "preferences", key
+
+
+def canonical(key: str) -> str:
+    """A key as it is stored: the fields of the profile are spelled as they are, other keys as given."""
+    field, entry = place(key)
+    if field in GROUPS:
+        return f"{field}.{entry}"
+    return entry.strip()
+
+
+def kind_of(key: str) -> str:
+    """The kind of the record that holds a key."""
+    return "fact" if place(key)[0] in FACTS else "preference"
+
+
+def patch_items(patch: object) -> list[tuple[str, Any]]:
+    """A patch of the profile as keys and values, or the error that names what is wrong with it."""
+    if not isinstance(patch, Mapping):
+        raise InvalidInput(f"the patch {text.shown(patch)} is not a mapping such as {{'name': 'Ana'}}")
+    items: dict[str, tuple[str, Any]] = {}
+    for field, given in patch.items():
+        for key, value in _items(rules.label(field, "a field of the patch"), given):
+            if text.normalise(key) in items:
+                raise InvalidInput(f"the patch gives {text.shown(key)} twice")
+            items[text.normalise(key)] = key, value
+    if not items:
+        raise InvalidInput("the patch is empty; give at least one field, such as {'name': 'Ana'}")
+    return list(items.values())
+
+
+def checked(key: str, given: object) -> Any:
+    """A value that may stand under a key."""
+    field, _ = place(key)
+    if field in TEXTS:
+        return _text(given, field)
+    return _texts(given, field) if field in LISTS else _value(given, key)
+
+
+def content_of(key: str, value: object) -> str:
+    """The readable text of a profile record."""
+    return f"{key}: {_readable(value)}"
+
+
+def content_of_project(name: str, sections: Mapping[str, list[str]]) -> str:
+    """The readable text of a project's record."""
+    told = [f"{title.replace('_', ' ').capitalize()}: {'; '.join(sections[title])}." for title in SECTIONS if sections[title]]
+    return " ".join([f"Project {name}.", *told])
+
+
+def text_of(value: object) -> str:
+    """A value as a text."""
+    return value if isinstance(value, str) else canon.encode(value).decode()
+
+
+def texts_of(value: object) -> list[str]:
+    """A value as a list of texts; a single one counts as a list of one."""
+    return [text_of(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
+
+
+def sections_of(record: Record) -> dict[str, list[str]]:
+    """What a project's record says, section by section."""
+    project = record.metadata.get("project")
+    given = project if isinstance(project, Mapping) else {}
+    return {section: texts_of(given.get(section) or []) for section in SECTIONS}
+
+
+def _chosen(records: Iterable[Record], name_of: Callable[[Record], Any]) -> dict[str, Record]:
+    ordered = sorted(records, key=lambda record: (record.user is not None, record.seq))
+    chosen = {text.normalise(name): record for record in ordered if isinstance(name := name_of(record), str)}
+    return dict(sorted(chosen.items()))
+
+
+def _evidence(records: Iterable[Record]) -> list[str]:
+    """The records behind some records; what else supports them stands in the records themselves."""
+    return list(dict.fromkeys(item for record in records for item in record.evidence if clock.is_id(item)))
+
+
+def _project(record: Record) -> ProjectMemory:
+    return ProjectMemory(project_name(record) or "", **sections_of(record), evidence_ids=_evidence([record]))
+
+
+def _person(name: str, value: object) -> dict[str, Any]:
+    told = value if isinstance(value, Mapping) else {"relation": value}
+    return {"name": name, **{field: item for field, item in told.items() if field != "name"}}
+
+
+def _readable(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_readable(item)}" for name, item in value.items()) or "nothing"
+    if isinstance(value, (list, tuple)):
+        return "; ".join(_readable(item) for item in value) or "nothing"
+    return text_of(value)
+
+
+def _items(field: str, given: object) -> Iterator[tuple[str, Any]]:
+    """The keys and values that one field of a patch stands for."""
+    if text.normalise(field) in DERIVED:
+        raise InvalidInput(f"{field} follows from the records; leave it out of the patch")
+    if same_key(field, "relationships"):
+        for person, relation in _people(given):
+            yield _entry(f"relationships.{person}", "relationships"), _value(relation, f"relationships.{person}")
+    elif same_key(field, "schedule"):
+        for entry, value in _mapping(given, "schedule"):
+            yield _entry(f"schedule.{entry}", "schedule"), _value(value, f"schedule.{entry}")
+    elif same_key(field, "preferences"):
+        for entry, value in _mapping(given, "preferences"):
+            yield _entry(entry, "preferences"), _value(value, f"preferences.{entry}")
+    else:
+        yield canonical(field), checked(field, given)
+
+
+def _entry(key: str, field: str) -> str:
+    """A key below a field, when that is where it would be found again."""
+    if place(rules.label(key, "a key of the profile"))[0] != field or text.normalise(key) in (*GROUPS, "preferences", *DERIVED):
+        raise InvalidInput(
+            f"{text.shown(key)} cannot be an entry of {field}: it names another field of the profile, or nothing"
+        )
+    return canonical(key)
+
+
+def _mapping(given: object, field: str) -> Iterator[tuple[str, object]]:
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"{field} {text.shown(given)} is not a mapping of names to values")
+    for entry, value in given.items():
+        yield rules.label(entry, f"a name in {field}"), value
+
+
+def _people(given: object) -> Iterator[tuple[str, object]]:
+    """People as a mapping of names, or as the list that a profile shows."""
+    if not isinstance(given, (list, tuple)):
+        yield from _mapping(given, "relationships")
+        return
+    for number, person in enumerate(given):
+        field = f"relationships[{number}]"
+        if not isinstance(person, Mapping) or "name" not in person:
+            raise InvalidInput(f"{field} {text.shown(person)} is not a mapping with a name")
+        rest = {key: value for key, value in person.items() if key != "name"}
+        yield rules.label(person["name"], f"{field}.name"), rest["relation"] if rest.keys() == {"relation"} else rest
+
+
+def _text(given: object, field: str) -> str:
+    if not isinstance(given, str) or not text.is_visible(given):
+        raise InvalidInput(f"{field} {text.shown(given)} is not a text")
+    canon.check_text(given, field)
+    return given.strip()
+
+
+def _texts(given: object, field: str) -> list[str]:
+    if not isinstance(given, (list, tuple)):
+        return [_text(given, field)]
+    told: dict[str, str] = {}
+    for number, item in enumerate(given):
+        told.setdefault(text.normalise(checked := _text(item, f"{field}[{number}]")), checked)
+    return list(told.values())
+
+
+def _value(given: object, field: str) -> Any:
+    """Any value that says something and that JSON can hold."""
+    if given is None or (isinstance(given, str) and not text.is_visible(given)) or given == {}:
+        raise InvalidInput(f"{field} {text.shown(given)} says nothing; give a value")
+    canon.check_json(given, field)
+    return given.strip() if isinstance(given, str) else given

@@ -1,0 +1,112 @@
+"""What becomes of short-term memories: which move up, join a twin, expire, or make room. Pure; each says why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from lamina import canon, rules
+from lamina.model import Entry, Layer
+from lamina.retention import Retention
+
+DAY = 86_400
+
+
+class Action(StrEnum):
+    """What is to be done with an entry."""
+
+    PROMOTE = "promote"
+    JOIN = "join"
+    EXPIRE = "expire"
+    ROTATE = "rotate"
+    KEEP = "keep"
+
+
+class Decision(msgspec.Struct, frozen=True, gc=False):
+    """What is to be done with one entry, and the rule that decided."""
+
+    entry: Entry
+    action: Action
+    threshold: float
+    tag: str | None = None
+    twin: str | None = None
+    days: float = 0.0
+
+    @property
+    def layer(self) -> Layer:
+        """Where it goes, if it is promoted."""
+        return self.promoted[0]
+
+    @property
+    def promoted(self) -> tuple[Layer, Mapping[str, Any]]:
+        """Where it goes, and the metadata that it has there."""
+        entry = self.entry
+        return rules.promoted(entry.kind, entry.trust, canon.decode(entry.metadata), entry.tags)
+
+    @property
+    def rule(self) -> str:
+        """Why, in words."""
+        value, bound = _told_apart(self.entry.importance, self.threshold)
+        importance = f"importance {value}"
+        match self.action:
+            case Action.JOIN:
+                return f"says the same as {self.twin}, and joins it as evidence"
+            case Action.EXPIRE:
+                return f"{importance} and {self.days:.0f} days old: expired"
+            case Action.ROTATE:
+                return "the oldest, beyond the most that short-term memory holds"
+            case Action.PROMOTE if self.tag is not None:
+                return f"the tag {self.tag} always promotes"
+            case Action.PROMOTE:
+                return f"{importance} reaches {bound}{self._aged}"
+        return f"{importance} is below {bound}{self._aged}"
+
+    @property
+    def _aged(self) -> str:
+        return f", lowered after {self.days:.0f} days" if self.days else ""
+
+
+def plan(
+    entries: Sequence[Entry], now: datetime, retention: Retention, twins: Mapping[str, str] | None = None
+) -> list[Decision]:
+    """Decide about every entry, in the order in which they came. `twins` names the memory that an entry repeats."""
+    always = frozenset(retention.promote_tags)
+    decided = [_decided(entry, now, retention, always, twins or {}) for entry in entries]
+    stay = [place for place, decision in enumerate(decided) if decision.action is Action.KEEP]
+    for place in stay[: max(0, len(stay) - retention.short_term_max_lines)]:
+        decided[place] = Decision(decided[place].entry, Action.ROTATE, decided[place].threshold)
+    return decided
+
+
+def promotable(entries: Sequence[Entry], now: datetime, retention: Retention) -> list[Entry]:
+    """The entries that the rules would promote."""
+    return [one.entry for one in plan(entries, now, retention) if one.action is Action.PROMOTE]
+
+
+def _decided(entry: Entry, now: datetime, retention: Retention, always: frozenset[str], twins: Mapping[str, str]) -> Decision:
+    threshold, days = retention.promote_threshold, 0.0
+    if retention.time_decay_per_day or retention.expire_after_days:
+        age = max(0.0, (now - entry.since).total_seconds() / DAY)  # a clock may have been set back
+        if retention.time_decay_per_day:
+            threshold, days = retention.threshold(age), age
+    tag = next((tag for tag in entry.tags if tag in always), None) if always else None
+    if tag is not None or entry.importance >= threshold:
+        twin = twins.get(entry.id)
+        action = Action.PROMOTE if twin is None else Action.JOIN
+        return Decision(entry, action, threshold, tag, twin, days)
+    if retention.expire_after_days and age >= retention.expire_after_days and entry.importance < retention.expire_below:
+        return Decision(entry, Action.EXPIRE, threshold, days=age)
+    return Decision(entry, Action.KEEP, threshold, days=days)
+
+
+def _told_apart(value: float, bound: float) -> tuple[str, str]:
+    """Two numbers with as many decimals as it takes to see which is larger."""
+    for decimals in range(2, 17):
+        shown = f"{value:.{decimals}f}", f"{bound:.{decimals}f}"
+        if value == bound or shown[0] != shown[1]:
+            return shown
+    return repr(value), repr(bound)

@@ -1,0 +1,134 @@
+"""The lines of a JSONL file, read one at a time; what is no line says what is wrong with it, and stops nobody."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from lamina import canon
+from lamina.errors import InvalidInput, NotFound
+from lamina.text import one_line, shown
+
+MAX_LINE = 4 * 1024 * 1024
+CHUNK = 1024 * 1024
+BOM = b"\xef\xbb\xbf"
+WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
+NAMES = {type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
+
+
+class Line(NamedTuple):
+    """One line: its number, where it lies in the file, its bytes, and the object in it or what is wrong with it.
+
+    Of a line that is too long, `raw` is only the beginning.
+    """
+
+    number: int
+    start: int
+    end: int
+    raw: bytes
+    value: dict[str, Any] | None
+    problem: str | None
+
+
+def opened(source: Path) -> BinaryIO:
+    """The file, when it is one that can be read."""
+    try:
+        if not stat.S_ISREG(source.stat().st_mode):
+            raise InvalidInput(f"{source} is not a file")
+        return source.open("rb")
+    except FileNotFoundError:
+        raise NotFound(f"there is no file {source}") from None
+    except OSError as error:
+        raise InvalidInput(f"{source} cannot be read: {error.strerror}") from None
+
+
+def read(source: Path) -> Iterator[Line]:
+    """Every line that is not blank, in its order. No more than one is in memory."""
+    with opened(source) as file:
+        try:
+            yield from _lines(file)
+        except OSError as error:
+            raise InvalidInput(f"{source} cannot be read: {error.strerror}") from None
+
+
+def _lines(file: BinaryIO) -> Iterator[Line]:
+    number = start = 0
+    while raw := file.readline(MAX_LINE + 1):
+        number += 1
+        end = start + len(raw)
+        if len(raw) > MAX_LINE:
+            end += _skip_rest(file, raw)
+            problem = f"the line has {end - start:,} bytes; {MAX_LINE:,} are allowed"
+            yield Line(number, start, end, raw, None, problem)
+        elif (raw.removeprefix(BOM) if number == 1 else raw).strip():
+            yield _parsed(Line(number, start, end, raw.rstrip(b"\r\n"), None, None), torn=not raw.endswith(b"\n"))
+        start = end
+
+
+def _skip_rest(file: BinaryIO, raw: bytes) -> int:
+    """Go to the end of a line that is too long; how many bytes that were."""
+    skipped = 0
+    while not raw.endswith(b"\n") and (raw := file.readline(CHUNK)):
+        skipped += len(raw)
+    return skipped
+
+
+def _parsed(line: Line, *, torn: bool) -> Line:
+    try:
+        return line._replace(value=parse(line.raw.removeprefix(BOM) if line.number == 1 else line.raw))
+    except InvalidInput as error:
+        end = "; the file ends in the middle of this line" if torn else ""
+        return line._replace(problem=error.message + end)
+
+
+def parse(raw: bytes) -> dict[str, Any]:
+    """The object that a line holds, of values that the store can hold too."""
+    value = _decoded(_text(raw))
+    if not isinstance(value, dict):
+        raise InvalidInput(f'this is {NAMES[type(value)]}, where an object such as {{"content": …}} is needed')
+    for name, item in value.items():
+        canon.check_text(name, "a name")
+        canon.check_json(item, name if name.isidentifier() else one_line(name, 80))
+    return value
+
+
+def _text(raw: bytes) -> str:
+    if b"\0" in raw:
+        wide = " (is the file UTF-16? UTF-8 is needed)" if raw.startswith(WIDE_BOMS) else ""
+        raise InvalidInput(f"a NUL byte stands at column {raw.index(0) + 1}: this is not text{wide}")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"the byte at column {error.start + 1} is not UTF-8: {error.reason}") from None
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"this is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}") from None
+    except RecursionError:
+        raise InvalidInput("the values are nested too deeply") from None
+    except ValueError as error:  # a whole number with more digits than Python reads
+        raise InvalidInput(f"this is not JSON that can be stored: {one_line(str(error), 200)}") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which every name stands once: of two, a reader could only guess which is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise InvalidInput(f"the name {shown(twice)} stands twice in one object")
+    return found
+
+
+def _refuse_constant(name: str) -> Any:
+    raise InvalidInput(f"{name} is not a number that JSON can hold")
+
+
+# Python's own decoder, because it alone shows names that stand twice.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)

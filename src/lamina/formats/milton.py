@@ -1,0 +1,106 @@
+"""Milton's lines: a `record_type`, and the payload that it promises. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from lamina.errors import InvalidInput, Refused
+from lamina.formats import entries
+from lamina.formats.entries import Entry, Fields
+from lamina.model import Record, iso
+from lamina.text import shown
+
+ITEM, PROFILE, PROJECT = "memory_item", "user_profile", "project_memory"
+PAYLOADS: Mapping[str, tuple[str, ...]] = {
+    ITEM: ("id", "ts", "agent", "type", "content", "tags", "importance", "source", "request_id", "evidence"),
+    PROFILE: (
+        *("name", "preferences", "schedule", "relationships", "interests", "communication_style", "environment"),
+        *("stable_facts", "do_not_assume", "last_updated", "evidence_ids"),
+    ),
+    PROJECT: ("project_name", "goals", "blockers", "next_steps", "evidence_ids"),
+}
+# Other names for the same, without case and signs between the words.
+SPELLINGS: Mapping[str, str] = {
+    **dict.fromkeys(("memoryitem", "memory", "item", "shortterm", "longterm"), ITEM),
+    **dict.fromkeys(("userprofile", "profile"), PROFILE),
+    **dict.fromkeys(("projectmemory", "project"), PROJECT),
+}
+SIGNS = re.compile(r"[^a-z]")
+# What an item may say beside its own fields.
+BESIDE = ("timestamp", "score", "metadata", "committed", "promoted_at", "user", "seq")
+
+
+def line_of(record: Record) -> dict[str, Any]:
+    """A record as a line; `seq` beside the payload keeps the order."""
+    payload = {
+        "id": record.id,
+        "ts": iso(record.occurred_at),
+        "agent": record.agent,
+        "type": record.kind,
+        "content": record.content,
+        "tags": list(record.tags),
+        "importance": record.importance,
+        "source": record.source,
+        "request_id": record.metadata.get("request_id"),
+        "evidence": list(record.evidence),
+        **entries.of_user(record),
+    }
+    return {"record_type": ITEM, "payload": payload, "seq": record.seq}
+
+
+def profile_line(profile: Fields) -> dict[str, Any]:
+    """A UserProfile as a line, with every field that it promises."""
+    return _summary(PROFILE, profile)
+
+
+def project_line(project: Fields) -> dict[str, Any]:
+    """A ProjectMemory as a line, with every field that it promises."""
+    return _summary(PROJECT, project)
+
+
+def _summary(record_type: str, fields: Fields) -> dict[str, Any]:
+    payload = entries.known(fields, PAYLOADS[record_type], f"a {record_type}")
+    return {"record_type": record_type, "payload": {name: payload.get(name) for name in PAYLOADS[record_type]}}
+
+
+def payload_of(line: Fields) -> tuple[str, dict[str, Any]]:
+    """What a line is about, by its own name or another, and its fields, wrapped or inline."""
+    said = line.get("record_type", ITEM)
+    record_type = SPELLINGS.get(SIGNS.sub("", said.lower())) if isinstance(said, str) else None
+    if record_type is None:
+        raise InvalidInput(f"unknown record_type {shown(said)}; known are {', '.join(PAYLOADS)}")
+    inline = {name: value for name, value in line.items() if name not in ("record_type", "payload")}
+    payload = line.get("payload", {})
+    if not isinstance(payload, Mapping):
+        raise InvalidInput(f"payload {shown(payload)} is not an object")
+    if twice := sorted(inline.keys() & payload.keys()):
+        raise InvalidInput(f"{twice[0]} stands beside the payload and in it")
+    beside = BESIDE if record_type == ITEM else ("seq",)
+    return record_type, entries.known({**payload, **inline}, (*PAYLOADS[record_type], *beside), f"a {record_type}")
+
+
+def entry_of(line: Fields) -> Entry:
+    """A line as a memory to store. Profiles and projects are no memories of their own: they need a person."""
+    record_type, fields = payload_of(line)
+    if record_type == PROFILE:
+        raise Refused("this is a user profile; profiles come through `lamina profile propose`, where a person confirms them")
+    if record_type == PROJECT:
+        raise Refused("this is a summary of a project; summaries are made of memories, by `lamina compress`")
+    item = entries.taken(fields, "content", "tags", "source")
+    item |= entries.importance(fields) | entries.times(fields, "ts", "timestamp") | entries.evidence(fields)
+    if "type" in fields:
+        item["kind"] = fields["type"]
+    if metadata := _metadata(fields):
+        item["metadata"] = metadata
+    tier = entries.taken(fields, "committed", "promoted_at")
+    is_long = entries.is_long(tier) or SIGNS.sub("", str(line.get("record_type", "")).lower()) == "longterm"
+    return Entry(item, entries.identity(fields), fields.get("user"), is_long, promoted_at=entries.promotion(fields))
+
+
+def _metadata(fields: Fields) -> dict[str, Any]:
+    given = fields.get("metadata", {})
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"metadata {shown(given)} is not an object")
+    return {**entries.taken(fields, "agent", "request_id"), **given}

@@ -1,0 +1,59 @@
+"""Sky's lines: one form that readers of both of its documents understand. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lamina.errors import InvalidInput
+from lamina.formats import entries
+from lamina.formats.entries import Entry, Fields
+from lamina.model import Layer, Record, iso
+from lamina.text import shown
+
+FIELDS = (
+    *("timestamp", "ts", "type", "content", "tags", "importance", "score", "metadata"),
+    *("committed", "promoted_at", "user", "id", "seq"),
+)
+
+
+def line_of(record: Record) -> dict[str, Any]:
+    """A record as a line, in both spellings of time and importance."""
+    is_long = record.layer is not Layer.SHORT_TERM
+    line: dict[str, Any] = {
+        "timestamp": iso(record.occurred_at),
+        "ts": entries.epoch(record.occurred_at),
+        "type": "long" if is_long else "short",
+        "content": record.content,
+        "tags": list(record.tags),
+        "importance": record.importance,
+        "score": record.score,
+        "metadata": {**record.metadata, "type": record.kind},
+    }
+    if is_long:
+        line["committed"] = True
+        if record.promoted_at is not None:
+            line["promoted_at"] = entries.epoch(record.promoted_at)
+    return {**line, **entries.of_user(record), "id": record.id, "seq": record.seq}
+
+
+def entry_of(line: Fields) -> Entry:
+    """A line as a memory to store. Metadata stays as it is, the kind and the tags in it too."""
+    fields = entries.known(line, FIELDS, "a line of Sky")
+    metadata = fields.get("metadata", {})
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata {shown(metadata)} is not an object")
+    item = entries.taken(fields, "content", "metadata")
+    item |= entries.importance(fields) | entries.times(fields, "timestamp", "ts") | _tags(fields, metadata)
+    if metadata.get("type") is not None:
+        item["kind"] = metadata["type"]
+    promoted_at = entries.promotion(fields)
+    return Entry(item, entries.identity(fields), fields.get("user"), entries.is_long(fields), promoted_at=promoted_at)
+
+
+def _tags(fields: Fields, metadata: Fields) -> dict[str, Any]:
+    """The tags of both places, joined; what is no list of texts in metadata is no tags."""
+    given, more = fields.get("tags", []), metadata.get("tags")
+    if isinstance(given, list) and isinstance(more, list) and all(isinstance(tag, str) for tag in more):
+        given = [*given, *more]
+    return {"tags": given}

@@ -1,0 +1,83 @@
+"""How a mirror catches up with the store: from its position along the events, or from the beginning."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lamina.mirrors import Damaged, Mirror, Position
+from lamina.model import Layer, State
+from lamina.store import feed
+from lamina.store.feed import Changes
+from lamina.store.records import PLACE, Row
+from lamina.store.store import Store
+
+PAGE = 500
+BETWEEN_COMMITS = 50_000
+
+
+class Synced(NamedTuple):
+    """What was done: events followed, records put and dropped, and whether the mirror was made anew."""
+
+    events: int = 0
+    put: int = 0
+    dropped: int = 0
+    rebuilt: bool = False
+
+
+def sync(store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS) -> Synced:
+    """Bring a mirror up to date; about `limit` records are handled between two commits.
+
+    A position of another history, or a mirror that is not what it was: everything is put anew.
+    """
+    position = mirror.position()
+    try:
+        followed = None if position is None else _followed(store, mirror, position, limit)
+    except Damaged:
+        followed = None
+    return _rebuilt(store, mirror, limit) if followed is None else followed
+
+
+def _followed(store: Store, mirror: Mirror, position: Position, limit: int) -> Synced | None:
+    done, committed = Synced(), Synced()
+    while True:
+        changes = feed.after(store.database, position, PAGE)
+        if changes is None:
+            return None
+        if changes.events:
+            position, done = changes.position, _applied(store, mirror, changes, done)
+        handled = done.put + done.dropped - committed.put - committed.dropped
+        if handled >= limit or (not changes.events and done != committed):
+            mirror.commit(position)
+            committed = done
+        if not changes.events:
+            return done
+
+
+def _applied(store: Store, mirror: Mirror, changes: Changes, done: Synced) -> Synced:
+    """Put what is active now, and drop what is not any more. Working memory is neither: it was never there."""
+    kept = [row for row in changes.rows if row[PLACE["layer"]] != Layer.WORKING]
+    active = [row for row in kept if _is_active(row)]
+    dropped = [*changes.gone, *(row[PLACE["id"]] for row in kept if not _is_active(row))]
+    mirror.put([store.record(row) for row in active])
+    mirror.drop(dropped)
+    return Synced(done.events + changes.events, done.put + len(active), done.dropped + len(dropped))
+
+
+def _is_active(row: Row) -> bool:
+    return bool(row[PLACE["state"]] == State.ACTIVE)
+
+
+def _rebuilt(store: Store, mirror: Mirror, limit: int) -> Synced:
+    """Everything anew. Until its end, a commit says that nothing is complete: an interrupted one is followed from event 0."""
+    head = feed.head(store.database)
+    mirror.clear()
+    last = put = committed = 0
+    while found := feed.active(store.database, last, PAGE):
+        mirror.put([store.record(row) for row in found])
+        last = found[-1][PLACE["seq"]]
+        put += len(found)
+        if put - committed >= limit:
+            mirror.commit(Position(head.store))
+            committed = put
+    mirror.commit(head)
+    return Synced(head.event, put, 0, rebuilt=True)

@@ -1,0 +1,77 @@
+"""Memories that say the same: which of some new ones repeat a long-term memory, or one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.model import LONG_TERM, Entry, State
+from lamina.store.catalogue import Mask, mark
+from lamina.store.look import Look
+from lamina.store.records import Filter
+from lamina.store.vectors import Space
+
+NEAREST = 16  # of the nearest by their signs, one is the nearest by its cosine
+LASTING = Filter(layers=LONG_TERM, states=(State.ACTIVE,))
+ROUNDING = 1e-9
+Vectors = NDArray[np.float64]
+
+
+class Twins:
+    """Looks for twins in one embedder's space. Each entry may repeat what is there, or an entry before it.
+
+    Twins are of one user and of the same trust: less is no evidence, and more is not to be lost in less.
+    """
+
+    def __init__(self, look: Look, space: Space, least: float) -> None:
+        self._look = look
+        self._space = space
+        self._least = least - ROUNDING
+        self._codes = look.codes(space)
+        self._lasting: Mask = look.allowed(LASTING)
+        self._firsts: list[tuple[Entry, Vectors]] = []  # entries that repeat nothing so far
+
+    def find(self, entries: Sequence[Entry]) -> Mapping[str, str]:
+        """The memory that each entry repeats, for those that do."""
+        numbers = np.array([entry.seq for entry in entries], np.int64)
+        vectors, has = self._vectors(numbers)
+        found: dict[str, str] = {}
+        for entry, vector, known in zip(entries, vectors, has, strict=True):
+            if not known:
+                continue
+            twin = self._among_firsts(entry, vector) or self._among_lasting(entry, vector)
+            if twin is None:
+                self._firsts.append((entry, vector))
+            else:
+                found[entry.id] = twin
+        return found
+
+    def _vectors(self, numbers: NDArray[np.int64]) -> tuple[Vectors, Mask]:
+        """The vectors of some rows at exactly the length 1, and which of them have one."""
+        stored, has = self._look.exact(self._space, numbers)
+        lengths = np.linalg.norm(stored.astype(np.float64), axis=1)
+        return stored / np.maximum(lengths, ROUNDING)[:, None], has & (lengths > 0)
+
+    def _among_firsts(self, entry: Entry, vector: Vectors) -> str | None:
+        for first, other in self._firsts:
+            alike = (entry.user, entry.trust) == (first.user, first.trust)
+            if alike and float((vector * other).sum()) >= self._least:
+                return first.id
+        return None
+
+    def _among_lasting(self, entry: Entry, vector: Vectors) -> str | None:
+        size = self._look.catalogue.size
+        rows = np.flatnonzero(self._lasting & (self._look.catalogue["user"] == mark(entry.user)))
+        distances = self._codes.distances(vector.astype(np.float32), size)[rows]
+        nearest = np.sort(rows[np.argsort(distances, kind="stable")[:NEAREST]])
+        vectors, has = self._vectors(nearest)
+        cosines = np.where(has, (vectors * vector).sum(axis=1), -1.0)
+        near = nearest[cosines >= self._least]
+        records = self._look.records(near.tolist(), LASTING)
+        for number in near[np.argsort(-cosines[cosines >= self._least], kind="stable")].tolist():
+            record = records.get(number)
+            if record is not None and (record.user, record.trust) == (entry.user, entry.trust):
+                return record.id
+        return None

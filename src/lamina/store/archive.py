@@ -1,0 +1,333 @@
+"""The archive: files that take what leaves the store, line by line, and the index that still finds each of them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import apsw
+
+from lamina import canon
+from lamina.clock import from_micros, to_micros
+from lamina.errors import Conflict, Corrupt, NotFound, Refused, StoreUnavailable
+from lamina.home import make_private_folder
+from lamina.model import Actor, Record, plain
+from lamina.retention import PRESETS
+from lamina.store import backup, records, written
+from lamina.store.connection import rows, translated
+from lamina.store.filing import Filing
+from lamina.store.written import Written
+
+if TYPE_CHECKING:
+    from lamina.store.store import Store
+    from lamina.store.transaction import Transaction
+
+Result = TypeVar("Result", int, list[Record])
+
+NAME = re.compile(r"[a-z_]{1,32}/[a-z_]{1,32}_archive_[0-9TZ.-]{1,64}\.jsonl")
+# How many lines one file takes, so that nobody waits long for its transaction.
+AT_ONCE = 10_000
+NUMBERED = re.compile(r"(-\d+)?\.jsonl$")  # what a name has behind its time
+INSERT = f"INSERT INTO archived VALUES ({', '.join('?' * 9)})"
+PLACES = "SELECT id, user, file, line, start, bytes, hash, event FROM archived JOIN archives ON archive = archives.number"
+
+
+class Place(NamedTuple):
+    """Where an archived record lies, and what fixes it."""
+
+    id: str
+    user: str | None
+    file: str
+    line: int
+    start: int
+    size: int
+    hash: bytes
+    event: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class File(NamedTuple):
+    """One file of the archive."""
+
+    number: int
+    file: str
+    why: str
+    lines: int
+    sha256: bytes
+    made_at: datetime
+
+
+class Copy(NamedTuple):
+    """A file of another archive, with the last event about each of its lines."""
+
+    number: int
+    file: str
+    why: str
+    made_at: datetime
+    lines: list[tuple[Written, int]]
+
+
+def find(connection: apsw.Connection, record_id: str) -> Place | None:
+    row = connection.execute(f"{PLACES} WHERE id = ?", (record_id,)).get
+    return None if row is None else Place(*row)
+
+
+def find_key(connection: apsw.Connection, key: str, user: str | None) -> Place | None:
+    row = connection.execute(f"{PLACES} WHERE key = ? AND ifnull(user, '') = ?", (key, user or "")).get
+    return None if row is None else Place(*row)
+
+
+def files(connection: apsw.Connection) -> list[File]:
+    """Every file, the newest first."""
+    found = rows(connection, "SELECT number, file, why, lines, sha256, made_at FROM archives ORDER BY number DESC")
+    return [File(number, file, why, lines, digest, from_micros(made)) for number, file, why, lines, digest, made in found]
+
+
+def count(connection: apsw.Connection, user: str | None) -> int:
+    """How many archived records this user may see."""
+    number = connection.execute(f"SELECT count(*) FROM archived WHERE {records.visible('?1')}", (user,)).get
+    return number if isinstance(number, int) else 0
+
+
+class Archive:
+    """The archive of one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.filing = Filing(store)
+        self._folder = PRESETS[store.settings["preset"]].paths.get("archive", "archive")
+
+    def add(
+        self,
+        actor: Actor,
+        action: str,
+        now: datetime,
+        why: str,
+        wanted: Sequence[tuple[int, int]],
+        name: str = "short_term_archive",
+    ) -> int:
+        """Move records out of the store into new files; how many.
+
+        They are named by their number and last event: one that has changed since it was chosen stays.
+        """
+        moved = 0
+        for start in range(0, len(wanted), AT_ONCE):
+            moved += self._add_some(actor, action, now, why, wanted[start : start + AT_ONCE], name)
+        return moved
+
+    def get(self, record_id: str, user: str | None = None) -> Record | None:
+        """The record, read from its line, if this user may see it: of others' not even a loss is told."""
+        with translated(self._store.database.path):
+            place = find(self._store.database.reader(), record_id)
+        if place is None or (user is not None and place.user not in (None, user)):
+            return None
+        return self.read(place)
+
+    def read(self, place: Place) -> Record:
+        """The record at a place, once it is certain that it is what was archived."""
+        try:
+            return written.record_of(self._line(place), place.label)
+        except FileNotFoundError:  # the file was written anew since the place was looked up
+            with translated(self._store.database.path):
+                again = find(self._store.database.reader(), place.id)
+            if again is None or again.file == place.file:
+                raise self.missing(place.file) from None
+            return written.record_of(self._line(again), again.label)
+
+    def restore(self, actor: Actor, now: datetime, record_ids: Sequence[str]) -> list[Record]:
+        """Bring records back with their ids and their histories, all or none; their lines leave the archive."""
+        wanted = dict.fromkeys(record_ids)
+        places = [self._place(record_id) for record_id in wanted]
+        old = list(dict.fromkeys(place.file for place in places))
+
+        def fill(transaction: Transaction, new: Sequence[str]) -> list[Record]:
+            if not all(transaction.is_archived(place.id, place.file) for place in places):
+                raise Conflict("some of these were moved meanwhile; try again")
+            made: list[Record] = []
+            for name, anew in zip(old, new, strict=True):
+                made += self._take_out(transaction, name, anew, wanted.keys())
+            return made
+
+        made = self.filing.filled(actor, "archive.restore", now, [NUMBERED.sub("", name) for name in old], fill)
+        self.filing.tidy()
+        found = {record.id: record for record in made}
+        return [found[record_id] for record_id in record_ids]
+
+    def _place(self, record_id: str) -> Place:
+        with translated(self._store.database.path):
+            place = find(self._store.database.reader(), record_id)
+        if place is None:
+            if self._store.exists(record_id):
+                raise Refused(f"the record {record_id} is not archived")
+            raise NotFound(f"there is no record {record_id}")
+        return place
+
+    def _take_out(self, transaction: Transaction, old: str, new: str, wanted: Collection[str]) -> list[Record]:
+        """Put some records of a file back into the store, and the others into a new file."""
+        connection = transaction.cursor.connection
+        (file,) = [file for file in files(connection) if file.file == old]
+        back: list[tuple[Written, bytes]] = []
+        kept: list[tuple[Written, bytes]] = []
+        for line in self._lines(file):
+            found = self.checked(written.read(line), old, connection)
+            (back if found.id in wanted else kept).append((found, line))
+        laid = self.filing.write(new, (line for _, line in kept)) if kept else None
+        return transaction.unarchive([one for one, _ in back], [one for one, _ in kept], old, new, laid)
+
+    def lines(self, connection: apsw.Connection) -> Iterator[tuple[int, int, bytes]]:
+        """Every line from the oldest file on, with its archive and the last event about it."""
+        for file in reversed(files(connection)):
+            events = dict(rows(connection, "SELECT line, event FROM archived WHERE archive = ?", (file.number,)))
+            for number, line in enumerate(self._lines(file), 1):
+                if number not in events:
+                    raise self.altered(f"{file.file}:{number}")
+                yield file.number, events[number], line
+
+    @contextmanager
+    def copying(self, copies: Sequence[Copy]) -> Iterator[None]:
+        """Note the names of files that are about to be put here; those that were not are removed again."""
+        names = [copy.file for copy in copies]
+        for name in names:
+            if self.filing.path(name).exists():
+                raise Conflict(f"{self.filing.path(name)} is there already; move it away first")
+            make_private_folder(self.filing.path(name).parent)
+        if names:
+            self.filing.note(names)
+        try:
+            yield
+        finally:
+            self.filing.abandon(names)
+
+    def put_copy(self, connection: apsw.Connection, copy: Copy) -> None:
+        """A file of another archive with its index, inside the caller's transaction."""
+        laid = self.filing.write(copy.file, (canon.encode(_named(found)) for found, _ in copy.lines))
+        insert = "INSERT INTO archives (number, file, why, lines, sha256, made_at) VALUES (?, ?, ?, ?, ?, ?)"
+        made = to_micros(copy.made_at)
+        connection.execute(insert, (copy.number, copy.file, copy.why, len(copy.lines), laid.sha256, made))
+        connection.execute("DELETE FROM strays WHERE file = ?", (copy.file,))
+        for line, ((found, event), (start, size)) in enumerate(zip(copy.lines, laid.places, strict=True), 1):
+            row = written.row_of(found)
+            digest = records.row_hash(row[:-2], row[-1])
+            place = (found.id, found.user, found.key, copy.number, line, start, size, digest, event)
+            connection.execute(INSERT, place)
+
+    def set_aside(self, known: Sequence[str]) -> None:
+        """Remove files that the index knew and knows no more, since a backup took its place; their copies are kept."""
+        current = {file.file for file in self._store.archives()}
+        self.filing.note([file for file in known if file not in current])
+        self.filing.tidy()
+
+    def _add_some(
+        self, actor: Actor, action: str, now: datetime, why: str, wanted: Sequence[tuple[int, int]], name: str
+    ) -> int:
+        def fill(transaction: Transaction, new: Sequence[str]) -> int:
+            leaving = transaction.unchanged(wanted)
+            if leaving:
+                laid = self.filing.write(new[0], (written.line(row, self._store.agent) for row in leaving))
+                transaction.archive(leaving, new[0], why, laid)
+            return len(leaving)
+
+        return self.filing.filled(actor, action, now, [f"{self._folder}/{name}_{backup.stamp(now)}"], fill)
+
+    def checked(self, found: Written, file: str, connection: apsw.Connection) -> Written:
+        """A line of a file, when it is what was archived there."""
+        place = find(connection, found.id)
+        if place is None or place.file != file or self._hash(found, file) != place.hash:
+            raise self.altered(file)
+        return found
+
+    def _line(self, place: Place) -> Written:
+        try:
+            with self.filing.path(place.file).open("rb") as file:
+                file.seek(place.start)
+                found = written.read(file.read(place.size))
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise StoreUnavailable(f"{self.filing.path(place.file)} cannot be read: {error.strerror}") from error
+        except Corrupt:
+            raise self.altered(place.label) from None
+        if found.id != place.id or self._hash(found, place.label) != place.hash:
+            raise self.altered(place.label)
+        return found
+
+    def _hash(self, found: Written, label: str) -> bytes:
+        """What fixes a record, made again from its line."""
+        try:
+            row = written.row_of(found)
+        except Corrupt:
+            raise self.altered(label) from None
+        return records.row_hash(row[:-2], row[-1])
+
+    def _lines(self, file: File) -> Iterator[bytes]:
+        """The lines of a file, once it is certain that it is what was archived."""
+        try:
+            with self.filing.path(file.file).open("rb") as opened:
+                if hashlib.file_digest(opened, "sha256").digest() != file.sha256:
+                    raise self.altered(file.file)
+                opened.seek(0)
+                for line in opened:
+                    yield line.rstrip(b"\n")
+        except FileNotFoundError:
+            raise self.missing(file.file) from None
+        except OSError as error:
+            raise StoreUnavailable(f"{self.filing.path(file.file)} cannot be read: {error.strerror}") from error
+
+    def missing(self, file: str) -> Corrupt:
+        """What to say about a file that is gone."""
+        return Corrupt(f"{self._store.folder / file} is gone, but memories were archived there; put it back from a backup")
+
+    def altered(self, label: str) -> Corrupt:
+        """What to say about a file or line that somebody has changed."""
+        return Corrupt(f"{self._store.folder / label} is not what was archived; see `lamina audit verify`")
+
+
+def _named(found: Written) -> dict[str, object]:
+    fields = {name: plain(getattr(found, name)) for name in found.__struct_fields__}
+    del fields["archived"]
+    return fields
+
+
+def damaged(folder: Path, connection: apsw.Connection, step: Callable[[], None]) -> Iterator[tuple[str, str]]:
+    """The files and lines that are not as they were archived, with what is wrong."""
+    for file in files(connection):
+        path = folder / file.file
+        if path.is_symlink() or path.parent.is_symlink():
+            yield f"archive {file.file}", "it is a link to elsewhere"
+            continue
+        if not path.is_file():
+            yield f"archive {file.file}", "it is missing"
+            continue
+        with path.open("rb") as opened:
+            if hashlib.file_digest(opened, "sha256").digest() != file.sha256:
+                yield f"archive {file.file}", "it differs from what was archived"
+                continue
+            opened.seek(0)
+            try:
+                yield from _misplaced(connection, file, opened, step)
+            except Corrupt as error:  # it is as it was archived, but that was no record
+                yield f"archive {file.file}", error.message
+
+
+def _misplaced(
+    connection: apsw.Connection, file: File, lines: Iterable[bytes], step: Callable[[], None]
+) -> Iterator[tuple[str, str]]:
+    """Lines that the index has elsewhere, or as something else."""
+    query = "SELECT user, key, line, start, bytes, hash FROM archived WHERE id = ? AND archive = ?"
+    start = 0
+    for number, line in enumerate(lines, 1):
+        step()
+        row = written.row_of(written.read(line))
+        told = connection.execute(query, (row[records.PLACE["id"]], file.number)).get
+        own = row[records.PLACE["user"]], row[records.PLACE["key"]]
+        if told != (*own, number, start, len(line) - 1, records.row_hash(row[:-2], row[-1])):
+            yield f"archive {file.file}:{number}", "the index of the archive says otherwise"
+        start += len(line)

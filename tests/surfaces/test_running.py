@@ -1,0 +1,165 @@
+"""Promises of `lamina run`: a line for each job, a table of how they stand, and help for those who run nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from lamina import schedule
+from lamina.orchestrator import LEASE, Orchestrator
+from lamina.retention import PRESETS, Retention, Rules
+from lamina.schedule import Timetable
+from lamina.store import jobs
+from lamina.store.connection import Database
+from lamina.surfaces import maintenance
+from lamina.surfaces.cli import running
+from tests.conftest import START, Ticking
+from tests.unit.store.test_jobs import scratch
+
+
+class House:
+    """One orchestrator with two jobs, of which one can be made to fail."""
+
+    def __init__(self, home: Path, database: Database) -> None:
+        self.home = home
+        self.database = database
+        self.clock = Ticking(step=timedelta(0))
+        self.fails = False
+        work = {"memory_rotate_check": self.check, "embedding": self.embed}
+        self.orchestrator = Orchestrator(database, work, Timetable(home), self.clock, lambda job, outcome: None)
+
+    def check(self) -> Mapping[str, Any]:
+        self.clock.jump(timedelta(seconds=2))
+        return {"ok": True, "promoted": 12, "rotated": False, "remaining": 247, "threshold": 0.7}
+
+    def embed(self) -> Mapping[str, Any]:
+        if self.fails:
+            raise ValueError("the model is\n\x1b[31maway")
+        return {"made": 3, "spaces": ["a"]}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    with closing(scratch(tmp_path / "jobs.db")) as database:
+        yield House(tmp_path, database)
+
+
+def test_a_line_for_each_job(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    """L6: time, job, outcome, duration and what was done, on one line; when all is done, it says so."""
+    assert running.once_through(house.orchestrator, as_json=False) == 0
+    assert [line.split(None, 6) for line in capsys.readouterr().out.splitlines()] == [
+        [
+            "2026-05-01",
+            "08:00:00",
+            "memory_rotate_check",
+            "ok",
+            "2.00",
+            "s",
+            "promoted 12, rotated false, remaining 247, threshold 0.7",
+        ],
+        ["2026-05-01", "08:00:02", "embedding", "ok", "0.00", "s", "made 3"],
+    ]
+    assert running.once_through(house.orchestrator, as_json=False) == 0
+    assert capsys.readouterr().out == "nothing to run now\n"
+
+
+def test_a_failed_job_is_seen(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    """L6: a failure is in its line with the message, which cannot steer the terminal, and --once exits with 1."""
+    house.fails = True
+    assert running.once_through(house.orchestrator, as_json=False) == 1
+    line = capsys.readouterr().out.splitlines()[1]
+    assert "embedding            failed" in line
+    assert "away" in line
+    assert "\x1b" not in line
+    running.jobs_table(house.orchestrator.outlook())
+    shown = capsys.readouterr().out
+    assert "failed: ValueError" in shown
+    assert "\x1b" not in shown
+
+
+def test_programs_get_json_lines(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    """L6, H1: with --json each run is an object on a line of its own, and nothing else is printed."""
+    running.once_through(house.orchestrator, as_json=True)
+    running.once_through(house.orchestrator, as_json=True)
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first["job"] == "memory_rotate_check"
+    assert first["started_at"] == "2026-05-01T08:00:00.000000Z"
+    assert (first["seconds"], first["outcome"]["promoted"]) == (2.0, 12)
+    assert second["outcome"] == {"ok": True, "made": 3, "spaces": ["a"]}
+
+
+def test_the_table_shows_how_jobs_stand(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    """L6: last run, outcome and next run of every job; one that nobody runs is marked as overdue."""
+    running.jobs_table(house.orchestrator.outlook())
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
+        ["memory_rotate_check", "10", "min", "never", "2026-05-01", "08:00"],
+        ["embedding", "5", "min", "never", "2026-05-01", "08:00"],
+    ]
+    house.fails = True
+    house.orchestrator.tick()
+    house.clock.set(START + timedelta(minutes=15))
+    running.jobs_table(house.orchestrator.outlook())
+    check, embedding = capsys.readouterr().out.splitlines()[1:]
+    assert check.split() == ["memory_rotate_check", "10", "min", "2026-05-01", "08:00", "ok", "2026-05-01", "08:15"]
+    assert embedding.split()[-2:] == ["overdue", "1"]
+
+
+def test_signals_are_as_before_afterwards(house: House) -> None:
+    """L6: the program's own handling of signals ends with the command."""
+    before = [signal.getsignal(number) for number in running.SIGNALS]
+    with running.until_signal() as stop:
+        assert [signal.getsignal(number) for number in running.SIGNALS] != before
+        signal.raise_signal(signal.SIGTERM)
+        assert stop.wait(60)
+        assert [signal.getsignal(number) for number in running.SIGNALS] == before
+    assert [signal.getsignal(number) for number in running.SIGNALS] == before
+
+
+def test_nothing_is_started_when_nothing_is_due(house: House) -> None:
+    """L6: no process is started when all was run in this tick, or while another has the lease."""
+    jobs.take_lease(house.database, "elsewhere/1/word", START, LEASE)
+    assert maintenance.start_if_due(house.orchestrator, house.home, "sky") is None
+    jobs.release(house.database, "elsewhere/1/word")
+    house.orchestrator.tick()
+    assert maintenance.start_if_due(house.orchestrator, house.home, "sky") is None
+
+
+def test_what_is_due_is_started_beside_the_caller(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L6: when something is due, `lamina run --once` is started for this agent and all its users, one at a time, and reaped."""
+    monkeypatch.setenv("LAMINA_USER", "ana")
+    process = maintenance.start_if_due(house.orchestrator, house.home, "sky")
+    assert process is not None
+    assert process.args[-6:] == ["--home", str(house.home), "--agent", "sky", "run", "--once"]  # type: ignore[index]
+    process.wait()
+    again = maintenance.start_if_due(house.orchestrator, house.home, "sky", process)
+    assert again is not None
+    assert again is not process
+    again.wait()
+
+
+def test_a_start_that_fails_does_not_disturb(house: House, caplog: pytest.LogCaptureFixture) -> None:
+    """L6: when no process can be started, the caller goes on, and the log says why."""
+    assert maintenance.start_if_due(house.orchestrator, house.home / "gone", "sky") is None
+    assert "could not be started: No such file or directory" in caplog.text
+
+
+def test_the_page_shows_every_key(tmp_path: Path) -> None:
+    """L6, L7: the two files in docs/running.md name every job and every rule, and are the defaults."""
+    page = (Path(__file__).parents[2] / "docs" / "running.md").read_text("utf-8")
+    every, rules = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    (tmp_path / "schedule.yaml").write_text(every, "utf-8")
+    (tmp_path / "retention_rules.yaml").write_text(rules, "utf-8")
+    assert schedule.read(tmp_path / "schedule.yaml") == schedule.DEFAULT
+    assert Rules(tmp_path).current() == Retention()
+    assert re.findall(r"- name: (\w+)", every) == list(schedule.KNOWN)
+    assert re.findall(r"^(\w+):", rules, re.M) == [field.name for field in msgspec.structs.fields(Retention)]
+    assert set(re.findall(r"^\| `(\w+)`", page, re.M)) == set(PRESETS)

@@ -1,0 +1,417 @@
+"""Promises of compression: what is summed up where, on which evidence, and what stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina import rules, text
+from lamina.engines import compression, profile
+from lamina.engines.compression import Fate, Plan, Shelf, Summary, slug
+from lamina.model import Layer, Record, State, Trust
+from tests.conftest import START
+
+from .test_profile import record, told
+
+NOW = START + timedelta(days=100)
+
+
+def item(seq: int, content: str, kind: str = "fact", tags: Sequence[str] = (), **fields: Any) -> Record:
+    """A short-term memory that is old enough."""
+    fields = {"metadata": {}, "layer": Layer.SHORT_TERM, "kind": kind, "tags": tuple(tags), **fields}
+    return record(seq, content=content, **fields)
+
+
+def planned(
+    items: Sequence[Record],
+    active: Sequence[Record] = (),
+    waiting: Sequence[Record] = (),
+    hours: float = 48,
+    may_confirm: bool = True,
+) -> Plan:
+    return compression.plan(items, active, waiting, NOW, hours, may_confirm=may_confirm)
+
+
+def said(plan: Plan) -> dict[str, Any]:
+    """What the summaries of a plan say, by key or name."""
+    return {summary.key: summary.value for summary in plan.summaries}
+
+
+def stored(summary: Summary, seq: int, user: str | None = None) -> Record:
+    """The record that a summary becomes."""
+    metadata: dict[str, Any] = {"profile_key": summary.key, "value": summary.value, "reason": "compressed"}
+    if summary.shelf is Shelf.PROJECT:
+        metadata = {"origin": "compression", "topic_tags": [], "project": {"project_name": summary.key, **summary.value}}
+    state = State.CONSTRAINED if summary.constrained else State.ACTIVE
+    fields = {"trust": summary.trust, "occurred_at": summary.occurred_at, "importance": summary.importance}
+    return record(seq, metadata, user=user, state=state, evidence=summary.evidence, created_at=NOW, **fields)
+
+
+# Milton's rules, one by one
+
+
+@pytest.mark.parametrize(("age", "left"), [(47.9, 1), (48, 0), (500, 0)])
+def test_only_what_is_older_than_the_cutoff(age: float, left: int) -> None:
+    """L9: items created at or before now − cutoff are compressed, younger ones stay."""
+    when = NOW - timedelta(hours=age)
+    plan = planned([item(1, "Ana lives in Oslo", created_at=when, occurred_at=START)])
+    assert len(plan.left) == left
+    assert len(plan.compressed) == 1 - left
+
+
+@pytest.mark.parametrize("kind", ["fact", "decision"])
+def test_facts_and_decisions_are_stable(kind: str) -> None:
+    """L9: facts and decisions without a project become stable facts."""
+    assert said(planned([item(1, "Ana lives in Oslo", kind)])) == {"stable_facts": ["Ana lives in Oslo"]}
+
+
+def test_a_preference_has_a_key_of_its_own() -> None:
+    """L9: a preference becomes a key of the profile, made of its words, with its text as the value."""
+    assert said(planned([item(1, "Prefers tea.", "preference")])) == {"prefers-tea": "Prefers tea."}
+
+
+@pytest.mark.parametrize("kind", ["preference", "fact", "decision"])
+def test_a_key_that_is_given_is_taken(kind: str) -> None:
+    """L9: a memory that names its profile_key sets that key, to its value or else to its text."""
+    one = item(1, "She wants tea", kind, metadata={"profile_key": "Drink", "value": "tea"})
+    two = item(2, "Ana", kind, metadata={"profile_key": "NAME"})
+    three = item(3, "07:00", kind, metadata={"profile_key": "schedule.wake_up"})
+    four = item(4, "both", kind, metadata={"profile_key": "interests", "value": ["chess", "tea"]})
+    expected = {"Drink": "tea", "name": "Ana", "schedule.wake_up": "07:00", "interests": ["chess", "tea"]}
+    assert said(planned([one, two, three, four])) == expected
+
+
+@pytest.mark.parametrize("key", [None, 5, "", "\n", "x" * 300, ["drink"]])
+def test_a_key_that_is_none_is_passed_over(key: Any) -> None:
+    """L9: a profile_key that cannot be one does not keep a memory from being compressed."""
+    assert said(planned([item(1, "likes tea", "preference", metadata={"profile_key": key})])) == {"likes-tea": "likes tea"}
+
+
+@pytest.mark.parametrize("value", [None, "", 5, True, ["Ana", 5], []])
+def test_a_value_that_does_not_fit_its_key_is_passed_over(value: Any) -> None:
+    """L9: where a text belongs, only a text is taken from metadata; otherwise what the memory says counts."""
+    one = item(1, "Ana", metadata={"profile_key": "name", "value": value})
+    two = item(2, "tea", metadata={"profile_key": "interests", "value": value})
+    assert said(planned([one, two])) == {"name": "Ana", "interests": ["tea"]}
+
+
+@pytest.mark.parametrize("kind", ["preference", "fact", "decision"])
+def test_do_not_assume_has_its_list(kind: str) -> None:
+    """L9: the tag do_not_assume leads to that list, whatever else a memory says of itself."""
+    one = item(1, "that Ana drinks coffee", kind, ["do_not_assume"], metadata={"profile_key": "drink"})
+    assert said(planned([one])) == {"do_not_assume": ["that Ana drinks coffee"]}
+
+
+def test_projects_are_sorted_by_tags() -> None:
+    """L9: tags goal, blocker, next and next_step sort a project's items; else kind project is a goal, the rest is next."""
+    items = [
+        item(1, "grow tomatoes", "fact", ["project:garden", "goal"]),
+        item(2, "no water", "preference", ["blocker", "project:garden"]),
+        item(3, "dig", "crumb", ["project:garden", "next"]),
+        item(4, "sow", "decision", ["project:garden", "next_step"]),
+        item(5, "feed the family", "project", ["project:garden"]),
+        item(6, "call Ben", "request", ["project:garden"]),
+        item(7, "a roof", "project", ["project:house"]),
+    ]
+    plan = planned(items)
+    assert said(plan) == {
+        "garden": {
+            "goals": ["grow tomatoes", "feed the family"],
+            "blockers": ["no water"],
+            "next_steps": ["dig", "sow", "call Ben"],
+        },
+        "house": {"goals": ["a roof"], "blockers": [], "next_steps": []},
+    }
+    assert {summary.shelf for summary in plan.summaries} == {Shelf.PROJECT}
+    assert len(plan.compressed) == 7
+
+
+def test_an_item_of_two_projects_is_in_both() -> None:
+    """L9: several project tags lead to each project, and several sorting tags to each section."""
+    plan = planned([item(1, "buy a spade", tags=["project:garden", "project:house", "goal", "next"])])
+    both = {"goals": ["buy a spade"], "blockers": [], "next_steps": ["buy a spade"]}
+    assert said(plan) == {"garden": both, "house": both}
+    assert plan.decisions == ((f"{1:026d}", Fate.PROJECT, "garden, house", "its tags say where"),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tags"),
+    [
+        *((kind, ()) for kind in rules.KINDS if kind not in compression.PROFILE_KINDS),
+        ("crumb", ("do_not_assume",)),
+        ("crumb", ("project:",)),
+        ("project", ("goal", "garden")),
+        ("odd", ("project",)),
+    ],
+)
+def test_what_nothing_summarises_stays(kind: str, tags: Sequence[str]) -> None:
+    """L9: everything else stays in short-term memory, and the plan says why."""
+    plan = planned([item(1, "hello", kind, tags)])
+    assert (plan.summaries, plan.joined, plan.compressed) == ((), (), ())
+    assert plan.decisions[0].fate is Fate.LEFT
+    assert kind in plan.decisions[0].rule
+
+
+# Evidence and merging
+
+
+def test_summaries_name_their_sources() -> None:
+    """P1: a summary has the ids of what it sums up as evidence, in the order in which they came."""
+    items = [item(seq, content) for seq, content in ((3, "c"), (1, "a"), (2, "b"))]
+    (summary,) = planned(items).summaries
+    assert summary.value == ["a", "b", "c"]
+    assert summary.evidence == tuple(f"{seq:026d}" for seq in (1, 2, 3))
+
+
+def test_a_list_is_merged_with_what_it_says() -> None:
+    """L9, P1: a list grows by what it does not have, keeps its order, and its evidence is the old and the new."""
+    before = told(1, "stable_facts", ["lives in Oslo", "has a dog"], evidence=("e" * 26,))
+    (summary,) = planned([item(5, "Lives  in OSLO"), item(6, "has a cat"), item(7, "Has a cat")], [before]).summaries
+    assert summary.value == ["lives in Oslo", "has a dog", "has a cat"]
+    assert summary.evidence == ("e" * 26, *(f"{seq:026d}" for seq in (5, 6, 7)))
+
+
+def test_a_project_is_merged_with_what_it_says() -> None:
+    """L9: a project's sections grow like lists, and its name is compared as a reader would."""
+    sections = {"goals": ["tomatoes"], "blockers": [], "next_steps": []}
+    before = record(1, {"origin": "compression", "project": {"project_name": "Garden", **sections}}, evidence=("e" * 26,))
+    (summary,) = planned([item(5, "roses", tags=["project:garden", "goal"])], [before]).summaries
+    assert (summary.key, summary.value["goals"]) == ("Garden", ["tomatoes", "roses"])
+    assert summary.evidence == ("e" * 26, f"{5:026d}")
+
+
+def test_what_is_known_is_joined() -> None:
+    """L9: a memory that says what is known already is compressed: it becomes evidence, and no record is made anew."""
+    before = told(1, "stable_facts", ["lives in Oslo"], evidence=("e" * 26,))
+    drink = told(2, "drink", "Tea", evidence=())
+    plan = planned([item(5, "lives in oslo"), item(6, "tea", metadata={"profile_key": "drink"})], [before, drink])
+    assert plan.summaries == ()
+    assert {one.record.id: one.evidence for one in plan.joined} == {
+        before.id: ("e" * 26, f"{5:026d}"),
+        drink.id: (f"{6:026d}",),
+    }
+    assert len(plan.compressed) == 2
+    assert {one.fate for one in plan.decisions} == {Fate.KNOWN}
+
+
+def test_a_repetition_does_not_lower_trust() -> None:
+    """V8: what an operator said stays trusted when an agent repeats it; the repetition is no evidence then."""
+    before = told(1, "drink", "tea", trust=Trust.OPERATOR)
+    plan = planned([item(5, "tea", metadata={"profile_key": "drink"})], [before])
+    assert (plan.summaries, plan.joined, len(plan.compressed)) == ((), (), 1)
+
+
+def test_evidence_is_not_joined_across_users() -> None:
+    """R12: a user's memory is no evidence of a record that concerns everybody."""
+    plan = planned([item(5, "tea", metadata={"profile_key": "drink"}, user="ana")], [told(1, "drink", "tea")])
+    assert (plan.summaries, plan.joined, len(plan.compressed)) == ((), (), 1)
+
+
+def test_a_users_list_begins_with_what_concerns_everybody() -> None:
+    """R12: a user's first line of a list does not hide the lines that everybody has."""
+    (summary,) = planned([item(5, "has a cat", user="ana")], [told(1, "stable_facts", ["speaks English"])]).summaries
+    assert summary.value == ["speaks English", "has a cat"]
+
+
+def test_the_newest_statement_counts() -> None:
+    """L9: of several values for one key the one that was said last counts, and what agrees with it is its evidence."""
+    values = ["tea", "coffee", "Tea", "water", "tea"]
+    items = [
+        item(seq, value, metadata={"profile_key": "drink"}, occurred_at=START + timedelta(minutes=when))
+        for seq, (value, when) in enumerate(zip(values, [1, 2, 3, 0, 4], strict=True), 1)
+    ]
+    plan = planned(items)
+    assert said(plan) == {"drink": "tea"}
+    assert plan.summaries[0].evidence == tuple(f"{seq:026d}" for seq in (1, 3, 5))
+    assert plan.summaries[0].occurred_at == START + timedelta(minutes=4)
+    assert len(plan.compressed) == 5
+
+
+def test_a_correction_is_not_undone() -> None:
+    """L9: what was said before a key was set does not set it back, though it is compressed later."""
+    corrected = told(50, "drink", "coffee", trust=Trust.OPERATOR)
+    plan = planned([item(5, "tea", metadata={"profile_key": "drink"})], [corrected])
+    assert (plan.summaries, plan.joined, len(plan.compressed)) == ((), (), 1)
+    assert plan.decisions[0].rule == "something newer is known"
+
+
+def test_a_time_in_the_future_does_not_last() -> None:
+    """L9: a statement with a time that has not come yet counts as said when it was remembered."""
+    future = item(1, "tea", metadata={"profile_key": "drink"}, occurred_at=START + timedelta(days=9999))
+    assert said(planned([future, item(2, "milk", metadata={"profile_key": "drink"})])) == {"drink": "milk"}
+
+
+def test_what_is_too_long_stays() -> None:
+    """L9: a text that is no line of a profile stays as it is, and the rest is compressed."""
+    plan = planned([item(1, "x" * 5000), item(2, "short"), item(3, "y" * 5000, "preference")])
+    assert said(plan) == {"stable_facts": ["short"]}
+    assert len(plan.left) == 2
+
+
+def test_a_list_that_is_full_takes_no_more() -> None:
+    """L9: a summary never grows beyond what a record can hold; what does not fit stays."""
+    plan = planned([item(seq, f"{seq:04d}" * 1000) for seq in range(1, 50)])
+    assert 0 < len(plan.compressed) < 49
+    assert len(plan.compressed) + len(plan.left) == 49
+    rules.metadata({"profile_key": "stable_facts", "value": plan.summaries[0].value})
+
+
+def test_what_was_brought_back_is_young_again() -> None:
+    """L9: a memory that somebody brought back from the archive is not sent there again at once."""
+    assert planned([item(1, "Ana lives in Oslo", last_verified=NOW)]).compressed == ()
+
+
+# Trust and review
+
+
+def test_what_comes_from_outside_waits() -> None:
+    """V8: external text is planned apart, as proposals, also where a person may confirm; it builds on what is trusted."""
+    active = told(1, "stable_facts", ["a"], trust=Trust.OPERATOR)
+    items = [
+        item(5, "b", trust=Trust.EXTERNAL),
+        item(6, "c"),
+        item(7, "dig", tags=["project:garden"], trust=Trust.EXTERNAL),
+    ]
+    plan = planned(items, [active])
+    found = {(one.key, one.constrained): one for one in plan.summaries}
+    assert found["stable_facts", False].value == ["a", "c"]
+    assert found["stable_facts", True].value == ["a", "c", "b"]
+    assert found["garden", True].value["next_steps"] == ["dig"]
+    assert {key: one.trust for key, one in found.items()} == {
+        ("stable_facts", False): Trust.AGENT,
+        ("stable_facts", True): Trust.EXTERNAL,
+        ("garden", True): Trust.EXTERNAL,
+    }
+
+
+def test_without_authority_the_profile_waits() -> None:
+    """V1, V8: for an agent and the scheduler what concerns the profile waits, and projects do not."""
+    plan = planned([item(1, "a"), item(2, "dig", tags=["project:garden"])], may_confirm=False)
+    assert {one.key: one.constrained for one in plan.summaries} == {"stable_facts": True, "garden": False}
+
+
+def test_trust_is_the_lowest_of_the_sources() -> None:
+    """V8: what is derived is trusted as little as the least of its sources."""
+    items = [item(1, "a", trust=Trust.OPERATOR), item(2, "b", trust=Trust.AGENT)]
+    assert planned(items[:1]).summaries[0].trust is Trust.OPERATOR
+    assert planned(items).summaries[0].trust is Trust.AGENT
+
+
+def test_a_proposal_builds_on_the_one_before() -> None:
+    """V1: a second proposal holds what the first one proposes, so that confirming the last loses nothing."""
+    active = told(1, "stable_facts", ["a"])
+    first = told(2, "stable_facts", ["a", "b"], state=State.CONSTRAINED, evidence=("e" * 26,))
+    foreign = told(3, "stable_facts", ["a", "x"], state=State.CONSTRAINED, trust=Trust.EXTERNAL)
+    plan = planned([item(5, "c")], [active], [first, foreign], may_confirm=False)
+    assert said(plan) == {"stable_facts": ["a", "b", "c"]}
+    assert plan.summaries[0].evidence == ("e" * 26, f"{5:026d}")
+    assert said(planned([item(5, "c")], [active], [first, foreign])) == {"stable_facts": ["a", "c"]}
+
+
+@pytest.mark.parametrize("may_confirm", [True, False])
+def test_what_is_summed_up_already_is_only_archived(may_confirm: bool) -> None:
+    """L9: after a crash, what is evidence of an active or a waiting summary of its key is compressed and written no more."""
+    ids = [f"{seq:026d}" for seq in (5, 6)]
+    active = told(1, "stable_facts", ["other words"], evidence=(ids[0],))
+    waiting = told(2, "drink", "tea", state=State.CONSTRAINED, evidence=(ids[1],))
+    items = [item(5, "a"), item(6, "tea", "preference", metadata={"profile_key": "Drink"})]
+    plan = planned(items, [active], [waiting], may_confirm=may_confirm)
+    assert (plan.summaries, plan.joined) == ((), ())
+    assert plan.compressed == tuple(ids)
+
+
+# Keys
+
+
+@pytest.mark.parametrize(
+    ("content", "key"),
+    [
+        ("Prefers tea over coffee!", "prefers-tea-over-coffee"),
+        ("  Likes   JAZZ ", "likes-jazz"),
+        ("お茶が好き", "お茶が好き"),
+    ],
+)
+def test_a_key_is_made_of_words(content: str, key: str) -> None:
+    """L9: the key of a preference can be read, in every script."""
+    assert slug(content) == key
+
+
+def test_keys_of_different_texts_differ() -> None:
+    """L9: texts that a reader tells apart never share a key, nor does one take the place of a field."""
+    contents = ["I like C", "I like C++", "I like C#", "🍵", "☕", "name", "interests", "a-b", "a b", "x " * 99, "x " * 98]
+    assert len({slug(content) for content in contents}) == len(contents)
+    for content in contents:
+        assert profile.place(slug(content))[0] == "preferences"
+        assert rules.label(slug(content), "key")
+
+
+@given(st.text(min_size=1).filter(text.is_visible), st.text(min_size=1).filter(text.is_visible))
+def test_one_text_has_one_key(one: str, other: str) -> None:
+    """L9: a key is stable: the same text gives the same key, in every case and spacing, and is always allowed."""
+    assert slug(one) == slug(text.normalise(one))
+    assert rules.label(slug(one), "key")
+    if text.normalise(one).rstrip(".!") != text.normalise(other).rstrip(".!"):
+        assert slug(one) != slug(other)
+
+
+# Nothing is lost
+
+
+def memories() -> st.SearchStrategy[Record]:
+    metadata = st.fixed_dictionaries(
+        {},
+        optional={"profile_key": st.sampled_from(["name", "drink", "Interests", 5]), "value": st.sampled_from(["x", 1, None])},
+    )
+    tags = st.lists(st.sampled_from(["project:a", "project:b", "goal", "next", "blocker", "do_not_assume", "z"]), max_size=3)
+    return st.builds(
+        lambda seq, age, **fields: item(seq, **fields, created_at=NOW - timedelta(hours=age)),
+        seq=st.integers(1000, 9999),
+        age=st.integers(0, 100),
+        content=st.sampled_from(["tea", "Tea ", "milk", "x" * 5000, "dig", "🍵", "a b", "A  B"]),
+        kind=st.sampled_from(["fact", "preference", "decision", "project", "crumb", "request"]),
+        tags=tags,
+        metadata=metadata,
+        trust=st.sampled_from(Trust),
+    )
+
+
+@given(st.lists(memories(), max_size=12, unique_by=lambda one: one.seq), st.booleans(), st.integers(0, 100), st.booleans())
+def test_no_memory_is_lost(items: list[Record], may_confirm: bool, hours: int, half: bool) -> None:
+    """L9, P1, V8: each memory is compressed or left, every source is known, external text waits; again changes nothing.
+
+    `half` applies a first plan to some of the memories before the second one sees all of them.
+    """
+    active: list[Record] = []
+    waiting: list[Record] = []
+    for step, some in enumerate([items[::2], items] if half else [items]):
+        plan = planned(some, active, waiting, hours, may_confirm)
+        assert sorted([*plan.compressed, *plan.left]) == sorted(one.id for one in some)
+        known = {one.id for one in items}
+        for number, summary in enumerate(plan.summaries):
+            assert summary.evidence
+            assert set(summary.evidence) <= known
+            external = summary.trust is Trust.EXTERNAL
+            assert summary.constrained == (external or (summary.shelf is Shelf.PROFILE and not may_confirm))
+            made = stored(summary, 100_000 * (step + 1) + number)
+            (waiting if summary.constrained else active).append(made)
+        for joined in plan.joined:
+            for place in (active, waiting):
+                place[:] = [
+                    record(one.seq, one.metadata, **fields_of(one) | {"evidence": joined.evidence})
+                    if one is joined.record
+                    else one
+                    for one in place
+                ]
+        again = planned(some, active, waiting, hours, may_confirm)
+        assert (again.summaries, again.joined) == ((), ())
+        assert again.compressed == plan.compressed
+
+
+def fields_of(one: Record) -> dict[str, Any]:
+    names = ("state", "user", "trust", "occurred_at", "created_at", "importance")
+    return {name: getattr(one, name) for name in names}

@@ -1,0 +1,1 @@
+"""Copies of the memories for other programs."""
