@@ -16,7 +16,6 @@ from lamina.home import make_private_folder, refuse_link, write_private
 from lamina.model import Layer, Record, iso
 from lamina.text import shown
 
-FOLDER = "episodes"
 TURN_FIELDS = ("text", "speaker", "at", "kind", "tags", "importance", "metadata", "source")
 
 
@@ -101,8 +100,8 @@ def keep(folder: Path, given: Given, episode: Record) -> Path | None:
 
     Another content under that name was left by a process that died before it could store the episode.
     """
-    place = folder / FOLDER / episode.occurred_at.date().isoformat()
-    for part in (folder / FOLDER, place):
+    place = folder / episode.occurred_at.date().isoformat()
+    for part in (folder, place):
         refuse_link(part)
         make_private_folder(part)
     path = place / f"{episode.id}.json"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lamina import rules
 from lamina.errors import EmbedderFailed, LaminaError, Refused
 from lamina.model import Draft, Entry, Layer, Record
-from lamina.retention import PRESETS
 from lamina.writer import Writer
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lamina.world import WorldModel
 
 ROTATE_CHECK = "memory_rotate_check"
+QUIET = timedelta(minutes=10)
 NOTHING_DONE = {"ok": False, "promoted": 0, "rotated": False, "remaining": None, "threshold": None}
 
 
@@ -74,7 +75,7 @@ class Memory(Writer):
         """Tools and integrations, as records and as files."""
         from lamina.world import WorldModel
 
-        folder = self._store.folder / self._place("world_model")
+        folder = self._store.place("world_model")
         return WorldModel(self._store, folder, self._draft, self.actor, self._clock, self.user, self._tell)
 
     def sync_mirrors(self) -> dict[str, Any]:
@@ -96,7 +97,8 @@ class Memory(Writer):
             "mirror_sync": lambda: {"ok": True, **self.sync_mirrors()},
             "consolidation": self.learn,
         }
-        return Orchestrator(self._store.database, work, Timetable(self.home.path), self._clock, self._report)
+        timetable = Timetable(self.home.path)
+        return Orchestrator(self._store.database, work, timetable, self._clock, self._report, is_idle=self._is_idle)
 
     def jobs(self) -> builtins.list[Outlook]:
         """How the jobs stand: when each ran last, what came of it, and when it is due."""
@@ -154,7 +156,6 @@ class Memory(Writer):
             archive,
             self._audit,
             self._note_crossing,
-            self._place("user_profile.json"),
         )
 
     @property
@@ -166,12 +167,8 @@ class Memory(Writer):
         from lamina.mirrors.jsonl import JsonlMirror
         from lamina.mirrors.upkeep import Upkeep
 
-        mirror = JsonlMirror(self._store.folder / self._place("jsonl"), self.settings["mirrors.jsonl"])
+        mirror = JsonlMirror(self._store.place("jsonl"), self.settings["mirrors.jsonl"])
         return Upkeep(self._store, {"jsonl": mirror}, self._note_problem)
-
-    def _place(self, name: str) -> str:
-        """Where a file or folder lies in the agent's folder; a preset may have it elsewhere."""
-        return PRESETS[self.settings["preset"]].paths.get(name, name)
 
     def _tell(self, number: int) -> None:
         super()._tell(number)
@@ -182,6 +179,11 @@ class Memory(Writer):
         """What follows from a change of the profile or of many memories: its snapshot, and the mirrors."""
         self._note_problem(self._profiles.write_snapshot())
         self.sync_mirrors()
+
+    def _is_idle(self) -> bool:
+        """Whether nothing was written for a while, so that long work disturbs nobody."""
+        newest = self._store.events(1)
+        return not newest or not timedelta(0) <= self._clock() - newest[0].at < QUIET
 
     def _look_around(self) -> dict[str, Any]:
         """The job `awareness`: what is pending, left where anybody may look."""

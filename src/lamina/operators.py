@@ -96,9 +96,10 @@ class Operator(Memory):
         """Write every record, in every state, with its events, as JSON that another program can read."""
         self._check_whole("export")
         if path is None:
-            refuse_link(self._store.folder / "exports")
-            make_private_folder(self._store.folder / "exports")
-            target = backup.unused(self._store.folder / "exports" / f"{backup.stamp(self._clock())}.json")
+            folder = self._store.place("exports")
+            refuse_link(folder)
+            make_private_folder(folder)
+            target = backup.unused(folder / f"{backup.stamp(self._clock())}.json")
         else:
             target = given_path(path)
             if not public and not force:

@@ -34,8 +34,7 @@ class Profiles:
     """What a store knows about people and projects, for one actor in one scope.
 
     Without a user this is what concerns nobody in particular. `archive` takes ids of short-term memories that were summed
-    up, `audit` is told what was read, `note_crossing` which evidence was out of reach. `snapshot` is a path in the store's
-    folder.
+    up, `audit` is told what was read, `note_crossing` which evidence was out of reach.
     """
 
     def __init__(
@@ -48,7 +47,6 @@ class Profiles:
         archive: Callable[[Sequence[str], str], object],
         audit: Callable[[str, tuple[str, ...]], object],
         note_crossing: Callable[[str], object],
-        snapshot: str = FILE_NAME,
     ) -> None:
         self._store = store
         self._actor = actor
@@ -58,7 +56,7 @@ class Profiles:
         self._archive = archive
         self._audit = audit
         self._note_crossing = note_crossing
-        self._snapshot_path = store.folder / snapshot
+        self._snapshot_path = store.place(FILE_NAME)
 
     def user_profile(self) -> UserProfile:
         """What is known about the user; without a user, what is known about nobody in particular."""

@@ -134,7 +134,7 @@ class Writer(Reader):
                 (episode,) = self._insert(transaction, [self._draft(conversations.episode(given, made, key))])
                 conversations.check_same(episode, given, key)
                 if keep_raw:
-                    kept = conversations.keep(self._store.folder, given, episode)
+                    kept = conversations.keep(self._store.place("episodes"), given, episode)
         except BaseException:
             conversations.unkeep(kept)
             raise

@@ -17,7 +17,6 @@ from lamina.clock import from_micros, to_micros
 from lamina.errors import Conflict, Corrupt, NotFound, Refused, StoreUnavailable
 from lamina.home import make_private_folder
 from lamina.model import Actor, Record, plain
-from lamina.retention import PRESETS
 from lamina.store import backup, records, written
 from lamina.store.connection import rows, translated
 from lamina.store.filing import Filing
@@ -103,7 +102,7 @@ class Archive:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.filing = Filing(store)
-        self._folder = PRESETS[store.settings["preset"]].paths.get("archive", "archive")
+        self._folder = store.place("archive").relative_to(store.folder).as_posix()
 
     def add(
         self,

@@ -10,6 +10,7 @@ import apsw
 from lamina import canon, text
 from lamina.errors import LaminaError
 from lamina.home import has_bytes
+from lamina.retention import PRESETS
 from lamina.store import fulltext, migrations, verify
 from lamina.store.connection import Database
 from lamina.store.store import FILE_NAME, READS_NAME, refuse_lost
@@ -55,7 +56,8 @@ def _opened(database: Database, agent: str, progress: Progress | None) -> Iterat
         yield _trail(connection, agent, progress)
         yield _index(connection, database.path)
         yield _derived(connection)
-        yield from _episodes(connection, database.path.parent / "episodes")
+        yield from _archive(connection, database.path.parent, progress)
+        yield from _episodes(connection, database.path.parent)
 
 
 def _trail(connection: apsw.Connection, agent: str, progress: Progress | None) -> Finding:
@@ -115,10 +117,31 @@ def _derived(connection: apsw.Connection) -> Finding:
     return "ok", "search", f"vectors: {seen}" if seen else "no vectors yet; searches make their own"
 
 
+def _archive(connection: apsw.Connection, folder: Path, progress: Progress | None) -> Iterator[Finding]:
+    """The files of the archive: each as it was archived, and none that the index does not know."""
+    problems = verify.files_differ(connection, folder, progress)
+    if problems:
+        yield "fail", "archive", f"{problems[0].place}: {problems[0].message}; put it back from a backup"
+    known = {name for (name,) in connection.execute("SELECT file FROM archives UNION SELECT file FROM strays")}
+    found = [path for place in _places("archive") for path in sorted((folder / place).glob("*_archive_*.jsonl*"))]
+    strays = [path for path in found if path.relative_to(folder).as_posix() not in known]
+    if strays:
+        yield "warn", "archive", f"{len(strays)} files belong to no archive of this store, such as {strays[0]}; see its backups"
+    elif not problems and known:
+        lines = connection.execute("SELECT sum(lines) FROM archives").get or 0
+        yield "ok", "archive", f"{len(known)} files with {lines:,} memories are as they were archived"
+
+
+def _places(name: str) -> list[str]:
+    """Where a folder may lie, by any preset."""
+    return sorted({preset.paths.get(name, name) for preset in PRESETS.values()})
+
+
 def _episodes(connection: apsw.Connection, folder: Path) -> Iterator[Finding]:
     """Files of conversations whose episode was never stored: a process died in between."""
-    known = "SELECT 1 FROM records WHERE id = ?"
-    strays = [path for path in sorted(folder.glob("*/*.json")) if connection.execute(known, (path.stem,)).get is None]
+    known = "SELECT 1 FROM records WHERE id = ?1 UNION ALL SELECT 1 FROM archived WHERE id = ?1"
+    files = [path for place in _places("episodes") for path in sorted((folder / place).glob("*/*.json"))]
+    strays = [path for path in files if connection.execute(known, (path.stem,)).get is None]
     if strays:
         yield "warn", "episodes", f"{len(strays)} files belong to no episode, such as {strays[0]}; delete them"
 

@@ -18,6 +18,7 @@ from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import has_bytes, make_private_file, refuse_link
 from lamina.model import Actor, Entry, Event, Record, Role
+from lamina.retention import PRESETS
 from lamina.store import archive, archive_search, derived, events, header, learned, migrations, pending, records
 from lamina.store.archive import Archive
 from lamina.store.connection import Database, is_open, rows, translated
@@ -92,6 +93,10 @@ class Store:
             database.close()
             raise
         return store
+
+    def place(self, name: str) -> Path:
+        """Where a file or folder of this agent lies; a preset may have it elsewhere in the agent's folder."""
+        return self.folder / PRESETS[self.settings["preset"]].paths.get(name, name)
 
     def close(self) -> None:
         try:
