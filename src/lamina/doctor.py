@@ -15,6 +15,8 @@ import msgspec
 from lamina import config
 from lamina.errors import LaminaError
 from lamina.home import Home
+from lamina.retention import Rules
+from lamina.schedule import Timetable
 from lamina.store import inspection
 
 Progress = Callable[[int, int], None]
@@ -42,6 +44,7 @@ def examine(home: Home, agent: str, progress: Progress | None = None) -> Iterato
     """Every check, the installation first and the store last. Nothing is created or changed."""
     yield Finding("ok", "python", f"{sys.version.split()[0]}, SQLite {inspection.sqlite_version()}")
     yield settings(home)
+    yield from rules_files(home)
     yield from embedders(home)
     if not home.path.is_dir():
         yield Finding("ok", "home", f"{home.path} does not exist yet; the first memory makes it")
@@ -61,6 +64,15 @@ def settings(home: Home) -> Finding:
         return Finding("fail", "settings", error.message)
     changed = [value.setting.name for value in values if value.origin != "default"]
     return Finding("ok", "settings", f"changed: {', '.join(changed)}" if changed else "all at their defaults")
+
+
+def rules_files(home: Home) -> Iterator[Finding]:
+    """Whether the two files that rule the jobs can be read."""
+    for watched in (Rules(home.path), Timetable(home.path)):
+        try:
+            watched.current()
+        except LaminaError as error:
+            yield Finding("fail", "rules", error.message)
 
 
 def embedders(home: Home) -> Iterator[Finding]:

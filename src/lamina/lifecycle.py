@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,22 @@ from lamina.store.transaction import Transaction
 
 Episode = Callable[[Sequence[Record]], Draft]
 Twins = Callable[[Sequence[Entry], float], Mapping[str, str]]
+
+
+class Moved(NamedTuple):
+    """What one run did."""
+
+    promoted: int
+    joined: int
+    expired: int
+    rotated: int
+    remaining: int
+    threshold: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the document has it: always these five."""
+        told = {"ok": True, "promoted": self.promoted, "rotated": self.rotated > 0}
+        return {**told, "remaining": self.remaining, "threshold": self.threshold}
 
 
 class Lifecycle:
@@ -47,21 +63,18 @@ class Lifecycle:
             twins = self._twins(promotion.promotable(entries, now, retention), retention.deduplicate)
         return promotion.plan(entries, now, retention, twins)
 
-    def run(self, retention: Retention) -> dict[str, Any]:
+    def run(self, retention: Retention) -> Moved:
         """Promote, join, expire and rotate. Running it again right away changes nothing."""
         decided = self.plan(retention)
         chosen = {action: [one for one in decided if one.action is action] for action in Action}
-        promoted = self._promote(chosen[Action.PROMOTE])
-        self._join(chosen[Action.JOIN])
-        self._leave("expire", "expired", chosen[Action.EXPIRE])
-        rotated = self._leave("rotate", "rotated", chosen[Action.ROTATE])
-        return {
-            "ok": True,
-            "promoted": promoted,
-            "rotated": rotated > 0,
-            "remaining": self._store.count_short_term(self._user),
-            "threshold": retention.promote_threshold,
-        }
+        return Moved(
+            promoted=self._promote(chosen[Action.PROMOTE]),
+            joined=self._join(chosen[Action.JOIN]),
+            expired=self._leave("expire", "expired", chosen[Action.EXPIRE]),
+            rotated=self._leave("rotate", "rotated", chosen[Action.ROTATE]),
+            remaining=self._store.count_short_term(self._user),
+            threshold=retention.promote_threshold,
+        )
 
     def expire(self, retention: Retention) -> int:
         """Archive only what is too old and too unimportant; how many."""
@@ -93,13 +106,13 @@ class Lifecycle:
                 transaction.insert([self._episode(moved)])
         return len(moved)
 
-    def _join(self, decided: Sequence[Decision]) -> None:
+    def _join(self, decided: Sequence[Decision]) -> int:
         """Let entries stand as evidence of the memories that they repeat, and leave for the archive."""
         if not decided:
-            return
+            return 0
         with self._store.change(self._actor, "deduplicate", self._clock()) as transaction:
             joined = [decision for decision in decided if _join(transaction, decision)]
-        self._leave("deduplicate", "duplicate", joined)
+        return self._leave("deduplicate", "duplicate", joined)
 
     def _leave(self, action: str, why: str, decided: Sequence[Decision]) -> int:
         wanted = [(one.entry.seq, one.entry.event) for one in decided]
@@ -121,7 +134,9 @@ def _join(transaction: Transaction, decision: Decision) -> bool:
         return False
     known = canon.decode(twin[PLACE["evidence"]])
     if decision.entry.id not in known:
-        transaction.update(twin, evidence=(*known, decision.entry.id), last_verified=transaction.now)
+        importance = max(twin[PLACE["importance"]], decision.entry.importance)
+        evidence = (*known, decision.entry.id)
+        transaction.update(twin, evidence=evidence, last_verified=transaction.now, importance=importance)
     return True
 
 

@@ -16,7 +16,7 @@ from lamina.writer import Writer
 if TYPE_CHECKING:
     from lamina.engines.profile import ProjectMemory, UserProfile
     from lamina.engines.promotion import Decision
-    from lamina.lifecycle import Lifecycle
+    from lamina.lifecycle import Lifecycle, Moved
     from lamina.mirrors.upkeep import Upkeep
     from lamina.orchestrator import Orchestrator, Outlook
     from lamina.profiles import Profiles
@@ -31,11 +31,13 @@ NOTHING_DONE = {"ok": False, "promoted": 0, "rotated": False, "remaining": None,
 class Memory(Writer):
     """An agent's handle: it remembers, reads and proposes within its own agent and user."""
 
+    moved: Moved | None = None  # what the last `run_once` of this handle did, in full
     _status_problem: str | None = None  # with the last file that was to be left in `status/`
 
     def run_once(self) -> dict[str, Any]:
         """Promote what deserves it, expire what is past, rotate what is too much; and tell it in `status/`."""
-        done = self._lifecycle.run(self._retention.current())
+        self.moved = self._lifecycle.run(self._retention.current())
+        done = self.moved.to_dict()
         self._tell_action(ROTATE_CHECK, done)
         self.sync_mirrors()
         return done
@@ -45,6 +47,13 @@ class Memory(Writer):
         decided = self._lifecycle.plan(self._retention.current())
         self._audit("plan_promotion", ())
         return decided
+
+    def contents(self, record_ids: Sequence[str]) -> dict[str, str]:
+        """What some memories say, by their ids: to show them, which is no sign that anybody wanted them."""
+        found = [record for record_id in record_ids if (record := self._store.get(record_id, self.user)) is not None]
+        seen = {record.id: record.content for record in found if self._in_scope(record)}
+        self._audit("contents", tuple(seen))
+        return seen
 
     def compress_short_to_long(self, cutoff_hours: float = 48, dry_run: bool = False) -> dict[str, Any]:
         """Sum up what is older than some hours in the profile and in projects; what was summed up goes to the archive.
@@ -107,17 +116,28 @@ class Memory(Writer):
     def status(self) -> dict[str, Any]:
         """What is in the store for this handle, how its jobs stand, and what needs attention."""
         found = super().status()
-        found["problems"] += filter(None, [self._status_problem, self._retention.problem])
+        jobs, problems = self._outlook()
+        found["problems"] += filter(None, [self._status_problem, *problems])
         if self.user is None:
-            try:
-                jobs = self.jobs()
-            except LaminaError as error:  # such as a schedule that cannot be read
-                jobs = []
-                found["problems"].append(error.message)
             found["jobs"] = [job.to_dict() for job in jobs]
-            late = [f"the job {job.job} is overdue; see `lamina run`" for job in jobs if job.overdue]
-            found["problems"] += late
+            late = [job.job for job in jobs if job.overdue]
+            found["problems"] += [f"overdue: {', '.join(late)}; see `lamina run`"] if late else []
         return found
+
+    def _outlook(self) -> tuple[builtins.list[Outlook], builtins.list[str | None]]:
+        """How the jobs stand, and what is wrong with the two files that rule them."""
+        problems: builtins.list[str | None] = []
+        jobs: builtins.list[Outlook] = []
+        try:
+            self._retention.current()
+            problems.append(self._retention.problem)
+        except LaminaError as error:
+            problems.append(error.message)
+        try:
+            jobs = self.jobs() if self.user is None else []
+        except LaminaError as error:
+            problems.append(error.message)
+        return jobs, problems
 
     def close(self) -> None:
         """Write what is buffered, index and mirror what has piled up, and let go of every file."""
@@ -216,10 +236,10 @@ class Memory(Writer):
             return {}
 
     def _report(self, job: str, outcome: Mapping[str, Any]) -> str | None:
-        """Leave word of a job that failed; one that went well has done so itself, or is not worth it."""
-        if outcome.get("ok"):
+        """Leave word of a rotation that failed; one that went well has done so itself, and `status()` has the others."""
+        if outcome.get("ok") or job != ROTATE_CHECK:
             return None
-        return self._tell_action(job, {**NOTHING_DONE, **outcome} if job == ROTATE_CHECK else outcome)
+        return self._tell_action(job, {**NOTHING_DONE, **outcome})
 
     def _tell_action(self, action: str, detail: Mapping[str, Any]) -> str | None:
         """Leave word of what was done where anybody may look; a problem with that is told in `status()`."""

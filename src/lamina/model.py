@@ -144,6 +144,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     tags: tuple[str, ...]
     since: datetime  # when it came, or was last wanted
     metadata: str = "{}"  # as JSON: it is seldom needed
+    wanted: bool = False  # somebody brought it back from the archive
 
 
 class Change(msgspec.Struct, frozen=True):

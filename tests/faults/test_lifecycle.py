@@ -312,9 +312,10 @@ def test_an_error_at_any_write_call_is_typed_and_passes(
     base = bases[name]
     # What was brought back, but could not be tidied up after, is there; to bring it back again is refused.
     fine = ("done", "refused") if base.order["step"] == "restore" else ("done",)
-    for point in points(base.calls, ERRORS, name + error):
+    calls = [call for call in base.calls if not (lasting and call.startswith("write("))]  # it could not even say so
+    for point in points(calls, ERRORS, name + error):
         with broken(nursery, base, tmp_path, Fault(f"error={error}", point, lasting)) as (home, outcome):
-            assert outcome in ("done", "store_unavailable"), point
+            assert outcome in ("done", "store_unavailable"), (point, outcome)
             assert held(home / "agents" / AGENT, indexed=True) >= Counter(base.known.keys()), point
             assert nursery.told(**base.order) in fine, point
             assert nursery.told(step="close") == "done"
@@ -358,10 +359,9 @@ def test_who_reads_the_archive_is_not_misled_by_who_brings_back(
     home = copied(base.home, tmp_path / "home")
     (file,) = (home / "agents" / AGENT / "archive").iterdir()
     arguments = {"ids": base.order["ids"]} if verb == "get" else {}
-    log = tmp_path / "log"
     with nursery.fork() as pid:
         assert nursery.told(step="open", home=str(home)) == "done"
-        with traced(pid, log, ["newfstatat"], "newfstatat:signal=SIGSTOP:when=1", only=file):
+        with traced(pid, log := tmp_path / "log", ["newfstatat"], "newfstatat:signal=SIGSTOP:when=1", only=file):
             nursery.tell(step=verb, **arguments)
             while "stopped by SIGSTOP" not in log.read_text():
                 assert "+++" not in log.read_text(), "it has ended without a look at the file"

@@ -25,7 +25,7 @@ from lamina.model import LONG_TERM, Entry, Layer
 from lamina.retention import Retention
 from tests.conftest import FULL, Desk, Ticking
 
-SIZE = settings(max_examples=200 if FULL else 15, stateful_step_count=40 if FULL else 20)
+SIZE = settings(max_examples=200 if FULL else 25, stateful_step_count=40 if FULL else 20)
 WORDS = ["tea", "coffee", "rain", "猫の手"]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 TAGS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=2, unique=True)
@@ -296,6 +296,18 @@ def test_a_file_can_be_emptied_line_by_line(op: Operator) -> None:
         op.restore_archived(record.id)
     (file,) = op.archives()
     assert len(file.file) <= len("archive/pruned_archive_20260501T080000.000000Z-12.jsonl")
+
+
+def test_who_goes_back_leaves_no_file_behind(desk: Desk, op: Operator) -> None:
+    """L3, P4: what was archived after a backup is in the store again when it is restored, and not in a file as well."""
+    made = [op.remember("tea", tags=["a"]), op.remember("coffee", tags=["b"])]
+    op.prune(tags=["b"])
+    copy = op.backup()
+    op.prune(tags=["a"])
+    op.restore_archived(made[1].id)
+    op.restore(copy)
+    assert held(desk.folder()) == Counter(record.id for record in made)
+    assert [op.get(record.id).archived is not None for record in made] == [False, True]
 
 
 def test_who_finds_its_twin_gone_stays(op: Operator, clock: Ticking) -> None:

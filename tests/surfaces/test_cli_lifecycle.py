@@ -91,8 +91,8 @@ def test_a_dry_run_names_every_rule(filled: Call, tmp_path: Path) -> None:
     assert decided[twin["id"]]["twin"] == next(iter(decided))
     assert decided[twin["id"]]["rule"] == f"says the same as {next(iter(decided))}, and joins it as evidence"
     table = filled("promote", "--dry-run").out
-    assert table.splitlines()[-1] == "2 to promote, 1 to rotate, 1 to keep, 1 to join"
-    assert filled("promote").out == "promoted 2 at 0.70, the oldest were archived, 1 remain\n"
+    assert table.splitlines()[-1] == "2 to promote, 1 to join, 1 to rotate, 1 to keep"
+    assert filled("promote").out == "promoted 2 at 0.70, archived 1 joined and 1 rotated, 1 remain\n"
 
 
 def test_a_long_dry_run_is_cut(filled: Call) -> None:
@@ -139,7 +139,7 @@ def test_prune_shows_and_asks(filled: Call, monkeypatch: pytest.MonkeyPatch, tmp
     outcome = filled("prune", "--below", "0.5")
     assert outcome.code == 1
     assert "Garmin sleep data read" in outcome.out
-    assert "move 2 memories to the archive?" in outcome.out + outcome.err
+    assert "move 2 to the archive?" in outcome.out + outcome.err
     assert len(listed(filled)) == 3
     assert not (tmp_path / AGENT_FOLDER / "archive").exists()
     answer(monkeypatch, "y\n")

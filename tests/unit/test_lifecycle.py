@@ -137,7 +137,7 @@ def test_what_changed_meanwhile_waits(op: Operator, clock: Ticking) -> None:
 
     rotating = Retention(short_term_max_lines=1, deduplicate=1.0)
     done = Lifecycle(op._store, op.actor, None, clock, meddle).run(rotating)
-    assert (done["promoted"], done["rotated"], done["remaining"]) == (0, False, 3)
+    assert (done.promoted, done.rotated, done.remaining) == (0, 0, 3)
     assert {op.get(record.id).layer for record in (promising, fading, kept_one)} == {Layer.SHORT_TERM}
     assert verified(op)
 

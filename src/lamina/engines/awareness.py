@@ -74,7 +74,7 @@ def _reason(
         return PENDING, None
     if record.kind == "escalation" or text.is_visible(str(record.metadata.get("escalated_to") or "")):
         return ESCALATION, None
-    days = [start for start, _ in spans if _has_come(start, record.created_at.date(), today)]
+    days = [start for start, _ in spans if _has_come(start, record, today)]
     return (DATE, max(days)) if days else None
 
 
@@ -83,9 +83,9 @@ def _is_answered(record: Record, answered: AbstractSet[str]) -> bool:
     return record.id in answered or (record.kind == "request" and isinstance(own, str) and own in answered)
 
 
-def _has_come(day: date, told: date, today: date) -> bool:
-    """Whether a day lay ahead when somebody spoke of it, and is here or not long past."""
-    return told < day <= today <= day + GRACE
+def _has_come(day: date, record: Record, today: date) -> bool:
+    """Whether a day lay ahead when somebody spoke of it, was not past when it was stored, and is here or not long past."""
+    return record.occurred_at.date() < day <= today <= day + GRACE and record.created_at.date() <= day
 
 
 def _item(record: Record, why: str, due: date | None) -> dict[str, Any]:

@@ -92,10 +92,11 @@ def _decided(entry: Entry, now: datetime, retention: Retention, always: frozense
     if retention.time_decay_per_day or retention.expire_after_days:
         age = max(0.0, (now - entry.since).total_seconds() / DAY)  # a clock may have been set back
         if retention.time_decay_per_day:
-            threshold, days = retention.threshold(age), age
+            threshold = retention.threshold(age)
+            days = age if threshold < retention.promote_threshold else 0.0
     tag = next((tag for tag in entry.tags if tag in always), None) if always else None
     if tag is not None or entry.importance >= threshold:
-        twin = twins.get(entry.id)
+        twin = None if entry.wanted else twins.get(entry.id)
         action = Action.PROMOTE if twin is None else Action.JOIN
         return Decision(entry, action, threshold, tag, twin, days)
     if retention.expire_after_days and age >= retention.expire_after_days and entry.importance < retention.expire_below:

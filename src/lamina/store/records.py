@@ -221,13 +221,28 @@ WAITING = f"layer = 'short_term' AND state = 'active' AND {visible('?1')}"
 def short_term(connection: apsw.Connection, user: str | None) -> list[Entry]:
     """What waits in short-term memory, in the order in which it came."""
     query = (
-        "SELECT seq, event, id, user, kind, importance, trust, tags, metadata,"
-        f" max(created_at, ifnull(last_verified, created_at)) FROM records WHERE {WAITING} ORDER BY seq"
+        "SELECT seq, event, id, user, kind, importance, trust, tags, created_at, last_verified, metadata"
+        f" FROM records WHERE {WAITING} ORDER BY seq"
     )
-    return [
-        Entry(seq, event, record_id, owner, kind, importance, TRUSTS[trust], texts(tags), from_micros(since), metadata)
-        for seq, event, record_id, owner, kind, importance, trust, tags, metadata, since in connection.execute(query, (user,))
-    ]
+    return [_entry(*row) for row in connection.execute(query, (user,))]
+
+
+def _entry(
+    seq: int,
+    event: int,
+    record_id: str,
+    user: str | None,
+    kind: str,
+    importance: float,
+    trust: str,
+    tags: str,
+    created: int,
+    verified: int | None,
+    metadata: str,
+) -> Entry:
+    since = from_micros(max(created, verified or created))
+    wanted = verified is not None
+    return Entry(seq, event, record_id, user, kind, importance, TRUSTS[trust], texts(tags), since, metadata, wanted)
 
 
 def count_short_term(connection: apsw.Connection, user: str | None) -> int:

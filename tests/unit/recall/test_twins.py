@@ -116,7 +116,7 @@ def test_without_the_setting_nothing_is_joined(desk: Desk, rules: str) -> None:
 )
 def test_the_setting_is_a_cosine(desk: Desk, least: float, joins: list[bool]) -> None:
     """L7: at 1 only the same words are one, lower also the like, by the same cosines that a search knows."""
-    texts = [TEA, ALIKE, "Every morning Ana has a cup of green tea"]
+    texts = [TEA, ALIKE, "Green tea is what Ana has every morning"]
     vectors = WordLlama().embed([TEA, *texts]).astype(np.float16).astype(np.float64)
     assert [bool(cosine >= least - 1e-3) for cosine in vectors[1:] @ vectors[0]] == joins
     op = opened(desk, f"deduplicate: {least}\n")

@@ -56,7 +56,9 @@ def import_(group: click.Group) -> None:
         if session.json:
             output.show_json(report)
             return
-        click.echo(f"{report['mode']}: {report['taken']} taken, {report['skipped']} here already")
+        rejected = report.get("rejected_count", 0)
+        told = f"{report['mode']}: {report['taken']} taken, {report['skipped']} here already"
+        click.echo(told + (f", {rejected} rejected" if rejected else ""))
         _show_rejected(report)
         if report["pending"]:
             click.echo(f"{report['pending']} wait for review (state constrained)")
@@ -71,7 +73,7 @@ def _show_rejected(report: dict[str, Any]) -> None:
     if rejected:
         more = report["rejected_count"] - len(rejected[:SHOWN])
         rest = f"and {more} more; " if more else ""
-        click.echo(f"{rest}all {report['rejected_count']} are in {report['rejected_file']}", err=True)
+        click.echo(f"{rest}kept in {report['rejected_file']}", err=True)
 
 
 def backup(group: click.Group) -> None:
@@ -101,7 +103,7 @@ def restore(group: click.Group) -> None:
             _show_backups(session, found)
             return
         check(given_path(path))
-        if not yes and not click.confirm(f"Replace the memory of {session.agent} by {path}?", err=True):
+        if not yes and not output.confirmed(f"Replace the memory of {session.agent} by {path}?"):
             raise Refused("nothing was restored")
         with output.progress("checking") as advance:
             report = session.restore(path, advance)

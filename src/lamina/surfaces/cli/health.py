@@ -47,7 +47,7 @@ def status(group: click.Group) -> None:
         ):
             if number:
                 click.echo(f"{label}: {number}")
-        if session.memory().user is None:
+        if found.get("jobs"):
             click.echo()
             running.jobs_table(session.memory().jobs())
         for problem in found["problems"]:

@@ -15,6 +15,7 @@ from lamina.surfaces.cli.memories import LAYERS, STATES, day
 from lamina.surfaces.cli.session import Session, command
 
 EXIT_NOTHING = 4
+ARCHIVED = ("joined", "expired", "rotated")
 SHOWN = 20  # lines of a preview
 STYLES = {Action.PROMOTE: "green", Action.JOIN: "cyan", Action.EXPIRE: "yellow", Action.ROTATE: "yellow", Action.KEEP: "dim"}
 
@@ -40,8 +41,11 @@ def promote(group: click.Group) -> None:
         if session.json:
             output.show_json(done)
             return
-        rotated = "the oldest were archived" if done["rotated"] else "nothing was rotated"
-        click.echo(f"promoted {done['promoted']} at {done['threshold']:.2f}, {rotated}, {done['remaining']} remain")
+        moved = memory.moved
+        assert moved is not None, "it was just run"
+        others = [f"{number} {name}" for name, number in moved._asdict().items() if name in ARCHIVED and number]
+        archived = f"archived {' and '.join(others)}" if others else "nothing was rotated"
+        click.echo(f"promoted {moved.promoted} at {moved.threshold:.2f}, {archived}, {moved.remaining} remain")
         for problem in memory.status()["problems"]:
             click.echo(click.style("attention: ", fg="yellow") + problem, err=True)
 
@@ -57,12 +61,14 @@ def _show_plan(session: Session, decided: list[Decision], limit: int) -> None:
 
     ordered = sorted(decided, key=lambda decision: (decision.action is Action.KEEP, decision.entry.seq))
     rows = []
+    contents = session.memory().contents([one.entry.id for one in ordered[:limit]])
     for one in ordered[:limit]:
         to = one.layer.value if one.action is Action.PROMOTE else ("archive" if one.action is not Action.KEEP else "")
-        content = session.memory().get(one.entry.id).content
-        rows.append((one.entry.id, Text(one.action.value, style=STYLES[one.action]), to, one.rule, content))
-    output.table(("id", "action", "to", "rule", "content"), rows, wide="content", dispensable=("content", "to"))
-    counted = Counter(decision.action for decision in decided)
+        action = Text(one.action.value, style=STYLES[one.action])
+        rows.append((one.entry.id, action, to, one.rule, contents.get(one.entry.id, "")))
+    output.table(("id", "action", "to", "rule", "content"), rows, wide="content", dispensable=("to",))
+    numbers = Counter(decision.action for decision in decided)
+    counted = {action: numbers[action] for action in Action if numbers[action]}
     more = f"; the first {limit} of {len(decided)} are shown, see --limit" if len(decided) > limit else ""
     click.echo(", ".join(f"{number} to {action.value}" for action, number in counted.items()) + more)
 
@@ -100,8 +106,8 @@ def prune(group: click.Group) -> None:
         if dry_run or not number:
             _tell_pruned(session, {"pruned": number, "dry_run": dry_run})
             return
-        if not yes and (session.json or not click.confirm(f"move {number} memories to the archive?", err=True)):
-            raise Refused(f"nothing was moved; add --yes to move {number} memories to the archive, or --dry-run")
+        if not yes and (session.json or not output.confirmed(f"move {number} to the archive?")):
+            raise Refused(f"nothing was moved; add --yes to move {number} to the archive, or --dry-run")
         _tell_pruned(session, operator.prune(**bounds))
 
 
@@ -129,7 +135,7 @@ def archive_search(group: click.Group) -> None:
     @click.argument("text", default="")
     @click.option("--since", callback=day, help="not before this time or day")
     @click.option("--until", callback=day, help="before this time or day")
-    @click.option("--limit", type=int, default=100, show_default=True, help="at most so many, the newest")
+    @click.option("--limit", type=int, default=100, show_default=True, help="at most so many, what was archived last first")
     @click.pass_context
     def run(context: click.Context, /, session: Session, text: str, limit: int, **span: Any) -> None:
         """Find TEXT in what was archived, in any case: in contents, tags and metadata, as `grep -i` would."""
@@ -139,7 +145,7 @@ def archive_search(group: click.Group) -> None:
         elif found:
             _show_archived(found)
             if len(found) == limit:
-                click.echo(f"the newest {limit}; there may be more, see --limit", err=True)
+                click.echo(f"the {limit} that were archived last; there may be more, see --limit", err=True)
         else:
             click.echo("nothing in the archive holds this")
         if not found:

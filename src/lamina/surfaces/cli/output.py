@@ -68,7 +68,10 @@ def table(
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for place in shown:
         justify: Any = "right" if columns[place] in right else "left"
-        made.add_column(columns[place], justify=justify, no_wrap=True, overflow="ellipsis", max_width=widths[place])
+        least = widths[place] if columns[place] == "id" else None  # half an id is of no use
+        made.add_column(
+            columns[place], justify=justify, no_wrap=True, overflow="ellipsis", min_width=least, max_width=widths[place]
+        )
     for row in cells:
         made.add_row(*(row[place] for place in shown))
     screen.print(made)
@@ -132,6 +135,16 @@ def _plain(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return msgspec.json.encode(value).decode() if isinstance(value, Mapping) else str(value)
+
+
+def confirmed(question: str) -> bool:
+    """Whether a person says yes. Where nobody can be asked, that is a no."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():  # somebody has pressed Ctrl-C
+            raise
+        return False
 
 
 def pairs(items: Sequence[tuple[str, Any]]) -> None:
@@ -213,8 +226,8 @@ def _moved(change: Change) -> str:
         return str(change.after.get("layer", ""))
     if "archived" in change.before:
         return "archive → store" if change.after.get("archived") is None else "store → archive"
-    name = next((name for name in ("state", "layer") if name in change.before), next(iter(change.before)))
-    return f"{change.before[name]} → {change.after[name]}"
+    name = next((name for name in ("state", "layer") if name in change.before), None)
+    return f"{change.before[name]} → {change.after[name]}" if name else ", ".join(change.before)
 
 
 def reads(found: Sequence[Read]) -> None:

@@ -10,13 +10,13 @@ from typing import Any, TypeVar, cast
 import click
 
 from lamina.clock import system_clock
-from lamina.errors import InvalidInput, NotFound, Refused
+from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.handles import chosen_agent, connect, home_path, restore
 from lamina.home import Home
 from lamina.memory import Memory
 from lamina.model import Actor, Role
 from lamina.operators import Operator
-from lamina.text import shown
+from lamina.text import reveal, shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -82,8 +82,11 @@ class Session:
         if memory.wrote and memory.settings["maintenance"] == "auto":
             from lamina.surfaces.maintenance import start_if_due
 
-            with self.scheduler() as scheduler:
-                start_if_due(scheduler.orchestrator(), self.home.path, self.agent)
+            try:
+                with self.scheduler() as scheduler:
+                    start_if_due(scheduler.orchestrator(), self.home.path, self.agent)
+            except LaminaError as error:  # what was asked for is done; this is only told
+                click.echo(click.style("attention: ", fg="yellow") + reveal(error.message), err=True)
 
 
 def role() -> Role:
