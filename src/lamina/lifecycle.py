@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -138,12 +137,6 @@ def _join(transaction: Transaction, decision: Decision) -> bool:
         evidence = (*known, decision.entry.id)
         transaction.update(twin, evidence=evidence, last_verified=transaction.now, importance=importance)
     return True
-
-
-def write_action(folder: Path, agent: str, now: datetime, action: str, detail: Mapping[str, Any]) -> str | None:
-    """Tell the world what was done last, in `{agent}_last_action.json`; the problem, if that is not possible."""
-    told = {"ts": now.timestamp(), "action": action, "detail": dict(detail)}
-    return write_status(folder / f"{agent}_last_action.json", told)
 
 
 def write_status(path: Path, value: Any) -> str | None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lamina import rules
-from lamina.errors import EmbedderFailed, LaminaError, Refused
+from lamina.errors import EmbedderFailed, LaminaError, Refused, StoreUnavailable
 from lamina.model import Draft, Entry, Layer, Record
 from lamina.writer import Writer
 
@@ -207,10 +207,8 @@ class Memory(Writer):
 
     def _look_around(self) -> dict[str, Any]:
         """The job `awareness`: what is pending, left where anybody may look."""
-        from lamina.lifecycle import write_status
-
         found = self.pending()
-        problem = self._status_problem = write_status(self.home.status / f"{self.agent}_pending.json", found)
+        problem = self._leave_word(f"{self.agent}_pending.json", found)
         self._note_problem(self._profiles.write_snapshot())
         return {"ok": problem is None, "pending": len(found), **({"error": problem} if problem else {})}
 
@@ -243,7 +241,16 @@ class Memory(Writer):
 
     def _tell_action(self, action: str, detail: Mapping[str, Any]) -> str | None:
         """Leave word of what was done where anybody may look; a problem with that is told in `status()`."""
-        from lamina.lifecycle import write_action
+        told = {"ts": self._clock().timestamp(), "action": action, "detail": dict(detail)}
+        return self._leave_word(f"{self.agent}_last_action.json", told)
 
-        self._status_problem = write_action(self.home.status, self.agent, self._clock(), action, detail)
+    def _leave_word(self, name: str, value: Any) -> str | None:
+        """Write a file in `status/`, one process after the other; the problem, if that is not possible."""
+        from lamina.lifecycle import write_status
+
+        try:
+            with self._store.database.atomic():
+                self._status_problem = write_status(self.home.status / name, value)
+        except StoreUnavailable as error:
+            self._status_problem = error.message
         return self._status_problem

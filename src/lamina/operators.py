@@ -107,7 +107,7 @@ class Operator(Memory):
             if not target.parent.is_dir():
                 raise InvalidInput(f"{target.parent} is not a folder")
         write = ours.write_public if public else ours.write
-        number = write(self._store, target, progress, force=force)
+        number = self._store.steadily(lambda: write(self._store, target, progress, force=force))
         self._audit("export", (), path=text.one_line(str(target)), records=number)
         return target
 

@@ -29,7 +29,7 @@ from .children.mover import Mover
 from .harness import AGENT, FULL, NOBODY, PATIENCE_SECONDS, SEED, Child, check_sound, database_of, size, strace
 from .test_disk import allow_writing, forbid_writing, make_store, shared_folder  # noqa: F401 - a fixture
 
-# What the verbs here change files with: the database and its log, the files of the archive, and the file of the status.
+# What the verbs change files with: the database and its log, the files of the archive, that of the status.
 CALLS = ("pwrite64", "write", "fdatasync", "fsync", "openat", "rename", "unlink", "mkdir", "ftruncate")
 # These are few, and each is a turning point: they are all broken in a full run, however many calls there are.
 TURNING = ("fsync", "rename", "unlink")
@@ -157,10 +157,9 @@ def furnished(folder: Path, scene: Scene, nursery: Nursery) -> Base:
             evidence = ids[-1:] + (["https://example.org/"] if n % 3 else [])
             tags = ["old"] if n % 3 == 1 else []
             tags += [f"file{file}" for file, inside in enumerate(scene.archived) if n in inside]
-            importance = 0.9 if n % 4 == 0 else n % 4 / 10
-            kind = "fact" if n % 2 else "crumb"
-            made = operator.remember(f"memory {n}", kind, None, tags, importance, {"n": n}, evidence, key=f"key {n}")
-            ids.append(made.id)
+            content, importance = (f"memory {n}", n % 4 / 10) if n % 4 else ("memory that says the same", 0.9)
+            more = {"kind": ("crumb", "fact")[n % 2], "metadata": {"n": n}, "evidence": evidence, "key": f"key {n}"}
+            ids.append(operator.remember_short(content, tags, importance, **more).id)
         for file in range(len(scene.archived)):
             operator.prune(tags=[f"file{file}"])
         known = {record_id: Known.of(operator, record_id, f"key {n}") for n, record_id in enumerate(ids)}
@@ -177,13 +176,14 @@ def furnished(folder: Path, scene: Scene, nursery: Nursery) -> Base:
             assert nursery.told(**order) == "done"
     with opened(undisturbed) as mover:
         after, all_held = whereabouts(mover.operator, known), held(undisturbed / "agents" / AGENT)
+    with opened(copied(home, folder / "before")) as mover:
+        assert whereabouts(mover.operator, known) != after
     return Base(home, order, known, calls, after, all_held.total())
 
 
 def copied(home: Path, to: Path) -> Path:
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(home, to)
-    return to
+    return Path(shutil.copytree(home, to))
 
 
 @contextmanager

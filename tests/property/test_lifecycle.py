@@ -299,15 +299,18 @@ def test_a_file_can_be_emptied_line_by_line(op: Operator) -> None:
 
 
 def test_who_goes_back_leaves_no_file_behind(desk: Desk, op: Operator) -> None:
-    """L3, P4: what was archived after a backup is in the store again when it is restored, and not in a file as well."""
-    made = [op.remember("tea", tags=["a"]), op.remember("coffee", tags=["b"])]
-    op.prune(tags=["b"])
-    copy = op.backup()
+    """L3, P4: what was archived, and what was brought back line by line, since a backup is as it was when it is restored."""
+    made = op.remember_many({"content": f"tea {n}", "tags": ["a" if n else "b"]} for n in range(4))
     op.prune(tags=["a"])
-    op.restore_archived(made[1].id)
+    copy = op.backup()
+    op.prune(tags=["b"])
+    for record in made[1:3]:
+        op.restore_archived(record.id)
     op.restore(copy)
+    known = {desk.folder() / file.file for file in op.archives()}
+    assert set(desk.folder().glob("archive/*")) == known
     assert held(desk.folder()) == Counter(record.id for record in made)
-    assert [op.get(record.id).archived is not None for record in made] == [False, True]
+    assert [op.get(record.id).archived is not None for record in made] == [False, True, True, True]
 
 
 def test_who_finds_its_twin_gone_stays(op: Operator, clock: Ticking) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -31,7 +31,6 @@ Result = TypeVar("Result", int, list[Record])
 NAME = re.compile(r"[a-z_]{1,32}/[a-z_]{1,32}_archive_[0-9TZ.-]{1,64}\.jsonl")
 # How many lines one file takes, so that nobody waits long for its transaction.
 AT_ONCE = 10_000
-NUMBERED = re.compile(r"(-\d+)?\.jsonl$")  # what a name has behind its time
 INSERT = f"INSERT INTO archived VALUES ({', '.join('?' * 9)})"
 PLACES = "SELECT id, user, file, line, start, bytes, hash, event FROM archived JOIN archives ON archive = archives.number"
 
@@ -155,8 +154,9 @@ class Archive:
                 made += self._take_out(transaction, name, anew, wanted.keys())
             return made
 
-        made = self.filing.filled(actor, "archive.restore", now, [NUMBERED.sub("", name) for name in old], fill)
-        self.filing.tidy()
+        made = self.filing.filled(actor, "archive.restore", now, [name.removesuffix(".jsonl") for name in old], fill)
+        with suppress(StoreUnavailable):  # it is done; what could not be removed goes with the next opening
+            self.filing.tidy()
         found = {record.id: record for record in made}
         return [found[record_id] for record_id in record_ids]
 
@@ -217,12 +217,6 @@ class Archive:
             digest = records.row_hash(row[:-2], row[-1])
             place = (found.id, found.user, found.key, copy.number, line, start, size, digest, event)
             connection.execute(INSERT, place)
-
-    def set_aside(self, known: Sequence[str]) -> None:
-        """Remove files that the index knew and knows no more, since a backup took its place; their copies are kept."""
-        current = {file.file for file in self._store.archives()}
-        self.filing.note([file for file in known if file not in current])
-        self.filing.tidy()
 
     def _add_some(
         self, actor: Actor, action: str, now: datetime, why: str, wanted: Sequence[tuple[int, int]], name: str
@@ -305,15 +299,17 @@ def damaged(folder: Path, connection: apsw.Connection, step: Callable[[], None])
         if not path.is_file():
             yield f"archive {file.file}", "it is missing"
             continue
-        with path.open("rb") as opened:
-            if hashlib.file_digest(opened, "sha256").digest() != file.sha256:
-                yield f"archive {file.file}", "it differs from what was archived"
-                continue
-            opened.seek(0)
-            try:
+        try:
+            with path.open("rb") as opened:
+                if hashlib.file_digest(opened, "sha256").digest() != file.sha256:
+                    yield f"archive {file.file}", "it differs from what was archived"
+                    continue
+                opened.seek(0)
                 yield from _misplaced(connection, file, opened, step)
-            except Corrupt as error:  # it is as it was archived, but that was no record
-                yield f"archive {file.file}", error.message
+        except Corrupt as error:  # it is as it was archived, but that was no record
+            yield f"archive {file.file}", error.message
+        except OSError as error:
+            yield f"archive {file.file}", f"it cannot be read: {error.strerror}"
 
 
 def _misplaced(

@@ -95,18 +95,28 @@ def backups(folder: Path) -> list[Path]:
 
 def check(folder: Path) -> Path:
     """The database of a backup, after its bytes were compared with the manifest."""
-    try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
-    except OSError:
-        raise NotFound(f"{folder} is not a backup: it has no {MANIFEST} that can be read") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Corrupt(f"{folder / MANIFEST} is damaged: {error}") from None
+    manifest = _manifest(folder)
     if "memory.db" not in manifest.files:
         raise Corrupt(f"{folder / MANIFEST} names no memory.db")
     for name, digest in manifest.files.items():
-        if not (folder / name).is_file() or _digest(folder / name) != digest:
+        try:
+            same = (folder / name).is_file() and _digest(folder / name) == digest
+        except OSError as error:
+            raise StoreUnavailable(f"{folder / name} cannot be read: {error.strerror}") from error
+        if not same:
             raise Corrupt(f"{folder / name} does not match its manifest; choose another backup")
     return folder / "memory.db"
+
+
+def _manifest(folder: Path) -> Manifest:
+    try:
+        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(f"{folder} is not a backup: it has no {MANIFEST}") from None
+    except OSError as error:
+        raise StoreUnavailable(f"{folder / MANIFEST} cannot be read: {error.strerror}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Corrupt(f"{folder / MANIFEST} is damaged: {error}") from None
 
 
 def _copy(database: Database, path: Path) -> str:
@@ -154,9 +164,14 @@ def _copy_file(source: Path, target: Path, expected: str | None = None) -> str:
     return digest
 
 
+def archives_of(source: Path) -> list[str]:
+    """The files of the archive that a backup holds."""
+    return [name for name in _manifest(source).files if "/" in name]
+
+
 def put_back_archives(source: Path, folder: Path) -> None:
     """Bring the files of a backup's archive to their places, where they are missing or not as they were."""
-    manifest = msgspec.json.decode((source / MANIFEST).read_bytes(), type=Manifest)
+    manifest = _manifest(source)
     for name, digest in manifest.files.items():
         target = folder / name
         if "/" not in name or (target.is_file() and _digest(target) == digest):

@@ -3,6 +3,9 @@
 A file's name is first noted as a stray. The file is written, made durable and put in place while nobody else can write;
 the same transaction changes the rows and takes the name from the strays. Whatever a crash leaves behind is therefore a
 stray, and opening the store removes it.
+
+A file is removed only after a commit that dooms it. A commit that failed may still be found in the log by whoever recovers
+it, and would need its file; one that came after it makes sure that it is not.
 """
 
 from __future__ import annotations
@@ -59,10 +62,24 @@ class Filing:
         with translated(self._store.database.path):
             if self._store.database.reader().execute("SELECT 1 FROM strays LIMIT 1").get is None:
                 return
-            with self._store.database.atomic() as transaction:
-                for (file,) in rows(transaction.cursor.connection, "SELECT file FROM strays"):
+            self._sweep()
+
+    def _sweep(self, names: Sequence[str] | None = None) -> None:
+        """Remove strays, all or some."""
+        with self._store.database.atomic() as transaction:
+            known = [file for (file,) in rows(transaction.cursor.connection, "SELECT file FROM strays")]
+            found = [(file,) for file in known if names is None or file in names]
+            transaction.cursor.executemany("UPDATE strays SET doomed = 1 WHERE file = ? AND NOT doomed", found)
+        with self._store.database.atomic() as transaction:
+            for (file,) in found:
+                if transaction.cursor.execute("SELECT 1 FROM strays WHERE file = ? AND doomed", (file,)).get is not None:
                     self._remove(file)
-                transaction.cursor.execute("DELETE FROM strays")
+                    transaction.cursor.execute("DELETE FROM strays WHERE file = ?", (file,))
+
+    def strays(self) -> list[str]:
+        """The names that belong to nothing, yet or any more."""
+        with translated(self._store.database.path):
+            return [file for (file,) in rows(self._store.database.reader(), "SELECT file FROM strays")]
 
     def note(self, names: Sequence[str]) -> None:
         """Note names as strays: their files are about to be put here, or to be removed."""
@@ -96,8 +113,9 @@ class Filing:
         taken = "SELECT 1 FROM archives WHERE file = ?1 UNION SELECT 1 FROM strays WHERE file = ?1"
         files = []
         with translated(self._store.database.path), self._store.database.atomic() as transaction:
-            for name in names:
-                for number in itertools.count(1):
+            for given in names:
+                name, first = _numbered(given)
+                for number in itertools.count(first):
                     file = f"{name}.jsonl" if number == 1 else f"{name}-{number}.jsonl"
                     if transaction.cursor.execute(taken, (file,)).get is None and not self.path(file).exists():
                         break
@@ -122,7 +140,8 @@ class Filing:
                 out.flush()
                 os.fsync(out.fileno())
             os.rename(work, path)
-            fsync_folder(path.parent)
+            for folder in (path.parent, path.parent.parent):  # the folder may be new as well
+                fsync_folder(folder)
         except OSError as error:
             raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
         return Laid(digest.digest(), places)
@@ -130,13 +149,8 @@ class Filing:
     def abandon(self, new: Sequence[str]) -> None:
         """Leave nothing of files that came to nothing. If not even this works, the next opening does it."""
         with suppress(LaminaError, OSError), translated(self._store.database.path):
-            if not any(_is_stray(self._store.database.reader(), file) for file in new):
-                return
-            with self._store.database.atomic() as transaction:
-                for file in new:
-                    if _is_stray(transaction.cursor, file):
-                        self._remove(file)
-                        transaction.cursor.execute("DELETE FROM strays WHERE file = ?", (file,))
+            if any(_is_stray(self._store.database.reader(), file) for file in new):
+                self._sweep(new)
 
     def _remove(self, file: str) -> None:
         path = self.path(file)
@@ -150,9 +164,15 @@ class Filing:
 
 
 def _is_stray(connection: apsw.Connection | apsw.Cursor, file: str) -> bool:
-    """Whether a name is noted."""
-    return connection.execute("SELECT 1 FROM strays WHERE file = ?", (file,)).get is not None
+    """Whether a name is noted, and free to be used."""
+    return connection.execute("SELECT 1 FROM strays WHERE file = ? AND NOT doomed", (file,)).get is not None
 
 
 def _are_strays(transaction: Transaction, files: Sequence[str]) -> bool:
     return all(_is_stray(transaction.cursor, file) for file in files)
+
+
+def _numbered(name: str) -> tuple[str, int]:
+    """A name without the number behind it, and that number: it rises, so that names stay short and are not used again."""
+    base, dash, number = name.rpartition("-")
+    return (base, int(number)) if dash else (name, 1)

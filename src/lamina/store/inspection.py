@@ -122,6 +122,13 @@ def _archive(connection: apsw.Connection, folder: Path, progress: Progress | Non
     problems = verify.files_differ(connection, folder, progress)
     if problems:
         yield "fail", "archive", f"{problems[0].place}: {problems[0].message}; put it back from a backup"
+    left = connection.execute("SELECT count(*) FROM strays").get
+    if left:
+        yield (
+            "warn",
+            "archive",
+            f"{left} files of a process that died wait to be removed; opening the store for writing does it",
+        )
     known = {name for (name,) in connection.execute("SELECT file FROM archives UNION SELECT file FROM strays")}
     found = [path for place in _places("archive") for path in sorted((folder / place).glob("*_archive_*.jsonl*"))]
     strays = [path for path in found if path.relative_to(folder).as_posix() not in known]

@@ -27,7 +27,8 @@ CREATE UNIQUE INDEX archived_by_key ON archived (key, ifnull(user, '')) WHERE ke
 
 -- Files that belong to no archive, yet or any more. A crash may leave them; opening the store removes them.
 CREATE TABLE strays (
-    file TEXT PRIMARY KEY
+    file   TEXT PRIMARY KEY,
+    doomed INTEGER NOT NULL DEFAULT 0  -- nothing can need it any more: a commit has said so
 ) STRICT, WITHOUT ROWID;
 
 DROP TRIGGER records_stay;

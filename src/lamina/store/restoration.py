@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,12 @@ def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress:
     with _staged(backup.check(source), store.folder) as work:
         report = _verified(work, store.agent, store.settings, now, progress)
         with translated(store.database.path), closing(_reader(work)) as origin, store.database.write_lock:
-            before = store.archives()
+            known = {file.file for file in store.archives()}
+            store.archive.filing.note([name for name in backup.archives_of(source) if name not in known])
             kept = _replaced(store, source, work, origin, actor, now)
     store.identify()
-    store.archive.set_aside([file.file for file in before])
+    with suppress(StoreUnavailable):  # what could not be removed goes with the next opening
+        store.archive.filing.tidy()
     return _told(source, kept, report)
 
 
@@ -46,11 +48,20 @@ def _replaced(store: Store, source: Path, work: Path, origin: apsw.Connection, a
         copying.step(0)  # takes the lock, copies nothing yet
         before = store.head()
         kept = backup.write(store.folder, store.database, None, now, label="before-restore", lenient=True)
-        _put_back_archives(source, store.folder)
         replaced = {"replaced": {"seq": before.seq, "hash": before.hash.hex()}}
         _tell(work, store.agent, store.settings, actor, now, replaced)
+        _leave_behind(work, {file.file for file in store.archives()} | set(store.archive.filing.strays()))
+        _put_back_archives(source, store.folder)
         copying.step()
     return kept
+
+
+def _leave_behind(work: Path, files: set[str]) -> None:
+    """Let the copy know the files of the archive that are not its own. They are in the copy that is kept."""
+    with closing(apsw.Connection(str(work))) as connection:
+        own = {file for (file,) in connection.execute("SELECT file FROM archives")}
+        connection.execute("DELETE FROM strays")
+        connection.executemany("INSERT INTO strays (file) VALUES (?)", [(file,) for file in files - own])
 
 
 def over_damage(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 from msgspec import structs
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "memory.db"
 READS_NAME = "reads.db"
+Found = TypeVar("Found")
 
 
 class Store:
@@ -86,7 +87,8 @@ class Store:
 
                 migrations.migrate(database, agent, store_id, back_up, to_micros(now), steps)
             store = cls(folder, agent, database, settings)
-            store.archive.filing.tidy()
+            with suppress(StoreUnavailable):  # who may only read, or finds the disk full, reads all the same
+                store.archive.filing.tidy()
             if store.analyser < text.ANALYSER_VERSION:
                 store.reindex(_UPGRADE, now)
         except BaseException:
@@ -122,9 +124,15 @@ class Store:
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
         """The record, also from the archive; one from there only if this user may see it."""
-        with translated(self.database.path):
-            row = records.by_id(self.database.reader(), record_id)
-        return self.archive.get(record_id, user) if row is None else self.record(row)
+        row = self.row(record_id)
+        if row is not None:
+            return self.record(row)
+        return self.steadily(lambda: self._archived(record_id, user))
+
+    def _archived(self, record_id: str, user: str | None) -> Record | None:
+        found = self.archive.get(record_id, user)
+        row = self.row(record_id) if found is None else None  # it may have been brought back just now
+        return found if row is None else self.record(row)
 
     def row(self, record_id: str) -> Row | None:
         """The row of a record that is in the store."""
@@ -180,15 +188,22 @@ class Store:
 
     def search_archive(self, wanted: archive_search.Wanted, limit: int) -> list[Record]:
         """What lies in the archive, the newest first."""
-        while True:
+
+        def look() -> list[Record]:
             with self.database.moment() as connection:
-                before = archive.files(connection)
-                try:
-                    return archive_search.search(self.archive, connection, wanted, limit)
-                except (Corrupt, StoreUnavailable) as error:
-                    failure = error
-            if self.archives() == before:  # else a file was written anew while we looked
-                raise failure
+                return archive_search.search(self.archive, connection, wanted, limit)
+
+        return self.steadily(look)
+
+    def steadily(self, look: Callable[[], Found]) -> Found:
+        """Look at files of the archive; again, if that failed because one of them was written anew meanwhile."""
+        while True:
+            before = self.archives()
+            try:
+                return look()
+            except (Corrupt, StoreUnavailable):
+                if self.archives() == before:
+                    raise
 
     def pending(self, user: str | None, since: int, until: int) -> tuple[list[Record], list[Record]]:
         """What may wait for somebody, or speaks of days in this span; and what may have answered it."""
@@ -288,12 +303,15 @@ class Store:
         """Compare every row with the chain, and the files of the archive with both."""
         from lamina.store import verify
 
-        with self.database.snapshot() as connection:
-            self.identify(connection)
-            report = verify.verify(connection, self.seed, expected, progress)
-            if not report.ok or not files:
-                return report
-            return structs.replace(report, problems=tuple(verify.files_differ(connection, self.folder, progress)))
+        while True:
+            with self.database.snapshot() as connection:
+                self.identify(connection)
+                report = verify.verify(connection, self.seed, expected, progress)
+                if not report.ok or not files:
+                    return report
+                before, problems = archive.files(connection), verify.files_differ(connection, self.folder, progress)
+            if not problems or self.archives() == before:  # else files were written anew while we looked
+                return structs.replace(report, problems=tuple(problems))
 
     def reindex(self, actor: Actor, now: datetime, *, vectors: bool = False) -> None:
         """Make what is derived from the records anew, in one transaction; vectors are made by the next indexing."""
@@ -304,7 +322,7 @@ class Store:
         """Copy the store as it is now into a new folder."""
         from lamina.store import backup
 
-        return backup.write(self.folder, self.database, self.reads.sound(), now, to=to)
+        return self.steadily(lambda: backup.write(self.folder, self.database, self.reads.sound(), now, to=to))
 
     def adopt(
         self,

@@ -197,7 +197,7 @@ class Transaction(Atomic):
     ) -> list[Record]:
         """Put records back into the store; a new file holds the others, and the old one is a stray from now on."""
         number = self.cursor.execute("SELECT number FROM archives WHERE file = ?", (old,)).get
-        self.cursor.execute("INSERT INTO strays (file) VALUES (?)", (old,))
+        self.cursor.execute("INSERT INTO strays (file, doomed) VALUES (?, 1)", (old,))
         if laid is None:
             self.cursor.execute("DELETE FROM archives WHERE number = ?", (number,))
             self._tell_archive(number, file=None, lines=0, sha256=None)

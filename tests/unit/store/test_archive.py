@@ -216,7 +216,7 @@ def test_what_a_crash_left_is_removed_and_nothing_else(desk: Desk) -> None:
     names = ["short_term_archive_1.jsonl", "short_term_archive_1.jsonl.tmp", "mine.jsonl"]
     for name in names:
         own.with_name(name).write_text("x")
-    quietly(desk.folder() / "memory.db", "INSERT INTO strays VALUES ('archive/short_term_archive_1.jsonl')")
+    quietly(desk.folder() / "memory.db", "INSERT INTO strays (file) VALUES ('archive/short_term_archive_1.jsonl')")
     assert verified(desk.operator())
     assert [file.name for file in files(desk)] == ["mine.jsonl", own.name]
 
