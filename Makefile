@@ -17,7 +17,7 @@ demo: $(READY)    ## a story told with the product itself
 	$(BIN)/python examples/demo.py
 
 test: $(READY)    ## the tests, in under five minutes
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 check: $(READY)   ## style, types, the layer order, and the docs
 	$(BIN)/ruff check .
@@ -27,7 +27,7 @@ check: $(READY)   ## style, types, the layer order, and the docs
 	$(BIN)/python -m pytest -q tests/docs
 
 faults: $(READY)  ## the fault tests in full: kills, I/O errors, tampering, long state machines
-	LAMINA_FAULTS=full $(BIN)/python -m pytest -q tests/faults tests/property
+	LAMINA_FAULTS=full $(BIN)/python -m pytest -q -n auto --dist worksteal tests/faults tests/property tests/unit/test_text.py
 
 bench: $(READY)   ## speed against a bare SQLite floor in the same run
 	$(BIN)/python -m benchmarks.speed

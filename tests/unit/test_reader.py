@@ -107,7 +107,7 @@ def test_odd_queries_are_only_text(mem: Memory, ranker: str, query: str) -> None
         {"layers": 5},
         {"layers": ["semantic", "Semantic"]},
         {"layers": ["working"]},
-        {"layers": {"working", "semantic"}},
+        {"layers": frozenset({"working"})},
         {"states": ["alive"]},
         {"states": "active"},
         {"states": [["active"]]},

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lamina import Memory, text
-from tests.conftest import Desk, contents
+from tests.conftest import FULL, Desk, contents
 
 TEXTS = st.text(st.characters(codec="utf-8"))
 HIDDEN = (
@@ -194,7 +194,7 @@ def test_greek_capitals_have_no_accents(desk: Desk) -> None:
 
 
 def test_no_query_breaks_a_search(desk: Desk) -> None:
-    """Q3, Q7: 20,000 random texts and everything that looks like syntax are searched for, and none is an error."""
+    """Q3, Q7: random texts (20,000 in full) and everything that looks like syntax are searched for, and none is an error."""
     order = random.Random(20261115)
     pool = [
         *"abc \t\"'()*^-+:{}[],.\\/%_&|!~<>=?@#$;\0",
@@ -211,7 +211,7 @@ def test_no_query_breaks_a_search(desk: Desk) -> None:
     ]
     mem = desk.agent()
     mem.remember_many([{"content": one} for one in ("a b c", "don't c++", "猫 é ß", "AND near")])
-    queries = ["".join(order.choices(pool, k=order.randrange(12))) for _ in range(20_000)]
+    queries = ["".join(order.choices(pool, k=order.randrange(12))) for _ in range(20_000 if FULL else 5_000)]
     for query in [*queries, *SYNTAX]:
         assert mem.search(query).outcome in ("found", "nothing_relevant")
 

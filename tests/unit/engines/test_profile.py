@@ -248,7 +248,7 @@ def test_a_patch_becomes_keys() -> None:
         ({"preferences": {"schedule.x": "y"}}, "'schedule.x'"),
         ({"preferences": {"evidence_ids": "y"}}, "'evidence_ids'"),
         ({"preferences": {"drink": ""}}, "preferences.drink"),
-        ({"preferences": {"drink": object()}}, "preferences.drink"),
+        ({"preferences": {"drink": print}}, "preferences.drink"),
         ({"preferences": {"drink": {}}}, "preferences.drink"),
         ({"relationships": "Ben"}, "relationships"),
         ({"relationships": ["Ben"]}, r"relationships\[0\]"),
