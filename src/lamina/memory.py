@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lamina.orchestrator import Orchestrator, Outlook
     from lamina.profiles import Profiles
     from lamina.retention import Rules
+    from lamina.reviews import Reviews
     from lamina.world import WorldModel
 
 ROTATE_CHECK = "memory_rotate_check"
@@ -78,6 +79,24 @@ class Memory(Writer):
     def projects(self) -> builtins.list[ProjectMemory]:
         """Where the projects stand, by name."""
         return self._profiles.projects()
+
+    def propose_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str] = ()) -> Record:
+        """Propose a value of the profile: it waits until an operator confirms or rejects it."""
+        made = self._reviews.propose_profile(key, value, reason, evidence)
+        self._tell(1)
+        return made
+
+    def proposals(self) -> builtins.list[tuple[Record, builtins.list[str]]]:
+        """What waits for a decision, with the ids that each would replace; those with most effect first."""
+        found = self._reviews.proposals()
+        self._audit("proposals", tuple(record.id for record, _ in found))
+        return found
+
+    @cached_property
+    def _reviews(self) -> Reviews:
+        from lamina.reviews import Reviews
+
+        return Reviews(self._store, self.actor, self.user, self._clock, self._draft, self._visible)
 
     @cached_property
     def world(self) -> WorldModel:
@@ -178,7 +197,7 @@ class Memory(Writer):
             self._note_crossing,
         )
 
-    @property
+    @cached_property
     def _has_mirrors(self) -> bool:
         return bool(self.settings["mirrors.jsonl"] != "off")
 

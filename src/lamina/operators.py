@@ -162,6 +162,37 @@ class Operator(Memory):
             raise InvalidInput("working memory ends with its run; close the run instead")
         return chosen, below
 
+    def confirm(self, record_id: str, reason: str | None = None) -> Record:
+        """Activate a proposal, and supersede what it replaces. If that has changed meanwhile, nothing happens."""
+        return self._decided(self._reviews.confirm(record_id, reason))
+
+    def reject(self, record_id: str, reason: str) -> Record:
+        """Put a proposal aside."""
+        return self._decided(self._reviews.reject(record_id, reason))
+
+    def rollback(self, record_id: str, reason: str | None = None) -> Record:
+        """Take an active record back, and restore what it had superseded. On what happened it only hides."""
+        return self._decided(self._reviews.rollback(record_id, reason))
+
+    def correct(self, record_id: str, text: str, reason: str) -> Record:
+        """Supersede a record by what is so, with lineage; the new record."""
+        return self._decided(self._reviews.correct(record_id, text, reason))
+
+    def forget(self, record_id: str, reason: str | None = None) -> Record:
+        """Hide a record; `undo` brings it back."""
+        return self._decided(self._reviews.forget(record_id, reason))
+
+    def undo(self, event_id: int, reason: str | None = None) -> list[Record]:
+        """Take back a confirmation, a rollback, a forgetting or a correction, if nothing has happened to its records since."""
+        restored = self._reviews.undo(event_id, reason)
+        self._settle()
+        return restored
+
+    def _decided(self, record: Record) -> Record:
+        self._tell(1)
+        self._settle()
+        return record
+
     def archives(self) -> list[File]:
         """The files of the archive, the newest first."""
         self._check_whole("archive list")

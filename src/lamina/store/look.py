@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from lamina.clock import from_micros, to_micros
+from lamina.clock import to_micros
 from lamina.model import Record
 from lamina.store import fulltext, records, vectors
 from lamina.store.catalogue import Catalogue, Mask, Rows
@@ -135,18 +135,9 @@ class Look:
         fields = (self._past or {}).get(record.seq)
         if not fields:
             return record
-        then = {name: _value(name, value) for name, value in fields.items() if name not in ("seq", "archived")}
+        then = {name: records.loaded(name, value) for name, value in fields.items() if name not in ("seq", "archived")}
         return structs.replace(record, **then)
 
 
 def unseen(connection: apsw.Connection, seen: int, limit: int) -> list[tuple[int, str]]:
     return rows(connection, "SELECT seq, content FROM records WHERE seq > ? ORDER BY seq LIMIT ?", (seen, limit))
-
-
-def _value(name: str, stored: Any) -> Any:
-    """An open field's value, read back from an event."""
-    if name == "state":
-        return records.STATES[stored]
-    if name == "layer":
-        return records.LAYERS[stored]
-    return from_micros(stored) if name in records.TIMES and stored is not None else stored

@@ -66,6 +66,15 @@ def stored(name: str, value: Any) -> Any:
     return value
 
 
+def loaded(name: str, value: Any) -> Any:
+    """An open field's value, read back from an event."""
+    if name == "state":
+        return STATES[value]
+    if name == "layer":
+        return LAYERS[value]
+    return from_micros(value) if name in TIMES and value is not None else value
+
+
 def json_text(value: Any) -> str:
     if not value:
         return "{}" if isinstance(value, Mapping) else "[]"

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import structs
 
 from lamina.clock import is_id, to_micros
-from lamina.model import Actor, Draft, Layer, Record, State
+from lamina.model import Actor, Change, Draft, Event, Layer, Record, State
 from lamina.store import archive, derived, events, facets, fulltext, records, written
 from lamina.store.connection import Atomic
 from lamina.store.events import Changed, Made
 from lamina.store.filing import Laid
-from lamina.store.records import PLACE, Row
+from lamina.store.records import PLACE, Filter, Row
 from lamina.store.written import Written
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
 
 CHANGES_PER_EVENT = 500
+EVERY = 1 << 31
 
 
 class Transaction(Atomic):
@@ -76,6 +77,17 @@ class Transaction(Atomic):
     def exists(self, record_id: str) -> bool:
         """Whether there is such a record, in the store or in its archive."""
         return not records.unresolved(self.cursor.connection, [record_id], None)
+
+    def listed(self, chosen: Filter) -> list[Row]:
+        """The rows that match, as they are now, newest first."""
+        return records.listed(self.cursor.connection, chosen, EVERY)
+
+    def event(self, seq: int) -> Event | None:
+        return events.read(self.cursor.connection, seq)
+
+    def last_event(self, record_id: str) -> int:
+        """The last event about a record, wherever it is; 0 for none."""
+        return records.last_event(self.cursor.connection, record_id) or 0
 
     def unchanged(self, wanted: Sequence[tuple[int, int]]) -> list[Row]:
         """The rows with these numbers, as far as the event that is given with each is still its last."""
@@ -258,9 +270,15 @@ class Transaction(Atomic):
         settings = ", ".join(f"{name} = ?" for name in (*changed, "event"))
         self.cursor.execute(f"UPDATE records SET {settings} WHERE seq = ?", (*changed.values(), event, row[PLACE["seq"]]))
         record = records.record_of(tuple(after), self._store.agent)
-        if "metadata" in fields or "evidence" in fields:
+        if not fields.keys().isdisjoint(("metadata", "evidence", "supersedes")):
             self._index_anew(row, record)
         return record
+
+    def undo(self, change: Change) -> Record:
+        """Put the open fields of a record back to what they were before a change."""
+        row = self.find(change.record)
+        assert row is not None, "the caller has looked"
+        return self.update(row, **{name: records.loaded(name, value) for name, value in change.before.items()})
 
     def _index_anew(self, row: Row, record: Record) -> None:
         """What is turned round, for a record that has grown."""

@@ -12,7 +12,7 @@ import msgspec
 
 from lamina import __version__
 from lamina.errors import InvalidInput, LaminaError, NotFound
-from lamina.surfaces.cli import audit, files, finding, health, judging, lifecycle, memories, profiles, running, world
+from lamina.surfaces.cli import audit, files, finding, health, judging, lifecycle, memories, profiles, reviewing, running, world
 from lamina.surfaces.cli.session import Session
 from lamina.text import reveal
 
@@ -38,6 +38,7 @@ finding.register(cli)
 lifecycle.register(cli)
 judging.register(cli)
 profiles.register(cli)
+reviewing.register(cli)
 world.register(cli)
 running.register(cli)
 audit.register(cli)

@@ -74,11 +74,11 @@ def metadata_of(pairs: tuple[str, ...]) -> dict[str, Any] | None:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise InvalidInput(f"--meta {pair!r} is not of the form NAME=VALUE")
-        found[name] = _value(value)
+        found[name] = value_of(value)
     return found or None
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
     """JSON where it is JSON, and the text as it stands where it is not."""
     try:
         return msgspec.json.decode(text)
