@@ -55,7 +55,7 @@ def walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Command
     """A command and everything under it, in the order of their names."""
     yield path, command
     if isinstance(command, click.Group):
-        for name in sorted(command.commands):
+        for name in command.list_commands(click.Context(command)):
             yield from walk(command.commands[name], f"{path} {name}")
 
 

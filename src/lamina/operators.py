@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from lamina import rules, text
 from lamina.errors import Corrupt, InvalidInput, Refused
-from lamina.formats import jsonl, ours
 from lamina.home import given_path, make_private_folder, refuse_link
 from lamina.memory import Memory
 from lamina.model import Event, Layer, Record, State
-from lamina.store import backup, restoration, verify
-from lamina.store.archive import File
-from lamina.store.reads import Read
-from lamina.store.records import Filter
+
+if TYPE_CHECKING:
+    from lamina.store import verify
+    from lamina.store.archive import File
+    from lamina.store.reads import Read
+    from lamina.store.records import Filter
 
 
 class Operator(Memory):
@@ -72,6 +73,8 @@ class Operator(Memory):
 
     def backup(self, to: Path | str | None = None) -> Path:
         """A complete, checked copy of the store as it is now."""
+        from lamina.formats import ours
+
         self._check_whole("backup")
         target = None if to is None else given_path(to)
         if target is not None:
@@ -82,6 +85,8 @@ class Operator(Memory):
 
     def restore(self, folder: Path | str, progress: verify.Progress | None = None) -> dict[str, Any]:
         """Replace the store by a backup of it. What it replaces is backed up first, and the trail says so."""
+        from lamina.store import restoration
+
         self._check_whole("restore")
         return restoration.over_live(self._store, given_path(folder), self.actor, self._clock(), progress)
 
@@ -94,6 +99,9 @@ class Operator(Memory):
         progress: verify.Progress | None = None,
     ) -> Path:
         """Write every record, in every state, with its events, as JSON that another program can read."""
+        from lamina.formats import ours
+        from lamina.store import backup
+
         self._check_whole("export")
         if path is None:
             folder = self._store.place("exports")
@@ -113,6 +121,8 @@ class Operator(Memory):
 
     def import_(self, path: Path | str, trust: bool = False, progress: verify.Progress | None = None) -> dict[str, Any]:
         """Take in an export: everything into an empty store of the same agent, else record by record as `external`."""
+        from lamina.formats import jsonl, ours
+
         self._check_whole("import")
         source = given_path(path)
         if jsonl.detect(source) == "lines":

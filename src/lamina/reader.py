@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import structs
 
 from lamina import clock as clocks
-from lamina import config, dates, rules, text
+from lamina import config, rules, text
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, NotFound, StoreUnavailable
 from lamina.home import Home
@@ -161,6 +161,7 @@ class Reader:
 
     def pending(self) -> builtins.list[dict[str, Any]]:
         """What waits for somebody: requests, escalations, reviews, and days that have come. Oldest first."""
+        from lamina import dates
         from lamina.engines import awareness
         from lamina.store.catalogue import day_number
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import builtins
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina import conversations, rules, text
+from lamina import rules, text
 from lamina.clock import Clock
 from lamina.config import Settings
-from lamina.conversations import Conversation
 from lamina.engines.importance import Scored
 from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
 from lamina.experience import Experience
@@ -23,6 +22,9 @@ from lamina.recall import is_quick
 from lamina.runs import Run, ending
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from lamina.conversations import Conversation
 
 log = logging.getLogger("lamina")
 
@@ -120,6 +122,8 @@ class Writer(Reader):
         A turn has `text` and may have `speaker`, `at`, `kind`, `tags`, `importance`, `metadata`, `source`. With
         `keep_raw` the whole conversation is also kept as a file under `episodes/`.
         """
+        from lamina import conversations
+
         given = conversations.checked(turns, session, participants)
         drafts = []
         for index, item in enumerate(conversations.items(given, key)):
@@ -139,7 +143,7 @@ class Writer(Reader):
             conversations.unkeep(kept)
             raise
         self._tell(len(made) + 1)
-        return Conversation(made, episode)
+        return conversations.Conversation(made, episode)
 
     def explain_importance(self, content: str, **fields: Any) -> Scored:
         """How important a memory would be that gives no importance, and why. Nothing is stored."""

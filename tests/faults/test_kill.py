@@ -44,7 +44,7 @@ def test_an_acknowledged_memory_survives_kill_9(tmp_path: Path) -> None:
     A retry of every key, the unacknowledged one included, leaves exactly one record per key.
     """
     chance = random.Random(SEED)
-    for number, home in enumerate(homes(tmp_path, size(quick=30, full=300))):
+    for number, home in enumerate(homes(tmp_path, size(quick=12, full=300))):
         killed = Killed(home, "one", f"r{number}", chance, step_seconds=0.0015)
         with lamina.operator(AGENT, home=home) as operator:
             check_sound(operator)

@@ -47,7 +47,7 @@ def test_many_processes_write_one_store(tmp_path: Path) -> None:
 def test_a_new_store_is_made_once_by_many_processes(tmp_path: Path) -> None:
     """B1: processes that open a fresh home at the same moment all get the same store, and each can write to it."""
     with crowd(OPENERS, "opener") as children:
-        for number in range(size(quick=30, full=500)):
+        for number in range(size(quick=12, full=500)):
             home = tmp_path / f"home{number}"
             for child in children:
                 child.tell(home=str(home))

@@ -101,7 +101,6 @@ class Archive:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.filing = Filing(store)
-        self._folder = store.place("archive").relative_to(store.folder).as_posix()
 
     def add(
         self,
@@ -228,7 +227,8 @@ class Archive:
                 transaction.archive(leaving, new[0], why, laid)
             return len(leaving)
 
-        return self.filing.filled(actor, action, now, [f"{self._folder}/{name}_{backup.stamp(now)}"], fill)
+        place = self._store.place("archive").relative_to(self._store.folder).as_posix()
+        return self.filing.filled(actor, action, now, [f"{place}/{name}_{backup.stamp(now)}"], fill)
 
     def checked(self, found: Written, file: str, connection: apsw.Connection) -> Written:
         """A line of a file, when it is what was archived there."""

@@ -18,8 +18,7 @@ from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import has_bytes, make_private_file, refuse_link
 from lamina.model import Actor, Entry, Event, Record, Role
-from lamina.retention import PRESETS
-from lamina.store import archive, archive_search, derived, events, header, learned, migrations, pending, records
+from lamina.store import archive, derived, events, header, learned, migrations, records
 from lamina.store.archive import Archive
 from lamina.store.connection import Database, is_open, rows, translated
 from lamina.store.events import Head
@@ -30,6 +29,7 @@ from lamina.store.records import Filter, Row
 from lamina.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from lamina.store.archive_search import Wanted
     from lamina.store.look import Index
     from lamina.store.verify import Progress, Report
 
@@ -98,6 +98,8 @@ class Store:
 
     def place(self, name: str) -> Path:
         """Where a file or folder of this agent lies; a preset may have it elsewhere in the agent's folder."""
+        from lamina.retention import PRESETS
+
         return self.folder / PRESETS[self.settings["preset"]].paths.get(name, name)
 
     def close(self) -> None:
@@ -186,8 +188,9 @@ class Store:
         with translated(self.database.path):
             return archive.files(self.database.reader())
 
-    def search_archive(self, wanted: archive_search.Wanted, limit: int) -> list[Record]:
-        """What lies in the archive, the newest first."""
+    def search_archive(self, wanted: Wanted, limit: int) -> list[Record]:
+        """What lies in the archive, what was archived last first."""
+        from lamina.store import archive_search
 
         def look() -> list[Record]:
             with self.database.moment() as connection:
@@ -207,6 +210,8 @@ class Store:
 
     def pending(self, user: str | None, since: int, until: int) -> tuple[list[Record], list[Record]]:
         """What may wait for somebody, or speaks of days in this span; and what may have answered it."""
+        from lamina.store import pending
+
         with self.index.look() as look:
             speaking = look.speaking_of(since, until).tolist()
         with self.database.moment() as connection:

@@ -2,25 +2,63 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
 from lamina import __version__
 from lamina.errors import InvalidInput, LaminaError, NotFound
-from lamina.surfaces.cli import audit, files, finding, health, judging, lifecycle, memories, profiles, reviewing, running, world
 from lamina.surfaces.cli.session import Session
 from lamina.text import reveal
 
 EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_NOTHING = 1, 2, 3, 4
 EXIT_INTERRUPTED = 130
+# Which file has which commands; two of them share a group.
+ROOMS: Mapping[str, tuple[str, ...]] = {
+    "audit": ("audit",),
+    "files": ("export", "import", "backup", "restore"),
+    "finding": ("search", "context", "index", "model"),
+    "health": ("status", "doctor", "reindex", "config", "completion"),
+    "judging": ("importance",),
+    "lifecycle": ("promote", "prune", "archive"),
+    "memories": ("remember", "list", "inspect", "runs"),
+    "profiles": ("profile", "project", "compress", "pending"),
+    "reviewing": ("profile", "review", "rollback", "correct", "forget", "undo"),
+    "running": ("run", "mirror"),
+    "world": ("world",),
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class Program(click.Group):
+    """The program's commands, each read when it is first called: a short command must not wait for all the others."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._loaded: set[str] = set()
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        self.load(*(room for room, names in ROOMS.items() if name in names))
+        return super().get_command(context, name)
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        self.load(*ROOMS)
+        return super().list_commands(context)
+
+    def load(self, *rooms: str) -> None:
+        """Read the commands of some files beside this one, once."""
+        for room in rooms:
+            if room not in self._loaded:
+                self._loaded.add(room)
+                importlib.import_module(f"lamina.surfaces.cli.{room}").register(self)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--home", type=click.Path(path_type=Path), help="folder of all memories [LAMINA_HOME]")
 @click.option("--agent", help="whose memory [LAMINA_AGENT, default]")
 @click.option("--user", help="only memories of this person and those of nobody in particular [LAMINA_USER]")
@@ -31,19 +69,6 @@ def cli(context: click.Context, home: Path | None, agent: str | None, user: str 
     """A layered, local-first, reviewable memory for AI agents."""
     context.obj = Session(home, agent, user, json_)
     context.call_on_close(context.obj.close)
-
-
-memories.register(cli)
-finding.register(cli)
-lifecycle.register(cli)
-judging.register(cli)
-profiles.register(cli)
-reviewing.register(cli)
-world.register(cli)
-running.register(cli)
-audit.register(cli)
-files.register(cli)
-health.register(cli)
 
 
 def run(arguments: Sequence[str]) -> int:

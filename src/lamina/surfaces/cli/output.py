@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from lamina import dates
 from lamina.model import Change, Event, Hit, Hits, Record, State
 from lamina.store.reads import Read
 from lamina.text import one_line, reveal
@@ -121,6 +120,8 @@ def records(found: Sequence[Record]) -> None:
 
 def record(found: Record) -> None:
     """Everything about one record, a field a line; empty fields are left out."""
+    from lamina import dates
+
     fields = found.to_dict()
     shown = {name: value for name, value in fields.items() if value not in (None, [], {}, "") and name != "content"}
     console().print(reveal(found.content), style="bold")
