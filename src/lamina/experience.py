@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -34,7 +35,6 @@ class Experience:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._model = self._loaded()
 
     def score(self, fields: Fields) -> float:
         """The importance of a memory that gives none."""
@@ -62,7 +62,9 @@ class Experience:
         gain = {} if model is None else {"gain": model.gain}
         return {"ok": True, "examples": len(examples), "learned": model is not None, **gain}
 
-    def _loaded(self) -> Model | None:
+    @cached_property
+    def _model(self) -> Model | None:
+        """What was learned, read when the first memory is judged."""
         body = self._store.learned(NAME)
         if body is None:
             return None

@@ -96,7 +96,7 @@ class Memory(Writer):
     def _reviews(self) -> Reviews:
         from lamina.reviews import Reviews
 
-        return Reviews(self._store, self.actor, self.user, self._clock, self._draft, self._visible)
+        return Reviews(self._store, self.actor, self.user, self._clock, self._draft, self._visible, self._note_crossing)
 
     @cached_property
     def world(self) -> WorldModel:

@@ -16,7 +16,7 @@ from lamina.clock import Clock
 from lamina.engines import compression, profile
 from lamina.engines.compression import Decision, Plan, Shelf, Summary
 from lamina.engines.profile import ProjectMemory, UserProfile
-from lamina.errors import InvalidInput, LaminaError, NotFound
+from lamina.errors import InvalidInput, LaminaError
 from lamina.home import make_private_folder, refuse_link, write_private
 from lamina.model import Actor, Draft, Layer, Record, Role, State, Trust
 from lamina.store.records import Filter, Row
@@ -79,7 +79,7 @@ class Profiles:
             for key, value in items:
                 made = self._of_profile(key, value, f"given by {self._actor}", {"evidence": evidence})
                 made = structs.replace(made, user=self._user, state=State.ACTIVE if self._may_confirm else State.CONSTRAINED)
-                self._check_evidence(transaction, made)
+                transaction.check_evidence(made, self._note_crossing)
                 made = structs.replace(made, trust=self._trust(made))
                 active = former.get((self._user, Shelf.PROFILE, text.normalise(key)), [])
                 proposed = [one for one in waiting if one.user == self._user and _has_key(one, key)]
@@ -175,7 +175,7 @@ class Profiles:
             transaction.update(row, evidence=tuple(dict.fromkeys((*self._store.record(row).evidence, *joined.evidence))))
         for summary in plan.summaries:
             made = structs.replace(self._drafted(summary), user=user, trust=summary.trust)
-            self._check_evidence(transaction, made)
+            transaction.check_evidence(made, self._note_crossing)
             if summary.constrained:
                 transaction.insert([structs.replace(made, state=State.CONSTRAINED)])
             else:
@@ -203,13 +203,6 @@ class Profiles:
         same = [one for one in active if profile.same_value(one.metadata.get("value"), value)]
         if not any(one.trust is made.trust and set(made.evidence) <= set(one.evidence) for one in same):
             transaction.replace(_rows(transaction, active), made)
-
-    def _check_evidence(self, transaction: Transaction, made: Draft) -> None:
-        unknown = transaction.unresolved(made)
-        if unknown:
-            for record_id in unknown:
-                self._note_crossing(record_id)
-            raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
 
     def _trust(self, made: Draft) -> Trust:
         """An operator vouches for what it says; what an agent says is trusted as little as its evidence."""

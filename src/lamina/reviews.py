@@ -24,11 +24,19 @@ Visible = Callable[[str, object], Record]
 class Reviews:
     """What one actor may propose and decide, within one scope.
 
-    `visible` finds a record within the scope, or says that there is none; `draft` makes valid memories.
+    `visible` finds a record within the scope, or says that there is none; `draft` makes valid memories; `note_crossing` is
+    told which evidence was out of reach.
     """
 
     def __init__(
-        self, store: Store, actor: Actor, user: str | None, clock: Clock, draft: Callable[[object], Draft], visible: Visible
+        self,
+        store: Store,
+        actor: Actor,
+        user: str | None,
+        clock: Clock,
+        draft: Callable[[object], Draft],
+        visible: Visible,
+        note_crossing: Callable[[str], object],
     ) -> None:
         self._store = store
         self._actor = actor
@@ -36,6 +44,7 @@ class Reviews:
         self._clock = clock
         self._draft = draft
         self._visible = visible
+        self._note_crossing = note_crossing
 
     def proposals(self) -> list[tuple[Record, list[str]]]:
         """What waits for a decision, with the records that each would replace; those with most effect first."""
@@ -52,9 +61,7 @@ class Reviews:
         with self._store.change(self._actor, "profile.propose", self._clock(), note={"reason": why}) as transaction:
             sources = list(evidence) or [self._statement(transaction, *given).id]
             made = self._of_profile(*given, why, sources)
-            unknown = transaction.unresolved(made)
-            if unknown:
-                raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
+            transaction.check_evidence(made, self._note_crossing)
             trusts = [record.trust for one in sources if is_id(one) and (record := self._found(transaction, one)) is not None]
             (stored,) = transaction.insert([structs.replace(made, trust=rules.lowest_trust([made.trust, *trusts]))])
         return stored

@@ -13,7 +13,7 @@ from lamina import rules, text
 from lamina.clock import Clock
 from lamina.config import Settings
 from lamina.engines.importance import Scored
-from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
+from lamina.errors import Conflict, InvalidInput, LaminaError, Refused
 from lamina.experience import Experience
 from lamina.home import Home
 from lamina.model import Actor, Draft, Layer, Record, State
@@ -273,11 +273,7 @@ class Writer(Reader):
                 return existing
             key = text.shown(draft.key)
             raise Conflict(f"the key {key} was used for another text, in record {existing.id}", record=existing.id)
-        unknown = transaction.unresolved(draft)
-        if unknown:
-            for record_id in unknown:
-                self._note_crossing(record_id)
-            raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
+        transaction.check_evidence(draft, self._note_crossing)
         return transaction.insert([draft])[0]
 
 

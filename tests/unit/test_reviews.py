@@ -241,3 +241,12 @@ def test_what_has_changed_since_cannot_be_undone(op: Operator) -> None:
     op.undo(forgotten)
     with pytest.raises(Conflict, match="has changed since"):
         op.undo(forgotten)
+
+
+def test_evidence_out_of_reach_is_noted(desk: Desk) -> None:
+    """P2, P1: a proposal on another user's record finds none, and the attempt is logged like any other."""
+    hers = desk.agent(user="ana").remember("I like tea")
+    ben = desk.agent(user="ben")
+    with pytest.raises(NotFound):
+        ben.propose_profile("drink", "tea", "saw it", [hers.id])
+    assert len(desk.violations()) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -14,14 +13,8 @@ from lamina.model import Change, Event, Layer, Record, Role, State
 
 # Where a proposal names the records that it would take the place of, by its layer.
 REPLACES: Mapping[Layer, str] = {Layer.SEMANTIC: "compacted_from", Layer.PROCEDURAL: "duplicates"}
-# Events that an operator can take back, and how what they did to a state is undone.
-UNDONE: Mapping[str, str] = {
-    "confirm": "a confirmation",
-    "rollback": "a rollback",
-    "forget": "a forgetting",
-    "correct": "a correction",
-    "revoke": "a revocation",
-}
+# Events that an operator can take back.
+UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -103,8 +96,3 @@ def ranked(proposals: Collection[Record], active: Collection[Record]) -> list[tu
 
     found = [(proposal, effect(proposal)) for proposal in proposals]
     return sorted(found, key=lambda pair: (-len(pair[1]), pair[0].created_at, pair[0].seq))
-
-
-def fields_before(change: Change) -> dict[str, Any]:
-    """The open fields of a record as they were before a change."""
-    return dict(change.before)

@@ -103,7 +103,7 @@ def write(store: Store, target: Path, progress: Progress | None = None, *, force
             "archives": archives,
             "events": events,
             "notes": notes,
-            "records": _counted(map(_exported, store.records()), total, progress),
+            "records": _counted(map(msgspec.Raw, store.record_lines()), total, progress),
         }
         _write_file(target, opening, lists, force)
     return total + store.count_archived(None)
@@ -112,7 +112,7 @@ def write(store: Store, target: Path, progress: Progress | None = None, *, force
 def write_public(store: Store, target: Path, progress: Progress | None = None, *, force: bool = False) -> int:
     """Write what may be shown to others: active memories that are not about a person, without raw payloads."""
     with store.snapshot():
-        chosen = [record for record, _, _, _ in store.records() if _is_public(record)]
+        chosen = [record for record in store.records() if _is_public(record)]
         opening = {"agent": store.agent, "format": PUBLIC_FORMAT, "version": VERSION}
         _write_file(target, opening, {"records": _counted(map(_public, chosen), len(chosen), progress)}, force)
     return len(chosen)
@@ -123,11 +123,6 @@ def _is_public(record: Record) -> bool:
     if record.state is not State.ACTIVE or record.layer in (Layer.PROFILE, Layer.WORKING):
         return False
     return record.user is None and record.speaker is None
-
-
-def _exported(entry: tuple[Record, str | None, int, bytes]) -> dict[str, Any]:
-    record, key, event, salt = entry
-    return {**record.to_dict(), "key": key, "event": event, "salt": salt.hex()}
 
 
 def _public(record: Record) -> dict[str, Any]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
@@ -26,11 +25,9 @@ if TYPE_CHECKING:
     from lamina.store.store import Store
     from lamina.store.transaction import Transaction
 
-Result = TypeVar("Result", int, list[Record])
-
-NAME = re.compile(r"[a-z_]{1,32}/[a-z_]{1,32}_archive_[0-9TZ.-]{1,64}\.jsonl")
 # How many lines one file takes, so that nobody waits long for its transaction.
 AT_ONCE = 10_000
+INSERT_FILE = "INSERT INTO archives (number, file, why, lines, sha256, made_at) VALUES (?, ?, ?, ?, ?, ?)"
 INSERT = f"INSERT INTO archived VALUES ({', '.join('?' * 9)})"
 PLACES = "SELECT id, user, file, line, start, bytes, hash, event FROM archived JOIN archives ON archive = archives.number"
 
@@ -130,14 +127,7 @@ class Archive:
 
     def read(self, place: Place) -> Record:
         """The record at a place, once it is certain that it is what was archived."""
-        try:
-            return written.record_of(self._line(place), place.label)
-        except FileNotFoundError:  # the file was written anew since the place was looked up
-            with translated(self._store.database.path):
-                again = find(self._store.database.reader(), place.id)
-            if again is None or again.file == place.file:
-                raise self.missing(place.file) from None
-            return written.record_of(self._line(again), again.label)
+        return written.record_of(self._line(place), place.label)
 
     def restore(self, actor: Actor, now: datetime, record_ids: Sequence[str]) -> list[Record]:
         """Bring records back with their ids and their histories, all or none; their lines leave the archive."""
@@ -154,8 +144,7 @@ class Archive:
             return made
 
         made = self.filing.filled(actor, "archive.restore", now, [name.removesuffix(".jsonl") for name in old], fill)
-        with suppress(StoreUnavailable):  # it is done; what could not be removed goes with the next opening
-            self.filing.tidy()
+        self.filing.tidy()
         found = {record.id: record for record in made}
         return [found[record_id] for record_id in record_ids]
 
@@ -206,16 +195,15 @@ class Archive:
 
     def put_copy(self, connection: apsw.Connection, copy: Copy) -> None:
         """A file of another archive with its index, inside the caller's transaction."""
-        laid = self.filing.write(copy.file, (canon.encode(_named(found)) for found, _ in copy.lines))
-        insert = "INSERT INTO archives (number, file, why, lines, sha256, made_at) VALUES (?, ?, ?, ?, ?, ?)"
+        found = [(written.row_of(one), event) for one, event in copy.lines]
+        laid = self.filing.write(copy.file, (canon.encode(_named(one)) for one, _ in copy.lines))
         made = to_micros(copy.made_at)
-        connection.execute(insert, (copy.number, copy.file, copy.why, len(copy.lines), laid.sha256, made))
+        connection.execute(INSERT_FILE, (copy.number, copy.file, copy.why, len(found), laid.sha256, made))
         connection.execute("DELETE FROM strays WHERE file = ?", (copy.file,))
-        for line, ((found, event), (start, size)) in enumerate(zip(copy.lines, laid.places, strict=True), 1):
-            row = written.row_of(found)
+        id_, user, key = (records.PLACE[name] for name in ("id", "user", "key"))
+        for line, ((row, event), (start, size)) in enumerate(zip(found, laid.places, strict=True), 1):
             digest = records.row_hash(row[:-2], row[-1])
-            place = (found.id, found.user, found.key, copy.number, line, start, size, digest, event)
-            connection.execute(INSERT, place)
+            connection.execute(INSERT, (row[id_], row[user], row[key], copy.number, line, start, size, digest, event))
 
     def _add_some(
         self, actor: Actor, action: str, now: datetime, why: str, wanted: Sequence[tuple[int, int]], name: str
@@ -243,7 +231,7 @@ class Archive:
                 file.seek(place.start)
                 found = written.read(file.read(place.size))
         except FileNotFoundError:
-            raise
+            raise self.missing(place.file) from None
         except OSError as error:
             raise StoreUnavailable(f"{self.filing.path(place.file)} cannot be read: {error.strerror}") from error
         except Corrupt:
@@ -284,6 +272,7 @@ class Archive:
 
 
 def _named(found: Written) -> dict[str, object]:
+    """A line with exactly what was given: made again from its row, what somebody has altered would look right."""
     fields = {name: plain(getattr(found, name)) for name in found.__struct_fields__}
     del fields["archived"]
     return fields

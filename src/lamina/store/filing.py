@@ -58,8 +58,11 @@ class Filing:
         return path
 
     def tidy(self) -> None:
-        """Remove the files that a crash left behind. One that is being written is waited for: it is no stray then."""
-        with translated(self._store.database.path):
+        """Remove the files that a crash left behind. One that is being written is waited for: it is no stray then.
+
+        Who may only read, or finds the disk full, goes on all the same: the next opening removes them.
+        """
+        with suppress(StoreUnavailable), translated(self._store.database.path):
             if self._store.database.reader().execute("SELECT 1 FROM strays LIMIT 1").get is None:
                 return
             self._sweep()

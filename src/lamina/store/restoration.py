@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,7 @@ def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress:
             store.archive.filing.note([name for name in backup.archives_of(source) if name not in known])
             kept = _replaced(store, source, work, origin, actor, now)
     store.identify()
-    with suppress(StoreUnavailable):  # what could not be removed goes with the next opening
-        store.archive.filing.tidy()
+    store.archive.filing.tidy()
     return _told(source, kept, report)
 
 

@@ -18,7 +18,7 @@ from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import has_bytes, make_private_file, refuse_link
 from lamina.model import Actor, Entry, Event, Record, Role
-from lamina.store import archive, derived, events, header, learned, migrations, records
+from lamina.store import archive, derived, events, header, learned, migrations, records, written
 from lamina.store.archive import Archive
 from lamina.store.connection import Database, is_open, rows, translated
 from lamina.store.events import Head
@@ -87,8 +87,7 @@ class Store:
 
                 migrations.migrate(database, agent, store_id, back_up, to_micros(now), steps)
             store = cls(folder, agent, database, settings)
-            with suppress(StoreUnavailable):  # who may only read, or finds the disk full, reads all the same
-                store.archive.filing.tidy()
+            store.archive.filing.tidy()
             if store.analyser < text.ANALYSER_VERSION:
                 store.reindex(_UPGRADE, now)
         except BaseException:
@@ -284,10 +283,15 @@ class Store:
     def is_empty(self) -> bool:
         return self.head().seq == 0
 
-    def records(self) -> Iterator[tuple[Record, str | None, int, bytes]]:
-        """Every record in the order in which it was made, with its key, its last event and its salt."""
+    def records(self) -> Iterator[Record]:
+        """Every record in the order in which it was made."""
         for row in records.every(self.database.reader()):
-            yield self.record(row), row[-3], row[-2], row[-1]
+            yield self.record(row)
+
+    def record_lines(self) -> Iterator[bytes]:
+        """The same as lines of JSON, with what ties each to its events."""
+        for row in records.every(self.database.reader()):
+            yield written.line(row, self.agent)
 
     def archived_lines(self) -> Iterator[tuple[int, int, bytes]]:
         """Every archived record, by its archive and line: the archive, the last event about it, and the line."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import structs
 
 from lamina.clock import is_id, to_micros
+from lamina.errors import NotFound
 from lamina.model import Actor, Change, Draft, Event, Layer, Record, State
 from lamina.store import archive, derived, events, facets, fulltext, records, written
 from lamina.store.connection import Atomic
@@ -104,6 +105,14 @@ class Transaction(Atomic):
     def unresolved(self, draft: Draft) -> list[str]:
         """The evidence of a draft that leads to no record which its user may see."""
         return records.unresolved(self.cursor.connection, filter(is_id, draft.evidence), draft.user)
+
+    def check_evidence(self, draft: Draft, note_crossing: Callable[[str], object]) -> None:
+        """Raise when evidence of a draft leads to no record which its user may see; each attempt is noted."""
+        unknown = self.unresolved(draft)
+        if unknown:
+            for record_id in unknown:
+                note_crossing(record_id)
+            raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
 
     def next_id(self) -> str:
         """The id that the next new record will have."""
@@ -242,8 +251,7 @@ class Transaction(Atomic):
     def _new_archive(self, file: str, why: str, laid: Laid) -> int:
         number = self.cursor.execute("SELECT ifnull(max(number), 0) + 1 FROM archives").get
         assert isinstance(number, int)
-        insert = "INSERT INTO archives (number, file, why, lines, sha256, made_at) VALUES (?, ?, ?, ?, ?, ?)"
-        self.cursor.execute(insert, (number, file, why, len(laid.places), laid.sha256, self._micros))
+        self.cursor.execute(archive.INSERT_FILE, (number, file, why, len(laid.places), laid.sha256, self._micros))
         self.cursor.execute("DELETE FROM strays WHERE file = ?", (file,))
         self._tell_archive(number, file=file, lines=len(laid.places), sha256=laid.sha256.hex(), why=why)
         return number
