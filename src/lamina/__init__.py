@@ -39,9 +39,10 @@ def operator(
     actor: str | None = None,
     *,
     settings: Mapping[str, Any] | None = None,
+    key: str | None = None,
 ) -> Operator:
-    """An operator's handle: what an agent can do, and what only a person may."""
-    return cast("Operator", connect(Role.OPERATOR, agent, user, home, clock, actor, settings=settings))
+    """An operator's handle: what an agent can do, and what only a person may. A home may ask for its operator key."""
+    return cast("Operator", connect(Role.OPERATOR, agent, user, home, clock, actor, settings=settings, key=key))
 
 
 __all__ = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lamina import clock as clocks
-from lamina import config, rules
+from lamina import config, operator_key, rules
 from lamina.clock import Clock
 from lamina.errors import Corrupt, InvalidInput, Refused
 from lamina.home import Home, agent_name, given_path, user_name
@@ -28,6 +28,7 @@ def connect(
     settings: Mapping[str, Any] | None = None,
     store_id: str | None = None,
     scoped: bool = True,
+    key: str | None = None,
 ) -> Memory:
     """Open a handle. Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults."""
     now = clocks.checked(clock or clocks.system_clock)
@@ -38,6 +39,8 @@ def connect(
     scope = user_name(user if user is not None else (os.environ.get("LAMINA_USER") or None) if scoped else None)
     values = config.load(place.path, settings)
     try:
+        if role is Role.OPERATOR:
+            operator_key.check(place.path, key)
         folder = place.prepare(agent_name(agent))
         store = Store.open(folder, agent, values, now(), store_id=store_id)
     except (InvalidInput, Refused) as error:
@@ -53,6 +56,7 @@ def restore(
     clock: Clock | None = None,
     surface: str = "python",
     progress: Callable[[int, int], None] | None = None,
+    key: str | None = None,
 ) -> dict[str, Any]:
     """Put a backup in the place of an agent's store, whatever has become of that. What was there is kept."""
     from lamina.operators import Operator
@@ -61,7 +65,7 @@ def restore(
     source = given_path(folder)
     backup.check(source)
     try:
-        with connect(Role.OPERATOR, agent, None, home, clock, surface=surface) as operator:
+        with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key) as operator:
             assert isinstance(operator, Operator)
             return operator.restore(source, progress)
     except Corrupt as error:

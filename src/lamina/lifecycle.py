@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from lamina import canon
 from lamina.clock import Clock
@@ -60,7 +61,19 @@ class Lifecycle:
         twins: Mapping[str, str] = {}
         if retention.deduplicate:
             twins = self._twins(promotion.promotable(entries, now, retention), retention.deduplicate)
-        return promotion.plan(entries, now, retention, twins)
+        decided = promotion.plan(entries, now, retention, twins)
+        return [self._believed(one) for one in decided] if self._store.barring() else decided
+
+    def _believed(self, decision: Decision) -> Decision:
+        """The decision, which takes nothing to where it is believed that somebody has rejected."""
+        if decision.action is not Action.PROMOTE or decision.layer is Layer.EPISODIC:
+            return decision
+        record = self._store.get(decision.entry.id)
+        if record is None:
+            return decision
+        layer, metadata = decision.promoted
+        found = self._store.rejected(structs.replace(record, layer=layer, metadata=metadata))
+        return structs.replace(decision, rejected=found)
 
     def run(self, retention: Retention) -> Moved:
         """Promote, join, expire and rotate. Running it again right away changes nothing."""
@@ -121,6 +134,8 @@ class Lifecycle:
 def _move_up(transaction: Transaction, row: Row, decision: Decision) -> Record:
     """One entry into the layer that its kind leads to, with what that layer promises."""
     layer, metadata = decision.promoted
+    if decision.rejected is not None:
+        transaction.note_refused(decision.rejected)
     if metadata != canon.decode(row[PLACE["metadata"]]):
         return transaction.update(row, layer=layer, promoted_at=transaction.now, metadata=metadata)
     return transaction.update(row, layer=layer, promoted_at=transaction.now)

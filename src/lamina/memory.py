@@ -16,12 +16,13 @@ from lamina.writer import Writer
 if TYPE_CHECKING:
     from lamina.engines.profile import ProjectMemory, UserProfile
     from lamina.engines.promotion import Decision
+    from lamina.engines.review import Proposal
     from lamina.lifecycle import Lifecycle, Moved
     from lamina.mirrors.upkeep import Upkeep
     from lamina.orchestrator import Orchestrator, Outlook
     from lamina.profiles import Profiles
+    from lamina.proposals import Proposals
     from lamina.retention import Rules
-    from lamina.reviews import Reviews
     from lamina.world import WorldModel
 
 ROTATE_CHECK = "memory_rotate_check"
@@ -38,6 +39,7 @@ class Memory(Writer):
     def run_once(self) -> dict[str, Any]:
         """Promote what deserves it, expire what is past, rotate what is too much; and tell it in `status/`."""
         self.moved = self._lifecycle.run(self._retention.current())
+        self._proposals.expire()
         done = self.moved.to_dict()
         self._tell_action(ROTATE_CHECK, done)
         self.sync_mirrors()
@@ -82,21 +84,34 @@ class Memory(Writer):
 
     def propose_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str] = ()) -> Record:
         """Propose a value of the profile: it waits until an operator confirms or rejects it."""
-        made = self._reviews.propose_profile(key, value, reason, evidence)
+        made = self._proposals.propose_profile(key, value, reason, evidence)
         self._tell(1)
         return made
 
-    def proposals(self) -> builtins.list[tuple[Record, builtins.list[str]]]:
-        """What waits for a decision, with the ids that each would replace; those with most effect first."""
-        found = self._reviews.proposals()
-        self._audit("proposals", tuple(record.id for record, _ in found))
+    def proposals(self) -> builtins.list[Proposal]:
+        """What waits for a decision, with what a person needs to make it; those with most effect first."""
+        found = self._proposals.waiting()
+        self._audit("proposals", tuple(one.record.id for one in found))
         return found
 
-    @cached_property
-    def _reviews(self) -> Reviews:
-        from lamina.reviews import Reviews
+    def compact(self, create_proposals: bool = False) -> builtins.list[dict[str, Any]]:
+        """Which records of semantic memory say the same or share a topic; with `create_proposals` each group is proposed."""
+        return self._grouped(self._proposals.compact(create_proposals))
 
-        return Reviews(self._store, self.actor, self.user, self._clock, self._draft, self._visible, self._note_crossing)
+    def dedup(self, create_proposals: bool = False) -> builtins.list[dict[str, Any]]:
+        """Which procedures of a workflow are the same; with `create_proposals` each group is proposed."""
+        return self._grouped(self._proposals.dedup(create_proposals))
+
+    def _grouped(self, told: builtins.list[dict[str, Any]]) -> builtins.list[dict[str, Any]]:
+        self._audit("proposals", tuple(one for group in told for one in group["sources"]))
+        self._tell(sum("proposal" in group for group in told))
+        return told
+
+    @cached_property
+    def _proposals(self) -> Proposals:
+        from lamina.proposals import Proposals
+
+        return Proposals(self._store, self.actor, self.user, self._clock, self._draft, self._note_crossing)
 
     @cached_property
     def world(self) -> WorldModel:
@@ -119,7 +134,7 @@ class Memory(Writer):
             raise Refused(f"jobs concern all users of {self.agent}; open the handle without a user")
         work = {
             ROTATE_CHECK: self.run_once,
-            "expiry": lambda: {"ok": True, "expired": self._lifecycle.expire(self._retention.current())},
+            "expiry": self._expire,
             "embedding": lambda: {"ok": True, "embedded": self.index()},
             "awareness": self._look_around,
             "mirror_sync": lambda: {"ok": True, **self.sync_mirrors()},
@@ -127,6 +142,11 @@ class Memory(Writer):
         }
         timetable = Timetable(self.home.path)
         return Orchestrator(self._store.database, work, timetable, self._clock, self._report, is_idle=self._is_idle)
+
+    def _expire(self) -> dict[str, Any]:
+        """The job `expiry`: memories that are past, and proposals that nobody decides."""
+        expired = self._lifecycle.expire(self._retention.current())
+        return {"ok": True, "expired": expired, "lapsed": self._proposals.expire()}
 
     def jobs(self) -> builtins.list[Outlook]:
         """How the jobs stand: when each ran last, what came of it, and when it is due."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from lamina.memory import Memory
 from lamina.model import Event, Layer, Record, State
 
 if TYPE_CHECKING:
+    from lamina.reviews import Reviews
     from lamina.store import verify
     from lamina.store.archive import File
     from lamina.store.reads import Read
@@ -177,8 +179,24 @@ class Operator(Memory):
         return self._decided(self._reviews.confirm(record_id, reason))
 
     def reject(self, record_id: str, reason: str) -> Record:
-        """Put a proposal aside."""
+        """Put a proposal aside, and keep what it says out, whoever brings it back."""
         return self._decided(self._reviews.reject(record_id, reason))
+
+    def lift(self, record_id: str, reason: str) -> Record:
+        """Let in again what a rejected proposal says."""
+        return self._reviews.lift(record_id, reason)
+
+    def revoke(self, source: str, reason: str) -> list[Record]:
+        """Put all that came from a source, or was derived from that, before a person again; `undo` takes it back."""
+        moved = self._reviews.revoke(source, reason)
+        self._settle()
+        return moved
+
+    def revocable(self, source: str) -> tuple[list[Record], int]:
+        """What `revoke` would put before a person, and how many archived memories came from the source too."""
+        found, archived = self._reviews.revocable(source)
+        self._audit("revocable", tuple(record.id for record in found))
+        return found, archived
 
     def rollback(self, record_id: str, reason: str | None = None) -> Record:
         """Take an active record back, and restore what it had superseded. On what happened it only hides."""
@@ -197,6 +215,12 @@ class Operator(Memory):
         restored = self._reviews.undo(event_id, reason)
         self._settle()
         return restored
+
+    @cached_property
+    def _reviews(self) -> Reviews:
+        from lamina.reviews import Reviews
+
+        return Reviews(self._store, self.actor, self.user, self._clock, self._draft, self._visible)
 
     def _decided(self, record: Record) -> Record:
         self._tell(1)

@@ -14,7 +14,7 @@ from lamina import clock as clocks
 from lamina import rules, text
 from lamina.clock import Clock
 from lamina.engines import compression, profile
-from lamina.engines.compression import Decision, Plan, Shelf, Summary
+from lamina.engines.compression import Decision, Plan, Shelf, Summary, Target
 from lamina.engines.profile import ProjectMemory, UserProfile
 from lamina.errors import InvalidInput, LaminaError
 from lamina.home import make_private_folder, refuse_link, write_private
@@ -27,6 +27,7 @@ FILE_NAME = "user_profile.json"
 ORIGIN = "compression"
 EVERY = 1 << 31
 WIDTH = 200
+Rejected = Callable[[Record | Draft], str | None]
 Former = dict[tuple[str | None, Shelf, str], list[Record]]
 
 
@@ -95,12 +96,12 @@ class Profiles:
         hours, now = _checked_hours(cutoff_hours), self._clock()
         if dry_run:
             with self._store.snapshot():
-                plans = self._plans(now, hours)
+                plans = self._plans(now, hours, self._store.rejected, self._store.allowance(now))
                 decisions = [self._explained(one) for plan in plans.values() for one in plan.decisions]
             self._audit("compress", tuple(one["id"] for one in decisions if one["content"] is not None))
             return {**_report(plans.values()), "decisions": decisions}
         with self._store.change(self._actor, "compress", now) as transaction:
-            plans, former = self._plans(now, hours), self._former()
+            plans, former = self._plans(now, hours, transaction.rejected, transaction.allowance()), self._former()
             for user, plan in plans.items():
                 self._apply(transaction, user, plan, former)
         done = [record_id for plan in plans.values() for record_id in plan.compressed]
@@ -141,8 +142,13 @@ class Profiles:
     def _snapshot(self) -> bytes:
         return _written(profile.project_profile(one for one in self._people(State.ACTIVE) if one.user is None))
 
-    def _plans(self, now: datetime, hours: float) -> dict[str | None, Plan]:
-        """A plan for each user with short-term memories. A handle for one user leaves alone what concerns everybody."""
+    def _plans(self, now: datetime, hours: float, rejected: Rejected, allowance: int) -> dict[str | None, Plan]:
+        """A plan for each user with short-term memories. A handle for one user leaves alone what concerns everybody.
+
+        `rejected` knows the values that stay out, `allowance` is how many proposals may still be made.
+        """
+        if self._may_confirm:
+            allowance = EVERY
         stay: dict[str | None, list[Decision]] = {}
         items: dict[str | None, list[Record]] = {}
         for entry in self._store.short_term(self._user):
@@ -157,8 +163,18 @@ class Profiles:
         plans: dict[str | None, Plan] = {}
         for user in sorted({*items, *stay}, key=lambda user: user or ""):
             own = [record for record in active if record.user in (None, user)]
-            proposed = [record for record in waiting if record.user == user]
-            plan = compression.plan(items.get(user, []), own, proposed, now, hours, may_confirm=self._may_confirm)
+            proposed = [record for record in waiting if record.user == user and rejected(record) is None]
+            plan = compression.plan(
+                items.get(user, []),
+                own,
+                proposed,
+                now,
+                hours,
+                may_confirm=self._may_confirm,
+                is_rejected=_rejecting(rejected, user),
+                most_proposals=allowance,
+            )
+            allowance -= sum(summary.constrained for summary in plan.summaries)
             plans[user] = structs.replace(plan, decisions=(*plan.decisions, *stay.get(user, [])))
         return plans
 
@@ -238,6 +254,19 @@ class Profiles:
     def _cut(self, content: str) -> str:
         """As much of a summary's text as may be stored; its value is whole in the metadata."""
         return content.encode()[: self._store.settings["content.max_bytes"]].decode(errors="ignore")
+
+
+def _rejecting(rejected: Rejected, user: str | None) -> Callable[[Target], bool]:
+    return lambda target: rejected(_standing_for(target, user)) is not None
+
+
+def _standing_for(target: Target, user: str | None) -> Draft:
+    """A memory that says just one line of a summary."""
+    said: dict[str, Any] = {"profile_key": target.key, "value": target.value}
+    layer = Layer.PROFILE
+    if target.shelf is Shelf.PROJECT:
+        layer, said = Layer.SEMANTIC, {"project": {"project_name": target.key, "lines": [target.value]}}
+    return Draft("", Trust.AGENT, layer=layer, metadata=said, user=user)
 
 
 def _rows(transaction: Transaction, records: Sequence[Record]) -> list[Row]:

@@ -1,31 +1,31 @@
-"""Deciding: machines propose, people confirm and reject, and what was decided can be taken back."""
+"""Deciding: people confirm, reject, correct and revoke what is proposed or known, and can take that back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import structs
 
-from lamina import rules, text
-from lamina.clock import Clock, is_id
+from lamina import rejection, rules, text
+from lamina.clock import Clock
 from lamina.engines import profile, review
 from lamina.engines.review import Entry
 from lamina.errors import InvalidInput, NotFound, Refused
 from lamina.model import Actor, Draft, Layer, Record, Role, State
-from lamina.store.records import PLACE, Filter, Row
+from lamina.proposals import places
+from lamina.store import rejections
+from lamina.store.records import PLACE, Row
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
 
-EVERY = 1 << 31
 Visible = Callable[[str, object], Record]
 
 
 class Reviews:
-    """What one actor may propose and decide, within one scope.
+    """What one actor may decide, within one scope.
 
-    `visible` finds a record within the scope, or says that there is none; `draft` makes valid memories; `note_crossing` is
-    told which evidence was out of reach.
+    `visible` finds a record within the scope, or says that there is none; `draft` makes valid memories.
     """
 
     def __init__(
@@ -36,7 +36,6 @@ class Reviews:
         clock: Clock,
         draft: Callable[[object], Draft],
         visible: Visible,
-        note_crossing: Callable[[str], object],
     ) -> None:
         self._store = store
         self._actor = actor
@@ -44,27 +43,6 @@ class Reviews:
         self._clock = clock
         self._draft = draft
         self._visible = visible
-        self._note_crossing = note_crossing
-
-    def proposals(self) -> list[tuple[Record, list[str]]]:
-        """What waits for a decision, with the records that each would replace; those with most effect first."""
-        waiting = self._store.listed(Filter(self._user, states=(State.CONSTRAINED,)), EVERY)
-        active = self._store.listed(Filter(self._user, (Layer.PROFILE,), (State.ACTIVE,)), EVERY)
-        return review.ranked(waiting, active)
-
-    def propose_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Record:
-        """Propose a value of the profile. An agent needs evidence; an operator's own statement is kept as one."""
-        (given,) = profile.patch_items({key: value})
-        why = _reason(reason)
-        if not evidence and self._actor.role is not Role.OPERATOR:
-            raise InvalidInput("a proposal needs evidence: the ids of the records that it rests on")
-        with self._store.change(self._actor, "profile.propose", self._clock(), note={"reason": why}) as transaction:
-            sources = list(evidence) or [self._statement(transaction, *given).id]
-            made = self._of_profile(*given, why, sources)
-            transaction.check_evidence(made, self._note_crossing)
-            trusts = [record.trust for one in sources if is_id(one) and (record := self._found(transaction, one)) is not None]
-            (stored,) = transaction.insert([structs.replace(made, trust=rules.lowest_trust([made.trust, *trusts]))])
-        return stored
 
     def confirm(self, record_id: str, reason: str | None = None) -> Record:
         """Activate a proposal, and supersede what it replaces; nothing happens if that has changed since."""
@@ -83,12 +61,50 @@ class Reviews:
         return confirmed
 
     def reject(self, record_id: str, reason: str) -> Record:
-        """Put a proposal aside for good."""
+        """Put a proposal aside, and keep what it says out from now on, unless that is active already."""
         self._visible("reject", record_id)
-        with self._change("reject", _reason(reason)) as transaction:
+        with self._change(rejections.REJECT, rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
-            review.check_pending(self._store.record(row))
+            record = self._store.record(row)
+            review.check_pending(record)
+            found = [transaction.find(name) for name in rejection.named(record)]
+            others = [self._store.record(one) for one in found if one is not None]
+            if review.place(record) is not None:
+                others += [entry.record for entry in self._replaced(transaction, record)]
+            transaction.bar(record, review.barred(record, others))
             return transaction.update(row, state=State.TOMBSTONED)
+
+    def lift(self, record_id: str, reason: str) -> Record:
+        """Let in again what a rejected proposal says. It stays where it is: it has to be proposed anew."""
+        self._visible("review lift", record_id)
+        with self._change(rejections.LIFT, rules.reason(reason)) as transaction:
+            row = self._row(transaction, record_id)
+            if not transaction.lift(record_id):
+                raise Refused(f"nothing that the record {record_id} says is kept out")
+            return transaction.update(row)
+
+    def revoke(self, source: str, reason: str) -> list[Record]:
+        """Put all that came from a source, or was derived from that, before a person again; what it had superseded is back."""
+        note = {"reason": rules.reason(reason), "source": rules.label(source, "source")}
+        with self._change("revoke", note=note, undivided=True) as transaction:
+            rows = transaction.tainted(source, self._user)
+            tainted = {row[PLACE["id"]] for row in rows}
+            moved = []
+            for row in rows:
+                record = self._store.record(row)
+                moved.append(transaction.update(row, state=State.CONSTRAINED))
+                before = [one for name in record.supersedes if (one := self._found(transaction, name)) is not None]
+                for one in review.restored(record, before):
+                    if one.id not in tainted and transaction.rejected(structs.replace(one, state=State.ACTIVE)) is None:
+                        self._bring_back(transaction, one.id)
+        return moved
+
+    def revocable(self, source: str) -> tuple[list[Record], int]:
+        """What `revoke` would put before a person, and how much more of it lies in the archive."""
+        rules.label(source, "source")
+        self._check_operator("revoke")
+        rows, archived = self._store.tainted(source, self._user)
+        return [self._store.record(row) for row in rows], archived
 
     def rollback(self, record_id: str, reason: str | None = None) -> Record:
         """Take an active record back; what it had superseded is active again."""
@@ -100,8 +116,7 @@ class Reviews:
             before = [one for name in record.supersedes if (one := self._found(transaction, name)) is not None]
             gone = transaction.update(row, state=State.TOMBSTONED)
             for one in review.restored(record, before):
-                back = self._row(transaction, one.id)
-                transaction.update(back, state=State.ACTIVE, superseded_by=None, valid_to=None)
+                self._bring_back(transaction, one.id)
         return gone
 
     def forget(self, record_id: str, reason: str | None = None) -> Record:
@@ -115,15 +130,18 @@ class Reviews:
     def correct(self, record_id: str, content: str, reason: str) -> Record:
         """Replace what a record says by what is so; the old text stays in its lineage."""
         self._visible("correct", record_id)
-        with self._change("correct", _reason(reason)) as transaction:
+        with self._change("correct", rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
             record = self._store.record(row)
             review.check_active(record, "corrected")
+            if profile.project_name(record) is not None:
+                raise Refused(f"the record {record.id} sums up a project; roll it back, or remember what is so and compress")
             made = self._draft({"content": content, "kind": record.kind, "tags": record.tags, "importance": record.importance})
             metadata: Mapping[str, Any] = record.metadata
             if record.layer is Layer.PROFILE:
-                metadata = {**metadata, "value": content}
-                made = structs.replace(made, content=profile.content_of(str(metadata["profile_key"]), content))
+                key = str(metadata["profile_key"])
+                metadata = {**metadata, "value": profile.read(key, content), "reason": rules.reason(reason)}
+                made = structs.replace(made, content=profile.content_of(key, metadata["value"]))
             same = {"layer": record.layer, "user": record.user, "session": record.session, "speaker": record.speaker}
             made = structs.replace(made, metadata=metadata, evidence=record.evidence, occurred_at=record.occurred_at, **same)
             rules.check_contract(record.layer, metadata)
@@ -149,31 +167,34 @@ class Reviews:
 
     def _replaced(self, transaction: Transaction, proposal: Record) -> list[Entry]:
         """The records that a proposal would take the place of, as they are now."""
-        if proposal.layer is Layer.PROFILE:
-            chosen = Filter(None, (Layer.PROFILE,), (State.ACTIVE,))
-            rows = transaction.listed(chosen)
-            return review.same_place(proposal, map(self._entry, rows))
-        return [self._entry(self._row(transaction, name)) for name in review.named(proposal)]
+        here = review.place(proposal)
+        if here is None:
+            return [self._entry(self._row(transaction, name)) for name in rejection.named(proposal)]
+        rows = [row for chosen in places(proposal.user, State.ACTIVE) for row in transaction.listed(chosen)]
+        return [entry for entry in map(self._entry, rows) if review.place(entry.record) == here]
 
-    def _statement(self, transaction: Transaction, key: str, value: Any) -> Record:
-        """What an operator says, kept as what it is: something that was said."""
-        said = f"{self._actor.name} said: {profile.content_of(key, value)}"
-        (made,) = transaction.insert([self._draft({"content": said, "layer": Layer.EPISODIC, "kind": "user_interaction"})])
-        return made
+    def _bring_back(self, transaction: Transaction, record_id: str) -> None:
+        """Make a record active again that something else had superseded."""
+        back = self._row(transaction, record_id)
+        transaction.update(back, state=State.ACTIVE, superseded_by=None, valid_to=None)
 
-    def _of_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Draft:
-        metadata = {"profile_key": key, "value": value, "reason": reason}
-        rules.check_contract(Layer.PROFILE, metadata)
-        content = profile.content_of(key, value)
-        kind = profile.kind_of(key)
-        made = self._draft({"content": content, "kind": kind, "metadata": metadata, "evidence": list(evidence)})
-        return structs.replace(made, layer=Layer.PROFILE, state=State.CONSTRAINED)
+    def _change(
+        self,
+        action: str,
+        reason: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        *,
+        note: Mapping[str, Any] | None = None,
+        undivided: bool = False,
+    ) -> Transaction:
+        self._check_operator(action)
+        if reason is not None:
+            note = {"reason": rules.reason(reason)}
+        return self._store.change(self._actor, action, self._clock(), note, details, undivided=undivided)
 
-    def _change(self, action: str, reason: str | None, details: Mapping[str, Any] | None = None) -> Transaction:
+    def _check_operator(self, action: str) -> None:
         if self._actor.role is not Role.OPERATOR:
             raise Refused(f"{action} is for operators: agents propose, people decide")
-        note = None if reason is None else {"reason": _reason(reason)}
-        return self._store.change(self._actor, action, self._clock(), note=note, details=details)
 
     def _row(self, transaction: Transaction, record_id: str) -> Row:
         row = transaction.find(record_id)
@@ -187,13 +208,6 @@ class Reviews:
 
     def _entry(self, row: Row) -> Entry:
         return Entry(self._store.record(row), row[PLACE["event"]])
-
-
-def _reason(value: object) -> str:
-    """Why, in a few words that somebody can read later."""
-    if not isinstance(value, str) or not text.is_visible(value):
-        raise InvalidInput(f"reason {text.shown(value)} is empty; say why")
-    return rules.content(value, 4096)
 
 
 def _event_number(value: object) -> int:

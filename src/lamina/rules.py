@@ -48,6 +48,7 @@ TRUST_ORDER = (Trust.OPERATOR, Trust.AGENT, Trust.EXTERNAL)
 MAX_CONTENT_BYTES = 1024 * 1024
 MAX_METADATA_BYTES = 256 * 1024
 MAX_LABEL = 256
+MAX_REASON_BYTES = 4096
 MAX_TAGS = 256
 MAX_EVIDENCE = 100_000
 LIMITS = (1, 10_000)
@@ -164,6 +165,13 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
     if not text.is_visible(value):
         raise InvalidInput("content is empty: it has no visible character")
     return str.__str__(value)
+
+
+def reason(value: object) -> str:
+    """Why, in a few words that somebody can read later."""
+    if not isinstance(value, str) or not text.is_visible(value):
+        raise InvalidInput(f"reason {text.shown(value)} is empty; say why")
+    return content(value, MAX_REASON_BYTES)
 
 
 def tags(values: object) -> tuple[str, ...]:

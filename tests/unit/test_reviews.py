@@ -29,7 +29,7 @@ def test_a_proposal_waits(mem: Memory, op: Operator) -> None:
     waiting = proposed(mem, "tea")
     assert op.get(waiting).state is State.CONSTRAINED
     assert drinks(op) is None
-    assert [(record.id, ids) for record, ids in op.proposals()] == [(waiting, [])]
+    assert [(one.record.id, one.replaces) for one in op.proposals()] == [(waiting, ())]
 
 
 def test_confirming_supersedes_the_same_key(mem: Memory, op: Operator) -> None:

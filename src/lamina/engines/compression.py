@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -123,6 +123,8 @@ def plan(
     cutoff_hours: float,
     *,
     may_confirm: bool,
+    is_rejected: Callable[[Target], bool] = lambda target: False,
+    most_proposals: int = 1 << 31,
 ) -> Plan:
     """Decide about every memory of one user. `active` and `waiting` are the summaries there are and those under review.
 
@@ -130,6 +132,7 @@ def plan(
     """
     known = Known(active, waiting)
     decisions: list[Decision] = []
+    refused: list[Decision] = []
     groups: dict[tuple[bool, Shelf, str], list[Addition]] = {}
     for item in sorted(items, key=lambda item: item.seq):
         since = max(item.created_at, item.last_verified or item.created_at)  # one that was brought back is young again
@@ -137,6 +140,9 @@ def plan(
             decisions.append(left)
             continue
         for target in targets(item):
+            if is_rejected(target):
+                refused.append(_decided(item, target, Fate.LEFT, "rejected before"))
+                continue
             group = item.trust is Trust.EXTERNAL, target.shelf, text.normalise(target.key)
             groups.setdefault(group, []).append(Addition(item, target))
     made: list[Grown] = []
@@ -147,9 +153,12 @@ def plan(
         if external:
             bases += [one.summary for one in made if one.summary and _is_about(one.summary, shelf, key)]
         grown = grow(groups[external, shelf, key], bases, known.evidence(shelf, key))
-        made.append(_allowed(grown, constrained))
+        if constrained and grown.summary is not None:
+            grown = _proposed(grown) if most_proposals else _postponed(grown)
+            most_proposals = max(0, most_proposals - 1)
+        made.append(grown)
     order = {item.id: item.seq for item in items}
-    decisions += _merged(decision for grown in made for decision in grown.decisions)
+    decisions += _merged([*refused, *(decision for grown in made for decision in grown.decisions)])
     return Plan(
         tuple(grown.summary for grown in made if grown.summary is not None),
         tuple(joined for grown in made for joined in grown.joined),
@@ -352,10 +361,15 @@ def _is_as_trusted(item: Record, trust: Trust) -> bool:
     return rules.lowest_trust((item.trust, trust)) is trust
 
 
-def _allowed(grown: Grown, constrained: bool) -> Grown:
-    if grown.summary is None or not constrained:
-        return grown
+def _proposed(grown: Grown) -> Grown:
+    assert grown.summary is not None
     return grown._replace(summary=msgspec.structs.replace(grown.summary, constrained=True))
+
+
+def _postponed(grown: Grown) -> Grown:
+    """Nothing is written, so every memory that would have been summed up stays."""
+    rule = "no more proposals are taken today"
+    return Grown([one if one.fate is Fate.LEFT else one._replace(fate=Fate.LEFT, rule=rule) for one in grown.decisions])
 
 
 def _sections(shelf: Shelf, bases: Sequence[Summary]) -> dict[str, list[str]]:

@@ -155,6 +155,12 @@ def checked(key: str, given: object) -> Any:
     return _texts(given, field) if field in LISTS else _value(given, key)
 
 
+def read(key: str, given: str) -> Any:
+    """A text as the value of a key: for a list, its lines."""
+    lines = [line for one in given.splitlines() if (line := one.strip().removeprefix("- ").strip())]
+    return checked(key, lines if place(key)[0] in LISTS else given)
+
+
 def content_of(key: str, value: object) -> str:
     """The readable text of a profile record."""
     return f"{key}: {_readable(value)}"

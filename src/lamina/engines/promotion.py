@@ -35,6 +35,7 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     tag: str | None = None
     twin: str | None = None
     days: float = 0.0
+    rejected: str | None = None  # the record in which a person has rejected what it says
 
     @property
     def layer(self) -> Layer:
@@ -45,6 +46,8 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     def promoted(self) -> tuple[Layer, Mapping[str, Any]]:
         """Where it goes, and the metadata that it has there."""
         entry = self.entry
+        if self.rejected is not None:
+            return Layer.EPISODIC, canon.decode(entry.metadata)
         return rules.promoted(entry.kind, entry.trust, canon.decode(entry.metadata), entry.tags)
 
     @property
@@ -53,6 +56,8 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
         value, bound = _told_apart(self.entry.importance, self.threshold)
         importance = f"importance {value}"
         match self.action:
+            case Action.PROMOTE if self.rejected is not None:
+                return f"{importance}; rejected in {self.rejected}, so it is kept as what was said"
             case Action.JOIN:
                 return f"says the same as {self.twin}, and joins it as evidence"
             case Action.EXPIRE:

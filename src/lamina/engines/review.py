@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from lamina import rules
+from lamina import rejection, rules, text
 from lamina.engines import profile
 from lamina.errors import Conflict, Refused
-from lamina.model import Change, Event, Layer, Record, Role, State
+from lamina.model import Change, Event, Layer, Record, Role, State, iso
 
-# Where a proposal names the records that it would take the place of, by its layer.
-REPLACES: Mapping[Layer, str] = {Layer.SEMANTIC: "compacted_from", Layer.PROCEDURAL: "duplicates"}
+# So many of the words of the shorter text make two texts similar.
+SIMILAR = 0.5
 # Events that an operator can take back.
 UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
 
@@ -24,22 +26,35 @@ class Entry(msgspec.Struct, frozen=True):
     event: int
 
 
-def named(proposal: Record) -> list[str]:
-    """The records that a proposal says it would replace."""
-    given = proposal.metadata.get(REPLACES.get(proposal.layer, ""), ())
-    return [item for item in given if isinstance(item, str)] if isinstance(given, (list, tuple)) else []
+class Proposal(msgspec.Struct, frozen=True):
+    """Something that waits for a decision, with what a person needs to make it."""
+
+    record: Record
+    by: str  # the action that put it here
+    since: datetime
+    replaces: tuple[Record, ...]
+    problem: str | None  # why it could not be confirmed as things are
+    rivals: tuple[str, ...]  # other proposals for the same place
+    similar: tuple[Record, ...]  # what was rejected before and says nearly the same
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "record": self.record.to_dict(),
+            "by": self.by,
+            "since": iso(self.since),
+            "replaces": [record.id for record in self.replaces],
+            "problem": self.problem,
+            "rivals": list(self.rivals),
+            "similar": [record.id for record in self.similar],
+        }
 
 
-def same_place(proposal: Record, others: Iterable[Entry]) -> list[Entry]:
-    """The active records that stand where a profile proposal would stand: same user, same key."""
-    key = str(proposal.metadata.get("profile_key", ""))
-    return [
-        other
-        for other in others
-        if other.record.user == proposal.user
-        and other.record.id != proposal.id
-        and profile.same_key(str(other.record.metadata.get("profile_key", "")), key)
-    ]
+def place(record: Record) -> tuple[Layer, str | None, str] | None:
+    """Where only one active record can stand: a key of a profile, or a project; of one user."""
+    if record.layer is Layer.PROFILE:
+        return record.layer, record.user, text.normalise(str(record.metadata.get("profile_key", "")))
+    name = profile.project_name(record)
+    return None if name is None else (record.layer, record.user, text.normalise(name))
 
 
 def check_fresh(proposal: Entry, replaced: Sequence[Entry]) -> None:
@@ -85,14 +100,34 @@ def check_undoable(event: Event, last_events: Mapping[str, int], role: Role) -> 
     return event.changes
 
 
-def ranked(proposals: Collection[Record], active: Collection[Record]) -> list[tuple[Record, list[str]]]:
-    """Proposals by what they would change: those that replace something first, then the oldest."""
-    entries = [Entry(record, 0) for record in active]
+def barred(rejected: Record, active: Iterable[Record]) -> list[bytes]:
+    """The values that stay out once a proposal is rejected: what is active says what it says, whoever repeats it."""
+    known = {one for record in active if record.state is State.ACTIVE for one in rejection.fingerprints(record)}
+    return [one for one in rejection.fingerprints(rejected) if one not in known]
 
-    def effect(proposal: Record) -> list[str]:
-        if proposal.layer is Layer.PROFILE:
-            return [other.record.id for other in same_place(proposal, entries)]
-        return named(proposal)
 
-    found = [(proposal, effect(proposal)) for proposal in proposals]
-    return sorted(found, key=lambda pair: (-len(pair[1]), pair[0].created_at, pair[0].seq))
+def similar(proposal: Record, rejected: Iterable[Record]) -> tuple[Record, ...]:
+    """What was rejected before in the same place, or in much the same words."""
+    here, words = place(proposal), _words(proposal)
+
+    def is_similar(other: Record) -> bool:
+        if other.layer is not proposal.layer or other.user not in (None, proposal.user):
+            return False
+        if here is not None:
+            return place(other) == here
+        others = _words(other)
+        return len(words & others) >= SIMILAR * max(1, min(len(words), len(others)))
+
+    return tuple(filter(is_similar, rejected))
+
+
+def _words(record: Record) -> frozenset[str]:
+    """The words that tell a text from others."""
+    return frozenset(text.terms(record.content))
+
+
+def ranked(proposals: Iterable[Proposal]) -> list[Proposal]:
+    """By what they would change: those that can be confirmed first, of those what replaces most, then the oldest."""
+    return sorted(
+        proposals, key=lambda one: (one.problem is not None, -len(one.replaces), one.record.created_at, one.record.seq)
+    )

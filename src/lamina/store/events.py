@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -122,6 +122,12 @@ def latest(connection: apsw.Connection, limit: int) -> list[Event]:
     """Events from the newest backwards."""
     found = rows(connection, f"{SELECT} ORDER BY seq DESC LIMIT ?", (limit,))
     return [event_of(row, notes_of(connection, row[0])) for row in found]
+
+
+def actions(connection: apsw.Connection, numbers: Collection[int]) -> dict[int, str]:
+    """What some events did."""
+    query = "SELECT seq, body ->> 'action' FROM events WHERE seq IN (SELECT value FROM json_each(?))"
+    return dict(rows(connection, query, (canon.encode(sorted(numbers)).decode(),)))
 
 
 def changed(connection: apsw.Connection, since: int) -> Iterator[str]:

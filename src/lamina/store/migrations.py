@@ -46,7 +46,12 @@ def m003_lifecycle(connection: apsw.Connection) -> None:
     connection.execute(_schema("jobs.sql"))
 
 
-STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle)
+def m004_review(connection: apsw.Connection) -> None:
+    """Rejected values that stay out. What was rejected before this step was only put aside."""
+    connection.execute(_schema("review.sql"))
+
+
+STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review)
 
 
 def version_of(connection: apsw.Connection, database: Database, steps: Sequence[Step] = STEPS) -> int:

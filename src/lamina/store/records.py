@@ -12,7 +12,7 @@ import msgspec
 
 from lamina import canon
 from lamina.clock import from_micros, to_micros
-from lamina.model import Entry, Layer, Record, State, Trust
+from lamina.model import Draft, Entry, Layer, Record, State, Trust
 from lamina.store.connection import rows
 
 # In the order of the table. The hash of a row covers these; `event` and `salt` follow and are not covered.
@@ -84,6 +84,66 @@ def json_text(value: Any) -> str:
 def fields_of(record: Record, key: str | None) -> Row:
     """The hashed columns of a record; new records come faster, in `transaction`."""
     return tuple(key if name == "key" else stored(name, getattr(record, name)) for name in HASHED)
+
+
+def minted(draft: Draft, record_id: str, seq: int, agent: str, now: datetime) -> Record:
+    """A draft that gets its identity."""
+    return Record(
+        record_id,
+        seq,
+        agent,
+        draft.user,
+        draft.layer,
+        draft.state,
+        draft.kind,
+        draft.content,
+        draft.importance,
+        draft.confidence,
+        draft.trust,
+        draft.source,
+        draft.tags,
+        draft.metadata,
+        draft.evidence,
+        draft.speaker,
+        draft.session,
+        draft.run_id,
+        draft.occurred_at or now,
+        now,
+        now,
+    )
+
+
+def fields_of_new(record: Record, key: str | None, now: int) -> Row:
+    """`fields_of` for a record that was just made, without asking for what it cannot have yet."""
+    return (
+        record.seq,
+        record.id,
+        record.user,
+        record.layer,
+        record.state,
+        record.kind,
+        record.content,
+        record.importance,
+        record.confidence,
+        record.trust,
+        record.source,
+        json_text(record.tags) if record.tags else "[]",
+        json_text(record.metadata) if record.metadata else "{}",
+        json_text(record.evidence) if record.evidence else "[]",
+        record.speaker,
+        record.session,
+        record.run_id,
+        now if record.occurred_at is record.created_at else to_micros(record.occurred_at),
+        now,
+        now,
+        None,
+        None,
+        None,
+        None,
+        "[]",
+        None,
+        key,
+    )
 
 
 def record_of(row: Row, agent: str) -> Record:

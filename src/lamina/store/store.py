@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -17,8 +17,8 @@ from lamina.clock import EPOCH, Ids, to_micros
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import has_bytes, make_private_file, refuse_link
-from lamina.model import Actor, Entry, Event, Record, Role
-from lamina.store import archive, derived, events, header, learned, migrations, records, written
+from lamina.model import Actor, Draft, Entry, Event, Record, Role
+from lamina.store import archive, derived, events, header, learned, lineage, migrations, records, rejections, written
 from lamina.store.archive import Archive
 from lamina.store.connection import Database, is_open, rows, translated
 from lamina.store.events import Head
@@ -26,7 +26,7 @@ from lamina.store.learned import Decided
 from lamina.store.migrations import Step
 from lamina.store.reads import ReadLog
 from lamina.store.records import Filter, Row
-from lamina.store.transaction import Transaction
+from lamina.store.transaction import EVERY, Transaction
 
 if TYPE_CHECKING:
     from lamina.store.archive_search import Wanted
@@ -114,9 +114,11 @@ class Store:
         now: datetime,
         note: Mapping[str, Any] | None = None,
         details: Mapping[str, Any] | None = None,
+        *,
+        undivided: bool = False,
     ) -> Transaction:
-        """A transaction whose changes are one action of one actor."""
-        return Transaction(self, actor, action, now, note, details)
+        """A transaction whose changes are one action of one actor; very many make several events, unless it is undivided."""
+        return Transaction(self, actor, action, now, note, details, undivided=undivided)
 
     def exists(self, record_id: str) -> bool:
         """Whether there is such a record, in the store or in its archive."""
@@ -144,6 +146,16 @@ class Store:
         """Newest first."""
         with translated(self.database.path):
             return [self.record(row) for row in records.listed(self.database.reader(), chosen, limit)]
+
+    def rows(self, chosen: Filter) -> list[Row]:
+        """All rows that match, newest first."""
+        with translated(self.database.path):
+            return records.listed(self.database.reader(), chosen, EVERY)
+
+    def actions(self, numbers: Collection[int]) -> dict[int, str]:
+        """What some events did."""
+        with translated(self.database.path):
+            return events.actions(self.database.reader(), numbers)
 
     @functools.cached_property
     def index(self) -> Index:
@@ -217,6 +229,27 @@ class Store:
             found = [self.record(row) for row in pending.candidates(connection, user, speaking)]
             answers = pending.answering(connection, user, [record.id for record in found])
         return found, [self.record(row) for row in answers]
+
+    def rejected(self, memory: Record | Draft) -> str | None:
+        """The rejected record whose value a memory would bring back; for plans, which change nothing."""
+        with self.database.snapshot() as connection:
+            return rejections.barred(connection, memory) if rejections.any_rejected(connection) else None
+
+    def tainted(self, source: str, user: str | None) -> tuple[list[Row], int]:
+        """What is active and came from a source or was derived from that, and how much of it lies in the archive."""
+        with self.snapshot():
+            return lineage.tainted(self, self.database.reader(), source, user)
+
+    def allowance(self, now: datetime) -> int:
+        """How many more proposals machines may make today."""
+        with self.database.snapshot() as connection:
+            used = rejections.count_today(connection, to_micros(now))
+        return max(0, int(self.settings["review.per_day"]) - used)
+
+    def barring(self) -> list[str]:
+        """The records whose values are kept out."""
+        with self.database.snapshot() as connection:
+            return rejections.barring(connection)
 
     def decisions(self, limit: int) -> dict[str, Decided]:
         """The last decision about each record, of the newest that were decided about."""
@@ -359,6 +392,7 @@ class Store:
             for copy in archives:
                 self.archive.put_copy(connection, copy)
             transaction.put(rows)
+            rejections.rebuild(connection)
             report = verify.verify(connection, own, None, progress)
             if not report.ok:
                 raise _Rejected

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import structs
 
+from lamina import rules
 from lamina.clock import is_id, to_micros
-from lamina.errors import NotFound
-from lamina.model import Actor, Change, Draft, Event, Layer, Record, State
-from lamina.store import archive, derived, events, facets, fulltext, records, written
+from lamina.errors import NotFound, Refused
+from lamina.model import Actor, Change, Draft, Event, Layer, Record, Role, State
+from lamina.store import archive, derived, events, facets, fulltext, lineage, records, rejections, written
 from lamina.store.connection import Atomic
 from lamina.store.events import Changed, Made
 from lamina.store.filing import Laid
+from lamina.store.reads import Read
 from lamina.store.records import PLACE, Filter, Row
 from lamina.store.written import Written
 
@@ -37,6 +39,8 @@ class Transaction(Atomic):
         now: datetime,
         note: Mapping[str, Any] | None = None,
         details: Mapping[str, Any] | None = None,
+        *,
+        undivided: bool = False,
     ) -> None:
         self.now = now
         self._micros = to_micros(now)
@@ -45,10 +49,14 @@ class Transaction(Atomic):
         self._action = action
         self._note = note
         self._details = details
+        self._changes_per_event = EVERY if undivided else CHANGES_PER_EVENT
         super().__init__(store.database)
         self._made: list[Made] = []
         self._changes: list[Changed] = []
         self._pending = 0
+        self._any_rejected: bool | None = None  # asked for when it matters
+        self._refused: dict[str, None] = {}  # rejected values that somebody brought back
+        self._proposed = 0
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -71,6 +79,8 @@ class Transaction(Atomic):
                 super().__exit__(type(failure), failure, failure.__traceback__)
                 raise
         super().__exit__(kind, error, trace)
+        if self._refused:  # told where reads are: whether or not anything else was changed, these were not
+            self._store.reads.add(Read(self.now, self._actor, "refused", tuple(self._refused), {"by": self._action}))
 
     def find(self, record_id: str) -> Row | None:
         return records.by_id(self.cursor.connection, record_id)
@@ -101,6 +111,10 @@ class Transaction(Atomic):
     def is_open(self, run_id: str, user: str | None) -> bool:
         """Whether a run is still open to this user."""
         return records.count_notes(self.cursor.connection, run_id, user) > 0
+
+    def tainted(self, source: str, user: str | None) -> list[Row]:
+        """What is active and came from a source, or was derived from what did."""
+        return lineage.tainted(self._store, self.cursor.connection, source, user)[0]
 
     def unresolved(self, draft: Draft) -> list[str]:
         """The evidence of a draft that leads to no record which its user may see."""
@@ -144,15 +158,17 @@ class Transaction(Atomic):
         made: list[Record] = []
         rows: list[Row] = []
         for seq, draft in enumerate(drafts, self._last_record + 1):
-            record = _minted(draft, make_id(prefix, seq), seq, agent, now)
+            record = records.minted(draft, make_id(prefix, seq), seq, agent, now)
             if draft.supersedes or draft.promoted_at is not None:
                 record = structs.replace(record, supersedes=draft.supersedes, promoted_at=draft.promoted_at)
                 fields = records.fields_of(record, draft.key)
             else:
-                fields = _fields(record, draft.key, now_micros)
+                fields = records.fields_of_new(record, draft.key, now_micros)
             salt = next_salt()
             if record.layer is not layer or record.state is not state:
                 layer, state, told = record.layer, record.state, self._told(record)
+            if layer in rules.CONTRACTS:
+                self._check_believable(record)
             told.append((record.id, row_hash(fields, salt)))
             made.append(record)
             rows.append((*fields, event, salt))
@@ -179,6 +195,8 @@ class Transaction(Atomic):
             self._last_record += 1
             event = self._next_event()
             own = structs.replace(record, seq=self._last_record, agent=self._store.agent)
+            if self.rejected(own) is not None:  # others may refer to it, but nobody may believe it
+                own = structs.replace(own, state=State.TOMBSTONED)
             salt = self._store.salts.next()
             fields = records.fields_of(own, None)
             self._told(own).append((own.id, records.row_hash(fields, salt)))
@@ -278,6 +296,12 @@ class Transaction(Atomic):
         settings = ", ".join(f"{name} = ?" for name in (*changed, "event"))
         self.cursor.execute(f"UPDATE records SET {settings} WHERE seq = ?", (*changed.values(), event, row[PLACE["seq"]]))
         record = records.record_of(tuple(after), self._store.agent)
+        if (
+            record.layer in rules.CONTRACTS
+            and record.state is State.ACTIVE
+            and not fields.keys().isdisjoint(("layer", "state"))
+        ):
+            self._refuse_rejected(record)
         if not fields.keys().isdisjoint(("metadata", "evidence", "supersedes")):
             self._index_anew(row, record)
         return record
@@ -288,6 +312,52 @@ class Transaction(Atomic):
         assert row is not None, "the caller has looked"
         return self.update(row, **{name: records.loaded(name, value) for name, value in change.before.items()})
 
+    def rejected(self, memory: Record | Draft) -> str | None:
+        """The rejected record whose value a memory brings back, in whatever disguise; the attempt is told in the trail."""
+        if self._any_rejected is None:
+            self._any_rejected = rejections.any_rejected(self.cursor.connection)
+        if not self._any_rejected:
+            return None
+        found = rejections.barred(self.cursor.connection, memory)
+        if found is not None:
+            self.note_refused(found)
+        return found
+
+    def note_refused(self, rejected: str) -> None:
+        """Tell in the trail that somebody has brought back what was rejected in a record."""
+        self._refused[rejected] = None
+
+    def bar(self, record: Record, fingerprints: Sequence[bytes]) -> None:
+        """Keep values out from now on; the event tells which."""
+        rejections.add(self.cursor, record.id, record.user, fingerprints)
+        self._note = {**(self._note or {}), rejections.BARRED: [one.hex() for one in fingerprints]}
+
+    def lift(self, record_id: str) -> int:
+        """Let in again what a rejected record says; how many values that are."""
+        return rejections.lift(self.cursor, record_id)
+
+    def allowance(self) -> int:
+        """How many more proposals machines may make today."""
+        used = rejections.count_today(self.cursor.connection, self._micros)
+        return max(0, int(self._store.settings["review.per_day"]) - used - self._proposed)
+
+    def _check_believable(self, record: Record) -> None:
+        """Refuse what was rejected before, and more proposals of machines than people can read in a day."""
+        self._refuse_rejected(record)
+        if record.state is State.CONSTRAINED and self._actor.role is not Role.OPERATOR:
+            if not self.allowance():
+                most = self._store.settings["review.per_day"]
+                raise Refused(f"{most:,} proposals a day are all that is taken (setting review.per_day); try again tomorrow")
+            self._proposed += 1
+
+    def _refuse_rejected(self, record: Record) -> None:
+        found = self.rejected(record)
+        if found is not None:
+            raise Refused(
+                f"this value was rejected, in record {found}; `lamina review lift {found} --reason …` lets it in again",
+                rejected=found,
+            )
+
     def _index_anew(self, row: Row, record: Record) -> None:
         """What is turned round, for a record that has grown."""
         derived.forget_turned(self.cursor, [row])
@@ -297,7 +367,7 @@ class Transaction(Atomic):
 
     def _next_event(self, number: int = 1) -> int:
         """The number of the event that the next changes belong to; one that they would overfill is written first."""
-        if self._pending + number > CHANGES_PER_EVENT:
+        if self._pending + number > self._changes_per_event:
             self._write_event()
         self._pending += number
         return self._head.seq + 1
@@ -313,6 +383,9 @@ class Transaction(Atomic):
     def _write_event(self) -> None:
         if not self._pending and self._details is None:
             return
+        if self._proposed:
+            rejections.count_more(self.cursor, self._micros, self._proposed)
+            self._proposed = 0
         self._head = events.append(
             self.cursor,
             self._head,
@@ -338,62 +411,3 @@ class Transaction(Atomic):
             self.cursor.executemany("INSERT INTO links (target, relation, record) VALUES (?, ?, ?)", links)
         if record.metadata:
             self.cursor.executemany(facets.INSERT, [(*facet, seq) for facet in facets.of(record.metadata)])
-
-
-def _minted(draft: Draft, record_id: str, seq: int, agent: str, now: datetime) -> Record:
-    return Record(
-        record_id,
-        seq,
-        agent,
-        draft.user,
-        draft.layer,
-        draft.state,
-        draft.kind,
-        draft.content,
-        draft.importance,
-        draft.confidence,
-        draft.trust,
-        draft.source,
-        draft.tags,
-        draft.metadata,
-        draft.evidence,
-        draft.speaker,
-        draft.session,
-        draft.run_id,
-        draft.occurred_at or now,
-        now,
-        now,
-    )
-
-
-def _fields(record: Record, key: str | None, now: int) -> Row:
-    """`records.fields_of` for a record that was just made, without asking for what it cannot have yet."""
-    return (
-        record.seq,
-        record.id,
-        record.user,
-        record.layer,
-        record.state,
-        record.kind,
-        record.content,
-        record.importance,
-        record.confidence,
-        record.trust,
-        record.source,
-        records.json_text(record.tags) if record.tags else "[]",
-        records.json_text(record.metadata) if record.metadata else "{}",
-        records.json_text(record.evidence) if record.evidence else "[]",
-        record.speaker,
-        record.session,
-        record.run_id,
-        now if record.occurred_at is record.created_at else to_micros(record.occurred_at),
-        now,
-        now,
-        None,
-        None,
-        None,
-        None,
-        "[]",
-        None,
-        key,
-    )

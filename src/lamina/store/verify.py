@@ -13,7 +13,7 @@ from lamina import canon
 from lamina.clock import is_id
 from lamina.errors import Corrupt
 from lamina.model import Change
-from lamina.store import archive, migrations, records
+from lamina.store import archive, migrations, records, rejections
 from lamina.store.events import Head, body_of, changes_of, schema
 from lamina.store.records import PLACE, Row
 
@@ -131,7 +131,7 @@ def verify(
     try:
         step = _stepper(connection, progress)
         problems = list(replay.problems(connection, step))
-        for check in (_rows_differ, _archive_differs, _tags_differ, _links_differ, _notes_differ):
+        for check in (_rows_differ, _archive_differs, _tags_differ, _links_differ, _notes_differ, _rejected_differ):
             # A broken chain says nothing reliable about the rows, nor a broken row about what is derived from it.
             problems = problems or check(connection, replay, step)
         problems += head_differs(connection, expected) if expected else ()
@@ -270,6 +270,17 @@ def _notes_differ(connection: apsw.Connection, replay: Replay, step: Callable[[]
         if expected.pop((event, position), None) != canon.salted_hash(salt, body.encode()):
             problems.append(Problem(f"note of event {event}", "it differs from what the event recorded"))
     return problems + [Problem(f"note of event {event}", "it is missing") for event, _ in sorted(expected)]
+
+
+def _rejected_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    """The values that are kept out against the decisions; a decision whose note was erased says no longer which."""
+    found = _fetched(connection, "SELECT fingerprint, record FROM rejected")
+    if isinstance(found, Problem):
+        return [found]
+    told = rejections.told(connection)
+    problems = [Problem(f"rejected value of record {row[1]}", "it is missing") for row in told - found]
+    problems += [Problem(f"rejected value of record {row[1]}", "nobody rejected it") for row in found - told]
+    return sorted(problems, key=lambda problem: problem.place)
 
 
 def _pages_differ(connection: apsw.Connection) -> list[Problem]:

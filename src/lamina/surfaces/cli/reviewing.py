@@ -1,34 +1,56 @@
-"""Commands that decide: propose, confirm, reject, roll back, correct, forget, undo."""
+"""Commands that decide: propose, confirm, reject, lift, revoke, roll back, correct, forget, undo."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 import click
 
 from lamina.clock import system_clock
+from lamina.engines.review import Proposal
+from lamina.errors import LaminaError, Refused
 from lamina.model import Record
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.memories import value_of
 from lamina.surfaces.cli.profiles import subgroup
 from lamina.surfaces.cli.session import Session, command
-from lamina.text import one_line
+from lamina.text import one_line, reveal
 
+DONE = {"confirm": "confirmed", "reject": "rejected"}
+SHOWN = 20  # lines of a preview
 AGES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 def register(group: click.Group) -> None:
     """Hang these commands under the program."""
     propose(subgroup(group, "profile", "What is known about the user."))
-    queue = subgroup(group, "review", "Proposals that wait for a person.")
+    queue = review(group)
     waiting(queue)
     confirm(queue)
     reject(queue)
+    lift(queue)
+    revoke(group)
     rollback(group)
     correct(group)
     forget(group)
     undo(group)
+
+
+def review(group: click.Group) -> click.Group:
+    """The group of the queue; called alone in a terminal, it lets a person go through it."""
+
+    @group.group("review", invoke_without_command=True, epilog="Example:  lamina review")
+    @click.pass_context
+    def run(context: click.Context) -> None:
+        """Proposals that wait for a person; without a command, go through them one by one."""
+        if context.invoked_subcommand is None:
+            from lamina.surfaces.cli.reviewer import start
+
+            start(context.obj)
+
+    return run
 
 
 def propose(group: click.Group) -> None:
@@ -48,40 +70,140 @@ def waiting(group: click.Group) -> None:
         """List what waits for a decision: what it says, how old it is, who vouches for it, and what it would replace."""
         found = session.memory().proposals()
         if session.json:
-            output.show_json([{"record": record.to_dict(), "replaces": ids} for record, ids in found])
+            output.show_json([one.to_dict() for one in found])
         elif found:
-            now = system_clock()
-            rows = [
-                (r.id, _age(now, r.created_at), r.layer.value, r.trust.value, r.content, len(ids) or "") for r, ids in found
-            ]
-            columns = ("id", "age", "layer", "trust", "content", "replaces")
-            output.table(columns, rows, wide="content", right=("age", "replaces"), dispensable=("layer", "trust"))
+            table(found)
         else:
             click.echo("nothing waits for review")
 
 
-def _age(now: datetime, then: datetime) -> str:
+def table(found: Sequence[Proposal]) -> None:
+    """Proposals as a table, and below it what keeps some from being confirmed."""
+    now = system_clock()
+    rows = []
+    for one in found:
+        record, source = one.record, one.record.source or one.by
+        replaced = ", ".join(f"…{other.id[-6:]}" for other in one.replaces[:3]) + ("…" if len(one.replaces) > 3 else "")
+        rows.append((record.id, age(now, one.since), source, record.trust.value, record.content, replaced))
+    columns = ("id", "age", "source", "trust", "content", "replaces")
+    output.table(columns, rows, wide="content", right=("age",), dispensable=("source", "replaces"))
+    for one in found:
+        if one.problem is not None:
+            click.echo(f"{one.record.id} cannot be confirmed: {reveal(one.problem)}")
+        for other in one.similar:
+            click.echo(f"{one.record.id} is similar to {other.id}, which was rejected: {one_line(other.content, 80)}")
+
+
+def age(now: datetime, then: datetime) -> str:
+    """How long ago, in one unit."""
     seconds = max(0.0, (now - then).total_seconds())
     return next((f"{seconds / size:.0f} {unit}" for size, unit in AGES if seconds >= size), "now")
 
 
 def confirm(group: click.Group) -> None:
     @command(group, "confirm", "lamina review confirm 01k9zq5e7cxxxxxxxxxxxxxxxx")
-    @click.argument("record_id", metavar="ID")
+    @click.argument("record_ids", metavar="ID...", nargs=-1)
+    @click.option("--all", "everything", is_flag=True, help="all that can be confirmed")
     @click.option("--reason", help="why")
-    def run(session: Session, record_id: str, reason: str | None) -> None:
+    @click.option("--yes", is_flag=True, help="do not ask when there are several")
+    def run(session: Session, record_ids: tuple[str, ...], everything: bool, reason: str | None, yes: bool) -> int:
         """Activate the proposal ID and supersede what it replaces, unless that has changed meanwhile."""
-        done = session.operator("review confirm").confirm(record_id.lower(), reason)
-        _show(session, "confirmed", done)
+        operator = session.operator("review confirm")
+        chosen = _chosen(session, record_ids, everything, lambda one: one.problem is None)
+        return _decide(session, "confirm", chosen, lambda one: operator.confirm(one, reason), yes)
 
 
 def reject(group: click.Group) -> None:
     @command(group, "reject", 'lamina review reject 01k9zq5e7cxxxxxxxxxxxxxxxx --reason "not so"')
+    @click.argument("record_ids", metavar="ID...", nargs=-1)
+    @click.option("--all", "everything", is_flag=True, help="everything that waits")
+    @click.option("--reason", required=True, help="why")
+    @click.option("--yes", is_flag=True, help="do not ask when there are several")
+    def run(session: Session, record_ids: tuple[str, ...], everything: bool, reason: str, yes: bool) -> int:
+        """Put the proposal ID aside, and keep what it says out, whoever brings it back."""
+        operator = session.operator("review reject")
+        chosen = _chosen(session, record_ids, everything, lambda one: True)
+        return _decide(session, "reject", chosen, lambda one: operator.reject(one, reason), yes)
+
+
+def _chosen(session: Session, record_ids: Sequence[str], everything: bool, wanted: Callable[[Proposal], bool]) -> Sequence[str]:
+    if everything == bool(record_ids):
+        raise click.UsageError("give the ids of proposals, or --all")
+    if everything:
+        return [one.record.id for one in session.memory().proposals() if wanted(one)]
+    return [record_id.lower() for record_id in record_ids]
+
+
+def _decide(session: Session, verb: str, chosen: Sequence[str], decide: Callable[[str], Record], yes: bool) -> int:
+    """Decide about one, or about several after a look at them; each is a decision of its own."""
+    if len(chosen) == 1:
+        _show(session, DONE[verb], decide(chosen[0]))
+        return 0
+    if not yes:
+        waiting = {one.record.id: one for one in session.memory().proposals()}
+        if not session.json:
+            table([waiting[one] for one in chosen if one in waiting])
+        if not chosen or not output.confirmed(f"{verb} {len(chosen)} proposals?"):
+            raise Refused(f"nothing was done; --yes does not ask, to {verb} {len(chosen)} proposals")
+    told: list[dict[str, Any]] = []
+    for record_id in chosen:
+        try:
+            record = decide(record_id)
+            told.append({"id": record_id, "outcome": DONE[verb], "state": record.state.value})
+        except LaminaError as error:
+            told.append({"id": record_id, "outcome": "failed", **error.to_dict()})
+    if session.json:
+        output.show_json(told)
+    else:
+        rows = [(one["id"], one["outcome"], one.get("error", {}).get("message", "")) for one in told]
+        output.table(("id", "outcome", "why"), rows, wide="why")
+    return int(any(one["outcome"] == "failed" for one in told))
+
+
+def lift(group: click.Group) -> None:
+    @command(group, "lift", 'lamina review lift 01k9zq5e7cxxxxxxxxxxxxxxxx --reason "it is so after all"')
     @click.argument("record_id", metavar="ID")
     @click.option("--reason", required=True, help="why")
     def run(session: Session, record_id: str, reason: str) -> None:
-        """Put the proposal ID aside."""
-        _show(session, "rejected", session.operator("review reject").reject(record_id.lower(), reason))
+        """Let in again what the rejected proposal ID says; it can be proposed anew."""
+        _show(session, "lifted", session.operator("review lift").lift(record_id.lower(), reason))
+
+
+def revoke(group: click.Group) -> None:
+    @command(group, "revoke", 'lamina revoke --source web:example.com --reason "it was hacked"')
+    @click.option("--source", required=True, help="where it came from, as `lamina inspect` shows it")
+    @click.option("--reason", help="why; needed unless it is a dry run")
+    @click.option("--dry-run", is_flag=True, help="only show what would wait for review")
+    @click.option("--yes", is_flag=True, help="do not ask")
+    def run(session: Session, source: str, reason: str | None, dry_run: bool, yes: bool) -> None:
+        """Put all that came from a source, or was derived from that, before a person again. `lamina undo` takes it back."""
+        operator = session.operator("revoke")
+        found, archived = operator.revocable(source)
+        if dry_run or not (yes or session.json):
+            _show_tainted(session, found, archived)
+        if dry_run:
+            return
+        if reason is None:
+            raise click.UsageError("say why with --reason")
+        if found and not yes and not output.confirmed(f"put {len(found)} memories under review?"):
+            raise Refused("nothing was done; --yes does not ask")
+        moved = operator.revoke(source, reason)
+        if session.json:
+            output.show_json({"moved": [record.id for record in moved], "archived": archived})
+        else:
+            click.echo(f"{len(moved)} memories wait for review now; `lamina undo` takes it back")
+
+
+def _show_tainted(session: Session, found: Sequence[Record], archived: int) -> None:
+    if session.json:
+        output.show_json({"moved": [record.id for record in found], "archived": archived, "dry_run": True})
+        return
+    if found:
+        output.records(found[:SHOWN])
+    more = len(found) - SHOWN
+    click.echo(f"and {more} more" if more > 0 else f"{len(found)} active memories go back to this source")
+    if archived:
+        click.echo(f"{archived} archived memories do too; they stay in the archive")
 
 
 def rollback(group: click.Group) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
+from lamina import operator_key
 from lamina.clock import system_clock
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.handles import chosen_agent, connect, home_path, restore
@@ -30,6 +32,7 @@ class Session:
         self._agent = agent
         self._user = user
         self._memory: Memory | None = None
+        self._key: str | None = os.environ.get(operator_key.VARIABLE) or None
 
     @property
     def home(self) -> Home:
@@ -43,8 +46,13 @@ class Session:
         """The handle, opened when a command first needs it, with the authority of whoever runs the program."""
         if self._memory is None:
             self._check_own_agent()
-            self._memory = connect(role(), self._agent, self._user, self._home, surface="cli")
+            self._memory = connect(self._role(), self._agent, self._user, self._home, surface="cli", key=self._key)
         return self._memory
+
+    def _role(self) -> Role:
+        """Whoever has no key where operators need one may do what an agent may."""
+        locked = operator_key.is_set(self.home.path) and self._key is None
+        return Role.AGENT if locked else role()
 
     def scheduler(self) -> Memory:
         """A handle for the jobs: they concern all users, and run with the authority of the system."""
@@ -67,12 +75,17 @@ class Session:
 
     def restore(self, folder: Path, progress: Callable[[int, int], None]) -> dict[str, Any]:
         """Put a backup in the place of the store, whatever has become of that."""
-        return restore(folder, self.agent, self._home, surface="cli", progress=progress)
+        return restore(folder, self.agent, self._home, surface="cli", progress=progress, key=self._key)
 
     def check_operator(self, verb: str) -> None:
         """Refuse a verb that only a person may use, before anything is opened."""
         if role() is not Role.OPERATOR:
             raise Refused(f"{verb} is for operators, and LAMINA_ROLE=agent says that this is an agent")
+        if not operator_key.is_set(self.home.path):
+            return
+        if self._key is None and sys.stdin.isatty():
+            self._key = str(click.prompt("operator key", hide_input=True, err=True))
+        operator_key.check(self.home.path, self._key)
 
     def close(self) -> None:
         if self._memory is None:

@@ -1,0 +1,245 @@
+"""Proposing: what machines and people put before a person, and the queue in which it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from lamina import rules
+from lamina.clock import Clock, is_id
+from lamina.engines import profile, review
+from lamina.engines.review import Entry, Proposal
+from lamina.errors import Conflict, InvalidInput
+from lamina.model import Actor, Draft, Layer, Record, Role, State
+from lamina.rejection import named
+from lamina.store.records import PLACE, Filter, Row
+from lamina.store.store import Store
+from lamina.store.transaction import EVERY, Transaction
+
+if TYPE_CHECKING:
+    from lamina.engines.compaction import Group
+
+# What brings a record into the queue that had been active: it waits for ever.
+QUARANTINE = "revoke"
+POSSIBLE = "possible"
+Place = tuple[Layer, str | None, str]
+
+
+class Proposals:
+    """What one actor may propose, and what waits, within one scope.
+
+    `draft` makes valid memories; `note_crossing` is told which evidence was out of reach.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        actor: Actor,
+        user: str | None,
+        clock: Clock,
+        draft: Callable[[object], Draft],
+        note_crossing: Callable[[str], object],
+    ) -> None:
+        self._store = store
+        self._actor = actor
+        self._user = user
+        self._clock = clock
+        self._draft = draft
+        self._note_crossing = note_crossing
+
+    def waiting(self) -> list[Proposal]:
+        """What waits for a decision; those with most effect first."""
+        with self._store.snapshot():
+            waiting = self._entries(Filter(self._user, states=(State.CONSTRAINED,)))
+            actions = self._store.actions({entry.event for entry in waiting})
+            rejected = [record for one in self._store.barring() if (record := self._store.get(one, self._user)) is not None]
+            taken, rivals = self._places(State.ACTIVE), _by_place(waiting)
+            return review.ranked(self._proposal(one, actions[one.event], taken, rivals, rejected) for one in waiting)
+
+    def propose_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Record:
+        """Propose a value of the profile. An agent needs evidence; an operator's own statement is kept as one.
+
+        What waits already with the same value only gets the new evidence.
+        """
+        given, *others = profile.patch_items({key: value})
+        if others:
+            raise InvalidInput(f"{key} holds {1 + len(others)} values; propose them one by one, such as {given[0]}")
+        why = rules.reason(reason)
+        if not evidence and self._actor.role is not Role.OPERATOR:
+            raise InvalidInput("a proposal needs evidence: the ids of the records that it rests on")
+        with self._store.change(self._actor, "profile.propose", self._clock(), note={"reason": why}) as transaction:
+            sources = list(evidence) or [self._statement(transaction, *given).id]
+            made = self._of_profile(*given, why, sources)
+            transaction.check_evidence(made, self._note_crossing)
+            trusts = [record.trust for one in sources if is_id(one) and (record := self._found(transaction, one)) is not None]
+            made = structs.replace(made, trust=rules.lowest_trust([made.trust, *trusts]))
+            same = self._saying_the_same(transaction, made)
+            if same is None:
+                return transaction.insert([made])[0]
+            return self._joined(transaction, same, made)
+
+    def compact(self, create: bool) -> list[dict[str, Any]]:
+        """Which records of semantic memory could be one; with `create` each group becomes a proposal."""
+        from lamina.engines import compaction
+
+        return self._group(Layer.SEMANTIC, "semantic.compact", compaction.compact, create)
+
+    def dedup(self, create: bool) -> list[dict[str, Any]]:
+        """Which procedures of a workflow are the same; with `create` each group becomes a proposal."""
+        from lamina.engines import compaction
+
+        return self._group(Layer.PROCEDURAL, "procedural.dedup", compaction.dedup, create)
+
+    def expire(self) -> int:
+        """Put aside what nobody has decided for long; what was active before it came here stays."""
+        days, now = self._store.settings["review.expire_days"], self._clock()
+        if not days:
+            return 0
+        chosen = Filter(self._user, states=(State.CONSTRAINED,))
+        waiting = [one for one in self._entries(chosen) if one.record.updated_at <= now - timedelta(days=days)]
+        if not waiting:
+            return 0
+        actions = self._store.actions({entry.event for entry in waiting})
+        wanted = [(one.record.seq, one.event) for one in waiting if actions[one.event] != QUARANTINE]
+        with self._store.change(self._actor, "proposals.expire", now) as transaction:
+            return len([transaction.update(row, state=State.TOMBSTONED) for row in transaction.unchanged(wanted)])
+
+    def _group(
+        self, layer: Layer, action: str, plan: Callable[[Sequence[Record]], list[Group]], create: bool
+    ) -> list[dict[str, Any]]:
+        """Each group with what becomes of it: possible or proposed, or why not."""
+        if not create:
+            with self._store.snapshot():
+                return [self._told(group, made, self._store.rejected) for group, made in self._groups(layer, plan)]
+        told = []
+        with self._store.change(self._actor, action, self._clock()) as transaction:
+            for group, made in self._groups(layer, plan):
+                found = self._told(group, made, transaction.rejected)
+                if found["outcome"] == POSSIBLE and self._actor.role is not Role.OPERATOR and not transaction.allowance():
+                    found["outcome"] = "no more proposals are taken today"
+                if found["outcome"] == POSSIBLE:
+                    found |= {"outcome": "proposed", "proposal": transaction.insert([made])[0].id}
+                told.append(found)
+        return told
+
+    def _groups(self, layer: Layer, plan: Callable[[Sequence[Record]], list[Group]]) -> list[tuple[Group, Draft]]:
+        active = self._store.listed(Filter(self._user, (layer,), (State.ACTIVE,)), EVERY)
+        return [(group, self._of_group(group)) for group in plan(active)]
+
+    def _told(self, group: Group, made: Draft, rejected: Callable[[Draft], str | None]) -> dict[str, Any]:
+        """A group for people to read, and whether it could be proposed."""
+        told: dict[str, Any] = {"why": group.why, "layer": group.layer.value, "content": made.content, "outcome": POSSIBLE}
+        told["sources"] = [one.id for one in group.sources]
+        for record in self._store.listed(Filter(group.user, (group.layer,), (State.CONSTRAINED,)), EVERY):
+            if set(named(record)) == set(told["sources"]):
+                return {**told, "outcome": "waits already", "proposal": record.id}
+        barred = rejected(made)
+        return told if barred is None else {**told, "outcome": "rejected before", "rejected": barred}
+
+    def _proposal(
+        self,
+        entry: Entry,
+        by: str,
+        taken: Mapping[Place, list[Entry]],
+        rivals: Mapping[Place, list[Entry]],
+        rejected: Sequence[Record],
+    ) -> Proposal:
+        record, here = entry.record, review.place(entry.record)
+        if here is not None:
+            replaced = taken.get(here, [])
+        else:
+            replaced = [self._entry(row) for one in named(record) if (row := self._store.row(one)) is not None]
+        return Proposal(
+            record,
+            by,
+            record.updated_at,
+            tuple(other.record for other in replaced),
+            self._problem(entry, replaced),
+            tuple(other.record.id for other in rivals.get(here, ()) if other is not entry) if here else (),
+            review.similar(record, rejected),
+        )
+
+    def _problem(self, entry: Entry, replaced: Sequence[Entry]) -> str | None:
+        try:
+            review.check_fresh(entry, replaced)
+        except Conflict as error:
+            return error.message
+        barred = self._store.rejected(entry.record)
+        return None if barred is None else f"it was rejected, in record {barred}"
+
+    def _places(self, state: State) -> dict[Place, list[Entry]]:
+        found = [self._entries(chosen) for chosen in places(self._user, state)]
+        return _by_place(entry for entries in found for entry in entries)
+
+    def _saying_the_same(self, transaction: Transaction, made: Draft) -> Row | None:
+        """The proposal that says the same already; raises when that is active."""
+        for state in (State.ACTIVE, State.CONSTRAINED):
+            for row in transaction.listed(Filter(made.user, (Layer.PROFILE,), (state,))):
+                record = self._store.record(row)
+                if record.user == made.user and _is_same(record.metadata, made.metadata):
+                    if state is State.ACTIVE:
+                        raise Conflict(f"{made.content} is known already, in record {record.id}", record=record.id)
+                    return row
+        return None
+
+    def _joined(self, transaction: Transaction, row: Row, made: Draft) -> Record:
+        """A proposal with more evidence, unless that is trusted less than the proposal is: then it adds nothing."""
+        record = self._store.record(row)
+        evidence = tuple(dict.fromkeys((*record.evidence, *made.evidence)))
+        if rules.lowest_trust([record.trust, made.trust]) is not record.trust or evidence == record.evidence:
+            return record
+        return transaction.update(row, evidence=evidence)
+
+    def _statement(self, transaction: Transaction, key: str, value: Any) -> Record:
+        """What an operator says, kept as what it is: something that was said."""
+        said = f"{self._actor.name} said: {profile.content_of(key, value)}"
+        (made,) = transaction.insert([self._draft({"content": said, "layer": Layer.EPISODIC, "kind": "user_interaction"})])
+        return made
+
+    def _of_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Draft:
+        metadata = {"profile_key": key, "value": value, "reason": reason}
+        rules.check_contract(Layer.PROFILE, metadata)
+        content = profile.content_of(key, value)
+        kind = profile.kind_of(key)
+        made = self._draft({"content": content, "kind": kind, "metadata": metadata, "evidence": list(evidence)})
+        return structs.replace(made, layer=Layer.PROFILE, state=State.CONSTRAINED)
+
+    def _of_group(self, group: Group) -> Draft:
+        item: dict[str, Any] = {"content": group.content, "kind": group.kind, "tags": group.tags, "metadata": group.metadata}
+        item |= {"importance": group.importance, "confidence": group.confidence, "at": group.occurred_at}
+        made = self._draft({**item, "evidence": [one.id for one in group.sources]})
+        rules.check_contract(group.layer, made.metadata)
+        trust = rules.lowest_trust([made.trust, group.trust])
+        return structs.replace(made, layer=group.layer, state=State.CONSTRAINED, trust=trust, user=group.user)
+
+    def _entries(self, chosen: Filter) -> list[Entry]:
+        return [self._entry(row) for row in self._store.rows(chosen)]
+
+    def _entry(self, row: Row) -> Entry:
+        return Entry(self._store.record(row), row[PLACE["event"]])
+
+    def _found(self, transaction: Transaction, record_id: str) -> Record | None:
+        row = transaction.find(record_id)
+        return self._store.get(record_id) if row is None else self._store.record(row)
+
+
+def places(user: str | None, state: State) -> tuple[Filter, Filter]:
+    """What stands alone in its place: keys of profiles, and projects."""
+    project = Filter(user, (Layer.SEMANTIC,), (state,), ("project",), metadata=(("origin", "compression"),))
+    return Filter(user, (Layer.PROFILE,), (state,)), project
+
+
+def _by_place(entries: Iterable[Entry]) -> dict[Place, list[Entry]]:
+    found: dict[Place, list[Entry]] = {}
+    for entry in entries:
+        if (here := review.place(entry.record)) is not None:
+            found.setdefault(here, []).append(entry)
+    return found
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    same_key = profile.same_key(str(one.get("profile_key")), str(other.get("profile_key")))
+    return same_key and profile.same_value(one.get("value"), other.get("value"))

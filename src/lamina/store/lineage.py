@@ -1,0 +1,76 @@
+"""What came from where: which records go back to a source, themselves or by their evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import apsw
+import msgspec
+
+from lamina import text
+from lamina.clock import is_id
+from lamina.model import State
+from lamina.store import records
+from lamina.store.connection import rows
+from lamina.store.records import PLACE, Row
+
+if TYPE_CHECKING:
+    from lamina.store.store import Store
+
+BATCH = 500
+
+
+class Origin(msgspec.Struct, frozen=True, gc=False):
+    """What a line of the archive says about where it came from."""
+
+    id: str
+    user: str | None = None
+    source: str | None = None
+    evidence: tuple[str, ...] = ()
+
+
+def tainted(store: Store, connection: apsw.Connection, source: str, user: str | None) -> tuple[list[Row], int]:
+    """The active rows that go back to a source, in their order, and how many records of the archive do.
+
+    A record is derived only from what was there before it: what it was given later merely agrees with it.
+    """
+    wanted = text.normalise(source)
+    archived = _archived(store)
+    sources = [one for (one,) in rows(connection, "SELECT DISTINCT source FROM records WHERE source IS NOT NULL")]
+    chosen = [one for one in sources if text.normalise(one) == wanted]
+    query = f"SELECT id FROM records WHERE source IN ({records.marks(chosen)})"
+    found = {record_id for (record_id,) in rows(connection, query, chosen)}
+    found |= {one.id for one in archived if one.source is not None and text.normalise(one.source) == wanted}
+    resting: dict[str, list[str]] = {}
+    for one in archived:
+        for evidence in one.evidence:
+            resting.setdefault(evidence, []).append(one.id)
+    fresh = found
+    while fresh:
+        later = {one for target in fresh for one in (*resting.get(target, ()), *_resting(connection, target)) if target < one}
+        fresh = later - found
+        found = found | fresh
+    active = _active(connection, sorted(found), user)
+    return active, sum(one.id in found and user in (None, one.user) for one in archived)
+
+
+def _resting(connection: apsw.Connection, target: str) -> list[str]:
+    """The records that have this one as evidence."""
+    query = "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.target = ? AND l.relation = 'evidence'"
+    return [record_id for (record_id,) in rows(connection, query, (target,))]
+
+
+def _active(connection: apsw.Connection, ids: list[str], user: str | None) -> list[Row]:
+    found: list[Row] = []
+    for start in range(0, len(ids), BATCH):
+        part = ids[start : start + BATCH]
+        query = f"{records.SELECT} WHERE id IN ({records.marks(part)}) AND state = ? AND (? IS NULL OR user = ?)"
+        found += rows(connection, query, (*part, State.ACTIVE, user, user))
+    return sorted(found, key=lambda row: row[PLACE["seq"]])
+
+
+def _archived(store: Store) -> list[Origin]:
+    """Where each archived record came from, of those that can say so."""
+    decode = msgspec.json.Decoder(Origin).decode
+    found = [decode(line) for _, _, line in store.archived_lines()]
+    return [one for one in found if one.source is not None or any(map(is_id, one.evidence))]

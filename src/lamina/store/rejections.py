@@ -1,0 +1,89 @@
+"""Values that were rejected, by their fingerprints, and how much machines have proposed today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from lamina.model import Draft, Record
+from lamina.store import events
+from lamina.store.connection import rows
+
+REJECT, LIFT = "reject", "lift"
+# The event that rejects tells what it bars in its note, where it can be erased; the one that lifts names the record.
+BARRED = "barred"
+DAY = 86_400_000_000
+
+
+def any_rejected(connection: apsw.Connection) -> bool:
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM rejected)").get)
+
+
+def find(connection: apsw.Connection, user: str | None, fingerprints: Iterable[bytes]) -> str | None:
+    """The rejected record that says one of these; one that concerns everybody bars it for each, and the other way round."""
+    query = "SELECT record FROM rejected WHERE fingerprint = ?1 AND (user IS NULL OR ?2 IS NULL OR user = ?2) ORDER BY record"
+    for fingerprint in fingerprints:
+        if (found := connection.execute(query, (fingerprint, user)).get) is not None:
+            return str(found)
+    return None
+
+
+def barred(connection: apsw.Connection, memory: Record | Draft) -> str | None:
+    """The rejected record whose value a memory would bring back to where it could be believed."""
+    from lamina import rejection  # most stores never reject anything, and need no table of look-alikes
+
+    if not rejection.is_guarded(memory):
+        return None
+    return find(connection, memory.user, rejection.fingerprints(memory))
+
+
+def add(cursor: apsw.Cursor, record: str, user: str | None, fingerprints: Sequence[bytes]) -> None:
+    insert = "INSERT INTO rejected (fingerprint, record, user) VALUES (?, ?, ?)"
+    cursor.executemany(insert, [(fingerprint, record, user) for fingerprint in fingerprints])
+
+
+def lift(cursor: apsw.Cursor, record: str) -> int:
+    """Let in again what a record says; how many values that are."""
+    cursor.execute("DELETE FROM rejected WHERE record = ?", (record,))
+    return cursor.connection.changes()
+
+
+def barring(connection: apsw.Connection) -> list[str]:
+    """The records whose values are kept out."""
+    return [str(record) for (record,) in rows(connection, "SELECT DISTINCT record FROM rejected ORDER BY record")]
+
+
+def told(connection: apsw.Connection) -> set[tuple[bytes, str]]:
+    """What the events say is rejected, and not lifted since."""
+    query = "SELECT seq, body FROM events WHERE body ->> 'action' IN (?, ?) ORDER BY seq"
+    found: dict[str, list[bytes]] = {}
+    for seq, text in rows(connection, query, (REJECT, LIFT)):
+        body = events.body_of(text)
+        for change in body.changes:
+            note = events.notes_of(connection, seq).get(0, {})
+            found[change.id] = [bytes.fromhex(one) for one in note.get(BARRED, ())] if body.action == REJECT else []
+    return {(fingerprint, record) for record, fingerprints in found.items() for fingerprint in fingerprints}
+
+
+def rebuild(connection: apsw.Connection) -> None:
+    """Make the table anew from the events."""
+    query = "SELECT user FROM records WHERE id = ?1 UNION ALL SELECT user FROM archived WHERE id = ?1"
+    connection.execute("DELETE FROM rejected")
+    for fingerprint, record in sorted(told(connection)):
+        user = connection.execute(query, (record,)).get
+        connection.execute("INSERT INTO rejected (fingerprint, record, user) VALUES (?, ?, ?)", (fingerprint, record, user))
+
+
+def count_today(connection: apsw.Connection, now: int) -> int:
+    """How many proposals machines have made since the day began."""
+    found = connection.execute("SELECT number FROM proposed WHERE day = ?", (now // DAY,)).get
+    return int(str(found or 0))
+
+
+def count_more(cursor: apsw.Cursor, now: int, number: int) -> None:
+    cursor.execute("DELETE FROM proposed WHERE day < ?", (now // DAY,))
+    cursor.execute(
+        "INSERT INTO proposed (day, number) VALUES (?1, ?2) ON CONFLICT (day) DO UPDATE SET number = number + ?2",
+        (now // DAY, number),
+    )
