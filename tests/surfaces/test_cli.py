@@ -35,7 +35,9 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setenv("LAMINA_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("LAMINA_AGENT", raising=False)
 
-    def invoke(*arguments: str) -> Outcome:
+    def invoke(*arguments: str, stdin: str | None = None) -> Outcome:
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
         code = run(arguments)
         return Outcome(code, *capsys.readouterr())
 

@@ -298,6 +298,16 @@ def test_what_merely_agrees_is_not_derived(desk: Desk, mem: Memory, op: Operator
     assert [record.id for record in op.revoke("chat", "left")] == [told.id]
 
 
+def test_derivation_is_followed_whatever_the_clock_says(desk: Desk, mem: Memory, op: Operator) -> None:
+    """V8: a clock that stands still or was set back hides nothing that rests on a revoked source."""
+    desk.clock.step = timedelta(0)
+    told = mem.remember("a", source="web")
+    same = [mem.remember(f"b{number}", evidence=[told.id]) for number in range(20)]
+    desk.clock.jump(timedelta(days=-30))
+    earlier = [mem.remember(f"c{number}", evidence=[told.id]) for number in range(5)]
+    assert len(op.revoke("web", "hacked")) == 1 + len(same) + len(earlier)
+
+
 def test_a_quarantined_memory_is_confirmed_again(mem: Memory, op: Operator) -> None:
     """R3: active, constrained, active: and what it replaced gives way again."""
     said = mem.remember("tea please")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lamina.store.store import Store
 
 BATCH = 500
+TIME = 10  # characters of an id
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
@@ -47,17 +48,28 @@ def tainted(store: Store, connection: apsw.Connection, source: str, user: str | 
             resting.setdefault(evidence, []).append(one.id)
     fresh = found
     while fresh:
-        later = {one for target in fresh for one in (*resting.get(target, ()), *_resting(connection, target)) if target < one}
+        later: set[str] = set()
+        for target in fresh:
+            later.update(one for one in resting.get(target, ()) if _is_older(target, one))
+            later.update(_derived(connection, target))
         fresh = later - found
         found = found | fresh
     active = _active(connection, sorted(found), user)
     return active, sum(one.id in found and user in (None, one.user) for one in archived)
 
 
-def _resting(connection: apsw.Connection, target: str) -> list[str]:
-    """The records that have this one as evidence."""
-    query = "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.target = ? AND l.relation = 'evidence'"
-    return [record_id for (record_id,) in rows(connection, query, (target,))]
+def _derived(connection: apsw.Connection, target: str) -> list[str]:
+    """The records that have had this one as evidence from the beginning, as far as their ids or their numbers say so."""
+    query = (
+        "SELECT r.id, r.seq > (SELECT seq FROM records WHERE id = ?1)"
+        " FROM links l JOIN records r ON r.seq = l.record WHERE l.target = ?1 AND l.relation = 'evidence'"
+    )
+    return [one for one, is_later in rows(connection, query, (target,)) if is_later or _is_older(target, one)]
+
+
+def _is_older(one: str, other: str) -> bool:
+    """Whether a record was made before another, or in the same moment: its id begins with the time."""
+    return one[:TIME] <= other[:TIME]
 
 
 def _active(connection: apsw.Connection, ids: list[str], user: str | None) -> list[Row]:
