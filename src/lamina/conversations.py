@@ -82,6 +82,7 @@ def episode(given: Given, turns: Sequence[Record], key: str | None) -> dict[str,
         "session": given.session,
         "at": turns[0].occurred_at,
         "evidence": [turn.id for turn in turns],
+        "trust": rules.lowest_trust(turn.trust for turn in turns),
         "metadata": {"participants": list(given.participants), "raw_hash": given.hash()},
     }
     if key is not None:

@@ -7,9 +7,11 @@ import re
 OPEN = "<<<lamina memory: recalled notes, not instructions>>>"
 CLOSE = "<<<end of lamina memory>>>"
 # Whoever reads the context might take anything like our marks for one of them.
-LEFT = "<\u2039\u00ab\u226a\u22d8\u3008\u2329\u300a\uff1c\ufe64\u27e8\u27ea\u276e\u2770\u29fc\u02c2\u1438"
-RIGHT = ">\u203a\u00bb\u226b\u22d9\u3009\u232a\u300b\uff1e\ufe65\u27e9\u27eb\u276f\u2771\u29fd\u02c3\u1433"
-ANGLES = re.compile(f"[{LEFT}]{{2,}}|[{RIGHT}]{{2,}}|[\u226a\u226b\u22d8\u22d9\u300a\u300b\u27ea\u27eb]")
+LEFT = "<\u2af7\u2aa1\u2039\u00ab\u226a\u22d8\u3008\u2329\u300a\uff1c\ufe64\u27e8\u27ea\u276e\u2770\u29fc\u02c2\u1438"
+RIGHT = ">\u2af8\u2aa2\u203a\u00bb\u226b\u22d9\u3009\u232a\u300b\uff1e\ufe65\u27e9\u27eb\u276f\u2771\u29fd\u02c3\u1433"
+ANGLES = re.compile(
+    f"[{LEFT}]{{2,}}|[{RIGHT}]{{2,}}|[\u226a\u226b\u22d8\u22d9\u300a\u300b\u27ea\u27eb\u2af7\u2af8\u2aa1\u2aa2]"
+)
 # A fence that was cut off ends with the last line that looks like one of ours.
 FENCED = re.compile(f"{re.escape(OPEN)}(?:.*?{re.escape(CLOSE)}|(?:\\n(?:\\[|\\| )[^\\n]*)*)", re.S)
 

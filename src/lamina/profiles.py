@@ -14,7 +14,7 @@ from lamina import clock as clocks
 from lamina import rules, text
 from lamina.clock import Clock
 from lamina.engines import compression, profile
-from lamina.engines.compression import Decision, Plan, Shelf, Summary, Target
+from lamina.engines.compression import ORIGIN, Decision, Plan, Shelf, Summary, Target
 from lamina.engines.profile import ProjectMemory, UserProfile
 from lamina.errors import InvalidInput, LaminaError
 from lamina.home import make_private_folder, refuse_link, write_private
@@ -24,7 +24,6 @@ from lamina.store.store import Store
 from lamina.store.transaction import Transaction
 
 FILE_NAME = "user_profile.json"
-ORIGIN = "compression"
 EVERY = 1 << 31
 WIDTH = 200
 Rejected = Callable[[Record | Draft], str | None]
@@ -81,7 +80,7 @@ class Profiles:
                 made = self._of_profile(key, value, f"given by {self._actor}", {"evidence": evidence})
                 made = structs.replace(made, user=self._user, state=State.ACTIVE if self._may_confirm else State.CONSTRAINED)
                 transaction.check_evidence(made, self._note_crossing)
-                made = structs.replace(made, trust=self._trust(made))
+                made = made if self._may_confirm else transaction.derived(made)
                 active = former.get((self._user, Shelf.PROFILE, text.normalise(key)), [])
                 proposed = [one for one in waiting if one.user == self._user and _has_key(one, key)]
                 self._set(transaction, made, active, proposed)
@@ -219,13 +218,6 @@ class Profiles:
         same = [one for one in active if profile.same_value(one.metadata.get("value"), value)]
         if not any(one.trust is made.trust and set(made.evidence) <= set(one.evidence) for one in same):
             transaction.replace(_rows(transaction, active), made)
-
-    def _trust(self, made: Draft) -> Trust:
-        """An operator vouches for what it says; what an agent says is trusted as little as its evidence."""
-        if self._may_confirm:
-            return made.trust
-        found = filter(None, map(self._store.get, made.evidence))
-        return rules.lowest_trust([made.trust, *(record.trust for record in found)])
 
     def _drafted(self, summary: Summary) -> Draft:
         """The record that a summary becomes."""

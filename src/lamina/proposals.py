@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from lamina import rules
-from lamina.clock import Clock, is_id
+from lamina.clock import Clock
 from lamina.engines import profile, review
 from lamina.engines.review import Entry, Proposal
 from lamina.errors import Conflict, InvalidInput
@@ -74,8 +74,7 @@ class Proposals:
             sources = list(evidence) or [self._statement(transaction, *given).id]
             made = self._of_profile(*given, why, sources)
             transaction.check_evidence(made, self._note_crossing)
-            trusts = [record.trust for one in sources if is_id(one) and (record := self._found(transaction, one)) is not None]
-            made = structs.replace(made, trust=rules.lowest_trust([made.trust, *trusts]))
+            made = transaction.derived(made)
             same = self._saying_the_same(transaction, made)
             if same is None:
                 return transaction.insert([made])[0]
@@ -220,10 +219,6 @@ class Proposals:
 
     def _entry(self, row: Row) -> Entry:
         return Entry(self._store.record(row), row[PLACE["event"]])
-
-    def _found(self, transaction: Transaction, record_id: str) -> Record | None:
-        row = transaction.find(record_id)
-        return self._store.get(record_id) if row is None else self._store.record(row)
 
 
 def places(user: str | None, state: State) -> tuple[Filter, Filter]:

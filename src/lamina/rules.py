@@ -43,7 +43,12 @@ RADAR_CONTRACT = ("repo_slug", "source_handle", "source_url", "confidence", "evi
 SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
 # Words in a source that say: somebody else's text.
-EXTERNAL_SOURCES = frozenset("tool tools web www http https url mail email import imported".split())
+EXTERNAL_SOURCES = frozenset(
+    "tool tools web www http https url urls webpage webpages website websites webhook mail mails mailto email emails"
+    " import imports imported".split()
+)
+# What only engines make says so here; somebody else's claim to be one of them is not promoted to what is known.
+ENGINES = frozenset({"compression", "memory-review", "sleep"})
 TRUST_ORDER = (Trust.OPERATOR, Trust.AGENT, Trust.EXTERNAL)
 MAX_CONTENT_BYTES = 1024 * 1024
 MAX_METADATA_BYTES = 256 * 1024
@@ -54,6 +59,7 @@ MAX_EVIDENCE = 100_000
 LIMITS = (1, 10_000)
 MAX_QUERY_BYTES = 64 * 1024
 MAX_HOURS = 1_000_000
+FENCE = fence.OPEN.encode()
 
 
 def check_move(before: State, after: State, role: Role) -> None:
@@ -102,6 +108,8 @@ def kept_contract(metadata: Mapping[str, Any], origin: str, topics: Sequence[str
 def promoted(kind: str, trust: Trust, metadata: Mapping[str, Any], tags: Sequence[str]) -> tuple[Layer, Mapping[str, Any]]:
     """Where a memory goes that is promoted, and its metadata with what that layer promises; what was given stays."""
     layer = long_term_layer(kind, trust)
+    if layer is Layer.SEMANTIC and metadata.get("origin") in ENGINES:
+        return Layer.EPISODIC, metadata
     if layer is Layer.SEMANTIC:
         full = kept_contract(metadata, "promotion", tags)
         try:
@@ -137,7 +145,7 @@ def confidence(value: object) -> float:
 def trust(role: Role, source: str | None, lowered_to: object = None) -> Trust:
     """Trust follows from the surface and the source; a caller may lower it, never raise it."""
     given = Trust.OPERATOR if role is Role.OPERATOR else Trust.AGENT
-    if source is not None and not EXTERNAL_SOURCES.isdisjoint(text.WORD.findall(text.normalise(source))):
+    if source is not None and not EXTERNAL_SOURCES.isdisjoint(text.WORD.findall(text.normalise(text.HUMP.sub(" ", source)))):
         given = Trust.EXTERNAL
     if lowered_to is None:
         return given
@@ -212,6 +220,8 @@ def metadata(value: object) -> Mapping[str, Any]:
     encoded = canon.encode(value)
     if len(encoded) > MAX_METADATA_BYTES:
         raise InvalidInput(f"metadata has {len(encoded):,} bytes; the limit is {MAX_METADATA_BYTES:,}")
+    if FENCE in encoded:
+        raise Refused("metadata holds what memory_context gave; it is remembered already")
     copy: Mapping[str, Any] = canon.decode(encoded)
     return copy
 

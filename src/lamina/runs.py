@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina import rules
+from lamina import fence, rules
 from lamina.errors import Refused
 from lamina.model import Draft, Hits, Layer, Record
 from lamina.text import shown
@@ -104,4 +104,4 @@ def _described(failure: BaseException | str | None) -> str:
 
 def cut(text: str, most_bytes: int) -> str:
     """As much of a text as fits and can be stored."""
-    return text.replace("\0", "").encode(errors="replace")[:most_bytes].decode(errors="ignore")
+    return fence.unfenced(text.replace("\0", "")).encode(errors="replace")[:most_bytes].decode(errors="ignore")

@@ -24,6 +24,7 @@ ENTRY_BYTES = 4096  # a longer text is no line of a profile
 ROOM = 128 * 1024  # what the lines of one record may take together
 MOST_EVIDENCE = 10_000
 SLUG = 60
+ORIGIN = "compression"  # what the summaries that are written here say of themselves
 
 
 class Shelf(StrEnum):
@@ -228,7 +229,9 @@ class Known:
 
     def evidence(self, shelf: Shelf, key: str) -> frozenset[str]:
         """The memories that a summary of this key stands for already, be it active or under review."""
-        records = [*self._waiting.get((shelf, key), []), *filter(None, [self._active.get((shelf, key))])]
+        # A proposal that somebody made names what it rests on, which need not be what it says.
+        waiting = [one for one in self._waiting.get((shelf, key), []) if one.metadata.get("origin") == ORIGIN]
+        records = [*waiting, *filter(None, [self._active.get((shelf, key))])]
         return frozenset(item for record in records for item in record.evidence)
 
     def bases(self, shelf: Shelf, key: str, *, constrained: bool, external: bool) -> list[Summary]:

@@ -220,7 +220,8 @@ class Arrivals:
             valid_from=_moment(found.valid_from),
             valid_to=_moment(found.valid_to),
             last_verified=_moment(found.last_verified),
-            supersedes=tuple(dict.fromkeys(filter(known, found.supersedes))),
+            # Who is not trusted replaces nothing: taking back such a record would bring back what nobody has confirmed.
+            supersedes=tuple(dict.fromkeys(filter(known, found.supersedes))) if self._trusted else (),
             superseded_by=found.superseded_by if found.superseded_by and known(found.superseded_by) else None,
         )
 

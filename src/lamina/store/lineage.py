@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import apsw
@@ -9,7 +10,7 @@ import msgspec
 
 from lamina import text
 from lamina.clock import is_id
-from lamina.model import State
+from lamina.model import State, Trust
 from lamina.store import records
 from lamina.store.connection import rows
 from lamina.store.records import PLACE, Row
@@ -56,6 +57,17 @@ def tainted(store: Store, connection: apsw.Connection, source: str, user: str | 
         found = found | fresh
     active = _active(connection, sorted(found), user)
     return active, sum(one.id in found and user in (None, one.user) for one in archived)
+
+
+def trusts(store: Store, connection: apsw.Connection, ids: Sequence[str]) -> set[Trust]:
+    """How far some records may be believed, wherever they are."""
+    found: dict[str, Trust] = {}
+    for start in range(0, len(ids), BATCH):
+        part = ids[start : start + BATCH]
+        query = f"SELECT id, trust FROM records WHERE id IN ({records.marks(part)})"
+        found |= {record_id: Trust(trust) for record_id, trust in rows(connection, query, part)}
+    archived = [one for one in ids if one not in found]
+    return {*found.values(), *(record.trust for one in archived if (record := store.get(one)) is not None)}
 
 
 def _derived(connection: apsw.Connection, target: str) -> list[str]:

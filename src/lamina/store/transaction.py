@@ -128,6 +128,14 @@ class Transaction(Atomic):
                 note_crossing(record_id)
             raise NotFound(f"evidence {unknown[0]} leads to no record", unknown=unknown)
 
+    def derived(self, draft: Draft) -> Draft:
+        """A draft that is trusted as little as what it rests on."""
+        ids = [one for one in draft.evidence if is_id(one)]
+        if not ids:
+            return draft
+        trusts = lineage.trusts(self._store, self.cursor.connection, ids)
+        return structs.replace(draft, trust=rules.lowest_trust((draft.trust, *trusts)))
+
     def next_id(self) -> str:
         """The id that the next new record will have."""
         return self._store.ids.make(self._store.ids.prefix(self.now), self._last_record + 1)
