@@ -62,7 +62,7 @@ class Lifecycle:
         if retention.deduplicate:
             twins = self._twins(promotion.promotable(entries, now, retention), retention.deduplicate)
         decided = promotion.plan(entries, now, retention, twins)
-        return [self._believed(one) for one in decided] if self._store.barring() else decided
+        return [self._believed(one) for one in decided] if self._store.rejections.records() else decided
 
     def _believed(self, decision: Decision) -> Decision:
         """The decision, which takes nothing to where it is believed that somebody has rejected."""
@@ -72,7 +72,7 @@ class Lifecycle:
         if record is None:
             return decision
         layer, metadata = decision.promoted
-        found = self._store.rejected(structs.replace(record, layer=layer, metadata=metadata))
+        found = self._store.rejections.of(structs.replace(record, layer=layer, metadata=metadata))
         return structs.replace(decision, rejected=found)
 
     def run(self, retention: Retention) -> Moved:

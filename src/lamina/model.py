@@ -83,6 +83,10 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     key: str | None = None
     promoted_at: datetime | None = None
     supersedes: tuple[str, ...] = ()
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    last_verified: datetime | None = None
+    superseded_by: str | None = None
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):

@@ -95,7 +95,7 @@ class Profiles:
         hours, now = _checked_hours(cutoff_hours), self._clock()
         if dry_run:
             with self._store.snapshot():
-                plans = self._plans(now, hours, self._store.rejected, self._store.allowance(now))
+                plans = self._plans(now, hours, self._store.rejections.of, self._store.rejections.allowance(now))
                 decisions = [self._explained(one) for plan in plans.values() for one in plan.decisions]
             self._audit("compress", tuple(one["id"] for one in decisions if one["content"] is not None))
             return {**_report(plans.values()), "decisions": decisions}

@@ -55,7 +55,8 @@ class Proposals:
         with self._store.snapshot():
             waiting = self._entries(Filter(self._user, states=(State.CONSTRAINED,)))
             actions = self._store.actions({entry.event for entry in waiting})
-            rejected = [record for one in self._store.barring() if (record := self._store.get(one, self._user)) is not None]
+            barring = [self._store.get(one, self._user) for one in self._store.rejections.records()]
+            rejected = [record for record in barring if record is not None]
             taken, rivals = self._places(State.ACTIVE), _by_place(waiting)
             return review.ranked(self._proposal(one, actions[one.event], taken, rivals, rejected) for one in waiting)
 
@@ -112,7 +113,7 @@ class Proposals:
         """Each group with what becomes of it: possible or proposed, or why not."""
         if not create:
             with self._store.snapshot():
-                return [self._told(group, made, self._store.rejected) for group, made in self._groups(layer, plan)]
+                return [self._told(group, made, self._store.rejections.of) for group, made in self._groups(layer, plan)]
         told = []
         with self._store.change(self._actor, action, self._clock()) as transaction:
             for group, made in self._groups(layer, plan):
@@ -166,7 +167,7 @@ class Proposals:
             review.check_fresh(entry, replaced)
         except Conflict as error:
             return error.message
-        barred = self._store.rejected(entry.record)
+        barred = self._store.rejections.of(entry.record)
         return None if barred is None else f"it was rejected, in record {barred}"
 
     def _places(self, state: State) -> dict[Place, list[Entry]]:

@@ -11,8 +11,9 @@ from lamina.model import Draft, Layer, Record, State
 # The layers that say what is so. What happened may be told, whatever anybody thinks of it.
 GUARDED = frozenset(rules.CONTRACTS)
 BELIEVABLE = frozenset({State.ACTIVE, State.CONSTRAINED})
-# Where a proposal names the records that it would take the place of, by its layer.
+# Where a proposal names the records that it would take the place of, by its layer: to be one record, or to end them.
 REPLACES: Mapping[Layer, str] = {Layer.SEMANTIC: "compacted_from", Layer.PROCEDURAL: "duplicates"}
+ENDS = "ends"
 
 
 def is_guarded(memory: Record | Draft) -> bool:
@@ -23,7 +24,7 @@ def is_guarded(memory: Record | Draft) -> bool:
 def fingerprints(memory: Record | Draft) -> list[bytes]:
     """One for each value that a memory stands for, and one for the records that it would stand in for."""
     told = [fingerprint(memory.layer, key, value) for key, value in _values(memory)]
-    if joined := named(memory):
+    if joined := _ids(memory, REPLACES.get(memory.layer, "")):
         told.append(fingerprint(memory.layer, REPLACES[memory.layer], sorted(joined)))
     return list(dict.fromkeys(told))
 
@@ -35,7 +36,11 @@ def fingerprint(layer: Layer, key: str, value: Any) -> bytes:
 
 def named(proposal: Record | Draft) -> list[str]:
     """The records that a proposal says it would replace."""
-    given = proposal.metadata.get(REPLACES.get(proposal.layer, ""), ())
+    return [*_ids(proposal, REPLACES.get(proposal.layer, "")), *_ids(proposal, ENDS)]
+
+
+def _ids(memory: Record | Draft, name: str) -> list[str]:
+    given = memory.metadata.get(name, ())
     return [item for item in given if isinstance(item, str)] if isinstance(given, (list, tuple)) else []
 
 
@@ -56,5 +61,8 @@ def _values(memory: Record | Draft) -> Iterator[tuple[str, Any]]:
         value = metadata.get("value")
         items = value if isinstance(value, (list, tuple)) and value else [value]
         yield from ((str(metadata.get("profile_key", "")), item) for item in items)
+    elif memory.layer is Layer.SEMANTIC and isinstance(metadata.get("attribute"), str):
+        denied = "not " if metadata.get("negated") is True else ""
+        yield f"{metadata.get('subject', '')}.{metadata['attribute']}", f"{denied}{metadata.get('value', '')}"
     else:
         yield str(metadata.get("workflow", "")) if memory.layer is Layer.PROCEDURAL else "", memory.content

@@ -14,7 +14,7 @@ from lamina.engines.review import Entry
 from lamina.errors import InvalidInput, NotFound, Refused
 from lamina.model import Actor, Draft, Layer, Record, Role, State
 from lamina.proposals import places
-from lamina.store import rejections
+from lamina.store import lineage, rejections
 from lamina.store.records import PLACE, Row
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
@@ -56,7 +56,7 @@ class Reviews:
             ids = tuple(dict.fromkeys((*entry.record.supersedes, *(other.record.id for other in replaced))))
             confirmed = transaction.update(row, state=State.ACTIVE, **({"supersedes": ids} if ids else {}))
             for other in replaced:
-                gone = {"superseded_by": record_id, "valid_to": transaction.now}
+                gone = {"superseded_by": record_id, "valid_to": entry.record.valid_from or transaction.now}
                 transaction.update(self._row(transaction, other.record.id), state=State.SUPERSEDED, **gone)
         return confirmed
 
@@ -103,8 +103,7 @@ class Reviews:
         """What `revoke` would put before a person, and how much more of it lies in the archive."""
         rules.label(source, "source")
         self._check_operator("revoke")
-        rows, archived = self._store.tainted(source, self._user)
-        return [self._store.record(row) for row in rows], archived
+        return lineage.revocable(self._store, source, self._user)
 
     def rollback(self, record_id: str, reason: str | None = None) -> Record:
         """Take an active record back; what it had superseded is active again."""

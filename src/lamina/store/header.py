@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lamina.errors import Corrupt, StoreUnavailable
+from lamina.home import has_bytes
 
 MAGIC = b"SQLite format 3\0"
 SIZE = 100
@@ -41,3 +42,9 @@ def read(path: Path) -> Header | None:
     if length < found.pages * found.page_size:
         raise Corrupt(f"{path}: {found.pages * found.page_size - length:,} bytes are missing at its end; see `lamina restore`")
     return found
+
+
+def refuse_lost(path: Path, reads: str) -> None:
+    """Raise when a store is empty or gone that was there before: a new one in its place would hide the loss."""
+    if not has_bytes(path) and has_bytes(path.with_name(reads)):
+        raise Corrupt(f"{path} is empty or gone, but {reads} shows that there were memories; see `lamina restore`")

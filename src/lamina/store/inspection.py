@@ -11,9 +11,9 @@ from lamina import canon, text
 from lamina.errors import LaminaError
 from lamina.home import has_bytes
 from lamina.retention import PRESETS
-from lamina.store import fulltext, migrations, verify
+from lamina.store import fulltext, header, migrations, verify
 from lamina.store.connection import Database
-from lamina.store.store import FILE_NAME, READS_NAME, refuse_lost
+from lamina.store.store import FILE_NAME, READS_NAME
 
 Progress = Callable[[int, int], None]
 Finding = tuple[str, str, str]
@@ -31,7 +31,7 @@ def inspect(folder: Path, agent: str, progress: Progress | None = None) -> Itera
         yield "fail", "sqlite", f"SQLite {sqlite_version()} can corrupt a database under load; upgrade apsw-sqlite3mc"
     path = folder / FILE_NAME
     try:
-        refuse_lost(path)
+        header.refuse_lost(path, READS_NAME)
     except LaminaError as error:
         yield "fail", "store", error.message
         return

@@ -10,7 +10,7 @@ import msgspec
 
 from lamina import text
 from lamina.clock import is_id
-from lamina.model import State, Trust
+from lamina.model import Record, State, Trust
 from lamina.store import records
 from lamina.store.connection import rows
 from lamina.store.records import PLACE, Row
@@ -29,6 +29,13 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     user: str | None = None
     source: str | None = None
     evidence: tuple[str, ...] = ()
+
+
+def revocable(store: Store, source: str, user: str | None) -> tuple[list[Record], int]:
+    """The active records that go back to a source, and how many records of the archive do."""
+    with store.snapshot():
+        found, archived = tainted(store, store.database.reader(), source, user)
+        return [store.record(row) for row in found], archived
 
 
 def tainted(store: Store, connection: apsw.Connection, source: str, user: str | None) -> tuple[list[Row], int]:

@@ -51,7 +51,12 @@ def m004_review(connection: apsw.Connection) -> None:
     connection.execute(_schema("review.sql"))
 
 
-STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review)
+def m005_sleep(connection: apsw.Connection) -> None:
+    """How far sleep has read."""
+    connection.execute(_schema("sleep.sql"))
+
+
+STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review, m005_sleep)
 
 
 def version_of(connection: apsw.Connection, database: Database, steps: Sequence[Step] = STEPS) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import apsw
 import msgspec
+from msgspec import structs
 
 from lamina import canon
 from lamina.clock import from_micros, to_micros
@@ -110,6 +111,19 @@ def minted(draft: Draft, record_id: str, seq: int, agent: str, now: datetime) ->
         draft.occurred_at or now,
         now,
         now,
+    )
+
+
+def with_history(record: Record, draft: Draft) -> Record:
+    """A record that was just made, with what it says about the time before it."""
+    return structs.replace(
+        record,
+        promoted_at=draft.promoted_at,
+        supersedes=draft.supersedes,
+        valid_from=draft.valid_from,
+        valid_to=draft.valid_to,
+        last_verified=draft.last_verified,
+        superseded_by=draft.superseded_by,
     )
 
 

@@ -3,17 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import apsw
 
+from lamina.clock import to_micros
 from lamina.model import Draft, Record
 from lamina.store import events
 from lamina.store.connection import rows
+
+if TYPE_CHECKING:
+    from lamina.store.store import Store
 
 REJECT, LIFT = "reject", "lift"
 # The event that rejects tells what it bars in its note, where it can be erased; the one that lifts names the record.
 BARRED = "barred"
 DAY = 86_400_000_000
+
+
+class Rejections:
+    """What plans ask about rejected values and about the number of proposals, each at one moment of the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def of(self, memory: Record | Draft) -> str | None:
+        """The rejected record whose value a memory would bring back."""
+        with self._store.database.snapshot() as connection:
+            return barred(connection, memory) if any_rejected(connection) else None
+
+    def records(self) -> list[str]:
+        """The records whose values are kept out."""
+        with self._store.database.snapshot() as connection:
+            return [str(record) for (record,) in rows(connection, "SELECT DISTINCT record FROM rejected ORDER BY record")]
+
+    def allowance(self, now: datetime) -> int:
+        """How many more proposals machines may make today."""
+        with self._store.database.snapshot() as connection:
+            return allowance(self._store, connection, to_micros(now))
+
+
+def allowance(store: Store, connection: apsw.Connection, now: int) -> int:
+    return max(0, int(store.settings["review.per_day"]) - count_today(connection, now))
 
 
 def any_rejected(connection: apsw.Connection) -> bool:
@@ -47,11 +79,6 @@ def lift(cursor: apsw.Cursor, record: str) -> int:
     """Let in again what a record says; how many values that are."""
     cursor.execute("DELETE FROM rejected WHERE record = ?", (record,))
     return cursor.connection.changes()
-
-
-def barring(connection: apsw.Connection) -> list[str]:
-    """The records whose values are kept out."""
-    return [str(record) for (record,) in rows(connection, "SELECT DISTINCT record FROM rejected ORDER BY record")]
 
 
 def told(connection: apsw.Connection) -> set[tuple[bytes, str]]:

@@ -17,8 +17,8 @@ from lamina.clock import EPOCH, Ids, to_micros
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import has_bytes, make_private_file, refuse_link
-from lamina.model import Actor, Draft, Entry, Event, Record, Role
-from lamina.store import archive, derived, events, header, learned, lineage, migrations, records, rejections, written
+from lamina.model import Actor, Entry, Event, Record, Role
+from lamina.store import archive, derived, events, header, learned, migrations, records, rejections, sleeping, written
 from lamina.store.archive import Archive
 from lamina.store.connection import Database, is_open, rows, translated
 from lamina.store.events import Head
@@ -26,6 +26,7 @@ from lamina.store.learned import Decided
 from lamina.store.migrations import Step
 from lamina.store.reads import ReadLog
 from lamina.store.records import Filter, Row
+from lamina.store.rejections import Rejections
 from lamina.store.transaction import EVERY, Transaction
 
 if TYPE_CHECKING:
@@ -158,6 +159,16 @@ class Store:
             return events.actions(self.database.reader(), numbers)
 
     @functools.cached_property
+    def rejections(self) -> Rejections:
+        """The values that stay out."""
+        return Rejections(self)
+
+    @functools.cached_property
+    def night(self) -> sleeping.Night:
+        """What sleep reads."""
+        return sleeping.Night(self)
+
+    @functools.cached_property
     def index(self) -> Index:
         """What searches read. It needs numpy, which nothing else does."""
         from lamina.store.look import Index
@@ -229,27 +240,6 @@ class Store:
             found = [self.record(row) for row in pending.candidates(connection, user, speaking)]
             answers = pending.answering(connection, user, [record.id for record in found])
         return found, [self.record(row) for row in answers]
-
-    def rejected(self, memory: Record | Draft) -> str | None:
-        """The rejected record whose value a memory would bring back; for plans, which change nothing."""
-        with self.database.snapshot() as connection:
-            return rejections.barred(connection, memory) if rejections.any_rejected(connection) else None
-
-    def tainted(self, source: str, user: str | None) -> tuple[list[Row], int]:
-        """What is active and came from a source or was derived from that, and how much of it lies in the archive."""
-        with self.snapshot():
-            return lineage.tainted(self, self.database.reader(), source, user)
-
-    def allowance(self, now: datetime) -> int:
-        """How many more proposals machines may make today."""
-        with self.database.snapshot() as connection:
-            used = rejections.count_today(connection, to_micros(now))
-        return max(0, int(self.settings["review.per_day"]) - used)
-
-    def barring(self) -> list[str]:
-        """The records whose values are kept out."""
-        with self.database.snapshot() as connection:
-            return rejections.barring(connection)
 
     def decisions(self, limit: int) -> dict[str, Decided]:
         """The last decision about each record, of the newest that were decided about."""
@@ -419,17 +409,11 @@ def _refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
     """Refuse a file that is not ours before SQLite opens it, which would leave files beside it."""
     if path.is_dir():
         raise StoreUnavailable(f"{path} is a folder where a file is needed")
-    refuse_lost(path)
+    header.refuse_lost(path, READS_NAME)
     # A file that this process has open was checked then; opening it here again would drop SQLite's locks on it.
     found = header.read(path) if has_bytes(path) and not is_open(path) else None
     if found is not None:
         migrations.checked(found.user_version, found.application_id, found.schema, path, steps)
-
-
-def refuse_lost(path: Path) -> None:
-    """Raise when a store is empty or gone that was there before: a new one in its place would hide the loss."""
-    if not has_bytes(path) and has_bytes(path.with_name(READS_NAME)):
-        raise Corrupt(f"{path} is empty or gone, but {READS_NAME} shows that there were memories; see `lamina restore`")
 
 
 def _version(database: Database, steps: Sequence[Step]) -> int:

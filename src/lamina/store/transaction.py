@@ -13,7 +13,7 @@ from lamina import rules
 from lamina.clock import is_id, to_micros
 from lamina.errors import NotFound, Refused
 from lamina.model import Actor, Change, Draft, Event, Layer, Record, Role, State
-from lamina.store import archive, derived, events, facets, fulltext, lineage, records, rejections, written
+from lamina.store import archive, derived, events, facets, fulltext, lineage, records, rejections, sleeping, written
 from lamina.store.connection import Atomic
 from lamina.store.events import Changed, Made
 from lamina.store.filing import Laid
@@ -136,6 +136,18 @@ class Transaction(Atomic):
         trusts = lineage.trusts(self._store, self.cursor.connection, ids)
         return structs.replace(draft, trust=rules.lowest_trust((draft.trust, *trusts)))
 
+    def slept(self) -> sleeping.Marks:
+        """How far sleep has read."""
+        return sleeping.marks(self.cursor.connection)
+
+    def sleep_until(self, marks: sleeping.Marks) -> None:
+        """Keep how far sleep has read, with what came of it."""
+        sleeping.advance(self.cursor, marks)
+
+    def facts(self, state: State) -> list[Record]:
+        """The facts of all users in one state."""
+        return [self._store.record(row) for row in sleeping.facts(self.cursor.connection, (state,), None)]
+
     def next_id(self) -> str:
         """The id that the next new record will have."""
         return self._store.ids.make(self._store.ids.prefix(self.now), self._last_record + 1)
@@ -167,8 +179,8 @@ class Transaction(Atomic):
         rows: list[Row] = []
         for seq, draft in enumerate(drafts, self._last_record + 1):
             record = records.minted(draft, make_id(prefix, seq), seq, agent, now)
-            if draft.supersedes or draft.promoted_at is not None:
-                record = structs.replace(record, supersedes=draft.supersedes, promoted_at=draft.promoted_at)
+            if draft.supersedes or draft.promoted_at is not None or draft.valid_from is not None:
+                record = records.with_history(record, draft)
                 fields = records.fields_of(record, draft.key)
             else:
                 fields = records.fields_of_new(record, draft.key, now_micros)
@@ -346,8 +358,7 @@ class Transaction(Atomic):
 
     def allowance(self) -> int:
         """How many more proposals machines may make today."""
-        used = rejections.count_today(self.cursor.connection, self._micros)
-        return max(0, int(self._store.settings["review.per_day"]) - used - self._proposed)
+        return max(0, rejections.allowance(self._store, self.cursor.connection, self._micros) - self._proposed)
 
     def _check_believable(self, record: Record) -> None:
         """Refuse what was rejected before, and more proposals of machines than people can read in a day."""

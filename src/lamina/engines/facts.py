@@ -1,0 +1,257 @@
+"""Facts over time: what a claim does to what is known, one value or many, until something contradicts it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from lamina import rules, text
+from lamina.engines.claims import Claim, attributes
+from lamina.model import Layer, Record, State, Trust, iso
+
+ORIGIN = "sleep"
+# Who likes something does not dislike it: what is said of the one ends the other.
+SHARED = {"dislikes": "likes"}
+# The beginning of such a value says it all: Lisbon, Portugal is Lisbon, but New York is not York.
+NAMES = frozenset({"lives_in", "employer", "origin", "visited", "name", "partner"})
+ARTICLES = frozenset("a an the my our his her their some".split())
+# A distinct source takes away this share of the doubt, times how sure it is itself.
+CORROBORATION = 0.5
+Place = tuple[str | None, str, str]
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a claim came from."""
+
+    record: str  # the id of the turn
+    episode: str | None
+    user: str | None
+    voice: str  # who said it: another voice is a distinct source
+    trust: Trust
+    importance: float
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One value that holds, or held, for somebody."""
+
+    record: str  # the id of its record
+    user: str | None
+    subject: str
+    attribute: str
+    value: str
+    negated: bool
+    state: State
+    valid_from: datetime
+    valid_to: datetime | None
+    last_verified: datetime | None
+    confidence: float
+    trust: Trust
+    evidence: tuple[str, ...]
+    voices: tuple[str, ...]
+
+    @property
+    def place(self) -> Place:
+        return place(self.user, self.subject, self.attribute)
+
+    def to_dict(self) -> dict[str, Any]:
+        told = structs.asdict(self)
+        for name in ("valid_from", "valid_to", "last_verified"):
+            told[name] = None if told[name] is None else iso(told[name])
+        return {**told, "state": self.state.value, "trust": self.trust.value, "evidence": list(self.evidence)}
+
+
+class Effect(StrEnum):
+    """What a claim does to what is known."""
+
+    NEW = "new"
+    CHANGE = "change"
+    REPEAT = "repeat"
+    PAST = "past"  # it was so before what is known began
+    PROPOSE = "propose"  # somebody who is trusted less says so: a person decides
+    KNOWN = "known"  # nothing
+
+
+class Step(NamedTuple):
+    """The effect of one claim: on the facts that it ends, and since when it holds itself."""
+
+    effect: Effect
+    why: str
+    ends: tuple[Fact, ...] = ()
+    fact: Fact | None = None  # the one that it repeats, or that came after it
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    never_true: bool = False  # what it ends had been a mistake from the beginning
+
+
+def place(user: str | None, subject: str, attribute: str) -> Place:
+    """What claims contradict each other about: the same thing of the same person."""
+    return user, text.normalise(subject), SHARED.get(attribute, attribute)
+
+
+def is_fact(record: Record) -> bool:
+    """Whether a record holds a fact with a subject and an attribute."""
+    metadata = record.metadata
+    named = isinstance(metadata.get("subject"), str) and isinstance(metadata.get("value"), str)
+    return record.layer is Layer.SEMANTIC and named and attributes.known(str(metadata.get("attribute", "")))
+
+
+def fact_of(record: Record) -> Fact:
+    """The fact that a record holds."""
+    metadata = record.metadata
+    voices = metadata.get("voices")
+    return Fact(
+        record.id,
+        record.user,
+        metadata["subject"],
+        metadata["attribute"],
+        metadata["value"],
+        metadata.get("negated") is True,
+        record.state,
+        record.valid_from or record.occurred_at,
+        record.valid_to,
+        record.last_verified,
+        record.confidence,
+        record.trust,
+        record.evidence,
+        tuple(voices) if isinstance(voices, (list, tuple)) else (),
+    )
+
+
+def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
+    """What the record of a fact says beside its words."""
+    told: dict[str, Any] = {"origin": ORIGIN, "topic_tags": [claim.attribute], "source_episode": source.episode}
+    told |= {"subject": claim.subject, "attribute": claim.attribute, "value": claim.value, "voices": [source.voice]}
+    told |= {"span": [claim.start, claim.end], "rule": claim.rule}
+    return {**told, "negated": True} if claim.negated else told
+
+
+def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
+    """What a claim does to the active facts of its place, in the order in which they came."""
+    if any(source.record in fact.evidence and says(fact, claim) for fact in known):
+        return Step(Effect.KNOWN, "taken from there already")
+    same = next((fact for fact in reversed(known) if says(fact, claim)), None)
+    if same is not None:
+        return _repeated(same, claim, source)
+    ends = _ended(known, claim)
+    if source.trust is Trust.EXTERNAL or any(_is_trusted_less(source.trust, fact) for fact in ends):
+        return Step(Effect.PROPOSE, "who says so is trusted less: a person decides", tuple(ends))
+    if claim.negated and not ends and (not claim.value or _others(known, claim)):
+        return Step(Effect.KNOWN, "nothing of that is known")
+    later = [fact for fact in ends if fact.valid_from > claim.at and not claim.corrects]
+    if later:
+        first = min(later, key=lambda fact: fact.valid_from)
+        return Step(Effect.PAST, "something newer is known", (), first, claim.at, first.valid_from)
+    if not ends:
+        return Step(Effect.NEW, "not known before", valid_from=claim.at)
+    since = min(fact.valid_from for fact in ends) if claim.corrects else claim.at
+    told = "takes back" if claim.corrects else "ends"
+    what = ", ".join(text.shown(fact.value, 40) for fact in ends)
+    return Step(Effect.CHANGE, f"{told} {what}", tuple(ends), None, since, None, claim.corrects)
+
+
+def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
+    """The fact that a claim has become."""
+    return Fact(
+        record,
+        source.user,
+        claim.subject,
+        claim.attribute,
+        claim.value,
+        claim.negated,
+        State.ACTIVE,
+        step.valid_from or claim.at,
+        step.valid_to,
+        claim.at,
+        claim.confidence,
+        source.trust,
+        (source.record,),
+        (source.voice,),
+    )
+
+
+def repeated(fact: Fact, claim: Claim, source: Source) -> Fact:
+    """A fact after a claim said the same."""
+    return structs.replace(
+        fact,
+        last_verified=max(fact.last_verified or claim.at, claim.at),
+        confidence=surer(fact, claim, source),
+        evidence=tuple(dict.fromkeys((*fact.evidence, source.record))),
+        voices=tuple(dict.fromkeys((*fact.voices, source.voice))),
+    )
+
+
+def surer(fact: Fact, claim: Claim, source: Source) -> float:
+    """How sure a fact is after a claim repeats it: repeating corroborates nothing, a distinct source does."""
+    if source.voice in fact.voices or source.trust is Trust.EXTERNAL:
+        return fact.confidence
+    return fact.confidence + (1 - fact.confidence) * CORROBORATION * claim.confidence
+
+
+def same_value(attribute: str, one: str, other: str) -> bool:
+    """Whether two values say the same; one may say it in more words."""
+    mine, others = _words(one), _words(other)
+    short, long = sorted((mine, others), key=len)
+    if not short or mine == others:
+        return mine == others
+    if attribute in NAMES:
+        return long[: len(short)] == short
+    return set(short) <= set(long) and attribute not in ("did", "plan", "goal", "age", "birthday")
+
+
+def _repeated(fact: Fact, claim: Claim, source: Source) -> Step:
+    if source.trust is Trust.EXTERNAL:
+        return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
+    if fact.last_verified is not None and claim.at <= fact.last_verified and source.voice in fact.voices:
+        return Step(Effect.KNOWN, "known already")
+    return Step(Effect.REPEAT, "says what is known", fact=fact)
+
+
+def says(fact: Fact, claim: Claim) -> bool:
+    """Whether a fact says what a claim says."""
+    if fact.attribute != claim.attribute or fact.negated != claim.negated:
+        return False
+    return same_value(claim.attribute, fact.value, claim.value)
+
+
+def _ended(known: Sequence[Fact], claim: Claim) -> list[Fact]:
+    """The facts that cannot hold beside a claim."""
+    if claim.corrects and known:
+        return [known[-1]] if attributes.of(claim.attribute).many else list(known)
+    if claim.negated and not claim.value:
+        return [fact for fact in known if not fact.negated]
+    if claim.negated or attributes.of(claim.attribute).many:
+        return [fact for fact in known if _contradicts(fact, claim)]
+    return list(known)
+
+
+def _contradicts(fact: Fact, claim: Claim) -> bool:
+    """Whether a fact and a claim about one value exclude each other."""
+    replaced = claim.replaces is not None and same_value(claim.attribute, fact.value, claim.replaces) and not fact.negated
+    opposed = (fact.negated != claim.negated) == (fact.attribute == claim.attribute)
+    return replaced or (opposed and same_value(claim.attribute, fact.value, claim.value))
+
+
+def _others(known: Sequence[Fact], claim: Claim) -> bool:
+    """Whether something else is known where only one thing can be."""
+    return bool(known) and not attributes.of(claim.attribute).many
+
+
+def _is_trusted_less(trust: Trust, fact: Fact) -> bool:
+    return trust is not fact.trust and rules.lowest_trust((trust, fact.trust)) is trust
+
+
+def _words(value: str) -> tuple[str, ...]:
+    return tuple(word for word in text.WORD.findall(text.normalise(value)) if word not in ARTICLES)
+
+
+def by_place(records: Iterable[Record]) -> Mapping[Place, list[Fact]]:
+    """Active facts by what they are about, in the order in which they began."""
+    found: dict[Place, list[Fact]] = {}
+    for fact in sorted(map(fact_of, filter(is_fact, records)), key=lambda fact: (fact.valid_from, fact.record)):
+        found.setdefault(fact.place, []).append(fact)
+    return found
