@@ -57,6 +57,7 @@ class Profiles:
         self._audit = audit
         self._note_crossing = note_crossing
         self._snapshot_path = store.place(FILE_NAME)
+        self._most_bytes: int = store.settings["content.max_bytes"]
 
     def user_profile(self) -> UserProfile:
         """What is known about the user; without a user, what is known about nobody in particular."""
@@ -233,19 +234,13 @@ class Profiles:
             "reason": reason,
             "project": {"project_name": summary.key, **summary.value},
         }
-        content = profile.content_of_project(summary.key, summary.value)
-        item = {"content": self._cut(content), "kind": "project", "tags": [tag], "metadata": metadata, **more}
-        return _in_layer(Layer.SEMANTIC, self._draft(item))
+        content = profile.content_of_project(summary.key, summary.value).encode()[: self._most_bytes].decode(errors="ignore")
+        item = {"content": content, "kind": "project", "tags": [tag], "metadata": metadata, **more}
+        return rules.in_layer(Layer.SEMANTIC, self._draft(item))
 
-    def _of_profile(self, key: str, value: Any, reason: str, more: dict[str, Any], **metadata: Any) -> Draft:
-        metadata = {"profile_key": key, "value": value, "reason": reason, **metadata}
-        content = self._cut(profile.content_of(key, value))
-        item = {"content": content, "kind": profile.kind_of(key), "metadata": metadata, **more}
-        return _in_layer(Layer.PROFILE, self._draft(item))
-
-    def _cut(self, content: str) -> str:
-        """As much of a summary's text as may be stored; its value is whole in the metadata."""
-        return content.encode()[: self._store.settings["content.max_bytes"]].decode(errors="ignore")
+    def _of_profile(self, key: str, value: Any, reason: str, given: dict[str, Any], **metadata: Any) -> Draft:
+        item = profile.item(key, value, reason, self._most_bytes, **metadata)
+        return rules.in_layer(Layer.PROFILE, self._draft({**item, **given}))
 
 
 def _rejecting(rejected: Rejected, user: str | None) -> Callable[[Target], bool]:
@@ -263,12 +258,6 @@ def _standing_for(target: Target, user: str | None) -> Draft:
 
 def _rows(transaction: Transaction, records: Sequence[Record]) -> list[Row]:
     return [row for record in records if (row := transaction.find(record.id)) is not None]
-
-
-def _in_layer(layer: Layer, made: Draft) -> Draft:
-    """A draft that keeps a layer's promises. Its state says whether anybody has to look at it first."""
-    rules.check_contract(layer, made.metadata)
-    return structs.replace(made, layer=layer)
 
 
 def _has_key(record: Record, key: str) -> bool:

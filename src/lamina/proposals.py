@@ -200,20 +200,16 @@ class Proposals:
         return made
 
     def _of_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Draft:
-        metadata = {"profile_key": key, "value": value, "reason": reason}
-        rules.check_contract(Layer.PROFILE, metadata)
-        content = profile.content_of(key, value)
-        kind = profile.kind_of(key)
-        made = self._draft({"content": content, "kind": kind, "metadata": metadata, "evidence": list(evidence)})
-        return structs.replace(made, layer=Layer.PROFILE, state=State.CONSTRAINED)
+        item = profile.item(key, value, reason, self._store.settings["content.max_bytes"])
+        made = rules.in_layer(Layer.PROFILE, self._draft({**item, "evidence": list(evidence)}))
+        return structs.replace(made, state=State.CONSTRAINED)
 
     def _of_group(self, group: Group) -> Draft:
         item: dict[str, Any] = {"content": group.content, "kind": group.kind, "tags": group.tags, "metadata": group.metadata}
         item |= {"importance": group.importance, "confidence": group.confidence, "at": group.occurred_at}
-        made = self._draft({**item, "evidence": [one.id for one in group.sources]})
-        rules.check_contract(group.layer, made.metadata)
+        made = rules.in_layer(group.layer, self._draft({**item, "evidence": [one.id for one in group.sources]}))
         trust = rules.lowest_trust([made.trust, group.trust])
-        return structs.replace(made, layer=group.layer, state=State.CONSTRAINED, trust=trust, user=group.user)
+        return structs.replace(made, state=State.CONSTRAINED, trust=trust, user=group.user)
 
     def _entries(self, chosen: Filter) -> list[Entry]:
         return [self._entry(row) for row in self._store.rows(chosen)]

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from msgspec import structs
+
 from lamina import canon, clock, fence, text
 from lamina.errors import InvalidInput, Refused
 from lamina.model import Actor, Draft, Layer, Role, State, Trust
@@ -93,6 +95,12 @@ def check_contract(layer: Layer, metadata: Mapping[str, Any]) -> None:
         raise InvalidInput(f"workflow {text.shown(metadata['workflow'])} is not a stable slug such as morning-briefing")
     if layer is Layer.PROFILE:
         label(metadata["profile_key"], "profile_key")
+
+
+def in_layer(layer: Layer, draft: Draft) -> Draft:
+    """A draft that keeps a layer's promises. Its state says whether anybody has to look at it first."""
+    check_contract(layer, draft.metadata)
+    return structs.replace(draft, layer=layer)
 
 
 def long_term_layer(kind: str, trust: Trust) -> Layer:

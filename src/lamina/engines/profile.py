@@ -166,6 +166,13 @@ def content_of(key: str, value: object) -> str:
     return f"{key}: {_readable(value)}"
 
 
+def item(key: str, value: Any, reason: str, most_bytes: int, **more: Any) -> dict[str, Any]:
+    """A memory that gives a key its value, to be stored in the layer of profiles; of a long value the text is cut."""
+    content = content_of(key, value).encode()[:most_bytes].decode(errors="ignore")
+    metadata = {"profile_key": key, "value": value, "reason": reason, **more}
+    return {"content": content, "kind": kind_of(key), "metadata": metadata}
+
+
 def content_of_project(name: str, sections: Mapping[str, list[str]]) -> str:
     """The readable text of a project's record."""
     told = [f"{title.replace('_', ' ').capitalize()}: {'; '.join(sections[title])}." for title in SECTIONS if sections[title]]
