@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from lamina.world import WorldModel
 
 ROTATE_CHECK = "memory_rotate_check"
-QUIET = timedelta(minutes=10)
 NOTHING_DONE = {"ok": False, "promoted": 0, "rotated": False, "remaining": None, "threshold": None}
 
 
@@ -240,9 +238,10 @@ class Memory(Writer):
         self.sync_mirrors()
 
     def _is_idle(self) -> bool:
-        """Whether nothing was written for a while, so that long work disturbs nobody."""
-        newest = self._store.events(1)
-        return not newest or not timedelta(0) <= self._clock() - newest[0].at < QUIET
+        """Whether long work would disturb nobody now."""
+        from lamina.engines.idleness import is_idle
+
+        return is_idle(self._clock(), *self._store.night.activity())
 
     def _look_around(self) -> dict[str, Any]:
         """The job `awareness`: what is pending, left where anybody may look."""

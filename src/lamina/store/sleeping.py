@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
+from lamina.clock import from_micros
 from lamina.model import Record
 from lamina.store import records
 from lamina.store.connection import rows
@@ -16,6 +18,10 @@ from lamina.store.records import PLACE, Row
 if TYPE_CHECKING:
     from lamina.store.store import Store
 
+RECENT = 20_000
+ACTIVITY = (
+    "SELECT body ->> 'at' FROM (SELECT body FROM events ORDER BY seq DESC LIMIT ?) WHERE body ->> 'actor' NOT LIKE 'system:%'"
+)
 EPISODES = f"{records.SELECT} WHERE layer = 'episodic' AND state = 'active'"
 
 
@@ -56,6 +62,16 @@ class Night:
         """The episode that each of some turns belongs to."""
         with self._store.database.snapshot() as connection:
             return episodes(connection, ids)
+
+
+    def activity(self) -> tuple[datetime | None, list[int]]:
+        """When anybody but the system last changed something, and how much of that fell on each hour of the day."""
+        with self._store.database.snapshot() as connection:
+            times = [from_micros(at) for (at,) in rows(connection, ACTIVITY, (RECENT,))]
+        by_hour = [0] * 24
+        for at in times:
+            by_hour[at.hour] += 1
+        return (times[0] if times else None), by_hour
 
 
 def marks(connection: apsw.Connection) -> Marks:

@@ -1,0 +1,27 @@
+"""Whether long work would disturb anybody now: when nothing is written, or in hours in which little ever is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+QUIET = timedelta(minutes=10)
+# In an hour of the day with so little of an even share of all writes, a short silence is enough.
+LITTLE = 0.25
+SHORT = timedelta(minutes=1)
+# From so many writes on, the hours of the day tell something.
+ENOUGH = 200
+
+
+def is_idle(now: datetime, last: datetime | None, by_hour: Sequence[int]) -> bool:
+    """Whether nothing was written for a while. `by_hour` counts writes by the hour of the day in UTC."""
+    if last is None or now < last:  # nothing was ever written, or the clock was set back
+        return True
+    silence = now - last
+    return silence >= QUIET or (silence >= SHORT and is_quiet_hour(now.hour, by_hour))
+
+
+def is_quiet_hour(hour: int, by_hour: Sequence[int]) -> bool:
+    """Whether little is written at this hour of the day, as far as can be told."""
+    total = sum(by_hour)
+    return total >= ENOUGH and by_hour[hour] < LITTLE * total / len(by_hour)
