@@ -7,22 +7,28 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from lamina import clock as clocks
 from lamina import rules
 from lamina.errors import EmbedderFailed, LaminaError, Refused, StoreUnavailable
 from lamina.model import Draft, Entry, Layer, Record
 from lamina.writer import Writer
 
 if TYPE_CHECKING:
+    from lamina.engines.facts import Fact
     from lamina.engines.profile import ProjectMemory, UserProfile
     from lamina.engines.promotion import Decision
     from lamina.engines.review import Proposal
+    from lamina.knowledge import Knowledge
     from lamina.lifecycle import Lifecycle, Moved
     from lamina.mirrors.upkeep import Upkeep
     from lamina.orchestrator import Orchestrator, Outlook
     from lamina.profiles import Profiles
     from lamina.proposals import Proposals
+    from lamina.reader import Times
     from lamina.retention import Rules
+    from lamina.sleep import Sleep
     from lamina.world import WorldModel
+    from lamina.writer import Progress
 
 ROTATE_CHECK = "memory_rotate_check"
 NOTHING_DONE = {"ok": False, "promoted": 0, "rotated": False, "remaining": None, "threshold": None}
@@ -105,6 +111,47 @@ class Memory(Writer):
         self._tell(sum("proposal" in group for group in told))
         return told
 
+    def sleep(self, dry_run: bool = False, progress: Progress | None = None) -> dict[str, Any]:
+        """Let what was said become what is known: facts, tastes, summaries, workflows. With `dry_run` only the plan."""
+        self._check_all_users("sleep")
+        if dry_run:
+            return self._sleep.plan()
+        done = self._sleep.run(progress)
+        self._tell(done["turns"])
+        self._settle()
+        return done
+
+    def facts(self, subject: str | None = None, attribute: str | None = None, as_of: Times = None) -> builtins.list[Fact]:
+        """What is known about somebody, or about everybody; or what was true at a time."""
+        at = None if as_of is None else clocks.moment(as_of, "as_of")
+        found = self._knowledge.facts(self.user, subject, attribute, at)
+        self._audit("facts", tuple(fact.record for fact in found))
+        return found
+
+    def timeline(self, subject: str) -> builtins.list[Fact]:
+        """What holds and what held for somebody, in the order in which it began."""
+        found = self._knowledge.timeline(self.user, rules.label(subject, "subject"))
+        self._audit("timeline", tuple(fact.record for fact in found))
+        return found
+
+    @cached_property
+    def _knowledge(self) -> Knowledge:
+        from lamina.engines.claims.extraction import extract
+        from lamina.knowledge import Knowledge
+
+        sure = self.settings["sleep.sure"] / 100
+        return Knowledge(self._store, self.actor, self._clock, self._draft, extract, sure)
+
+    @cached_property
+    def _sleep(self) -> Sleep:
+        from lamina.sleep import Sleep
+
+        return Sleep(self._store, self.actor, self._clock, self._draft, self._knowledge)
+
+    def _check_all_users(self, verb: str) -> None:
+        if self.user is not None:
+            raise Refused(f"{verb} concerns all users of {self.agent}; open the handle without a user")
+
     @cached_property
     def _proposals(self) -> Proposals:
         from lamina.proposals import Proposals
@@ -128,15 +175,14 @@ class Memory(Writer):
         from lamina.orchestrator import Orchestrator
         from lamina.schedule import Timetable
 
-        if self.user is not None:
-            raise Refused(f"jobs concern all users of {self.agent}; open the handle without a user")
+        self._check_all_users("running jobs")
         work = {
             ROTATE_CHECK: self.run_once,
             "expiry": self._expire,
             "embedding": lambda: {"ok": True, "embedded": self.index()},
             "awareness": self._look_around,
             "mirror_sync": lambda: {"ok": True, **self.sync_mirrors()},
-            "consolidation": self.learn,
+            "consolidation": lambda: {"ok": True, **self.sleep(), "learned": self.learn()},
         }
         timetable = Timetable(self.home.path)
         return Orchestrator(self._store.database, work, timetable, self._clock, self._report, is_idle=self._is_idle)

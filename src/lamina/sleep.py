@@ -1,221 +1,141 @@
-"""Sleep: what was said becomes what is known, a batch of episodes at a time, each in one transaction."""
+"""A night: facts first, then what follows from all of them: tastes, summaries, workflows, and what matters less by now."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from msgspec import structs
 
-from lamina import canon, rules, text
+from lamina import rules
 from lamina.clock import Clock
-from lamina.engines import facts
-from lamina.engines.claims import Claim, Turn, attributes
-from lamina.engines.facts import Effect, Fact, Place, Source, Step
+from lamina.engines import facts, profile, summary, tastes, workflows
+from lamina.engines.facts import ORIGIN
+from lamina.engines.summary import Summary
+from lamina.engines.tastes import Taste
+from lamina.engines.workflows import Workflow
+from lamina.knowledge import ACTION, Knowledge, Progress
 from lamina.model import Actor, Draft, Layer, Record, Role, State
-from lamina.store.records import PLACE
+from lamina.store.records import Filter
 from lamina.store.store import Store
-from lamina.store.transaction import Transaction
+from lamina.store.transaction import EVERY, Transaction
 
-BATCH = 500
-MOST_EVIDENCE = 100
-ACTION = "sleep"
-UNKNOWN = "somebody"
-Progress = Callable[[int, int], None]
-Extract = Callable[[Sequence[Turn]], list[list[Claim]]]
-
-
-class Told(NamedTuple):
-    """What one claim does, for people to read."""
-
-    effect: str
-    fact: str
-    why: str
-    source: str
-    words: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return self._asdict()
+Rejected = Callable[[Draft], str | None]
 
 
 class Sleep:
-    """Reads episodes and keeps facts, for all users of a store.
-
-    `extract` takes claims from the turns of one session; `draft` makes valid memories.
-    """
+    """What one night does, for all users of a store. Each step is one transaction, and a second night finds nothing to do."""
 
     def __init__(
-        self, store: Store, actor: Actor, clock: Clock, draft: Callable[[object], Draft], extract: Extract, sure: float
+        self, store: Store, actor: Actor, clock: Clock, draft: Callable[[object], Draft], knowledge: Knowledge
     ) -> None:
-        """Claims that are less sure than `sure` are left alone."""
         self._store = store
         self._actor = actor
         self._clock = clock
         self._draft = draft
-        self._extract = extract
-        self._sure = sure
+        self._knowledge = knowledge
 
-    def plan(self) -> list[Told]:
-        """What sleep would do with what was said since the last time. It changes nothing."""
-        told: list[Told] = []
+    def run(self, progress: Progress | None = None) -> dict[str, Any]:
+        """Read what is new, and let everything else follow; what was done."""
+        done = self._knowledge.consolidate(progress)
+        return {
+            "turns": done.pop("turns", 0),
+            "facts": dict(sorted(done.items())),
+            "tastes": self._apply(lambda transaction: self._propose_tastes(transaction)),
+            "summaries": self._apply(lambda transaction: self._sum_up(transaction)),
+            "workflows": self._apply(lambda transaction: self._propose_workflows(transaction)),
+        }
+
+    def plan(self) -> dict[str, Any]:
+        """What a night would do now, with reasons. Tastes follow from the facts that there are; new ones come after them."""
         with self._store.snapshot():
-            known = Known(self._store.night.facts((State.ACTIVE,), None))
-            marks = self._store.night.slept()
-            while True:
-                turns, marks = self._store.night.unread(marks, BATCH)
-                if not turns:
-                    return told
-                for claim, source in self._said(turns):
-                    step = facts.decide(known.at(claim, source), claim, source)
-                    barred = self._store.rejections.of(self._drafted(claim, source, step))
-                    told.append(_told(claim, source, step, barred))
-                    if barred is None:
-                        known.hear(claim, source, step, f"new {len(told)}")
+            rejected = self._store.rejections.of
+            return {
+                "facts": [told.to_dict() for told in self._knowledge.plan()],
+                "tastes": [{"key": one.key, "value": one.value} for one in self._tastes(rejected)],
+                "summaries": [{"why": one.why, "content": one.content} for one in self._summaries()],
+                "workflows": [{"why": one.why, "content": one.content} for one in self._workflows()],
+            }
 
-    def consolidate(self, progress: Progress | None = None) -> Counter[str]:
-        """Read everything that is new; how many turns were read, and what their claims did."""
-        done: Counter[str] = Counter()
-        total = self._store.night.count_unread()
-        while True:
-            marks = self._store.night.slept()
-            turns, after = self._store.night.unread(marks, BATCH)
-            if not turns:
-                return done
-            said = list(self._said(turns))  # the long part, while others may write
-            with self._store.change(self._actor, ACTION, self._clock()) as transaction:
-                if transaction.slept() != marks:  # somebody else slept meanwhile
-                    continue
-                done += self._absorb(transaction, said)
-                transaction.sleep_until(after)
-            done["turns"] += len(turns)
-            if progress is not None:
-                progress(min(done["turns"], total), total)
+    def _apply(self, work: Callable[[Transaction], int]) -> int:
+        with self._store.change(self._actor, ACTION, self._clock()) as transaction:
+            return work(transaction)
 
-    def _said(self, turns: Sequence[Record]) -> Iterator[tuple[Claim, Source]]:
-        """What the turns of a batch claim, in their order; each session is read as one."""
-        sessions: dict[tuple[str | None, str | None], list[Record]] = {}
-        for record in turns:
-            sessions.setdefault((record.user, record.session), []).append(record)
-        found: dict[str, list[Claim]] = {}
-        for session in sessions.values():
-            read = self._extract([Turn(one.content, one.speaker, one.occurred_at) for one in session])
-            found |= {record.id: claims for record, claims in zip(session, read, strict=True)}
-        episodes = self._store.night.episodes([record.id for record in turns])
-        for record in turns:
-            source = _source(record, episodes.get(record.id))
-            yield from ((claim, source) for claim in found[record.id] if claim.confidence >= self._sure)
+    def _propose_tastes(self, transaction: Transaction) -> int:
+        """Propose keys of the profile; what was proposed here for a key before gives way to what is known now."""
+        made = 0
+        for taste in self._tastes(transaction.rejected):
+            if not self._may_propose(transaction):
+                break
+            for former in taste.replaces:
+                row = transaction.find(former)
+                assert row is not None, "nobody else can write now"
+                transaction.update(row, state=State.TOMBSTONED)
+            transaction.insert([self._of_taste(taste)])
+            made += 1
+        return made
 
-    def _absorb(self, transaction: Transaction, said: Sequence[tuple[Claim, Source]]) -> Counter[str]:
-        """Let facts follow from claims, one after the other."""
-        done: Counter[str] = Counter()
-        if not said:
-            return done
-        known, waiting = Known(transaction.facts(State.ACTIVE)), Known(transaction.facts(State.CONSTRAINED))
-        for claim, source in said:
-            step = facts.decide(known.at(claim, source), claim, source)
-            made = self._drafted(claim, source, step)
-            if transaction.rejected(made) is not None:
-                done["rejected"] += 1
-                continue
-            if step.effect is Effect.PROPOSE:
-                if waiting.has(claim, source) or not self._may_propose(transaction):
-                    continue
-                waiting.hear(claim, source, step._replace(effect=Effect.NEW, ends=()), "")
-            done[step.effect] += 1
-            known.hear(claim, source, step, self._applied(transaction, claim, source, step, made))
-        return done
+    def _sum_up(self, transaction: Transaction) -> int:
+        return len(transaction.insert([self._of_summary(one) for one in self._summaries()]))
+
+    def _propose_workflows(self, transaction: Transaction) -> int:
+        made = 0
+        for workflow in self._workflows():
+            draft = self._of_workflow(workflow)
+            if transaction.rejected(draft) is None and self._may_propose(transaction):
+                transaction.insert([draft])
+                made += 1
+        return made
 
     def _may_propose(self, transaction: Transaction) -> bool:
-        """Whether people can read one more proposal today."""
         return self._actor.role is Role.OPERATOR or transaction.allowance() > 0
 
-    def _applied(self, transaction: Transaction, claim: Claim, source: Source, step: Step, made: Draft) -> str | None:
-        """Write what a step says; the id of the fact that is new."""
-        if step.effect is Effect.KNOWN:
-            return None
-        if step.effect is Effect.REPEAT:
-            assert step.fact is not None
-            _verify(transaction, step.fact, claim, source)
-            return None
-        (record,) = transaction.insert([made])
-        if step.effect is Effect.CHANGE:
-            for fact in step.ends:
-                ended = None if step.never_true else step.valid_from
-                row = transaction.find(fact.record)
-                assert row is not None, "nobody else can write now"
-                transaction.update(row, state=State.SUPERSEDED, superseded_by=record.id, valid_to=ended)
-        return record.id
+    def _tastes(self, rejected: Rejected) -> list[Taste]:
+        known = [facts.fact_of(one) for one in self._store.night.facts((State.ACTIVE,), None) if facts.is_fact(one)]
 
-    def _drafted(self, claim: Claim, source: Source, step: Step) -> Draft:
-        """The record of a fact."""
-        metadata = facts.metadata_of(claim, source)
-        state = State.ACTIVE
-        if step.effect is Effect.PROPOSE:
-            state, metadata = State.CONSTRAINED, {**metadata, "ends": [fact.record for fact in step.ends]}
-        elif step.effect is Effect.PAST:
-            state = State.SUPERSEDED
-        content = attributes.sentence(claim.subject, claim.attribute, claim.value, negated=claim.negated)
-        kind = "preference" if attributes.is_preference(claim.attribute) else "fact"
-        item = {"content": content, "kind": kind, "metadata": metadata, "evidence": [source.record], "at": claim.at}
-        made = self._draft({**item, "importance": source.importance, "confidence": claim.confidence})
-        return structs.replace(
-            made,
-            layer=Layer.SEMANTIC,
-            state=state,
-            user=source.user,
-            trust=rules.lowest_trust((made.trust, source.trust)),
-            valid_from=step.valid_from or claim.at,
-            valid_to=step.valid_to,
-            last_verified=claim.at,
-            supersedes=tuple(fact.record for fact in step.ends) if step.effect is Effect.CHANGE else (),
-            superseded_by=step.fact.record if step.effect is Effect.PAST and step.fact else None,
-        )
+        def is_rejected(user: str | None, key: str, value: str) -> bool:
+            item = profile.item(key, value, ORIGIN, len(value) + rules.MAX_LABEL)
+            made = structs.replace(self._draft(item), layer=Layer.PROFILE, state=State.CONSTRAINED, user=user)
+            return rejected(made) is not None
 
+        return tastes.plan(known, self._people(State.ACTIVE), self._people(State.CONSTRAINED), is_rejected)
 
-class Known:
-    """The active facts by what they are about, as they change."""
+    def _people(self, state: State) -> list[Record]:
+        return self._store.listed(Filter(None, (Layer.PROFILE,), (state,)), EVERY)
 
-    def __init__(self, records: Sequence[Record]) -> None:
-        self._facts: dict[Place, list[Fact]] = {place: list(found) for place, found in facts.by_place(records).items()}
+    def _summaries(self) -> list[Summary]:
+        now = self._clock()
+        return summary.plan(*self._store.night.unsummarised(now), now)
 
-    def at(self, claim: Claim, source: Source) -> list[Fact]:
-        """What is known where a claim belongs."""
-        return self._facts.get(facts.place(source.user, claim.subject, claim.attribute), [])
+    def _workflows(self) -> list[Workflow]:
+        now = self._clock()
+        runs, notes = self._store.night.endings(now)
+        known = self._store.listed(Filter(None, (Layer.PROCEDURAL,)), EVERY)
+        return workflows.plan(runs, known, now, notes)
 
-    def has(self, claim: Claim, source: Source) -> bool:
-        """Whether a claim says what is here already."""
-        return any(facts.says(fact, claim) for fact in self.at(claim, source))
+    def _of_taste(self, taste: Taste) -> Draft:
+        reason = f"said in {len(taste.evidence):,} {'memory' if len(taste.evidence) == 1 else 'memories'}"
+        item = profile.item(taste.key, taste.value, reason, self._store.settings["content.max_bytes"], origin=ORIGIN)
+        made = rules.in_layer(Layer.PROFILE, self._draft({**item, "evidence": taste.evidence}))
+        trust = rules.lowest_trust((made.trust, taste.trust))
+        return structs.replace(made, state=State.CONSTRAINED, user=taste.user, trust=trust)
 
-    def hear(self, claim: Claim, source: Source, step: Step, record: str | None) -> None:
-        """Keep what has become of a claim; `record` is the new fact's, if there is one."""
-        here = self._facts.setdefault(facts.place(source.user, claim.subject, claim.attribute), [])
-        if step.effect is Effect.REPEAT and step.fact is not None:
-            here[here.index(step.fact)] = facts.repeated(step.fact, claim, source)
-        elif step.effect in (Effect.NEW, Effect.CHANGE) and record is not None:
-            here[:] = [fact for fact in here if fact not in step.ends]
-            here.append(facts.made(record, claim, source, step))
+    def _of_summary(self, one: Summary) -> Draft:
+        metadata = {"origin": ORIGIN, "sentences": one.sentences, "participants": one.participants}
+        item: dict[str, Any] = {
+            "content": one.content,
+            "kind": "insight",
+            "layer": Layer.EPISODIC,
+            "tags": one.tags,
+            "metadata": metadata,
+        }
+        item |= {"evidence": one.evidence, "importance": one.importance, "at": one.occurred_at, "session": one.session}
+        made = self._draft(item)
+        return structs.replace(made, user=one.user, trust=rules.lowest_trust((made.trust, one.trust)))
 
-
-def _source(record: Record, episode: str | None) -> Source:
-    voice = text.normalise(record.source or record.speaker or UNKNOWN)
-    return Source(record.id, episode or record.id, record.user, voice, record.trust, record.importance)
-
-
-def _verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source) -> None:
-    """Note that a fact was said again."""
-    row = transaction.find(fact.record)
-    assert row is not None, "nobody else can write now"
-    again = facts.repeated(fact, claim, source)
-    fields: dict[str, Any] = {"last_verified": again.last_verified, "confidence": again.confidence}
-    if source.record not in fact.evidence and len(fact.evidence) < MOST_EVIDENCE:
-        fields["evidence"] = again.evidence
-    if again.voices != fact.voices:
-        fields["metadata"] = {**canon.decode(row[PLACE["metadata"]]), "voices": list(again.voices)}
-    transaction.update(row, **fields)
-
-
-def _told(claim: Claim, source: Source, step: Step, barred: str | None) -> Told:
-    said = attributes.sentence(claim.subject, claim.attribute, claim.value, negated=claim.negated)
-    effect, why = (step.effect.value, step.why) if barred is None else ("rejected", f"rejected in {barred}")
-    return Told(effect, said, why, source.record, claim.rule)
+    def _of_workflow(self, one: Workflow) -> Draft:
+        item: dict[str, Any] = {"content": one.content, "kind": "insight", "tags": one.tags, "metadata": one.metadata}
+        item |= {"evidence": one.evidence, "importance": one.importance, "at": one.occurred_at}
+        made = rules.in_layer(Layer.PROCEDURAL, self._draft(item))
+        trust = rules.lowest_trust((made.trust, one.trust))
+        return structs.replace(made, state=State.CONSTRAINED, user=one.user, trust=trust)

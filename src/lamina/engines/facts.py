@@ -58,6 +58,11 @@ class Fact(msgspec.Struct, frozen=True):
     def place(self) -> Place:
         return place(self.user, self.subject, self.attribute)
 
+    def holds(self, at: datetime) -> bool:
+        """Whether it was true at a time. What was superseded without an end had been a mistake."""
+        ended = self.valid_to is not None and self.valid_to <= at
+        return self.valid_from <= at and not ended and (self.state is State.ACTIVE or self.valid_to is not None)
+
     def to_dict(self) -> dict[str, Any]:
         told = structs.asdict(self)
         for name in ("valid_from", "valid_to", "last_verified"):
@@ -247,6 +252,19 @@ def _is_trusted_less(trust: Trust, fact: Fact) -> bool:
 
 def _words(value: str) -> tuple[str, ...]:
     return tuple(word for word in text.WORD.findall(text.normalise(value)) if word not in ARTICLES)
+
+
+def chosen(records: Iterable[Record], subject: str | None, attribute: str | None) -> list[Fact]:
+    """Facts about somebody, by the name or the first name, in the order in which they began."""
+    wanted = None if subject is None else text.normalise(subject)
+    found = [fact_of(record) for record in records if is_fact(record)]
+    kept = [
+        fact
+        for fact in found
+        if (wanted is None or wanted in (text.normalise(fact.subject), *text.normalise(fact.subject).split(" ")[:1]))
+        and (attribute is None or fact.attribute == attribute)
+    ]
+    return sorted(kept, key=lambda fact: (text.normalise(fact.subject), fact.attribute, fact.valid_from, fact.record))
 
 
 def by_place(records: Iterable[Record]) -> Mapping[Place, list[Fact]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,11 +10,10 @@ import msgspec
 from lamina import rules, text
 from lamina.engines import profile
 from lamina.engines.claims import attributes
-from lamina.engines.facts import Fact
+from lamina.engines.facts import ORIGIN, Fact
 from lamina.model import Record, State, Trust
 
 MOST_EVIDENCE = 100
-ORIGIN = "sleep"
 
 
 class Taste(msgspec.Struct, frozen=True):
@@ -28,13 +27,23 @@ class Taste(msgspec.Struct, frozen=True):
     replaces: tuple[str, ...] = ()  # proposals for the key that were made here before
 
 
-def plan(facts: Iterable[Fact], profiles: Sequence[Record], waiting: Sequence[Record]) -> list[Taste]:
-    """The keys whose value is neither known nor waits already. Lists keep what is in the profile, and grow."""
+def plan(
+    facts: Iterable[Fact],
+    profiles: Sequence[Record],
+    waiting: Sequence[Record],
+    is_rejected: Callable[[str | None, str, str], bool] = lambda user, key, value: False,
+) -> list[Taste]:
+    """The keys whose value is neither known nor waits already. Lists keep what is in the profile, and grow.
+
+    `is_rejected` knows the values of a user's key that stay out.
+    """
     owners = _owners(profiles)
     grouped: dict[tuple[str | None, str], list[Fact]] = {}
     for fact in facts:
         if attributes.is_preference(fact.attribute) and not fact.negated and fact.state is State.ACTIVE:
-            grouped.setdefault((fact.user, _key(fact, owners)), []).append(fact)
+            key = _key(fact, owners)
+            if not is_rejected(fact.user, key, fact.value):
+                grouped.setdefault((fact.user, key), []).append(fact)
     known, proposed = _by_key(profiles), _by_key(waiting)
     made = []
     for (user, key), some in sorted(grouped.items(), key=lambda item: (item[0][0] or "", item[0][1])):
@@ -43,13 +52,6 @@ def plan(facts: Iterable[Fact], profiles: Sequence[Record], waiting: Sequence[Re
         if not any(_is_same(one, value) for one in (*known.get(place, []), *proposed.get(place, []))):
             made.append(_taste(user, key, value, some, proposed.get(place, [])))
     return made
-
-
-def without(value: Any, is_rejected: Mapping[str, bool]) -> Any:
-    """A value without the lines that were rejected; nothing when none is left."""
-    if not isinstance(value, list):
-        return None if is_rejected[str(value)] else value
-    return [line for line in value if not is_rejected[str(line)]] or None
 
 
 def _taste(user: str | None, key: str, value: Any, some: Sequence[Fact], waiting: Sequence[Record]) -> Taste:

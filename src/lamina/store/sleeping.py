@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
-from lamina.clock import from_micros
+from lamina.clock import from_micros, to_micros
 from lamina.model import Record
 from lamina.store import records
 from lamina.store.connection import rows
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 RECENT = 20_000
 ACTIVITY = (
     "SELECT body ->> 'at' FROM (SELECT body FROM events ORDER BY seq DESC LIMIT ?) WHERE body ->> 'actor' NOT LIKE 'system:%'"
+)
+# What is older has been summed up, or will not be.
+LATELY = timedelta(days=90)
+SUMMARISED = (
+    "SELECT DISTINCT l.target FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'evidence'"
+    " AND r.layer = 'episodic' AND r.seq IN (SELECT record FROM facets WHERE name = 'origin' AND value = 'sleep')"
 )
 EPISODES = f"{records.SELECT} WHERE layer = 'episodic' AND state = 'active'"
 
@@ -63,6 +69,22 @@ class Night:
         with self._store.database.snapshot() as connection:
             return episodes(connection, ids)
 
+    def unsummarised(self, now: datetime) -> tuple[list[Record], list[str]]:
+        """What happened lately, and which of it is part of a summary already."""
+        since = to_micros(now - LATELY)
+        with self._store.database.snapshot() as connection:
+            found = rows(connection, f"{EPISODES} AND created_at > ? ORDER BY seq", (since,))
+            return [self._store.record(row) for row in found], [target for (target,) in rows(connection, SUMMARISED)]
+
+    def endings(self, now: datetime) -> tuple[list[Record], list[Record]]:
+        """How tasks have ended lately, and the notes of their runs."""
+        status = "seq IN (SELECT record FROM facets WHERE name = 'status')"
+        with self._store.database.snapshot() as connection:
+            found = rows(connection, f"{EPISODES} AND created_at > ? AND {status} ORDER BY seq", (to_micros(now - LATELY),))
+            endings = [self._store.record(row) for row in found]
+            wanted = json.dumps([one for ending in endings for one in ending.evidence])
+            query = f"{records.SELECT} WHERE layer = 'working' AND id IN (SELECT value FROM json_each(?)) ORDER BY seq"
+            return endings, [self._store.record(row) for row in rows(connection, query, (wanted,))]
 
     def activity(self) -> tuple[datetime | None, list[int]]:
         """When anybody but the system last changed something, and how much of that fell on each hour of the day."""

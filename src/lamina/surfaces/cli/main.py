@@ -33,6 +33,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "profiles": ("profile", "project", "compress", "pending"),
     "reviewing": ("profile", "review", "revoke", "rollback", "correct", "forget", "undo"),
     "running": ("run", "mirror"),
+    "sleeping": ("sleep", "facts", "timeline"),
     "world": ("world",),
 }
 

@@ -1,0 +1,232 @@
+"""What was said becomes what is known: facts follow from episodes, a batch at a time, each in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from msgspec import structs
+
+from lamina import canon, rules, text
+from lamina.clock import Clock
+from lamina.engines import facts, summary
+from lamina.engines.claims import Claim, Turn, attributes
+from lamina.engines.facts import Effect, Fact, Place, Source, Step
+from lamina.model import Actor, Draft, Layer, Record, Role, State
+from lamina.store.records import PLACE
+from lamina.store.store import Store
+from lamina.store.transaction import Transaction
+
+BATCH = 500
+MOST_EVIDENCE = 100
+ACTION = "sleep"
+UNKNOWN = "somebody"
+Progress = Callable[[int, int], None]
+Extract = Callable[[Sequence[Turn]], list[list[Claim]]]
+
+
+class Told(NamedTuple):
+    """What one claim does, for people to read."""
+
+    effect: str
+    fact: str
+    why: str
+    source: str
+    rule: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+class Knowledge:
+    """Reads episodes and keeps facts, for all users of a store.
+
+    `extract` takes claims from the turns of one session; `draft` makes valid memories.
+    """
+
+    def __init__(
+        self, store: Store, actor: Actor, clock: Clock, draft: Callable[[object], Draft], extract: Extract, sure: float
+    ) -> None:
+        """Claims that are less sure than `sure` are left alone."""
+        self._store = store
+        self._actor = actor
+        self._clock = clock
+        self._draft = draft
+        self._extract = extract
+        self._sure = sure
+
+    def plan(self) -> list[Told]:
+        """What sleep would do with what was said since the last time. It changes nothing; the caller holds one moment."""
+        told: list[Told] = []
+        known = Known(self._store.night.facts((State.ACTIVE,), None))
+        marks = self._store.night.slept()
+        while True:
+            turns, marks = self._store.night.unread(marks, BATCH)
+            if not turns:
+                return told
+            for claim, source in self._said(turns):
+                step = facts.decide(known.at(claim, source), claim, source)
+                barred = self._store.rejections.of(self._drafted(claim, source, step))
+                told.append(_told(claim, source, step, barred))
+                if barred is None:
+                    known.hear(claim, source, step, f"new {len(told)}")
+
+    def consolidate(self, progress: Progress | None = None) -> Counter[str]:
+        """Read everything that is new; how many turns were read, and what their claims did."""
+        done: Counter[str] = Counter()
+        total = self._store.night.count_unread()
+        while True:
+            marks = self._store.night.slept()
+            turns, after = self._store.night.unread(marks, BATCH)
+            if not turns:
+                return done
+            said = list(self._said(turns))  # the long part, while others may write
+            with self._store.change(self._actor, ACTION, self._clock()) as transaction:
+                if transaction.slept() != marks:  # somebody else slept meanwhile
+                    continue
+                done += self._absorb(transaction, said)
+                transaction.sleep_until(after)
+            done["turns"] += len(turns)
+            if progress is not None:
+                progress(min(done["turns"], total), total)
+
+    def facts(self, user: str | None, subject: str | None, attribute: str | None, as_of: datetime | None) -> list[Fact]:
+        """What is known, or was true at a time; about one subject, by its first name too, or about all."""
+        states = (State.ACTIVE,) if as_of is None else (State.ACTIVE, State.SUPERSEDED)
+        found = facts.chosen(self._store.night.facts(states, user), subject, attribute)
+        return [fact for fact in found if as_of is None or fact.holds(as_of)]
+
+    def timeline(self, user: str | None, subject: str) -> list[Fact]:
+        """What holds and what held, in the order in which it began."""
+        return facts.chosen(self._store.night.facts((State.ACTIVE, State.SUPERSEDED), user), subject, None)
+
+    def _said(self, turns: Sequence[Record]) -> Iterator[tuple[Claim, Source]]:
+        """What the turns of a batch claim, in their order; each session is read as one."""
+        turns = [turn for turn in turns if not summary.is_summary(turn)]
+        sessions: dict[tuple[str | None, str | None], list[Record]] = {}
+        for record in turns:
+            sessions.setdefault((record.user, record.session), []).append(record)
+        found: dict[str, list[Claim]] = {}
+        for session in sessions.values():
+            read = self._extract([Turn(one.content, one.speaker, one.occurred_at) for one in session])
+            found |= {record.id: claims for record, claims in zip(session, read, strict=True)}
+        episodes = self._store.night.episodes([record.id for record in turns])
+        for record in turns:
+            source = _source(record, episodes.get(record.id))
+            yield from ((claim, source) for claim in found[record.id] if claim.confidence >= self._sure)
+
+    def _absorb(self, transaction: Transaction, said: Sequence[tuple[Claim, Source]]) -> Counter[str]:
+        """Let facts follow from claims, one after the other."""
+        done: Counter[str] = Counter()
+        if not said:
+            return done
+        known, waiting = Known(transaction.facts(State.ACTIVE)), Known(transaction.facts(State.CONSTRAINED))
+        for claim, source in said:
+            step = facts.decide(known.at(claim, source), claim, source)
+            made = self._drafted(claim, source, step)
+            if transaction.rejected(made) is not None:
+                done["rejected"] += 1
+                continue
+            if step.effect is Effect.PROPOSE:
+                if waiting.has(claim, source) or not self._may_propose(transaction):
+                    continue
+                waiting.hear(claim, source, step._replace(effect=Effect.NEW, ends=()), "")
+            done[step.effect.value] += 1
+            known.hear(claim, source, step, self._applied(transaction, claim, source, step, made))
+        return done
+
+    def _may_propose(self, transaction: Transaction) -> bool:
+        """Whether people can read one more proposal today."""
+        return self._actor.role is Role.OPERATOR or transaction.allowance() > 0
+
+    def _applied(self, transaction: Transaction, claim: Claim, source: Source, step: Step, made: Draft) -> str | None:
+        """Write what a step says; the id of the fact that is new."""
+        if step.effect is Effect.KNOWN:
+            return None
+        if step.effect is Effect.REPEAT:
+            assert step.fact is not None
+            _verify(transaction, step.fact, claim, source)
+            return None
+        (record,) = transaction.insert([made])
+        if step.effect is Effect.CHANGE:
+            for fact in step.ends:
+                ended = None if step.never_true else step.valid_from
+                row = transaction.find(fact.record)
+                assert row is not None, "nobody else can write now"
+                transaction.update(row, state=State.SUPERSEDED, superseded_by=record.id, valid_to=ended)
+        return record.id
+
+    def _drafted(self, claim: Claim, source: Source, step: Step) -> Draft:
+        """The record of a fact."""
+        metadata = facts.metadata_of(claim, source)
+        state = State.ACTIVE
+        if step.effect is Effect.PROPOSE:
+            state, metadata = State.CONSTRAINED, {**metadata, "ends": [fact.record for fact in step.ends]}
+        elif step.effect is Effect.PAST:
+            state = State.SUPERSEDED
+        content = attributes.sentence(claim.subject, claim.attribute, claim.value, negated=claim.negated)
+        kind = "preference" if attributes.is_preference(claim.attribute) else "fact"
+        item = {"content": content, "kind": kind, "metadata": metadata, "evidence": [source.record], "at": claim.at}
+        made = self._draft({**item, "importance": source.importance, "confidence": claim.confidence})
+        return structs.replace(
+            made,
+            layer=Layer.SEMANTIC,
+            state=state,
+            user=source.user,
+            trust=rules.lowest_trust((made.trust, source.trust)),
+            valid_from=step.valid_from or claim.at,
+            valid_to=step.valid_to,
+            last_verified=claim.at,
+            supersedes=tuple(fact.record for fact in step.ends) if step.effect is Effect.CHANGE else (),
+            superseded_by=step.fact.record if step.effect is Effect.PAST and step.fact else None,
+        )
+
+
+class Known:
+    """The active facts by what they are about, as they change."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._facts: dict[Place, list[Fact]] = {place: list(found) for place, found in facts.by_place(records).items()}
+
+    def at(self, claim: Claim, source: Source) -> list[Fact]:
+        """What is known where a claim belongs."""
+        return self._facts.get(facts.place(source.user, claim.subject, claim.attribute), [])
+
+    def has(self, claim: Claim, source: Source) -> bool:
+        """Whether a claim says what is here already."""
+        return any(facts.says(fact, claim) for fact in self.at(claim, source))
+
+    def hear(self, claim: Claim, source: Source, step: Step, record: str | None) -> None:
+        """Keep what has become of a claim; `record` is the new fact's, if there is one."""
+        here = self._facts.setdefault(facts.place(source.user, claim.subject, claim.attribute), [])
+        if step.effect is Effect.REPEAT and step.fact is not None:
+            here[here.index(step.fact)] = facts.repeated(step.fact, claim, source)
+        elif step.effect in (Effect.NEW, Effect.CHANGE) and record is not None:
+            here[:] = [fact for fact in here if fact not in step.ends]
+            here.append(facts.made(record, claim, source, step))
+
+
+def _source(record: Record, episode: str | None) -> Source:
+    voice = text.normalise(record.source or record.speaker or UNKNOWN)
+    return Source(record.id, episode or record.id, record.user, voice, record.trust, record.importance)
+
+
+def _verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source) -> None:
+    """Note that a fact was said again."""
+    row = transaction.find(fact.record)
+    assert row is not None, "nobody else can write now"
+    again = facts.repeated(fact, claim, source)
+    fields: dict[str, Any] = {"last_verified": again.last_verified, "confidence": again.confidence}
+    if source.record not in fact.evidence and len(fact.evidence) < MOST_EVIDENCE:
+        fields["evidence"] = again.evidence
+    if again.voices != fact.voices:
+        fields["metadata"] = {**canon.decode(row[PLACE["metadata"]]), "voices": list(again.voices)}
+    transaction.update(row, **fields)
+
+
+def _told(claim: Claim, source: Source, step: Step, barred: str | None) -> Told:
+    said = attributes.sentence(claim.subject, claim.attribute, claim.value, negated=claim.negated)
+    effect, why = (step.effect.value, step.why) if barred is None else ("rejected", f"rejected in {barred}")
+    return Told(effect, said, why, source.record, claim.rule)
