@@ -1,0 +1,90 @@
+"""Deciding about many proposals at once: what would happen, and what came of it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.text import Text
+
+from lamina.engines.review import Proposal
+from lamina.surfaces.cli.reviewer.texts import indented, line, safe
+from lamina.surfaces.cli.reviewer.wording import TRUSTS, brief, mark, more, origin, place, saying
+
+CONFIRM, REJECT = "confirm", "reject"
+DEEPER = "      "
+DONE = {CONFIRM: "confirmed", REJECT: "rejected"}
+
+
+class Step(NamedTuple):
+    """What a decision about many would do with one of them."""
+
+    proposal: Proposal
+    effect: str
+    possible: bool = True
+    supersedes: bool = False
+
+
+class Outcome(NamedTuple):
+    """What came of it; `error` says why nothing did."""
+
+    proposal: Proposal
+    done: str
+    error: str | None = None
+
+
+def plan(chosen: Sequence[Proposal], verb: str) -> list[Step]:
+    """What becomes of each; of several that exclude each other the first is taken."""
+    if verb == REJECT:
+        return [Step(one, "is put aside; what it says is kept out from now on") for one in chosen]
+    steps: list[Step] = []
+    taken: set[str] = set()  # places and records that a step before has taken
+    for one in chosen:
+        replaced = [other.id for other in one.replaces]
+        if one.problem is not None:
+            steps.append(Step(one, f"is left out: {one.problem}", possible=False))
+        elif taken.intersection([one.record.id, *replaced]):
+            steps.append(Step(one, "is left out: one above takes its place", possible=False))
+        else:
+            taken.update(one.rivals, replaced)
+            effect = "becomes active, and supersedes" if replaced else "becomes active, and replaces nothing"
+            steps.append(Step(one, effect, supersedes=bool(replaced)))
+    return steps
+
+
+def preview(steps: Sequence[Step], width: int) -> list[Text]:
+    """Exactly what would happen, one after the other."""
+    made: list[Text] = []
+    for number, step in enumerate(steps, 1):
+        record = step.proposal.record
+        trust = Text(record.trust.value, TRUSTS[record.trust])
+        head = Text.assemble(
+            mark(step.proposal), " ", line(place(record), "bold"), " · ", trust, " · ", line(origin(step.proposal))
+        )
+        made += indented(head, width, f"{number:>3} ")
+        for told in saying(record):
+            made += indented(safe(told), width, DEEPER)
+        for told in more(record):
+            made += indented(safe(told, "dim"), width, DEEPER)
+        made += indented(line(step.effect, "green" if step.possible else "red"), width, "    → ")
+        if step.supersedes:
+            for other in step.proposal.replaces:
+                made += indented(Text.assemble(other.id, " ", brief(other, style="red")), width, DEEPER)
+    return made
+
+
+def summary(outcomes: Sequence[Outcome], untried: int, width: int) -> list[Text]:
+    """How many were decided, and why others were not."""
+    failed = [one for one in outcomes if one.error is not None]
+    done = Counter(one.done for one in outcomes if one.error is None)
+    made = [Text(f"{name:<10} {number}", "green") for name, number in done.items()]
+    made += [Text(f"{'failed':<10} {len(failed)}", "red")] if failed else []
+    made += [Text(f"{'not tried':<10} {untried}", "yellow")] if untried else []
+    for one in failed:
+        made += [
+            Text(),
+            *indented(brief(one.proposal.record), width),
+            *indented(line(one.error or "", "red"), width, "  ✗ ", "red"),
+        ]
+    return made or [Text("nothing was done")]

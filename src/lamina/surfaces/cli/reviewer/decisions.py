@@ -1,0 +1,81 @@
+"""The decisions of one sitting: each on its own, those that fail told, and those that were confirmed ready to be undone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from lamina.engines.review import Proposal
+from lamina.errors import LaminaError, NotFound
+from lamina.model import Record
+from lamina.operators import Operator
+from lamina.surfaces.cli.reviewer.batch import CONFIRM, DONE, Outcome
+
+UNDONE = "taken back"
+
+
+class Confirmed(NamedTuple):
+    """A proposal, and the record that it became."""
+
+    proposal: Proposal
+    record: Record
+
+
+class Decisions:
+    """What a person has decided in one sitting."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+        self._confirmed: list[list[Confirmed]] = []
+        self._counts: Counter[str] = Counter()
+
+    def decide(
+        self, verb: str, chosen: Sequence[Proposal], reason: str | None, go_on: Callable[[int], bool] = lambda _: True
+    ) -> list[Outcome]:
+        """Decide one by one, until `go_on` says no; one that fails does not keep the others from being decided."""
+        self._confirmed.append([])
+        outcomes = []
+        for number, one in enumerate(chosen):
+            if not go_on(number):
+                break
+            outcomes.append(self._tried(one, DONE[verb], partial(self._decide, verb, one, reason)))
+        if not self._confirmed[-1]:
+            self._confirmed.pop()
+        return outcomes
+
+    def _decide(self, verb: str, proposal: Proposal, reason: str | None) -> None:
+        if verb == CONFIRM:
+            self._confirmed[-1].append(Confirmed(proposal, self._operator.confirm(proposal.record.id, reason)))
+        else:
+            self._operator.reject(proposal.record.id, reason or "")
+
+    @property
+    def last(self) -> list[Proposal]:
+        """What was confirmed together, most lately."""
+        return [one.proposal for one in self._confirmed[-1]] if self._confirmed else []
+
+    def undo(self) -> list[Outcome]:
+        """Take the last confirmation back, or all of those that were made together."""
+        together = self._confirmed.pop()
+        return [self._tried(one.proposal, UNDONE, partial(self._undo, one.record)) for one in reversed(together)]
+
+    def _undo(self, record: Record) -> None:
+        events = self._operator.history(record.id)
+        found = [event.seq for event in events if event.action == CONFIRM and event.at == record.updated_at]
+        if not found:
+            raise NotFound(f"the history of {record.id} has no confirmation of {record.updated_at}")
+        self._operator.undo(found[-1])
+
+    def _tried(self, proposal: Proposal, done: str, attempt: Callable[[], None]) -> Outcome:
+        try:
+            attempt()
+        except LaminaError as error:
+            return Outcome(proposal, done, error.message)
+        self._counts[done] += 1
+        return Outcome(proposal, done)
+
+    def told(self) -> str:
+        """What was done, in a few words."""
+        return ", ".join(f"{name} {number}" for name, number in self._counts.items()) or "nothing was decided"

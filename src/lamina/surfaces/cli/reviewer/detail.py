@@ -1,0 +1,136 @@
+"""One proposal on a screen: what is now beside what would be, where it comes from, what it rests on. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from rich.text import Text
+
+from lamina.clock import is_id
+from lamina.engines.review import Proposal
+from lamina.model import Change, Event, Record
+from lamina.proposals import QUARANTINE
+from lamina.surfaces.cli.output import STATE_STYLES
+from lamina.surfaces.cli.reviewer import comparison
+from lamina.surfaces.cli.reviewer.texts import indented, line, rule, safe, wrapped
+from lamina.surfaces.cli.reviewer.wording import CARE, TRUSTS, ago, more, obstacles, origin, place, plain, saying
+
+NAMES = 10  # columns for the names of facts
+
+
+class Opened(NamedTuple):
+    """A proposal with what was read about it."""
+
+    proposal: Proposal
+    history: Sequence[Event]
+    rivals: Sequence[Proposal]
+    refusals: Mapping[str, Event]  # how the similar ones were rejected, by their ids
+
+
+def title(opened: Opened, number: int, total: int) -> str:
+    record = opened.proposal.record
+    return f"{number} of {total}: {place(record)} · {origin(opened.proposal)} · {record.trust.value}"
+
+
+def lines(opened: Opened, now: datetime, width: int) -> list[Text]:
+    """What to know, what would change, and the facts."""
+    return [*_cautions(opened, width), *_difference(opened.proposal, width), Text(), *_facts(opened, now, width)]
+
+
+def _cautions(opened: Opened, width: int) -> list[Text]:
+    made = [one for caution in obstacles(opened.proposal) for one in wrapped(caution, width)]
+    for other in opened.proposal.similar:
+        event = opened.refusals.get(other.id)
+        when = "" if event is None else f" on {event.at.day} {event.at:%b %Y}"
+        why = "" if event is None or event.reason is None else f", because {event.reason}"
+        told = f"rejected{when} in {other.id}: {' · '.join(saying(other))}{why}"
+        made += indented(line(told, CARE), width, "~ ", CARE)
+    for rival in opened.rivals:
+        told = f"another waits for this place: {' · '.join(saying(rival.record))} ({rival.record.trust})"
+        made += indented(line(told, CARE), width, "~ ", CARE)
+    return [*made, Text()] if made else []
+
+
+def _difference(proposal: Proposal, width: int) -> list[Text]:
+    """What is now beside what would be; below each other on a narrow screen."""
+    proposed, replaced = saying(proposal.record), proposal.replaces
+    if not replaced:
+        what = "it was active, and waits again" if proposal.by == QUARANTINE else "it replaces nothing"
+        return [rule(f"proposed; {what}", width), *(one for told in proposed for one in wrapped(safe(told), width))]
+    if len(replaced) == 1:
+        before, rows = "now", comparison.aligned(saying(replaced[0]), proposed)
+    else:
+        before, rows = f"now, in {len(replaced)} records", [comparison.gathered([saying(one) for one in replaced], proposed)]
+    if width < comparison.SIDE_BY_SIDE:
+        return [rule(f"- {before}   + proposed", width), *comparison.stacked(rows, width)]
+    half = comparison.column(width)
+    head = Text.assemble(rule(before, half), ("─┬─", "dim"), rule("proposed", width - half - 3))
+    return [head, *comparison.side_by_side(rows, width)]
+
+
+def _facts(opened: Opened, now: datetime, width: int) -> list[Text]:
+    """Names and values; those that say nothing are left out."""
+    proposal, record = opened.proposal, opened.proposal.record
+    last = opened.history[-1] if opened.history else None
+    who = "" if last is None else f", {last.actor} ({last.surface})"
+    reason = last.reason if last is not None and last.reason else record.metadata.get("reason")
+    facts = {
+        "trust": Text(record.trust.value, TRUSTS[record.trust]),
+        "source": line(record.source or ""),
+        "by": line(f"{proposal.by}{who}"),
+        "since": line(f"{ago(now, proposal.since)}, {proposal.since:%Y-%m-%d %H:%M} UTC"),
+        "because": safe(plain(reason) if reason else ""),
+        "user": line(record.user or ""),
+        "speaker": line(record.speaker or ""),
+        "kind": line(f"{record.kind} · importance {record.importance:.2f} · confidence {record.confidence:.2f}"),
+        "tags": line(" ".join(record.tags)),
+        "metadata": safe("\n".join(more(record))),
+        "evidence": line(" ".join(record.evidence)),
+        "replaces": line(" ".join(one.id for one in proposal.replaces)),
+        "id": line(record.id),
+    }
+    return [one for name, value in facts.items() if value for one in indented(value, width, name.ljust(NAMES), "cyan")]
+
+
+def evidence(found: Sequence[tuple[str, Record | None]], width: int) -> list[Text]:
+    """Each piece of evidence in full; what is not in this store is said so."""
+    if not found:
+        return [Text("it names no evidence")]
+    made: list[Text] = []
+    for reference, record in found:
+        made.append(rule(line(reference).plain, width))
+        if record is None:
+            what = "there is no such record any more" if is_id(reference) else "not in the store; look there yourself"
+            made += [*wrapped(Text(what, CARE), width), Text()]
+        else:
+            made += [*_described(record, width), *wrapped(safe(record.content), width), Text()]
+    return made
+
+
+def _described(record: Record, width: int) -> list[Text]:
+    told = [record.layer.value, record.kind, f"{record.occurred_at:%Y-%m-%d %H:%M} UTC"]
+    told += [f"from {record.source}"] if record.source else []
+    told += [f"said by {record.speaker}"] if record.speaker else []
+    told += ["archived"] if record.archived else []
+    state = Text(record.state.value, STATE_STYLES[record.state])
+    trust = Text(record.trust.value, TRUSTS[record.trust])
+    return wrapped(Text.assemble(state, " · ", trust, " · ", line(" · ".join(told), "dim")), width)
+
+
+def history(events: Sequence[Event], record_id: str, width: int) -> list[Text]:
+    """What happened to a record, the oldest first: who, when, why, and what it changed."""
+    made: list[Text] = []
+    for event in events:
+        who = line(f"by {event.actor} ({event.surface}), event {event.seq}")
+        made += wrapped(Text.assemble((f"{event.at:%Y-%m-%d %H:%M} ", "dim"), line(event.action, "bold"), " ", who), width)
+        made += indented(safe(event.reason), width, "  because ", "dim") if event.reason else []
+        for change in event.changes:
+            made += _changed(change, width) if change.record == record_id else []
+    return made
+
+
+def _changed(change: Change, width: int) -> list[Text]:
+    told = [f"{name}: {plain(value)} → {plain(change.after.get(name))}" for name, value in change.before.items()]
+    return [one for entry in told for one in indented(line(entry), width)]

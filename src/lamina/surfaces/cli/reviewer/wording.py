@@ -1,0 +1,139 @@
+"""How a proposal is spoken of on every screen: where it comes from, what it says, and why to look twice. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from rich.text import Text
+
+from lamina.engines import profile
+from lamina.engines.review import Proposal
+from lamina.model import Layer, Record, Trust
+from lamina.proposals import QUARANTINE
+from lamina.rejection import REPLACES
+from lamina.surfaces.cli.reviewer import texts
+from lamina.surfaces.cli.reviewer.texts import line, safe
+
+TRUSTS = {Trust.OPERATOR: "green", Trust.AGENT: "cyan", Trust.EXTERNAL: "yellow"}
+PROBLEM, CARE = "bold red", "yellow"
+AGES = ((604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m"))
+# What brings proposals, in a word.
+ACTIONS = {
+    "profile.propose": "proposal",
+    "semantic.compact": "compaction",
+    "procedural.dedup": "dedup",
+    QUARANTINE: "revoked",
+    "undo": "taken back",
+}
+# Metadata that is shown in words of its own.
+TOLD = frozenset({"profile_key", "value", "reason", "project", *REPLACES.values()})
+MARKS = (
+    ("!", PROBLEM, "cannot be confirmed as things are"),
+    ("?", "bold magenta", "has hidden characters; they are spelled out, such as <U+202E>"),
+    ("~", CARE, "was rejected before in much the same words, or others wait for the same place"),
+)
+
+
+def age(now: datetime, then: datetime) -> str:
+    """How long ago, as short as it can be said."""
+    seconds = max(0.0, (now - then).total_seconds())
+    return next((f"{int(seconds // size)}{unit}" for size, unit in AGES if seconds >= size), "now")
+
+
+def ago(now: datetime, then: datetime) -> str:
+    told = age(now, then)
+    return told if told == "now" else f"{told} ago"
+
+
+def origin(proposal: Proposal) -> str:
+    """Where a proposal comes from: its source, or else what made it."""
+    made = ACTIONS.get(proposal.by, proposal.by)
+    if proposal.record.source is None:
+        return made
+    return f"{made} {proposal.record.source}" if proposal.by == QUARANTINE else proposal.record.source
+
+
+def place(record: Record) -> str:
+    """The layer, and the key there."""
+    if record.layer is Layer.PROFILE:
+        return f"profile/{record.metadata.get('profile_key', '')}"
+    if (project := profile.project_name(record)) is not None:
+        return f"project/{project}"
+    workflow = record.metadata.get("workflow")
+    return f"{record.layer.value}/{workflow}" if record.layer is Layer.PROCEDURAL and workflow else record.layer.value
+
+
+def saying(record: Record) -> list[str]:
+    """What a record says, line by line: the items of a list, the sections of a project, or its text.
+
+    A text that says something else than the value that it stands beside is shown too: both would be stored.
+    """
+    told, expected = _values(record)
+    return told if record.content == expected else [*told, *record.content.split("\n")]
+
+
+def _values(record: Record) -> tuple[list[str], str | None]:
+    """The lines of a value, and the text that belongs to it."""
+    if record.layer is Layer.PROFILE and "value" in record.metadata:
+        key, value = str(record.metadata.get("profile_key", "")), record.metadata["value"]
+        return _lines(value), profile.content_of(key, value)
+    if (name := profile.project_name(record)) is not None:
+        sections = {title: items for title, items in profile.sections_of(record).items() if items}
+        told = [entry for title, items in sections.items() for entry in (f"{title}:", *(f"- {one}" for one in items))]
+        return told, profile.content_of_project(name, profile.sections_of(record))
+    return [], None
+
+
+def _lines(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [f"{name}: {profile.text_of(item)}" for name, item in value.items()]
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return [one for item in items for one in profile.text_of(item).split("\n")] or ["nothing"]
+
+
+def more(record: Record) -> list[str]:
+    """What a record says beside that, in its metadata."""
+    return [f"{name}: {plain(value)}" for name, value in record.metadata.items() if name not in TOLD]
+
+
+def plain(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def brief(record: Record, width: int = 0, style: str = "") -> Text:
+    """What a record says, on one line."""
+    return line(" · ".join(saying(record)), style, width)
+
+
+def hidden(record: Record) -> int:
+    """How many characters of what would be stored nobody sees."""
+    return sum(map(texts.hidden, (place(record), record.source or "", *record.tags, *saying(record), *more(record))))
+
+
+def mark(proposal: Proposal) -> Text:
+    """One character that says to look twice."""
+    reasons = (proposal.problem is not None, hidden(proposal.record) > 0, bool(proposal.similar or proposal.rivals))
+    return next((Text(sign, style) for (sign, style, _), given in zip(MARKS, reasons, strict=True) if given), Text(" "))
+
+
+def obstacles(proposal: Proposal) -> list[Text]:
+    """What is wrong with a proposal itself."""
+    found = []
+    if proposal.problem is not None:
+        found.append(safe(f"! it cannot be confirmed: {proposal.problem}", PROBLEM))
+    if number := hidden(proposal.record):
+        what = "1 hidden character is" if number == 1 else f"{number} hidden characters are"
+        found.append(Text(f"? {what} spelled out here", "bold magenta"))
+    return found
+
+
+def echoes(proposal: Proposal) -> list[Text]:
+    """What else there is like it, in a line each."""
+    found = [line(f"~ like one that was rejected: {one.content}", CARE) for one in proposal.similar]
+    if number := len(proposal.rivals):
+        what = "another proposal waits" if number == 1 else f"{number} other proposals wait"
+        found.append(Text(f"~ {what} for the same place", CARE))
+    return found
