@@ -69,6 +69,13 @@ SETTINGS = (
     Setting("review.expire_days", 90, "after how many days a proposal that nobody decides lapses; 0 never", bounds=(0, 36_500)),
     Setting("review.per_day", 100, "how many proposals machines may make in a day", bounds=(1, 1_000_000)),
     Setting("runs.episodes", True, "whether the end of a run leaves an episodic record"),
+    Setting(
+        "sleep.endpoint", "http://localhost:11434/v1", "where the model that reads conversations is asked; Ollama by default"
+    ),
+    Setting("sleep.key_variable", "", "the environment variable that holds the key of that endpoint"),
+    Setting("sleep.model", "", "the language model that reads conversations in the night; empty: rules alone"),
+    Setting("sleep.timeout_ms", 60_000, "how long a request to that endpoint may take", bounds=(1, 600_000)),
+    Setting("sleep.token_budget", 200_000, "how many tokens that model may use in a night", bounds=(0, 1_000_000_000)),
     Setting("sleep.sure", 50, "how sure a claim must be to become a fact, in per cent", bounds=(0, 100)),
     Setting("store.busy_timeout_ms", 30_000, "how long a write waits for another process", bounds=(0, 3_600_000)),
     Setting("store.checkpoint_pages", 2000, "pages in the write-ahead log before it is folded back", bounds=(1, 1 << 20)),

@@ -54,6 +54,12 @@ class EmbedderFailed(StoreUnavailable):
     code = "embedder_failed"
 
 
+class ModelFailed(StoreUnavailable):
+    """A language model is unreachable, over its budget or talks nonsense; rules do its work instead."""
+
+    code = "model_failed"
+
+
 class Corrupt(LaminaError):
     """The file is damaged, was altered, or is not a Lamina store. It was not touched; `lamina restore` lists the backups."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -94,13 +95,18 @@ class Experience:
                     weight=weight,
                 )
 
+    def accesses(self) -> dict[str, tuple[float, datetime]]:
+        """How often records were read lately, each way by what it tells, and when last."""
+        counted: dict[str, tuple[float, datetime]] = {}
+        for read in self._store.reads.latest(MOST_READS):  # the newest first
+            for record_id in read.records if read.action in READS else ():
+                number, last = counted.get(record_id, (0.0, read.at))
+                counted[record_id] = number + READS[read.action], last
+        return counted
+
     def _wanted(self) -> list[str]:
         """The records that were read often enough to be wanted."""
-        counted: dict[str, float] = {}
-        for read in self._store.reads.latest(MOST_READS):
-            for record_id in read.records if read.action in READS else ():
-                counted[record_id] = counted.get(record_id, 0.0) + READS[read.action]
-        return [record_id for record_id, number in counted.items() if number >= 1]
+        return [record_id for record_id, (number, _) in self.accesses().items() if number >= 1]
 
 
 def _parts(fields: Fields) -> tuple[str, str, Any, Mapping[str, Any], str | None, str | None, Trust]:

@@ -165,6 +165,14 @@ def has_bytes(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
+def size_of(path: Path) -> int:
+    """The bytes of a file; none for a folder or what another process has just removed."""
+    try:
+        return path.lstat().st_size if not path.is_dir() else 0
+    except FileNotFoundError:
+        return 0
+
+
 def refuse_link(path: Path) -> None:
     """Raise when something that should be ours is a link to elsewhere."""
     try:

@@ -126,7 +126,7 @@ class Knowledge:
         for claim, source in said:
             step = facts.decide(known.at(claim, source), claim, source)
             made = self._drafted(claim, source, step)
-            if transaction.rejected(made) is not None:
+            if transaction.guard.rejected(made) is not None:
                 done["rejected"] += 1
                 continue
             if step.effect is Effect.PROPOSE:
@@ -139,7 +139,7 @@ class Knowledge:
 
     def _may_propose(self, transaction: Transaction) -> bool:
         """Whether people can read one more proposal today."""
-        return self._actor.role is Role.OPERATOR or transaction.allowance() > 0
+        return self._actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
 
     def _applied(self, transaction: Transaction, claim: Claim, source: Source, step: Step, made: Draft) -> str | None:
         """Write what a step says; the id of the fact that is new."""

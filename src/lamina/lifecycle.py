@@ -135,7 +135,7 @@ def _move_up(transaction: Transaction, row: Row, decision: Decision) -> Record:
     """One entry into the layer that its kind leads to, with what that layer promises."""
     layer, metadata = decision.promoted
     if decision.rejected is not None:
-        transaction.note_refused(decision.rejected)
+        transaction.guard.note_refused(decision.rejected)
     if metadata != canon.decode(row[PLACE["metadata"]]):
         return transaction.update(row, layer=layer, promoted_at=transaction.now, metadata=metadata)
     return transaction.update(row, layer=layer, promoted_at=transaction.now)

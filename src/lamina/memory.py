@@ -146,7 +146,7 @@ class Memory(Writer):
     def _sleep(self) -> Sleep:
         from lamina.sleep import Sleep
 
-        return Sleep(self._store, self.actor, self._clock, self._draft, self._knowledge)
+        return Sleep(self._store, self.actor, self._clock, self._draft, self._knowledge, self._experience)
 
     def _check_all_users(self, verb: str) -> None:
         if self.user is not None:

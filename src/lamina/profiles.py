@@ -101,7 +101,7 @@ class Profiles:
             self._audit("compress", tuple(one["id"] for one in decisions if one["content"] is not None))
             return {**_report(plans.values()), "decisions": decisions}
         with self._store.change(self._actor, "compress", now) as transaction:
-            plans, former = self._plans(now, hours, transaction.rejected, transaction.allowance()), self._former()
+            plans, former = self._plans(now, hours, transaction.guard.rejected, transaction.guard.allowance()), self._former()
             for user, plan in plans.items():
                 self._apply(transaction, user, plan, former)
         done = [record_id for plan in plans.values() for record_id in plan.compressed]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina import rules
+from lamina import places, rules
 from lamina.clock import Clock
 from lamina.engines import profile, review
 from lamina.engines.review import Entry, Proposal
@@ -22,10 +22,9 @@ from lamina.store.transaction import EVERY, Transaction
 if TYPE_CHECKING:
     from lamina.engines.compaction import Group
 
-# What brings a record into the queue that had been active: it waits for ever.
+# What brings a record into the queue that had been active.
 QUARANTINE = "revoke"
 POSSIBLE = "possible"
-Place = tuple[Layer, str | None, str]
 
 
 class Proposals:
@@ -57,8 +56,8 @@ class Proposals:
             actions = self._store.actions({entry.event for entry in waiting})
             barring = [self._store.get(one, self._user) for one in self._store.rejections.records()]
             rejected = [record for record in barring if record is not None]
-            taken, rivals = self._places(State.ACTIVE), _by_place(waiting)
-            return review.ranked(self._proposal(one, actions[one.event], taken, rivals, rejected) for one in waiting)
+            rivals = _by_place(waiting)
+            return review.ranked(self._proposal(one, actions[one.event], rivals, rejected) for one in waiting)
 
     def propose_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Record:
         """Propose a value of the profile. An agent needs evidence; an operator's own statement is kept as one.
@@ -76,6 +75,7 @@ class Proposals:
             made = self._of_profile(*given, why, sources)
             transaction.check_evidence(made, self._note_crossing)
             made = transaction.derived(made)
+            transaction.guard.refuse_rejected(made)
             same = self._saying_the_same(transaction, made)
             if same is None:
                 return transaction.insert([made])[0]
@@ -102,23 +102,27 @@ class Proposals:
         waiting = [one for one in self._entries(chosen) if one.record.updated_at <= now - timedelta(days=days)]
         if not waiting:
             return 0
-        actions = self._store.actions({entry.event for entry in waiting})
-        wanted = [(one.record.seq, one.event) for one in waiting if actions[one.event] != QUARANTINE]
+        wanted = [(one.record.seq, one.event) for one in waiting if not self._was_active(one.record.id)]
         with self._store.change(self._actor, "proposals.expire", now) as transaction:
             return len([transaction.update(row, state=State.TOMBSTONED) for row in transaction.unchanged(wanted)])
+
+    def _was_active(self, record_id: str) -> bool:
+        changes = [change for event in self._store.history(record_id) for change in event.changes]
+        return any(change.before.get("state") == State.ACTIVE for change in changes)
 
     def _group(
         self, layer: Layer, action: str, plan: Callable[[Sequence[Record]], list[Group]], create: bool
     ) -> list[dict[str, Any]]:
         """Each group with what becomes of it: possible or proposed, or why not."""
+        told = [_waits_already(record) for record in self._waiting(layer)]
         if not create:
             with self._store.snapshot():
-                return [self._told(group, made, self._store.rejections.of) for group, made in self._groups(layer, plan)]
-        told = []
+                rejected = self._store.rejections.of
+                return told + [self._told(group, made, rejected) for group, made in self._groups(layer, plan)]
         with self._store.change(self._actor, action, self._clock()) as transaction:
             for group, made in self._groups(layer, plan):
-                found = self._told(group, made, transaction.rejected)
-                if found["outcome"] == POSSIBLE and self._actor.role is not Role.OPERATOR and not transaction.allowance():
+                found = self._told(group, made, transaction.guard.rejected)
+                if found["outcome"] == POSSIBLE and self._actor.role is not Role.OPERATOR and not transaction.guard.allowance():
                     found["outcome"] = "no more proposals are taken today"
                 if found["outcome"] == POSSIBLE:
                     found |= {"outcome": "proposed", "proposal": transaction.insert([made])[0].id}
@@ -127,15 +131,18 @@ class Proposals:
 
     def _groups(self, layer: Layer, plan: Callable[[Sequence[Record]], list[Group]]) -> list[tuple[Group, Draft]]:
         active = self._store.listed(Filter(self._user, (layer,), (State.ACTIVE,)), EVERY)
-        return [(group, self._of_group(group)) for group in plan(active)]
+        taken = {one for record in self._waiting(layer) for one in named(record)}
+        return [(group, self._of_group(group)) for group in plan([one for one in active if one.id not in taken])]
+
+    def _waiting(self, layer: Layer) -> list[Record]:
+        """The proposals of a layer that would replace records."""
+        found = self._store.listed(Filter(self._user, (layer,), (State.CONSTRAINED,)), EVERY)
+        return [record for record in found if named(record)]
 
     def _told(self, group: Group, made: Draft, rejected: Callable[[Draft], str | None]) -> dict[str, Any]:
         """A group for people to read, and whether it could be proposed."""
         told: dict[str, Any] = {"why": group.why, "layer": group.layer.value, "content": made.content, "outcome": POSSIBLE}
         told["sources"] = [one.id for one in group.sources]
-        for record in self._store.listed(Filter(group.user, (group.layer,), (State.CONSTRAINED,)), EVERY):
-            if set(named(record)) == set(told["sources"]):
-                return {**told, "outcome": "waits already", "proposal": record.id}
         barred = rejected(made)
         return told if barred is None else {**told, "outcome": "rejected before", "rejected": barred}
 
@@ -143,15 +150,12 @@ class Proposals:
         self,
         entry: Entry,
         by: str,
-        taken: Mapping[Place, list[Entry]],
-        rivals: Mapping[Place, list[Entry]],
+        rivals: Mapping[places.Place, list[Entry]],
         rejected: Sequence[Record],
     ) -> Proposal:
-        record, here = entry.record, review.place(entry.record)
-        if here is not None:
-            replaced = taken.get(here, [])
-        else:
-            replaced = [self._entry(row) for one in named(record) if (row := self._store.row(one)) is not None]
+        record, here = entry.record, places.place(entry.record)
+        found = self._store.standing(record) if here is not None else map(self._store.row, named(record))
+        replaced = [self._entry(row) for row in found if row is not None]
         return Proposal(
             record,
             by,
@@ -169,10 +173,6 @@ class Proposals:
             return error.message
         barred = self._store.rejections.of(entry.record)
         return None if barred is None else f"it was rejected, in record {barred}"
-
-    def _places(self, state: State) -> dict[Place, list[Entry]]:
-        found = [self._entries(chosen) for chosen in places(self._user, state)]
-        return _by_place(entry for entries in found for entry in entries)
 
     def _saying_the_same(self, transaction: Transaction, made: Draft) -> Row | None:
         """The proposal that says the same already; raises when that is active."""
@@ -207,6 +207,7 @@ class Proposals:
     def _of_group(self, group: Group) -> Draft:
         item: dict[str, Any] = {"content": group.content, "kind": group.kind, "tags": group.tags, "metadata": group.metadata}
         item |= {"importance": group.importance, "confidence": group.confidence, "at": group.occurred_at}
+        item["speaker"] = group.speaker
         made = rules.in_layer(group.layer, self._draft({**item, "evidence": [one.id for one in group.sources]}))
         trust = rules.lowest_trust([made.trust, group.trust])
         return structs.replace(made, state=State.CONSTRAINED, trust=trust, user=group.user)
@@ -218,16 +219,15 @@ class Proposals:
         return Entry(self._store.record(row), row[PLACE["event"]])
 
 
-def places(user: str | None, state: State) -> tuple[Filter, Filter]:
-    """What stands alone in its place: keys of profiles, and projects."""
-    project = Filter(user, (Layer.SEMANTIC,), (state,), ("project",), metadata=(("origin", "compression"),))
-    return Filter(user, (Layer.PROFILE,), (state,)), project
+def _waits_already(record: Record) -> dict[str, Any]:
+    told = {"why": "proposed before", "layer": record.layer.value, "content": record.content, "outcome": "waits already"}
+    return {**told, "sources": named(record), "proposal": record.id}
 
 
-def _by_place(entries: Iterable[Entry]) -> dict[Place, list[Entry]]:
-    found: dict[Place, list[Entry]] = {}
+def _by_place(entries: Iterable[Entry]) -> dict[places.Place, list[Entry]]:
+    found: dict[places.Place, list[Entry]] = {}
     for entry in entries:
-        if (here := review.place(entry.record)) is not None:
+        if (here := places.place(entry.record)) is not None:
             found.setdefault(here, []).append(entry)
     return found
 

@@ -36,7 +36,7 @@ def fingerprint(layer: Layer, key: str, value: Any) -> bytes:
 
 def named(proposal: Record | Draft) -> list[str]:
     """The records that a proposal says it would replace."""
-    return [*_ids(proposal, REPLACES.get(proposal.layer, "")), *_ids(proposal, ENDS)]
+    return list(dict.fromkeys((*_ids(proposal, REPLACES.get(proposal.layer, "")), *_ids(proposal, ENDS))))
 
 
 def _ids(memory: Record | Draft, name: str) -> list[str]:

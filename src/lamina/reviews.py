@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec import structs
 
-from lamina import rejection, rules, text
+from lamina import places, rejection, rules, text
 from lamina.clock import Clock
 from lamina.engines import profile, review
 from lamina.engines.review import Entry
 from lamina.errors import InvalidInput, NotFound, Refused
-from lamina.model import Actor, Draft, Layer, Record, Role, State
-from lamina.proposals import places
+from lamina.model import Actor, Draft, Event, Layer, Record, Role, State
+from lamina.proposals import QUARANTINE
 from lamina.store import lineage, rejections
 from lamina.store.records import PLACE, Row
 from lamina.store.store import Store
@@ -69,7 +69,7 @@ class Reviews:
             review.check_pending(record)
             found = [transaction.find(name) for name in rejection.named(record)]
             others = [self._store.record(one) for one in found if one is not None]
-            if review.place(record) is not None:
+            if places.place(record) is not None:
                 others += [entry.record for entry in self._replaced(transaction, record)]
             transaction.bar(record, review.barred(record, others))
             return transaction.update(row, state=State.TOMBSTONED)
@@ -79,23 +79,22 @@ class Reviews:
         self._visible("review lift", record_id)
         with self._change(rejections.LIFT, rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
-            if not transaction.lift(record_id):
+            if not transaction.guard.lift(record_id):
                 raise Refused(f"nothing that the record {record_id} says is kept out")
             return transaction.update(row)
 
     def revoke(self, source: str, reason: str) -> list[Record]:
         """Put all that came from a source, or was derived from that, before a person again; what it had superseded is back."""
         note = {"reason": rules.reason(reason), "source": rules.label(source, "source")}
-        with self._change("revoke", note=note, undivided=True) as transaction:
-            rows = transaction.tainted(source, self._user)
-            tainted = {row[PLACE["id"]] for row in rows}
+        with self._change(QUARANTINE, note=note, undivided=True) as transaction:
+            rows, tainted = transaction.tainted(source, self._user)
             moved = []
             for row in rows:
                 record = self._store.record(row)
                 moved.append(transaction.update(row, state=State.CONSTRAINED))
                 before = [one for name in record.supersedes if (one := self._found(transaction, name)) is not None]
                 for one in review.restored(record, before):
-                    if one.id not in tainted and transaction.rejected(structs.replace(one, state=State.ACTIVE)) is None:
+                    if one.id not in tainted and transaction.guard.rejected(structs.replace(one, state=State.ACTIVE)) is None:
                         self._bring_back(transaction, one.id)
         return moved
 
@@ -150,13 +149,20 @@ class Reviews:
         """Take back what an event did, when nothing has happened to its records since."""
         with self._change("undo", reason, {"undoes": _event_number(event)}) as transaction:
             found = transaction.event(event)
-            if found is None:
+            if found is None or not self._is_visible(found):
                 raise NotFound(f"there is no event {event}")
-            last = {change.record: transaction.last_event(change.record) for change in found.changes}
+            last = {change.record: transaction.settled_event(change.record) for change in found.changes}
             changes = review.check_undoable(found, last, self._actor.role)
-            for change in changes:
-                self._visible("undo", change.record)
             return [self._taken_back(transaction, change) for change in reversed(changes)]
+
+    def _is_visible(self, event: Event) -> bool:
+        """Whether all that an event did is in this scope; an attempt to reach further is noted."""
+        try:
+            for change in event.changes:
+                self._visible("undo", change.record)
+        except NotFound:
+            return False
+        return True
 
     def _taken_back(self, transaction: Transaction, change: Any) -> Record:
         """One record as it was; one that the event itself had made is set aside."""
@@ -166,11 +172,10 @@ class Reviews:
 
     def _replaced(self, transaction: Transaction, proposal: Record) -> list[Entry]:
         """The records that a proposal would take the place of, as they are now."""
-        here = review.place(proposal)
+        here = places.place(proposal)
         if here is None:
             return [self._entry(self._row(transaction, name)) for name in rejection.named(proposal)]
-        rows = [row for chosen in places(proposal.user, State.ACTIVE) for row in transaction.listed(chosen)]
-        return [entry for entry in map(self._entry, rows) if review.place(entry.record) == here]
+        return [self._entry(row) for row in transaction.guard.standing(proposal)]
 
     def _bring_back(self, transaction: Transaction, record_id: str) -> None:
         """Make a record active again that something else had superseded."""
@@ -210,6 +215,6 @@ class Reviews:
 
 
 def _event_number(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 63:
         raise InvalidInput(f"event {text.shown(value)} is not the number of an event; see `lamina audit log`")
     return value

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from msgspec import structs
 
 from lamina import rules
 from lamina.clock import Clock
-from lamina.engines import facts, profile, summary, tastes, workflows
+from lamina.engines import aging, facts, profile, summary, tastes, workflows
+from lamina.engines.aging import Adjusted
 from lamina.engines.facts import ORIGIN
 from lamina.engines.summary import Summary
 from lamina.engines.tastes import Taste
 from lamina.engines.workflows import Workflow
+from lamina.experience import Experience
 from lamina.knowledge import ACTION, Knowledge, Progress
 from lamina.model import Actor, Draft, Layer, Record, Role, State
 from lamina.store.records import Filter
+from lamina.store.sleeping import Aging
 from lamina.store.store import Store
 from lamina.store.transaction import EVERY, Transaction
 
@@ -27,13 +31,20 @@ class Sleep:
     """What one night does, for all users of a store. Each step is one transaction, and a second night finds nothing to do."""
 
     def __init__(
-        self, store: Store, actor: Actor, clock: Clock, draft: Callable[[object], Draft], knowledge: Knowledge
+        self,
+        store: Store,
+        actor: Actor,
+        clock: Clock,
+        draft: Callable[[object], Draft],
+        knowledge: Knowledge,
+        experience: Experience,
     ) -> None:
         self._store = store
         self._actor = actor
         self._clock = clock
         self._draft = draft
         self._knowledge = knowledge
+        self._experience = experience
 
     def run(self, progress: Progress | None = None) -> dict[str, Any]:
         """Read what is new, and let everything else follow; what was done."""
@@ -44,6 +55,7 @@ class Sleep:
             "tastes": self._apply(lambda transaction: self._propose_tastes(transaction)),
             "summaries": self._apply(lambda transaction: self._sum_up(transaction)),
             "workflows": self._apply(lambda transaction: self._propose_workflows(transaction)),
+            "adjusted": self._apply(lambda transaction: self._adjust(transaction)),
         }
 
     def plan(self) -> dict[str, Any]:
@@ -55,6 +67,7 @@ class Sleep:
                 "tastes": [{"key": one.key, "value": one.value} for one in self._tastes(rejected)],
                 "summaries": [{"why": one.why, "content": one.content} for one in self._summaries()],
                 "workflows": [{"why": one.why, "content": one.content} for one in self._workflows()],
+                "adjusted": [{"why": one.why, "content": self._content(one.entry.id)} for one in self._aged()],
             }
 
     def _apply(self, work: Callable[[Transaction], int]) -> int:
@@ -64,7 +77,7 @@ class Sleep:
     def _propose_tastes(self, transaction: Transaction) -> int:
         """Propose keys of the profile; what was proposed here for a key before gives way to what is known now."""
         made = 0
-        for taste in self._tastes(transaction.rejected):
+        for taste in self._tastes(transaction.guard.rejected):
             if not self._may_propose(transaction):
                 break
             for former in taste.replaces:
@@ -82,13 +95,37 @@ class Sleep:
         made = 0
         for workflow in self._workflows():
             draft = self._of_workflow(workflow)
-            if transaction.rejected(draft) is None and self._may_propose(transaction):
+            if transaction.guard.rejected(draft) is None and self._may_propose(transaction):
                 transaction.insert([draft])
                 made += 1
         return made
 
+    def _adjust(self, transaction: Transaction) -> int:
+        """Let what nobody wants matter less, and what is wanted more."""
+        chosen = {one.entry.seq: one for one in self._aged()}
+        rows = transaction.unchanged([(one.entry.seq, one.entry.event) for one in chosen.values()])
+        for row in rows:
+            transaction.update(row, importance=chosen[row[0]].importance)
+        transaction.age([(row[0], chosen[row[0]].entry.original, chosen[row[0]].importance) for row in rows])
+        return len(rows)
+
+    def _aged(self) -> list[Adjusted]:
+        now, wanted = self._clock(), self._experience.accesses()
+        entries = [_aging(one, wanted.get(one.id)) for one in self._store.night.aging()]
+        return aging.plan((self._as_given(one.entry) for one in aging.plan(entries, now)), now)
+
+    def _as_given(self, entry: aging.Entry) -> aging.Entry:
+        """An entry that says whether somebody stated its importance: it is not what we would have judged."""
+        record = self._store.get(entry.id)
+        judged = None if record is None else self._experience.score(structs.asdict(record))
+        return structs.replace(entry, given=entry.original != judged)
+
+    def _content(self, record_id: str) -> str:
+        record = self._store.get(record_id)
+        return "" if record is None else record.content
+
     def _may_propose(self, transaction: Transaction) -> bool:
-        return self._actor.role is Role.OPERATOR or transaction.allowance() > 0
+        return self._actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
 
     def _tastes(self, rejected: Rejected) -> list[Taste]:
         known = [facts.fact_of(one) for one in self._store.night.facts((State.ACTIVE,), None) if facts.is_fact(one)]
@@ -121,7 +158,7 @@ class Sleep:
         return structs.replace(made, state=State.CONSTRAINED, user=taste.user, trust=trust)
 
     def _of_summary(self, one: Summary) -> Draft:
-        metadata = {"origin": ORIGIN, "sentences": one.sentences, "participants": one.participants}
+        metadata = one.metadata
         item: dict[str, Any] = {
             "content": one.content,
             "kind": "insight",
@@ -139,3 +176,8 @@ class Sleep:
         made = rules.in_layer(Layer.PROCEDURAL, self._draft(item))
         trust = rules.lowest_trust((made.trust, one.trust))
         return structs.replace(made, state=State.CONSTRAINED, user=one.user, trust=trust)
+
+
+def _aging(one: Aging, wanted: tuple[float, datetime] | None) -> aging.Entry:
+    number, last = wanted or (0.0, None)
+    return aging.Entry(one.id, one.seq, one.event, one.layer, one.importance, one.original, one.created_at, last, int(number))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamina import Memory, Operator
+from lamina import Memory, Operator, rules
 from lamina.model import Hits, Layer, State
 from lamina.recall import RANKERS
 from lamina.store.records import Filter
@@ -286,7 +286,9 @@ def test_what_was_known_at_a_time(tmp_path_factory: pytest.TempPathFactory, step
             if what == "new":
                 made.append(op.remember(f"tea {len(made)}", importance=number / 10))
             else:
-                move(op, made[number % len(made)].id, state=state, importance=number / 10)
+                one = op.get(made[number % len(made)].id)
+                to = state if (one.state, state) in rules.MOVES else one.state
+                move(op, one.id, state=to, importance=number / 10)
             now = desk.clock()
             seen = op.list(states=None, limit=100)
             then.append((now, {one.id: (one.state.value, one.importance) for one in seen}))

@@ -126,3 +126,28 @@ def test_a_recalled_memory_is_no_note(mem: Memory, recalled: str) -> None:
     assert ending is not None
     assert ending.content == "done"
     assert not [record for record in mem.list(layers=["working", "episodic"], states=None) if "green" in record.content]
+
+
+@given(hostile)
+def test_masking_moves_nothing(text: str) -> None:
+    """Q9: a masked text has every other character where it stood, and no fence."""
+    masked = fence.masked(text, "\0")
+    assert len(masked) == len(text)
+    assert all(mark in (own, "\0") for mark, own in zip(masked, text, strict=True))
+    assert [(start, end) for start, end in fence.spans(text) if set(masked[start:end]) != {"\0"}] == []
+
+
+@pytest.mark.parametrize(
+    "text", [fence.OPEN * 20_000, "<<<lam" * 20_000 + fence.OPEN + "x" * 1000, (fence.OPEN + "\n| ") * 20_000]
+)
+def test_many_fences_take_no_longer_than_their_text(text: str) -> None:
+    """Q9: whatever a megabyte of marks was made for, it is read a few times at most."""
+    assert fence.OPEN not in fence.unfenced(text)
+
+
+def test_what_hides_a_fence_again_and_again_is_not_remembered() -> None:
+    """Q9: a text of fences within halves of fences is nothing."""
+    text = fence.OPEN
+    for _ in range(2 * fence.LOOKS):
+        text = fence.OPEN[:20] + text + fence.OPEN[20:]
+    assert fence.unfenced(text) == ""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
-from lamina import Conflict, InvalidInput, Memory, Operator, Refused
-from lamina.model import Role, State, Trust
+from lamina import Conflict, InvalidInput, Memory, Operator, Refused, rules
+from lamina.model import Layer, Role, State, Trust
 from tests.conftest import Desk, verified
 
 
@@ -182,10 +183,13 @@ def test_overlapping_compactions_cannot_both_be_confirmed(mem: Memory, op: Opera
     """V5: two proposals over one source: the second says that another took it."""
     first, second = facts(op, "The boiler is old", "The boiler is loud")
     (group,) = mem.compact(create_proposals=True)
-    (third,) = facts(op, "The boiler is green")
-    (wider,) = mem.compact(create_proposals=True)
-    assert set(wider["sources"]) == {first, second, third}
-    op.confirm(wider["proposal"])
+    assert [one["outcome"] for one in mem.compact(create_proposals=True)] == ["waits already"]
+    metadata = {"origin": "test", "topic_tags": [], "compacted_from": [first, second]}
+    with op._store.change(op.actor, "test", op._clock()) as transaction:
+        made = rules.in_layer(Layer.SEMANTIC, op._draft({"content": "Old and loud", "metadata": metadata, "evidence": [first]}))
+        (rival,) = transaction.insert([structs.replace(made, state=State.CONSTRAINED)])
+    op.confirm(rival.id)
+    assert [one.problem is None for one in op.proposals()] == [False]
     with pytest.raises(Conflict):
         op.confirm(group["proposal"])
     assert verified(op)

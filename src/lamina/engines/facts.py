@@ -132,6 +132,8 @@ def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
     told: dict[str, Any] = {"origin": ORIGIN, "topic_tags": [claim.attribute], "source_episode": source.episode}
     told |= {"subject": claim.subject, "attribute": claim.attribute, "value": claim.value, "voices": [source.voice]}
     told |= {"span": [claim.start, claim.end], "rule": claim.rule}
+    if not attributes.of(claim.attribute).many:
+        told["single"] = True  # only one of them can be active
     return {**told, "negated": True} if claim.negated else told
 
 

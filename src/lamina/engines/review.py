@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from lamina import rejection, rules, text
-from lamina.engines import profile
+from lamina import places, rejection, rules, text
 from lamina.errors import Conflict, Refused
 from lamina.model import Change, Event, Layer, Record, Role, State, iso
 
@@ -47,14 +46,6 @@ class Proposal(msgspec.Struct, frozen=True):
             "rivals": list(self.rivals),
             "similar": [record.id for record in self.similar],
         }
-
-
-def place(record: Record) -> tuple[Layer, str | None, str] | None:
-    """Where only one active record can stand: a key of a profile, or a project; of one user."""
-    if record.layer is Layer.PROFILE:
-        return record.layer, record.user, text.normalise(str(record.metadata.get("profile_key", "")))
-    name = profile.project_name(record)
-    return None if name is None else (record.layer, record.user, text.normalise(name))
 
 
 def check_fresh(proposal: Entry, replaced: Sequence[Entry]) -> None:
@@ -108,13 +99,13 @@ def barred(rejected: Record, active: Iterable[Record]) -> list[bytes]:
 
 def similar(proposal: Record, rejected: Iterable[Record]) -> tuple[Record, ...]:
     """What was rejected before in the same place, or in much the same words."""
-    here, words = place(proposal), _words(proposal)
+    here, words = places.place(proposal), _words(proposal)
 
     def is_similar(other: Record) -> bool:
         if other.layer is not proposal.layer or other.user not in (None, proposal.user):
             return False
         if here is not None:
-            return place(other) == here
+            return places.place(other) == here
         others = _words(other)
         return len(words & others) >= SIMILAR * max(1, min(len(words), len(others)))
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from msgspec import structs
 
-from lamina import canon, rules
+from lamina import canon, places, rules
 from lamina.clock import is_id
 from lamina.errors import Conflict, InvalidInput, Refused
 from lamina.formats import entries, lines, milton, sky
@@ -119,6 +119,9 @@ class Arrivals:
         if self._is_here(key, draft, entry.id):
             self.skipped += 1
             return
+        self._transaction.guard.refuse_rejected(draft)
+        if self._transaction.guard.standing(draft) or any(self._is_rival(draft, one) for one in self._waiting):
+            raise Conflict("something else is known there already; `lamina correct` changes what it says")
         self._waiting.append(self._resolved(draft))
         self._keys[key] = line.number
 
@@ -164,6 +167,9 @@ class Arrivals:
         if row is not None and self._store.record(row).content != draft.content:
             raise Conflict(f"the record {record_id} is here with another text; `lamina correct` changes what it says")
         return True
+
+    def _is_rival(self, one: Draft, other: Draft) -> bool:
+        return places.place(one) is not None and places.place(one) == places.place(other)
 
     def _resolved(self, draft: Draft) -> Draft:
         """The draft, in which references to records that are not here stay as words."""

@@ -18,6 +18,7 @@ from lamina.model import Actor, Change, Event
 from lamina.store.connection import rows
 
 SELECT = "SELECT seq, body, hash FROM events"
+UNDO = "undo"
 LAST = (1 << 63) - 1  # no event has a higher number
 
 
@@ -128,6 +129,19 @@ def actions(connection: apsw.Connection, numbers: Collection[int]) -> dict[int, 
     """What some events did."""
     query = "SELECT seq, body ->> 'action' FROM events WHERE seq IN (SELECT value FROM json_each(?))"
     return dict(rows(connection, query, (canon.encode(sorted(numbers)).decode(),)))
+
+
+def settled(connection: apsw.Connection, record_id: str, last: int | None) -> int:
+    """The last event about a record that was not taken back: an undo leads to the one before what it undid."""
+    at = last
+    while at is not None and (event := read(connection, at)) is not None:
+        undone = event.details.get("undoes") if event.action == UNDO else None
+        if undone is None:
+            return at
+        former = read(connection, undone)
+        own = [] if former is None else [change for change in former.changes if change.record == record_id]
+        at = own[0].previous if own else None
+    return 0
 
 
 def changed(connection: apsw.Connection, since: int) -> Iterator[str]:

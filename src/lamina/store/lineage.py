@@ -34,12 +34,12 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
 def revocable(store: Store, source: str, user: str | None) -> tuple[list[Record], int]:
     """The active records that go back to a source, and how many records of the archive do."""
     with store.snapshot():
-        found, archived = tainted(store, store.database.reader(), source, user)
+        found, archived, _ = tainted(store, store.database.reader(), source, user)
         return [store.record(row) for row in found], archived
 
 
-def tainted(store: Store, connection: apsw.Connection, source: str, user: str | None) -> tuple[list[Row], int]:
-    """The active rows that go back to a source, in their order, and how many records of the archive do.
+def tainted(store: Store, connection: apsw.Connection, source: str, user: str | None) -> tuple[list[Row], int, set[str]]:
+    """The active rows that go back to a source, in their order, how many records of the archive do, and the ids of all.
 
     A record is derived only from what was there before it: what it was given later merely agrees with it.
     """
@@ -63,7 +63,7 @@ def tainted(store: Store, connection: apsw.Connection, source: str, user: str | 
         fresh = later - found
         found = found | fresh
     active = _active(connection, sorted(found), user)
-    return active, sum(one.id in found and user in (None, one.user) for one in archived)
+    return active, sum(one.id in found and user in (None, one.user) for one in archived), found
 
 
 def trusts(store: Store, connection: apsw.Connection, ids: Sequence[str]) -> set[Trust]:

@@ -47,16 +47,12 @@ def m003_lifecycle(connection: apsw.Connection) -> None:
 
 
 def m004_review(connection: apsw.Connection) -> None:
-    """Rejected values that stay out. What was rejected before this step was only put aside."""
+    """Rejected values that stay out, and how far sleep has read. What was rejected before this step was only put aside."""
     connection.execute(_schema("review.sql"))
-
-
-def m005_sleep(connection: apsw.Connection) -> None:
-    """How far sleep has read."""
     connection.execute(_schema("sleep.sql"))
 
 
-STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review, m005_sleep)
+STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review)
 
 
 def version_of(connection: apsw.Connection, database: Database, steps: Sequence[Step] = STEPS) -> int:

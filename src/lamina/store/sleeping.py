@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import apsw
 
 from lamina.clock import from_micros, to_micros
-from lamina.model import Record
+from lamina.model import Layer, Record
 from lamina.store import records
 from lamina.store.connection import rows
 from lamina.store.records import PLACE, Row
@@ -28,6 +28,12 @@ SUMMARISED = (
     "SELECT DISTINCT l.target FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'evidence'"
     " AND r.layer = 'episodic' AND r.seq IN (SELECT record FROM facets WHERE name = 'origin' AND value = 'sleep')"
 )
+AGING = (
+    "SELECT r.seq, r.event, r.id, r.layer, r.importance,"
+    " CASE WHEN a.adjusted = r.importance THEN a.original ELSE r.importance END, r.created_at"
+    " FROM records r LEFT JOIN aged a ON a.record = r.seq"
+    " WHERE r.layer IN ('short_term', 'episodic', 'semantic') AND r.state = 'active' ORDER BY r.seq"
+)
 EPISODES = f"{records.SELECT} WHERE layer = 'episodic' AND state = 'active'"
 
 
@@ -36,6 +42,18 @@ class Marks(NamedTuple):
 
     seq: int = 0
     promoted: int = 0
+
+
+class Aging(NamedTuple):
+    """What decides how much a record matters by now."""
+
+    seq: int
+    event: int
+    id: str
+    layer: Layer
+    importance: float
+    original: float
+    created_at: datetime
 
 
 class Night:
@@ -86,6 +104,14 @@ class Night:
             query = f"{records.SELECT} WHERE layer = 'working' AND id IN (SELECT value FROM json_each(?)) ORDER BY seq"
             return endings, [self._store.record(row) for row in rows(connection, query, (wanted,))]
 
+    def aging(self) -> list[Aging]:
+        """The active records whose importance may change with time, and what it was before sleep changed it."""
+        with self._store.database.snapshot() as connection:
+            return [
+                Aging(seq, event, record_id, Layer(layer), importance, original, from_micros(created))
+                for seq, event, record_id, layer, importance, original, created in rows(connection, AGING)
+            ]
+
     def activity(self) -> tuple[datetime | None, list[int]]:
         """When anybody but the system last changed something, and how much of that fell on each hour of the day."""
         with self._store.database.snapshot() as connection:
@@ -103,6 +129,11 @@ def marks(connection: apsw.Connection) -> Marks:
 def advance(cursor: apsw.Cursor, to: Marks) -> None:
     put = "INSERT INTO slept (mark, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
     cursor.executemany(put, list(to._asdict().items()))
+
+
+def age(cursor: apsw.Cursor, aged: Sequence[tuple[int, float, float]]) -> None:
+    """Keep the original importance of records beside what it became."""
+    cursor.executemany("INSERT OR REPLACE INTO aged (record, original, adjusted) VALUES (?, ?, ?)", aged)
 
 
 def unread(connection: apsw.Connection, since: Marks, limit: int) -> tuple[list[Row], Marks]:

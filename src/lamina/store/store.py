@@ -16,9 +16,9 @@ from lamina import canon, text
 from lamina.clock import EPOCH, Ids, to_micros
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
-from lamina.home import has_bytes, make_private_file, refuse_link
-from lamina.model import Actor, Entry, Event, Record, Role
-from lamina.store import archive, derived, events, header, learned, migrations, records, rejections, sleeping, written
+from lamina.home import has_bytes, make_private_file, refuse_link, size_of
+from lamina.model import Actor, Draft, Entry, Event, Record, Role
+from lamina.store import archive, derived, events, header, learned, migrations, records, rejections, sleeping, standing, written
 from lamina.store.archive import Archive
 from lamina.store.connection import Database, is_open, rows, translated
 from lamina.store.events import Head
@@ -145,13 +145,17 @@ class Store:
 
     def listed(self, chosen: Filter, limit: int) -> list[Record]:
         """Newest first."""
-        with translated(self.database.path):
-            return [self.record(row) for row in records.listed(self.database.reader(), chosen, limit)]
+        return [self.record(row) for row in self.rows(chosen, limit)]
 
-    def rows(self, chosen: Filter) -> list[Row]:
-        """All rows that match, newest first."""
+    def rows(self, chosen: Filter, limit: int = EVERY) -> list[Row]:
+        """The rows that match, newest first."""
         with translated(self.database.path):
-            return records.listed(self.database.reader(), chosen, EVERY)
+            return records.listed(self.database.reader(), chosen, limit)
+
+    def standing(self, memory: Record | Draft) -> list[Row]:
+        """The active rows that stand where a memory would stand, without itself."""
+        with translated(self.database.path):
+            return standing.find(self, self.database.reader(), memory)
 
     def actions(self, numbers: Collection[int]) -> dict[int, str]:
         """What some events did."""
@@ -294,7 +298,7 @@ class Store:
         for entry in sorted(self.folder.iterdir()):
             files = entry.rglob("*") if entry.is_dir() and not entry.is_symlink() else [entry]
             name = entry.name.removesuffix("-wal").removesuffix("-shm")
-            parts[name] = parts.get(name, 0) + sum(map(_size, files))
+            parts[name] = parts.get(name, 0) + sum(map(size_of, files))
         return parts
 
     @contextmanager
@@ -440,10 +444,3 @@ def _identity(database: Database, agent: str, connection: apsw.Connection | None
             f" {text.ANALYSER_VERSION}; upgrade Lamina to open it"
         )
     return str(meta["store_id"]), analyser
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.lstat().st_size if not path.is_dir() else 0
-    except FileNotFoundError:  # another process has just removed it
-        return 0

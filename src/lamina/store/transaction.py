@@ -11,12 +11,13 @@ from msgspec import structs
 
 from lamina import rules
 from lamina.clock import is_id, to_micros
-from lamina.errors import NotFound, Refused
-from lamina.model import Actor, Change, Draft, Event, Layer, Record, Role, State
+from lamina.errors import NotFound
+from lamina.model import Actor, Change, Draft, Event, Layer, Record, State
 from lamina.store import archive, derived, events, facets, fulltext, lineage, records, rejections, sleeping, written
 from lamina.store.connection import Atomic
 from lamina.store.events import Changed, Made
 from lamina.store.filing import Laid
+from lamina.store.guard import Guard
 from lamina.store.reads import Read
 from lamina.store.records import PLACE, Filter, Row
 from lamina.store.written import Written
@@ -54,12 +55,11 @@ class Transaction(Atomic):
         self._made: list[Made] = []
         self._changes: list[Changed] = []
         self._pending = 0
-        self._any_rejected: bool | None = None  # asked for when it matters
-        self._refused: dict[str, None] = {}  # rejected values that somebody brought back
-        self._proposed = 0
+        self.guard = Guard(store, actor, self._micros)
 
     def __enter__(self) -> Self:
         super().__enter__()
+        self.guard.begin(self.cursor)
         try:
             self._head = events.head(self.cursor, self._store.seed)
             if self._head.seq == 0:  # the first event hangs on the store's identity, which an import may have changed
@@ -74,13 +74,14 @@ class Transaction(Atomic):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if error is None:
             try:
+                self.guard.check_places()
                 self._write_event()
             except BaseException as failure:
                 super().__exit__(type(failure), failure, failure.__traceback__)
                 raise
         super().__exit__(kind, error, trace)
-        if self._refused:  # told where reads are: whether or not anything else was changed, these were not
-            self._store.reads.add(Read(self.now, self._actor, "refused", tuple(self._refused), {"by": self._action}))
+        if self.guard.refused:  # told where reads are: whether or not anything else was changed, these were not
+            self._store.reads.add(Read(self.now, self._actor, "refused", tuple(self.guard.refused), {"by": self._action}))
 
     def find(self, record_id: str) -> Row | None:
         return records.by_id(self.cursor.connection, record_id)
@@ -96,9 +97,9 @@ class Transaction(Atomic):
     def event(self, seq: int) -> Event | None:
         return events.read(self.cursor.connection, seq)
 
-    def last_event(self, record_id: str) -> int:
-        """The last event about a record, wherever it is; 0 for none."""
-        return records.last_event(self.cursor.connection, record_id) or 0
+    def settled_event(self, record_id: str) -> int:
+        """The last event about a record that nobody has taken back; 0 for none."""
+        return events.settled(self.cursor.connection, record_id, records.last_event(self.cursor.connection, record_id))
 
     def unchanged(self, wanted: Sequence[tuple[int, int]]) -> list[Row]:
         """The rows with these numbers, as far as the event that is given with each is still its last."""
@@ -112,9 +113,10 @@ class Transaction(Atomic):
         """Whether a run is still open to this user."""
         return records.count_notes(self.cursor.connection, run_id, user) > 0
 
-    def tainted(self, source: str, user: str | None) -> list[Row]:
-        """What is active and came from a source, or was derived from what did."""
-        return lineage.tainted(self._store, self.cursor.connection, source, user)[0]
+    def tainted(self, source: str, user: str | None) -> tuple[list[Row], set[str]]:
+        """What is active and came from a source or was derived from what did; and the ids of all that did, in any state."""
+        found, _, ids = lineage.tainted(self._store, self.cursor.connection, source, user)
+        return found, ids
 
     def unresolved(self, draft: Draft) -> list[str]:
         """The evidence of a draft that leads to no record which its user may see."""
@@ -143,6 +145,10 @@ class Transaction(Atomic):
     def sleep_until(self, marks: sleeping.Marks) -> None:
         """Keep how far sleep has read, with what came of it."""
         sleeping.advance(self.cursor, marks)
+
+    def age(self, aged: Sequence[tuple[int, float, float]]) -> None:
+        """Keep what the importance of records was before it was adjusted, and what it became."""
+        sleeping.age(self.cursor, aged)
 
     def facts(self, state: State) -> list[Record]:
         """The facts of all users in one state."""
@@ -188,7 +194,7 @@ class Transaction(Atomic):
             if record.layer is not layer or record.state is not state:
                 layer, state, told = record.layer, record.state, self._told(record)
             if layer in rules.CONTRACTS:
-                self._check_believable(record)
+                self.guard.check_new(record)
             told.append((record.id, row_hash(fields, salt)))
             made.append(record)
             rows.append((*fields, event, salt))
@@ -215,8 +221,7 @@ class Transaction(Atomic):
             self._last_record += 1
             event = self._next_event()
             own = structs.replace(record, seq=self._last_record, agent=self._store.agent)
-            if self.rejected(own) is not None:  # others may refer to it, but nobody may believe it
-                own = structs.replace(own, state=State.TOMBSTONED)
+            own = structs.replace(own, state=self.guard.arriving(own))
             salt = self._store.salts.next()
             fields = records.fields_of(own, None)
             self._told(own).append((own.id, records.row_hash(fields, salt)))
@@ -284,7 +289,9 @@ class Transaction(Atomic):
         before = {"archived": number, "seq": None, "last_verified": records.stored("last_verified", one.last_verified)}
         self._changes.append(Changed(one.id, digest, before, after, event))
         self.put([tuple(row)])
-        return records.record_of(tuple(row), self._store.agent)
+        back = records.record_of(tuple(row), self._store.agent)
+        self.guard.take_place(back)
+        return back
 
     def _new_archive(self, file: str, why: str, laid: Laid) -> int:
         number = self.cursor.execute("SELECT ifnull(max(number), 0) + 1 FROM archives").get
@@ -301,6 +308,9 @@ class Transaction(Atomic):
 
     def update(self, row: Row, **fields: Any) -> Record:
         """Change open fields of a record; what it says never changes. Metadata and evidence may only grow."""
+        before = records.STATES[row[PLACE["state"]]]
+        if fields.get("state", before) is not before:
+            rules.check_move(before, fields["state"], self._actor.role)
         fields["updated_at"] = self.now
         changed = {name: records.stored(name, value) for name, value in fields.items()}
         after = list(row)
@@ -316,12 +326,8 @@ class Transaction(Atomic):
         settings = ", ".join(f"{name} = ?" for name in (*changed, "event"))
         self.cursor.execute(f"UPDATE records SET {settings} WHERE seq = ?", (*changed.values(), event, row[PLACE["seq"]]))
         record = records.record_of(tuple(after), self._store.agent)
-        if (
-            record.layer in rules.CONTRACTS
-            and record.state is State.ACTIVE
-            and not fields.keys().isdisjoint(("layer", "state"))
-        ):
-            self._refuse_rejected(record)
+        if record.state is State.ACTIVE and not fields.keys().isdisjoint(("layer", "state")):
+            self.guard.check_active(record)
         if not fields.keys().isdisjoint(("metadata", "evidence", "supersedes")):
             self._index_anew(row, record)
         return record
@@ -332,50 +338,10 @@ class Transaction(Atomic):
         assert row is not None, "the caller has looked"
         return self.update(row, **{name: records.loaded(name, value) for name, value in change.before.items()})
 
-    def rejected(self, memory: Record | Draft) -> str | None:
-        """The rejected record whose value a memory brings back, in whatever disguise; the attempt is told in the trail."""
-        if self._any_rejected is None:
-            self._any_rejected = rejections.any_rejected(self.cursor.connection)
-        if not self._any_rejected:
-            return None
-        found = rejections.barred(self.cursor.connection, memory)
-        if found is not None:
-            self.note_refused(found)
-        return found
-
-    def note_refused(self, rejected: str) -> None:
-        """Tell in the trail that somebody has brought back what was rejected in a record."""
-        self._refused[rejected] = None
-
     def bar(self, record: Record, fingerprints: Sequence[bytes]) -> None:
         """Keep values out from now on; the event tells which."""
-        rejections.add(self.cursor, record.id, record.user, fingerprints)
+        self.guard.bar(record, fingerprints)
         self._note = {**(self._note or {}), rejections.BARRED: [one.hex() for one in fingerprints]}
-
-    def lift(self, record_id: str) -> int:
-        """Let in again what a rejected record says; how many values that are."""
-        return rejections.lift(self.cursor, record_id)
-
-    def allowance(self) -> int:
-        """How many more proposals machines may make today."""
-        return max(0, rejections.allowance(self._store, self.cursor.connection, self._micros) - self._proposed)
-
-    def _check_believable(self, record: Record) -> None:
-        """Refuse what was rejected before, and more proposals of machines than people can read in a day."""
-        self._refuse_rejected(record)
-        if record.state is State.CONSTRAINED and self._actor.role is not Role.OPERATOR:
-            if not self.allowance():
-                most = self._store.settings["review.per_day"]
-                raise Refused(f"{most:,} proposals a day are all that is taken (setting review.per_day); try again tomorrow")
-            self._proposed += 1
-
-    def _refuse_rejected(self, record: Record) -> None:
-        found = self.rejected(record)
-        if found is not None:
-            raise Refused(
-                f"this value was rejected, in record {found}; `lamina review lift {found} --reason …` lets it in again",
-                rejected=found,
-            )
 
     def _index_anew(self, row: Row, record: Record) -> None:
         """What is turned round, for a record that has grown."""
@@ -402,9 +368,7 @@ class Transaction(Atomic):
     def _write_event(self) -> None:
         if not self._pending and self._details is None:
             return
-        if self._proposed:
-            rejections.count_more(self.cursor, self._micros, self._proposed)
-            self._proposed = 0
+        self.guard.count()
         self._head = events.append(
             self.cursor,
             self._head,

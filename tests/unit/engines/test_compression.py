@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec import structs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -319,6 +320,7 @@ def test_what_is_summed_up_already_is_only_archived(may_confirm: bool) -> None:
     ids = [f"{seq:026d}" for seq in (5, 6)]
     active = told(1, "stable_facts", ["other words"], evidence=(ids[0],))
     waiting = told(2, "drink", "tea", state=State.CONSTRAINED, evidence=(ids[1],))
+    waiting = structs.replace(waiting, metadata={**waiting.metadata, "origin": "compression"})
     items = [item(5, "a"), item(6, "tea", "preference", metadata={"profile_key": "Drink"})]
     plan = planned(items, [active], [waiting], may_confirm=may_confirm)
     assert (plan.summaries, plan.joined) == ((), ())

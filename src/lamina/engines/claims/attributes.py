@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -65,6 +66,8 @@ ALL = (
 )
 TABLE: Mapping[str, Attribute] = {attribute.name: attribute for attribute in ALL}
 FAVOURITE = "favourite:"
+PLACES = re.compile(r"\{[sv]\}")
+BRITISH = {"color": "colour", "flavor": "flavour"}
 # Tastes become proposals for the profile.
 PREFERENCES = frozenset({"likes", "dislikes", "hobby", "diet", "allergy", "language"})
 
@@ -77,8 +80,14 @@ def of(name: str) -> Attribute:
     """An attribute by its name; everybody has one favourite of each thing."""
     if name.startswith(FAVOURITE):
         thing = name.removeprefix(FAVOURITE)
+        thing = thing.replace("{", "(").replace("}", ")")
         return _one(name, f"{{s}}'s favourite {thing} is {{v}}", f"{{s}}'s favourite {thing} is not {{v}} any more", "taste")
     return TABLE[name]
+
+
+def favourite(thing: str) -> str:
+    """The attribute for a favourite thing, in one spelling."""
+    return FAVOURITE + BRITISH.get(thing.lower(), thing.lower())
 
 
 def is_preference(name: str) -> bool:
@@ -90,4 +99,5 @@ def sentence(subject: str, name: str, value: str, *, negated: bool = False) -> s
     """A fact in words."""
     attribute = of(name)
     shape = attribute.denied if negated else attribute.reads
-    return shape.replace("{s}", subject).replace("{v}", value or "anything")
+    said = {"{s}": subject, "{v}": value or "anything"}
+    return PLACES.sub(lambda found: said[found.group()], shape)

@@ -1,0 +1,449 @@
+"""Which long-term memories one record could stand for: those that say the same, and those about one topic. Pure.
+
+What was decided where people differ:
+
+- Texts say the same when only case, width, spacing, accents and ordinary punctuation tell them apart. Who said it counts, and
+  so does the day when a date in the text hangs on it. Signs and flags count too: `a < b` is not `a > b`.
+- A summary is left alone until somebody repeats what it says, or something newer comes up about its topic. Then it grows, and
+  keeps its lines. So once all is confirmed there is nothing more to propose.
+- A text that would take more than half of a summary's room stays on its own.
+- Procedures say nearly the same when one is the other with a few plain words added: no name, number, flag or denial among
+  them, and no word replaced or moved.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from heapq import heapify, heappop, heappush
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lamina import canon, dates, disguise, fence, rules, text
+from lamina.engines import profile
+from lamina.errors import InvalidInput
+from lamina.model import Layer, Record, State, Trust
+
+ORIGIN = "memory-review"
+MOST = 20  # lines that a person reads at once
+ROOM = 16 * 1024
+MOST_SOURCES = 4000  # so that their ids find room in the metadata; what is left comes next time
+MOST_TOPICS = 64
+MIXED = "insight"  # what a summary of several kinds is
+BULLET = "\n- "
+# Signs that a search takes for no word, and yet they say something. Flags count with their case.
+SIGNS = re.compile(r"(?<!\S)(?:--?[^\W\d][\w-]*|\*(?![\w*])|\.+(?:/|(?!\S)))|[<>=≠≤≥|&$@%^+/\\~→←↔]")
+WITH_YEAR = re.compile(r"\d{4}")
+
+ADDED = 5  # one word of so many may be added
+LONGEST = 200  # words of a procedure that is compared word by word
+OPENING, CLOSING = "([\"'`“‘", ".,;:!?)]\"'`”’"
+STEM = re.compile(r"(?<=\w{3})(?:es?|(?<![sui])s)$")
+FILLERS = frozenset("- – — • a an the and then is are be it its this that these those please just so also".split())
+# Plain words that turn or bound what is said, so that adding one makes it another procedure.
+TURNING = frozenset(dates.COUNTS) | frozenset(
+    "no not never none nobody nothing nor neither without cannot except unless only instead skip avoid stop before after until"
+    " if or once twice all any nicht kein keine keinen nie ohne nur ne pas jamais sans sauf non mai senza nunca sin".split()
+)
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Records that say the same or belong together, and the one record that would stand for them."""
+
+    layer: Layer
+    why: str  # for people
+    sources: tuple[Record, ...]  # two or more, the oldest first
+    content: str
+    kind: str
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    importance: float
+    confidence: float
+    trust: Trust
+    occurred_at: datetime
+    user: str | None
+    speaker: str | None = None
+
+
+class Item(NamedTuple):
+    """A record, the lines that it would be in a summary, and the forms in which these are compared."""
+
+    record: Record
+    lines: Mapping[str, str]  # by their forms
+    spelled: Mapping[str, str]  # its topics as they are written
+    topics: tuple[str, ...]  # those that it may be summed up under
+    is_page: bool  # a summary of a topic, to which lines can be added
+
+    @property
+    def form(self) -> object:
+        """What is the same for every record that says the same."""
+        return (self.topics, *self.lines) if self.is_page else next(iter(self.lines))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it sums up others already."""
+        return "compacted_from" in self.record.metadata
+
+
+def compact(records: Sequence[Record], most: int = MOST, max_bytes: int = ROOM) -> list[Group]:
+    """What semantic memory could be summed up in: first what says the same, then what shares a topic, the largest first.
+
+    `most` bounds the lines and the sources of a topic's summary, `max_bytes` its text.
+    """
+    if not 2 <= most <= MOST_SOURCES:
+        raise InvalidInput(f"most {text.shown(most)} is not between 2 and {MOST_SOURCES:,}")
+    groups: list[Group] = []
+    for some in _apart(filter(_is_compactable, records), lambda record: record.user):
+        single: list[Item] = []
+        for items in _by_form(_items(some)):
+            if len(items) > 1:
+                groups.append(_said_once(items))
+            else:
+                single += items
+        groups += [_summed_up(*page) for page in _by_topic(single, most, max_bytes)]
+    return groups
+
+
+def dedup(records: Sequence[Record]) -> list[Group]:
+    """Which procedures are told more than once within a workflow, and which telling would stand for all."""
+    groups: list[Group] = []
+    chosen = (record for record in records if _is_active(record, Layer.PROCEDURAL) and _workflow(record))
+    for some in _apart(chosen, lambda record: (record.user, _workflow(record))):
+        groups += [_told_once(tellings) for tellings in _tellings(some) if len(tellings) > 1]
+    return groups
+
+
+def _apart(records: Iterable[Record], place: Callable[[Record], object]) -> list[list[Record]]:
+    """Records by what keeps them apart, the oldest first, whatever order they came in."""
+    found: dict[object, list[Record]] = {}
+    for record in sorted(records, key=_age):
+        found.setdefault(place(record), []).append(record)
+    return list(found.values())
+
+
+def _age(record: Record) -> tuple[datetime, int]:
+    return record.occurred_at, record.seq
+
+
+def _is_active(record: Record, layer: Layer) -> bool:
+    return record.layer is layer and record.state is State.ACTIVE
+
+
+def _is_compactable(record: Record) -> bool:
+    """Whether others may stand for it: it is no state of a project, and no fact that holds for a time of its own."""
+    is_project = record.kind == "project" and record.metadata.get("origin") == "compression"
+    is_project = is_project or profile.project_name(record) is not None
+    is_timed = "attribute" in record.metadata or record.valid_from is not None or record.valid_to is not None
+    return _is_active(record, Layer.SEMANTIC) and not is_project and not is_timed
+
+
+def _items(records: Sequence[Record]) -> list[Item]:
+    pages = [_page(record) for record in records]
+    told = [page or (_line(record),) for record, page in zip(records, pages, strict=True)]
+    forms, names = _forms(line for lines in told for line in lines), Names()
+    items: list[Item] = []
+    for record, page, lines in zip(records, pages, told, strict=True):
+        spelled = names.of(record)
+        topics = (record.metadata["topic"],) if page else tuple(spelled)
+        items.append(Item(record, {forms[line]: line for line in lines}, spelled, topics, bool(page)))
+    return items
+
+
+def _page(record: Record) -> tuple[str, ...]:
+    """The lines of a summary of a topic, when a record is one and looks like one."""
+    topic = record.metadata.get("topic")
+    if not isinstance(topic, str) or record.metadata.get("origin") != ORIGIN:
+        return ()
+    headline, *lines = record.content.split(BULLET)
+    return tuple(map(_one_line, lines)) if headline == _headline(topic) else ()
+
+
+def _line(record: Record) -> str:
+    """What a record says, so that it can be understood elsewhere: who said it, and when if that matters."""
+    line = _one_line(record.content)
+    if any(not WITH_YEAR.search(mention.phrase) for mention in dates.find(line, record.occurred_at)):
+        line = f"{line} (said on {record.occurred_at.date()})"
+    return line if record.speaker is None else f"{record.speaker}: {line}"
+
+
+def _one_line(content: str) -> str:
+    line = " ".join(content.split())
+    return fence.tamed(line) if fence.OPEN in line else line  # it was none before, on two lines
+
+
+def _forms(lines: Iterable[str]) -> dict[str, str]:
+    """What texts that say the same have in common, for each text. Most have words of their own, and need no closer look."""
+    words = {line: " ".join(text.asked(line)) for line in lines}
+    shared = Counter(words.values())
+    return {line: form if shared[form] == 1 else _form(form, line) for line, form in words.items()}
+
+
+def _form(words: str, line: str) -> str:
+    """The words keep l and 1 apart, the bare form knows what makes a number, and the other signs stand for themselves."""
+    signs = SIGNS.findall(unicodedata.normalize("NFKC", line))
+    return "\n".join((words, disguise.bare(line), " ".join(signs)))
+
+
+def _by_form(items: Sequence[Item]) -> list[list[Item]]:
+    """Items that say the same, be it as a whole or as a line of a summary, the oldest first."""
+    held: dict[object, object] = {}
+    for item in items:
+        if item.is_page:
+            held |= {form: item.form for form in item.lines if form not in held}
+    found: dict[object, list[Item]] = {}
+    for item in items:
+        found.setdefault(held.get(item.form, item.form), []).append(item)
+    return list(found.values())
+
+
+def _said_once(items: Sequence[Item]) -> Group:
+    """One record for all that say the same, in the words of the best; a summary that holds them as a line is the best."""
+    best = max(items, key=lambda item: (item.is_page, *_worth(item.record), *_age(item.record)))
+    sources = _sources(best.record, [item.record for item in items])
+    metadata = _metadata(items, sources)
+    if best.is_page:
+        metadata["topic"] = best.topics[0]
+    kept = _fitting({**metadata, **_radar(best.record, sources)}, metadata)
+    return _group(f"{len(sources)} records say the same", sources, best.record, kept)
+
+
+def _worth(record: Record) -> tuple[int, float]:
+    return -rules.TRUST_ORDER.index(record.trust), record.importance
+
+
+def _sources(best: Record, records: Iterable[Record]) -> tuple[Record, ...]:
+    """The records that one of them would stand for, as many as it can name, the oldest first."""
+    others = sorted((record for record in records if record is not best), key=_age)
+    return tuple(sorted([best, *others[: MOST_SOURCES - 1]], key=_age))
+
+
+def _radar(best: Record, sources: Sequence[Record]) -> dict[str, Any]:
+    """What a finding of the radar promises, when all tell of the same repository."""
+    fields = {name: best.metadata.get(name) for name in ("origin", *rules.RADAR_CONTRACT)}
+    is_whole = fields["origin"] == "radar" and not any(value in (None, "") for value in fields.values())
+    places = {canon.encode([record.metadata.get("origin"), record.metadata.get("repo_slug")]) for record in sources}
+    if not is_whole or len(places) > 1:
+        return {}
+    references: dict[bytes, Any] = {}
+    for record in sources:
+        given = record.metadata.get("evidence_refs") or ()
+        references |= {canon.encode(one): one for one in (given if isinstance(given, (list, tuple)) else [given])}
+    return {**fields, "evidence_refs": list(references.values())}
+
+
+class Names(dict[str, str]):
+    """The names by which topics are compared, each looked up once; what cannot stand in a headline has none."""
+
+    def __missing__(self, tag: str) -> str:
+        name = text.normalise(tag)
+        is_short = len(tag) <= rules.MAX_LABEL and len(name) <= rules.MAX_LABEL
+        is_topic = is_short and text.is_visible(name) and text.is_one_line(name) and fence.OPEN not in name
+        self[tag] = name if is_topic else ""
+        return self[tag]
+
+    def of(self, record: Record) -> dict[str, str]:
+        """The topics of a record in their order, with their spelling."""
+        given = record.metadata.get("topic_tags")
+        tags = [tag for tag in given if isinstance(tag, str)] if isinstance(given, (list, tuple)) else []
+        return {name: tag for tag in tags if (name := self[tag])}
+
+
+def _by_topic(items: Sequence[Item], most: int, max_bytes: int) -> Iterator[tuple[str, list[Item], Mapping[str, str]]]:
+    """Items that share a topic, each once, and the lines that they make together: the largest topic takes its items first."""
+    members: dict[str, list[Item]] = {}
+    for item in _joining(items):
+        for topic in item.topics:
+            members.setdefault(topic, []).append(item)
+    left = Counter({topic: len(some) for topic, some in members.items()})
+    taken: set[str] = set()
+    queue = [(-size, topic) for topic, size in left.items()]
+    heapify(queue)
+    while queue:
+        size, topic = heappop(queue)
+        if -size != left[topic]:  # another topic has taken some of them
+            heappush(queue, (-left[topic], topic))
+            continue
+        free = [item for item in members[topic] if item.record.id not in taken]
+        for chunk, lines in _chunks(topic, free, most, max_bytes):
+            yield topic, chunk, lines
+            taken |= {item.record.id for item in chunk}
+            left.subtract(one for item in chunk for one in item.topics)
+
+
+def _joining(items: Sequence[Item]) -> Iterator[Item]:
+    """Each item with the topics that it may be summed up under: a summary waits for something newer that is none."""
+    newest: dict[str, int] = {}
+    for item in items:
+        for topic in () if item.is_settled else item.topics:
+            newest[topic] = max(item.record.seq, newest.get(topic, 0))
+    for item in items:
+        waits = item.is_settled
+        yield item._replace(topics=tuple(one for one in item.topics if not waits or newest.get(one, 0) > item.record.seq))
+
+
+def _chunks(topic: str, items: Iterable[Item], most: int, max_bytes: int) -> Iterator[tuple[list[Item], Mapping[str, str]]]:
+    """Two or more items whose lines one summary can hold. None takes more than half of it, so at most one is left over."""
+    room = max_bytes - len(_headline(topic).encode())
+    chunk: list[Item] = []
+    lines: dict[str, str] = {}
+    size = 0
+    for item in items:
+        if 2 * len(item.lines) > most or 2 * _size(item.lines) > room:
+            continue
+        added = {form: line for form, line in item.lines.items() if form not in lines}
+        if len(chunk) == most or len(lines) + len(added) > most or size + _size(added) > room:
+            yield chunk, lines
+            chunk, lines, size, added = [], {}, 0, dict(item.lines)
+        chunk.append(item)
+        lines |= added
+        size += _size(added)
+    if len(chunk) > 1:
+        yield chunk, lines
+
+
+def _size(lines: Mapping[str, str]) -> int:
+    return sum(len(BULLET) + len(line.encode()) for line in lines.values())
+
+
+def _headline(topic: str) -> str:
+    return f"About {topic}:"
+
+
+def _summed_up(topic: str, items: Sequence[Item], lines: Mapping[str, str]) -> Group:
+    """One record that says all that some records say about a topic, each of it once."""
+    sources = tuple(item.record for item in items)
+    kinds = {record.kind for record in sources}
+    group = _group(f"{len(sources)} records about {topic}", sources, sources[0], {**_metadata(items, sources), "topic": topic})
+    return msgspec.structs.replace(
+        group,
+        content=BULLET.join([_headline(topic), *lines.values()]),
+        kind=kinds.pop() if len(kinds) == 1 else MIXED,
+        confidence=min(record.confidence for record in sources),  # all of it holds only as surely as the least sure line
+        speaker=None,
+    )
+
+
+def _metadata(items: Iterable[Item], sources: Sequence[Record]) -> dict[str, Any]:
+    topics = {name: tag for item in items for name, tag in item.spelled.items()}  # in the newest spelling
+    ids = [record.id for record in sources]
+    return {"origin": ORIGIN, "topic_tags": list(topics.values())[:MOST_TOPICS], "compacted_from": ids}
+
+
+def _workflow(record: Record) -> str | None:
+    name = record.metadata.get("workflow")
+    return name if isinstance(name, str) and rules.SLUG.fullmatch(name) else None
+
+
+def _rank(record: Record) -> tuple[object, ...]:
+    """How fit a record is to stand for those that tell the same."""
+    return record.metadata.get("canonical") is True, *_worth(record), len(record.content), *_age(record)
+
+
+class Steps(NamedTuple):
+    """The words of a procedure in their order, and those that make it another one when they are added."""
+
+    words: tuple[str, ...]
+    telling: frozenset[str]
+
+
+def _tellings(records: Iterable[Record]) -> list[list[Record]]:
+    """Records that tell the same procedure, the fittest first. All are like the fittest: likeness is not handed on."""
+    ranked = sorted(records, key=_rank, reverse=True)
+    forms = _forms(_one_line(record.content) for record in ranked)
+    same: dict[str, list[Record]] = {}
+    for record in ranked:
+        same.setdefault(forms[_one_line(record.content)], []).append(record)
+    tellings = list(same.values())
+    found: dict[int, list[Record]] = {}
+    for place, near in enumerate(_neighbours([_steps(some[0].content) for some in tellings])):
+        first = next((one for one in sorted(near) if one in found), place)
+        found.setdefault(first, []).extend(tellings[place])
+    return list(found.values())
+
+
+def _neighbours(procedures: Sequence[Steps]) -> list[set[int]]:
+    """The places of those that are nearly the same as each.
+
+    All words of the shorter of two are in the longer, so its two rarest are among the rarest of the longer: few are compared.
+    """
+    counts = Counter(word for steps in procedures for word in set(steps.words))
+    shorter: dict[tuple[str, ...], list[int]] = {}
+    near: list[set[int]] = [set() for _ in procedures]
+    for place in sorted(range(len(procedures)), key=lambda place: len(procedures[place].words)):
+        steps = procedures[place]
+        if len(steps.words) > LONGEST:
+            continue
+        rarest = sorted(set(steps.words), key=lambda word: (counts[word], word))
+        among = rarest[: len(steps.words) // ADDED + 2]
+        for key in (*combinations(among, 2), *combinations(among, 1)):
+            for other in shorter.get(key, ()):
+                if _is_near(procedures[other], steps):
+                    near[place].add(other)
+                    near[other].add(place)
+        shorter.setdefault(tuple(rarest[:2]), []).append(place)
+    return near
+
+
+def _steps(content: str) -> Steps:
+    words: list[str] = []
+    telling: set[str] = set()
+    for token in content.split():
+        if text.WORD.search(token):
+            token = token.lstrip(OPENING).rstrip(CLOSING)
+        plain = token.casefold()
+        if plain in FILLERS:
+            continue
+        is_word = token.isascii() and token.isalpha()
+        words.append(STEM.sub("", plain) if is_word else token)
+        if not is_word or token != plain or plain in TURNING:
+            telling.add(words[-1])
+    return Steps(tuple(words), frozenset(telling))
+
+
+def _is_near(shorter: Steps, longer: Steps) -> bool:
+    """Whether the longer one is the shorter one with a few words added that turn nothing."""
+    if len(longer.words) - len(shorter.words) > len(longer.words) // ADDED:
+        return False
+    rest = iter(longer.words)
+    if not all(word in rest for word in shorter.words):
+        return False
+    return longer.telling.isdisjoint(Counter(longer.words) - Counter(shorter.words))
+
+
+def _told_once(records: Sequence[Record]) -> Group:
+    """One record for all that tell the same procedure: the fittest of them, which is the first."""
+    best = records[0]
+    sources = _sources(best, records)
+    workflow, forms = _workflow(best), _forms(_one_line(record.content) for record in sources)
+    least = {"workflow": workflow, "canonical": True, "duplicates": [record.id for record in sources]}
+    why = f"{len(sources)} records of the workflow {workflow} say {'nearly ' if len({*forms.values()}) > 1 else ''}the same"
+    return _group(why, sources, best, _fitting({**best.metadata, **least}, least))
+
+
+def _fitting(metadata: Mapping[str, Any], least: Mapping[str, Any]) -> Mapping[str, Any]:
+    return metadata if len(canon.encode(metadata)) <= rules.MAX_METADATA_BYTES else least
+
+
+def _group(why: str, sources: tuple[Record, ...], best: Record, metadata: Mapping[str, Any]) -> Group:
+    """A group in the words of its best source; it is as sure as the surest, and trusted as little as the least trusted."""
+    tags = dict.fromkeys(tag for record in sources for tag in record.tags)
+    return Group(
+        layer=best.layer,
+        why=why,
+        sources=sources,
+        content=best.content,
+        kind=best.kind,
+        tags=tuple(tags)[: rules.MAX_TAGS],
+        metadata=metadata,
+        importance=max(record.importance for record in sources),
+        confidence=max(record.confidence for record in sources),
+        trust=rules.lowest_trust(record.trust for record in sources),
+        occurred_at=max(record.occurred_at for record in sources),
+        user=best.user,
+        speaker=best.speaker,
+    )

@@ -1,0 +1,34 @@
+"""Where only one active record can stand: a key of a profile, a project, a fact that holds one value. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lamina import text
+from lamina.model import Draft, Layer, Record
+
+Place = tuple[Layer, str | None, str]
+
+
+def place(memory: Record | Draft) -> Place | None:
+    """The place of a memory, of one user; none for what may stand beside others."""
+    name = None
+    if memory.layer is Layer.PROFILE:
+        name = str(memory.metadata.get("profile_key", ""))
+    elif memory.layer is Layer.SEMANTIC:
+        project = project_name(memory)
+        name = f"project:{project}" if project is not None else _fact(memory.metadata)
+    return None if name is None else (memory.layer, memory.user, text.normalise(name))
+
+
+def project_name(memory: Record | Draft) -> str | None:
+    """The project that a record sums up; nothing for any other record."""
+    project = memory.metadata.get("project")
+    name = project.get("project_name") if isinstance(project, Mapping) and memory.kind == "project" else None
+    return name if isinstance(name, str) else None
+
+
+def _fact(metadata: Mapping[str, object]) -> str | None:
+    if metadata.get("single") is not True:
+        return None
+    return f"{metadata.get('subject', '')}.{metadata.get('attribute', '')}"

@@ -1,0 +1,118 @@
+"""What may be believed: nothing rejected, nothing that comes back to a taken place, and only so many proposals a day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import apsw
+
+from lamina import places
+from lamina.errors import Conflict, Refused
+from lamina.model import Actor, Draft, Record, Role, State
+from lamina.store import records, rejections, standing
+from lamina.store.records import PLACE, Row
+
+if TYPE_CHECKING:
+    from lamina.store.store import Store
+
+
+class Guard:
+    """Watches one transaction: every record that it makes or activates passes here."""
+
+    def __init__(self, store: Store, actor: Actor, now: int) -> None:
+        self._store = store
+        self._actor = actor
+        self._now = now
+        self.refused: dict[str, None] = {}  # rejected records whose values somebody brought back
+        self._any_rejected: bool | None = None  # asked for when it matters
+        self._proposed = 0
+        self._places: dict[places.Place, str] = {}  # where this transaction has put a record
+
+    def begin(self, cursor: apsw.Cursor) -> None:
+        self._cursor = cursor
+
+    def check_new(self, record: Record) -> None:
+        """Refuse what was rejected before, and more proposals of machines than people can read in a day.
+
+        Whoever may write here may also write beside what stands there: only what comes back must find its place free.
+        """
+        self.refuse_rejected(record)
+        if record.state is State.CONSTRAINED and self._actor.role is not Role.OPERATOR:
+            if not self.allowance():
+                most = self._store.settings["review.per_day"]
+                raise Refused(f"{most:,} proposals a day are all that is taken (setting review.per_day); try again tomorrow")
+            self._proposed += 1
+
+    def check_active(self, record: Record) -> None:
+        """Refuse that what was rejected becomes active."""
+        self.refuse_rejected(record)
+        self.take_place(record)
+
+    def arriving(self, record: Record) -> State:
+        """The state in which a record from elsewhere may arrive: others may refer to it, but it may not be believed."""
+        if self.rejected(record) is not None:
+            return State.TOMBSTONED
+        if record.state is State.ACTIVE and (self.standing(record) or places.place(record) in self._places):
+            return State.CONSTRAINED  # something else stands there: a person decides
+        self.take_place(record)
+        return record.state
+
+    def refuse_rejected(self, memory: Record | Draft) -> None:
+        """Raise when somebody has rejected what a memory says."""
+        found = self.rejected(memory)
+        if found is not None:
+            raise Refused(
+                f"this value was rejected, in record {found}; `lamina review lift {found} --reason …` lets it in again",
+                rejected=found,
+            )
+
+    def rejected(self, memory: Record | Draft) -> str | None:
+        """The rejected record whose value a memory brings back, in whatever disguise; the attempt is told in the trail."""
+        if self._any_rejected is None:
+            self._any_rejected = rejections.any_rejected(self._cursor.connection)
+        found = rejections.barred(self._cursor.connection, memory) if self._any_rejected else None
+        if found is not None:
+            self.note_refused(found)
+        return found
+
+    def note_refused(self, rejected: str) -> None:
+        """Tell in the trail that somebody has brought back what was rejected in a record."""
+        self.refused[rejected] = None
+
+    def bar(self, record: Record, fingerprints: Sequence[bytes]) -> None:
+        """Keep values out from now on."""
+        rejections.add(self._cursor, record.id, record.user, fingerprints)
+        self._any_rejected = None
+
+    def lift(self, record_id: str) -> int:
+        """Let in again what a rejected record says; how many values that are."""
+        return rejections.lift(self._cursor, record_id)
+
+    def allowance(self) -> int:
+        """How many more proposals machines may make today."""
+        return max(0, rejections.allowance(self._store, self._cursor.connection, self._now) - self._proposed)
+
+    def standing(self, memory: Record | Draft) -> list[Row]:
+        """The active rows that stand where a memory would stand, without itself."""
+        return standing.find(self._store, self._cursor.connection, memory)
+
+    def take_place(self, record: Record) -> None:
+        """Remember that a record has come to stand where only one can: at the end there must be no other."""
+        if record.state is State.ACTIVE and (here := places.place(record)) is not None:
+            self._places[here] = record.id
+
+    def check_places(self) -> None:
+        """Raise when two records have come to stand in one place."""
+        for record_id in self._places.values():
+            row = records.by_id(self._cursor.connection, record_id)
+            if row is not None and row[PLACE["state"]] == State.ACTIVE:
+                for other in self.standing(self._store.record(row)):
+                    name = other[PLACE["id"]]
+                    raise Conflict(f"{name} stands where {record_id} would: correct it or roll it back first", record=name)
+
+    def count(self) -> None:
+        """Keep how much was proposed, with what was."""
+        if self._proposed:
+            rejections.count_more(self._cursor, self._now, self._proposed)
+            self._proposed = 0

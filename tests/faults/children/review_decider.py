@@ -1,0 +1,86 @@
+"""Decides one thing at a time when told, so that a fault can be put around a single decision."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import lamina
+
+from .common import outcome, say
+
+LATER = datetime(2027, 6, 1, 8, 0, tzinfo=UTC)
+# The write-ahead log is folded back with every decision, so that each is traced down to the database itself.
+SETTINGS = {"store.checkpoint_pages": 1}
+
+
+class Decider:
+    """A process that holds an operator's handle. Its clock stands still, so that what it makes is always the same."""
+
+    def __init__(self) -> None:
+        self._operator: lamina.Operator | None = None
+
+    @property
+    def operator(self) -> lamina.Operator:
+        assert self._operator is not None
+        return self._operator
+
+    def open(self, home: str) -> None:
+        self._operator = lamina.operator("sky", home=home, clock=lambda: LATER, actor="ana", settings=SETTINGS)
+
+    def decide(self, verb: str, given: list[Any]) -> None:
+        getattr(self.operator, verb)(*given)
+
+    def close(self) -> None:
+        self.operator.close()
+
+
+def warm() -> None:
+    """Decide everything once, so that what is traced later is not Python finding its modules."""
+    with tempfile.TemporaryDirectory() as folder:
+        decider = Decider()
+        decider.open(folder)
+        operator = decider.operator
+        first, second, third = (operator.propose_profile("drink", value, "so", []).id for value in ("tea", "cola", "milk"))
+        operator.confirm(first)
+        operator.reject(third, "no")
+        operator.lift(third, "yes")
+        operator.correct(first, "green tea", "a slip")
+        operator.remember("what the radio says", source="radio")
+        operator.revoke("radio", "it lies")
+        operator.undo(operator.audit_log(1)[0].seq)
+        outcome(partial(operator.confirm, second))
+        decider.close()
+
+
+def obey() -> None:
+    """One step for each line that is heard, until there is nothing more to do."""
+    decider = Decider()
+    say(pid=os.getpid())
+    while arguments := json.loads(sys.stdin.readline() or "{}"):
+        step = getattr(decider, arguments.pop("step"))
+        say(outcome=outcome(partial(step, **arguments)))
+
+
+def main() -> None:
+    """A fork for every line that is heard: each has all its modules, and may be killed."""
+    warm()
+    say(ready=True)
+    for _ in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                obey()
+            finally:  # never back into the nursery; what went wrong was said, or the parent is gone
+                os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        say(ended=os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    main()
