@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -14,7 +13,8 @@ from lamina.clock import Clock
 from lamina.engines import facts, summary
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.engines.facts import Effect, Fact, Place, Source, Step
-from lamina.model import Actor, Draft, Layer, Record, Role, State
+from lamina.listening import Listener
+from lamina.model import Actor, Draft, Layer, Record, Role, State, Trust
 from lamina.store.records import PLACE
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
@@ -24,7 +24,6 @@ MOST_EVIDENCE = 100
 ACTION = "sleep"
 UNKNOWN = "somebody"
 Progress = Callable[[int, int], None]
-Extract = Callable[[Sequence[Turn]], list[list[Claim]]]
 
 
 class Told(NamedTuple):
@@ -43,18 +42,18 @@ class Told(NamedTuple):
 class Knowledge:
     """Reads episodes and keeps facts, for all users of a store.
 
-    `extract` takes claims from the turns of one session; `draft` makes valid memories.
+    `listener` takes claims from the turns of one session; `draft` makes valid memories.
     """
 
     def __init__(
-        self, store: Store, actor: Actor, clock: Clock, draft: Callable[[object], Draft], extract: Extract, sure: float
+        self, store: Store, actor: Actor, clock: Clock, draft: Callable[[object], Draft], listener: Listener, sure: float
     ) -> None:
         """Claims that are less sure than `sure` are left alone."""
         self._store = store
         self._actor = actor
         self._clock = clock
         self._draft = draft
-        self._extract = extract
+        self._listener = listener
         self._sure = sure
 
     def plan(self) -> list[Told]:
@@ -92,25 +91,16 @@ class Knowledge:
             if progress is not None:
                 progress(min(done["turns"], total), total)
 
-    def facts(self, user: str | None, subject: str | None, attribute: str | None, as_of: datetime | None) -> list[Fact]:
-        """What is known, or was true at a time; about one subject, by its first name too, or about all."""
-        states = (State.ACTIVE,) if as_of is None else (State.ACTIVE, State.SUPERSEDED)
-        found = facts.chosen(self._store.night.facts(states, user), subject, attribute)
-        return [fact for fact in found if as_of is None or fact.holds(as_of)]
-
-    def timeline(self, user: str | None, subject: str) -> list[Fact]:
-        """What holds and what held, in the order in which it began."""
-        return facts.chosen(self._store.night.facts((State.ACTIVE, State.SUPERSEDED), user), subject, None)
-
     def _said(self, turns: Sequence[Record]) -> Iterator[tuple[Claim, Source]]:
         """What the turns of a batch claim, in their order; each session is read as one."""
         turns = [turn for turn in turns if not summary.is_summary(turn)]
-        sessions: dict[tuple[str | None, str | None], list[Record]] = {}
+        sessions: dict[tuple[str | None, str | None, bool], list[Record]] = {}
         for record in turns:
-            sessions.setdefault((record.user, record.session), []).append(record)
+            sessions.setdefault((record.user, record.session, record.trust is not Trust.EXTERNAL), []).append(record)
         found: dict[str, list[Claim]] = {}
-        for session in sessions.values():
-            read = self._extract([Turn(one.content, one.speaker, one.occurred_at) for one in session])
+        for (_, _, trusted), session in sessions.items():
+            said = [Turn(one.content, one.speaker, one.occurred_at) for one in session]
+            read = self._listener.claims(said, trusted=trusted)
             found |= {record.id: claims for record, claims in zip(session, read, strict=True)}
         episodes = self._store.night.episodes([record.id for record in turns])
         for record in turns:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lamina import clock as clocks
 from lamina import rules
 from lamina.errors import EmbedderFailed, LaminaError, Refused, StoreUnavailable
-from lamina.model import Draft, Entry, Layer, Record
+from lamina.model import Draft, Entry, Layer, Record, State
 from lamina.writer import Writer
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from lamina.engines.review import Proposal
     from lamina.knowledge import Knowledge
     from lamina.lifecycle import Lifecycle, Moved
+    from lamina.listening import Listener
     from lamina.mirrors.upkeep import Upkeep
     from lamina.orchestrator import Orchestrator, Outlook
     from lamina.profiles import Profiles
     from lamina.proposals import Proposals
     from lamina.reader import Times
     from lamina.retention import Rules
-    from lamina.sleep import Sleep
     from lamina.world import WorldModel
     from lamina.writer import Progress
 
@@ -114,39 +114,44 @@ class Memory(Writer):
     def sleep(self, dry_run: bool = False, progress: Progress | None = None) -> dict[str, Any]:
         """Let what was said become what is known: facts, tastes, summaries, workflows. With `dry_run` only the plan."""
         self._check_all_users("sleep")
+        from lamina import listening
+        from lamina.sleep import Sleep
+
+        listener = listening.listener(self.settings)
+        knowledge = self._knowledge(listener)
+        night = Sleep(self._store, self.actor, self._clock, self._draft, knowledge, self._experience)
         if dry_run:
-            return self._sleep.plan()
-        done = self._sleep.run(progress)
+            return {**night.plan(), "notes": listener.notes}
+        done = {**night.run(progress), "notes": listener.notes}
         self._tell(done["turns"])
         self._settle()
         return done
 
     def facts(self, subject: str | None = None, attribute: str | None = None, as_of: Times = None) -> builtins.list[Fact]:
         """What is known about somebody, or about everybody; or what was true at a time."""
+        from lamina.engines import facts
+
         at = None if as_of is None else clocks.moment(as_of, "as_of")
-        found = self._knowledge.facts(self.user, subject, attribute, at)
-        self._audit("facts", tuple(fact.record for fact in found))
-        return found
+        states = (State.ACTIVE,) if at is None else (State.ACTIVE, State.SUPERSEDED)
+        found = facts.chosen(self._store.night.facts(states, self.user), subject, attribute)
+        known = [fact for fact in found if at is None or fact.holds(at)]
+        self._audit("facts", tuple(fact.record for fact in known))
+        return known
 
     def timeline(self, subject: str) -> builtins.list[Fact]:
         """What holds and what held for somebody, in the order in which it began."""
-        found = self._knowledge.timeline(self.user, rules.label(subject, "subject"))
+        from lamina.engines import facts
+
+        states = (State.ACTIVE, State.SUPERSEDED)
+        found = facts.chosen(self._store.night.facts(states, self.user), rules.label(subject, "subject"), None)
         self._audit("timeline", tuple(fact.record for fact in found))
         return found
 
-    @cached_property
-    def _knowledge(self) -> Knowledge:
-        from lamina.engines.claims.extraction import extract
+    def _knowledge(self, listener: Listener) -> Knowledge:
         from lamina.knowledge import Knowledge
 
         sure = self.settings["sleep.sure"] / 100
-        return Knowledge(self._store, self.actor, self._clock, self._draft, extract, sure)
-
-    @cached_property
-    def _sleep(self) -> Sleep:
-        from lamina.sleep import Sleep
-
-        return Sleep(self._store, self.actor, self._clock, self._draft, self._knowledge, self._experience)
+        return Knowledge(self._store, self.actor, self._clock, self._draft, listener, sure)
 
     def _check_all_users(self, verb: str) -> None:
         if self.user is not None:
