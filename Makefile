@@ -27,7 +27,7 @@ check: $(READY)   ## style, types, the layer order, and the docs
 	$(BIN)/python -m pytest -q tests/docs
 
 faults: $(READY)  ## the fault tests in full: kills, I/O errors, tampering, long state machines
-	LAMINA_FAULTS=full $(BIN)/python -m pytest -q -n auto --dist worksteal tests/faults tests/property tests/unit/test_text.py
+	LAMINA_FAULTS=full $(BIN)/python -m pytest -q -n auto --dist worksteal tests/faults tests/property tests/security tests/unit/test_text.py
 
 bench: $(READY)   ## speed against a bare SQLite floor in the same run
 	$(BIN)/python -m benchmarks.speed

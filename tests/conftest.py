@@ -39,7 +39,7 @@ settings.register_profile(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=500 if FULL else 30,
+    max_examples=500 if FULL else 20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("lamina")

@@ -16,8 +16,12 @@ from lamina import InvalidInput, LaminaError, Memory, Operator, Refused, fence
 from lamina.model import Layer, Record, Role, State, Trust
 from lamina.recall.context import Context
 from lamina.surfaces.cli.main import run
-from tests.conftest import CONTRACTS, Desk, contents, size, verified
-from tests.security.hostile import FAMILIES, HARMLESS, HOSTILE, LOOKALIKE_TEXTS
+from tests.conftest import CONTRACTS, FULL, Desk, contents, size, verified
+from tests.security.hostile import FAMILIES, HARMLESS, LOOKALIKE_TEXTS
+from tests.security.hostile import HOSTILE as EVERY
+
+# All of them take a minute: a third of each family otherwise.
+HOSTILE = EVERY if FULL else EVERY[::3]
 
 PROTECTED = (Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE)
 LAYERS = tuple(layer.value for layer in Layer)
@@ -322,9 +326,9 @@ def test_the_corpus_is_what_it_says() -> None:
     """V8: ten families of at least twenty different texts, at least two hundred in all, and as many look-alikes."""
     assert len(FAMILIES) == len(HARMLESS) == 10
     assert all(len(set(family)) >= 20 for family in (*FAMILIES.values(), *HARMLESS.values()))
-    assert len(HOSTILE) >= 200
+    assert len(EVERY) >= 200
     assert len(set(LOOKALIKE_TEXTS)) >= 200
-    assert not {*HOSTILE} & {*LOOKALIKE_TEXTS}
+    assert not {*EVERY} & {*LOOKALIKE_TEXTS}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -729,9 +733,9 @@ def test_names_break_no_fence_either(op: Operator) -> None:
             made.append(op.remember("the garden report", layer="semantic", metadata=CONTRACTS["semantic"], **fields))
         except InvalidInput:  # a name has one line, and can be seen
             continue
-    assert len(made) >= 200
-    found = op.memory_context("the garden report", {"semantic": 100}, 200_000)
-    assert len(checked(found)) == 100
+    assert len(made) >= 0.9 * len(HOSTILE)
+    found = op.memory_context("the garden report", {"semantic": 70}, 200_000)
+    assert len(checked(found)) == 70
     for label in found.text.split("\n")[1:-1:2]:
         assert [part.split()[0] for part in label.strip("[]").split("; ")][3:] == ["source", "speaker"]
         assert (label.count("["), label.count("]")) == (1, 1)
@@ -745,7 +749,7 @@ def test_what_was_recalled_is_not_captured(mem: Memory) -> None:
     run = mem.run(TASK)
     before = size(mem)
     recalled = [made.text for text in texts[::5] if (made := mem.memory_context(text[:400])).items]
-    assert len(recalled) > 30
+    assert len(recalled) > 10
     for text in recalled:
         for capture in (
             lambda text=text: mem.remember(text),
