@@ -12,7 +12,7 @@ from lamina.clock import Clock
 from lamina.engines import profile, review
 from lamina.engines.review import Entry
 from lamina.errors import InvalidInput, NotFound, Refused
-from lamina.model import Actor, Draft, Event, Layer, Record, Role, State
+from lamina.model import Actor, Draft, Event, Record, Role, State
 from lamina.proposals import QUARANTINE
 from lamina.store import lineage, rejections
 from lamina.store.records import PLACE, Row
@@ -134,16 +134,13 @@ class Reviews:
             review.check_active(record, "corrected")
             if profile.project_name(record) is not None:
                 raise Refused(f"the record {record.id} sums up a project; roll it back, or remember what is so and compress")
-            made = self._draft({"content": content, "kind": record.kind, "tags": record.tags, "importance": record.importance})
-            metadata: Mapping[str, Any] = record.metadata
-            if record.layer is Layer.PROFILE:
-                key = str(metadata["profile_key"])
-                metadata = {**metadata, "value": profile.read(key, content), "reason": rules.reason(reason)}
-                made = structs.replace(made, content=profile.content_of(key, metadata["value"]))
-            same = {"layer": record.layer, "user": record.user, "session": record.session, "speaker": record.speaker}
-            made = structs.replace(made, metadata=metadata, evidence=record.evidence, occurred_at=record.occurred_at, **same)
-            rules.check_contract(record.layer, metadata)
-            return transaction.replace([row], made)
+            fields = {"kind": record.kind, "tags": record.tags, "importance": record.importance}
+            said, metadata = review.corrected(record, content, rules.reason(reason))
+            made = self._draft({"content": said, "metadata": metadata, **fields})
+            same = {"user": record.user, "session": record.session, "speaker": record.speaker}
+            made = rules.in_layer(record.layer, structs.replace(made, evidence=record.evidence, **same))
+            made = structs.replace(made, occurred_at=record.occurred_at, valid_from=record.valid_from)
+            return transaction.replace([row], made, never_true=record.valid_from is not None)
 
     def undo(self, event: int, reason: str | None = None) -> list[Record]:
         """Take back what an event did, when nothing has happened to its records since."""

@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from lamina import places, rejection, rules, text
+from lamina.engines import facts, profile
+from lamina.engines.claims import attributes
 from lamina.errors import Conflict, Refused
 from lamina.model import Change, Event, Layer, Record, Role, State, iso
 
@@ -69,6 +71,20 @@ def check_pending(record: Record) -> None:
 def check_active(record: Record, verb: str) -> None:
     if record.state is not State.ACTIVE:
         raise Refused(f"the record {record.id} is {record.state.value}; only what is active can be {verb}")
+
+
+def corrected(record: Record, given: str, reason: str) -> tuple[str, Mapping[str, Any]]:
+    """The text and the metadata of a record that is corrected: of a profile or a fact, what is given is the value."""
+    metadata = record.metadata
+    if record.layer is Layer.PROFILE:
+        key = str(metadata["profile_key"])
+        value = profile.read(key, given)
+        return profile.content_of(key, value), {**metadata, "value": value, "reason": reason}
+    if facts.is_fact(record):
+        denied = metadata.get("negated") is True
+        told = attributes.sentence(metadata["subject"], metadata["attribute"], given, negated=denied)
+        return told, {**metadata, "value": given, "rule": "corrected"}
+    return given, metadata
 
 
 def restored(record: Record, predecessors: Iterable[Record]) -> list[Record]:

@@ -206,12 +206,12 @@ class Transaction(Atomic):
                 self._index(record)
         return made
 
-    def replace(self, replaced: Sequence[Row], draft: Draft) -> Record:
-        """Store a draft in the place of records that were true until now."""
+    def replace(self, replaced: Sequence[Row], draft: Draft, *, never_true: bool = False) -> Record:
+        """Store a draft in the place of records that were true until now, or that had been a mistake."""
         ids = tuple(row[PLACE["id"]] for row in replaced)
         (made,) = self.insert([structs.replace(draft, supersedes=ids)])
         for row in replaced:
-            self.update(row, state=State.SUPERSEDED, superseded_by=made.id, valid_to=self.now)
+            self.update(row, state=State.SUPERSEDED, superseded_by=made.id, valid_to=None if never_true else self.now)
         return made
 
     def adopt(self, arrivals: Sequence[Record]) -> None:

@@ -1,0 +1,114 @@
+"""The commands about what is known: sleep, facts, timeline."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from lamina import operator
+from lamina.surfaces.cli.sleeping import bar
+
+from .test_cli import Call, call  # noqa: F401 - a fixture
+
+
+@pytest.fixture
+def filled(call: Call, tmp_path: Path) -> Call:  # noqa: F811
+    """A home in which Ana has said a few things, months apart."""
+    with operator(home=tmp_path / "home") as op:
+        for month, said in ((1, "I live in Porto. I love hiking."), (3, "I moved to Lisbon."), (5, "I went to Rome with Ben.")):
+            at = datetime(2026, month, 10, tzinfo=UTC)
+            op.remember_conversation([{"speaker": "Ana", "text": said, "at": at}], session=f"s{month}")
+    return call
+
+
+def test_a_dry_run_prints_the_plan(filled: Call) -> None:
+    """S5, H1: each claim with its effect and the reason; nothing is known afterwards."""
+    out = filled("sleep", "--dry-run").out
+    for words in ("Ana lives in Porto", "not known before", "Ana lives in Lisbon", "ends 'Porto'", "change"):
+        assert words in out
+    assert {one["effect"] for one in filled("sleep", "--dry-run", "--json").json["facts"]} >= {"new", "change"}
+    assert "nothing is known" in filled("facts").out
+
+
+def test_sleep_tells_what_it_did(filled: Call) -> None:
+    """S5, H1: how much was read, and what came of it; the second time there is nothing."""
+    out = filled("sleep").out
+    assert out.startswith("read 6 turns: 1 change, ")
+    assert "lamina review" in out
+    assert filled("sleep", "--json").json["turns"] == 0
+    assert "nothing to do" in filled("sleep", "--dry-run").out
+
+
+def test_facts_are_a_table_and_json(filled: Call) -> None:
+    """S2, H1: who, what, which value, since when; at a time in the past what was true then."""
+    filled("sleep")
+    out = filled("facts", "ana").out
+    assert "since 2026-03-10" in out
+    assert "Porto" not in out
+    then = filled("facts", "Ana", "--as-of", "2026-02-01", "--attribute", "lives_in", "--json").json
+    assert [(fact["value"], fact["valid_to"]) for fact in then] == [("Porto", "2026-03-10T00:00:00.000000Z")]
+    assert "nothing is known about Zoe" in filled("facts", "Zoe").out
+
+
+def test_a_timeline_is_a_picture(filled: Call) -> None:
+    """S2, H1: intervals on one scale, what held in front of what holds, a point for what happened once; JSON for programs."""
+    filled("sleep")
+    lines = filled("timeline", "Ana").out.splitlines()
+    porto, lisbon = (next(line for line in lines if city in line and "█" in line) for city in ("Porto", "Lisbon"))
+    assert porto.index("█") < lisbon.index("█")
+    assert porto.rstrip().endswith("2026-01-10 to 2026-03-10")
+    assert lisbon.rstrip().endswith("since 2026-03-10")
+    assert len(filled("timeline", "Ana", "--json").json) == len(lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("timeline", "Zoe"), 3),
+        (("timeline", " "), 2),
+        (("timeline",), 2),
+        (("facts", "--as-of", "yesterday"), 2),
+        (("--user", "ana", "sleep"), 1),
+        (("sleep", "--limit", "0"), 2),
+    ],
+    ids=["nobody", "no name", "none", "no time", "one user", "no lines"],
+)
+def test_bad_input_is_told(filled: Call, arguments: tuple[str, ...], code: int) -> None:
+    """H1: the right exit code, and something on standard error."""
+    outcome = filled(*arguments)
+    assert outcome.code == code
+    assert outcome.err
+
+
+def test_a_model_that_is_down_is_told(filled: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: rules read instead, and the command says so."""
+    monkeypatch.setenv("LAMINA_SLEEP_MODEL", "some-model")
+    monkeypatch.setenv("LAMINA_SLEEP_ENDPOINT", "http://127.0.0.1:9/v1")
+    outcome = filled("sleep")
+    assert (outcome.code, "cannot be reached" in outcome.err) == (0, True)
+    assert "Lisbon" in filled("facts").out
+
+
+def test_what_was_said_steers_no_terminal(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    """H1: control characters of a name or a value are shown, not sent."""
+    with operator(home=tmp_path / "home") as op:
+        op.remember_conversation([{"speaker": "A\u202ena", "text": "I live in Por\x1b[31mto."}], session="s")
+    call("sleep")
+    for arguments in (("facts",), ("sleep", "--dry-run")):
+        assert not set(call(*arguments).out) & {"\x1b", "\u202e"}
+
+
+def test_a_bar_is_as_long_as_it_should_be(filled: Call) -> None:
+    """S2: whatever the scale, a line has its width, and an interval at least one character."""
+    filled("sleep")
+    with operator() as op:
+        found = op.timeline("Ana")
+    first = min(fact.valid_from for fact in found)
+    for last in (first, first + timedelta(days=1), first + timedelta(days=9000)):
+        for width in (1, 10, 60):
+            for fact in found:
+                drawn = bar(fact, first, max(last, fact.valid_from), width)
+                assert len(drawn) == width
+                assert set(drawn) & {"█", "●", "×"}
