@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test check faults bench bench-search bench-large bench-retrieval bench-lifecycle bench-importance docs format clean
+.PHONY: help demo test check faults bench bench-search bench-large bench-retrieval bench-lifecycle bench-sleep bench-importance docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -31,6 +31,9 @@ faults: $(READY)  ## the fault tests in full: kills, I/O errors, tampering, long
 
 bench: $(READY)   ## speed against a bare SQLite floor in the same run
 	$(BIN)/python -m benchmarks.speed
+
+bench-sleep: $(READY)  ## how long a night takes over ten thousand turns, and how much memory
+	$(BIN)/python -m benchmarks.sleeping
 
 bench-lifecycle: $(READY)  ## how fast memories move, and a search through a million archived lines
 	$(BIN)/python -m benchmarks.lifecycle
