@@ -1,0 +1,291 @@
+"""How well rules find what people claim: precision and recall on labelled conversations, and what becomes of what changes.
+
+`python -m benchmarks.claims` prints the tables. Rules were tuned on three conversations; two others are only ever counted.
+`--updates` judges the cases of tests/golden/updates.jsonl instead, `--speed` measures time, `--errors` lists what goes wrong in
+the three. The conversations are not part of Lamina; see `conversations.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import conversations
+from lamina import text
+from lamina.engines.claims import Claim, Turn, attributes
+from lamina.engines.claims.extraction import extract
+
+HERE = Path(__file__).parent
+LABELS = HERE / "claims" / "labels.jsonl"
+UPDATES = HERE.parent / "tests" / "golden" / "updates.jsonl"
+TUNED = ("conv-26", "conv-30", "conv-41")
+HELD_OUT = ("conv-42", "conv-43")
+THRESHOLDS = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
+MANY_TURNS = 10_000
+ENDING = re.compile(r"(?:ations?|ings?|ies|ied|ers?|ors?|ed|es|s|e|y|ly|al)\Z")
+NUMBERS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
+OPPOSITES = {"likes": "dislikes", "dislikes": "likes"}
+
+
+class Session(NamedTuple):
+    """One labelled session: its turns, and the labels of each."""
+
+    conversation: str
+    keys: tuple[str, ...]
+    turns: tuple[Turn, ...]
+    labels: tuple[tuple[Mapping[str, Any], ...], ...]
+
+
+class Judged(NamedTuple):
+    """A claim that was found, and which label it meets, if any; strictly: also by its attribute and whether it denies."""
+
+    claim: Claim
+    session: Session
+    turn: int
+    label: int | None
+    strict: bool
+
+
+class Score(NamedTuple):
+    """How many claims were found, how many of them are right, and how many there are."""
+
+    found: int
+    right: int
+    strict: int
+    labels: int
+
+    @property
+    def precision(self) -> float:
+        return self.right / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.right / self.labels if self.labels else 0.0
+
+    @property
+    def f1(self) -> float:
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+    @property
+    def strictly(self) -> float:
+        return self.strict / self.found if self.found else 0.0
+
+
+def sessions(names: Sequence[str]) -> Iterator[Session]:
+    """The labelled sessions of some conversations."""
+    labels: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for line in LABELS.read_text("utf-8").splitlines():
+        label = json.loads(line)
+        labels[label["conversation"], f"session_{label['session']}", label["turn"]].append(label)
+    for case in conversations.locomo():
+        for session in dict.fromkeys(turn.session for turn in case.turns):
+            if case.name in names and any(key[:2] == (case.name, session) for key in labels):
+                told = [turn for turn in case.turns if turn.session == session]
+                yield Session(
+                    case.name,
+                    tuple(turn.key for turn in told),
+                    tuple(Turn(turn.text, turn.speaker, turn.at) for turn in told),
+                    tuple(tuple(labels[case.name, session, turn.key]) for turn in told),
+                )
+
+
+def judge(session: Session) -> Iterator[Judged]:
+    """The claims of a session, each met by one label of its turn at most; who is surer chooses first."""
+    for number, (claims, labels) in enumerate(zip(extract(session.turns), session.labels, strict=True)):
+        free = set(range(len(labels)))
+        for claim in sorted(claims, key=lambda claim: -claim.confidence):
+            best = max(free, key=lambda n: (_likeness(claim, labels[n]), -n), default=None)
+            if best is None or _likeness(claim, labels[best]) < 0.5:
+                yield Judged(claim, session, number, None, False)
+                continue
+            free.discard(best)
+            label = labels[best]
+            strict = label["attribute"] == claim.attribute and label.get("negated", False) == claim.negated
+            yield Judged(claim, session, number, best, strict)
+
+
+def _likeness(claim: Claim, label: Mapping[str, Any]) -> float:
+    """The share of the words of the shorter value that both have; none when they are about different things."""
+    same_person = text.first_name(claim.subject) == text.first_name(label["subject"])
+    if not same_person or attributes.of(claim.attribute).family != attributes.of(label["attribute"]).family:
+        return 0.0
+    mine, theirs = stems(claim.value), stems(label["value"])
+    return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0
+
+
+def stems(value: str) -> frozenset[str]:
+    """The telling words of a value without their endings."""
+    return frozenset(_stem(NUMBERS.get(word, word)) for word in text.asked(value) if word not in text.STOP_WORDS)
+
+
+def _stem(word: str) -> str:
+    bare = ENDING.sub("", word)
+    bare = bare if len(bare) >= 3 else word
+    return bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
+
+
+def score(judged: Iterable[Judged], labels: int, threshold: float = 0.0) -> Score:
+    sure = [one for one in judged if one.claim.confidence >= threshold]
+    return Score(len(sure), sum(one.label is not None for one in sure), sum(one.strict for one in sure), labels)
+
+
+def measured(names: Sequence[str]) -> tuple[list[Judged], int]:
+    """What was found in some conversations, and how many labels they have."""
+    told = list(sessions(names))
+    return [one for session in told for one in judge(session)], sum(len(one) for session in told for one in session.labels)
+
+
+def curve(title: str, names: Sequence[str]) -> Table:
+    """Precision and recall by how sure a claim must be."""
+    judged, labels = measured(names)
+    table = _table(f"{title}: {labels} labels", "at least", "claims", "right", "precision", "recall", "F1", "strictly")
+    for threshold in THRESHOLDS:
+        reached = score(judged, labels, threshold)
+        rates = (f"{rate:.2f}" for rate in (reached.precision, reached.recall, reached.f1, reached.strictly))
+        table.add_row(f"{threshold:.2f}", str(reached.found), str(reached.right), *rates)
+    return table
+
+
+def each() -> Table:
+    """Every tuned conversation by itself."""
+    table = _table("tuned conversations, one by one, claims of at least 0.50", "conversation", "labels", "precision", "recall")
+    for name in TUNED:
+        judged, labels = measured([name])
+        reached = score(judged, labels, 0.5)
+        table.add_row(name, str(labels), f"{reached.precision:.2f}", f"{reached.recall:.2f}")
+    return table
+
+
+def errors(screen: Console) -> None:
+    """What goes wrong in the conversations that rules may be tuned on."""
+    for session in sessions(TUNED):
+        judged = list(judge(session))
+        for number, labels in enumerate(session.labels):
+            met = [one for one in judged if one.turn == number]
+            wrong = [one.claim for one in met if one.label is None]
+            missed = [label for n, label in enumerate(labels) if n not in {one.label for one in met}]
+            if wrong or missed:
+                screen.print(f"{session.conversation} {session.keys[number]}: {session.turns[number].text}", markup=False)
+            for claim in wrong:
+                told = f"  wrong  {claim.rule} {claim.confidence}: {claim.subject} {claim.attribute} = {claim.value}"
+                screen.print(told, markup=False)
+            for label in missed:
+                screen.print(f"  missed {label['subject']} {label['attribute']} = {label['value']}", markup=False)
+
+
+def held(claims: Iterable[Claim], subject: str, attribute: str) -> list[str]:
+    """What holds after some claims, by the simplest of rules: the last of one, all of many that nothing ended."""
+    holds: list[str] = []
+    for claim in claims:
+        if text.first_name(claim.subject) != text.first_name(subject):
+            continue
+        if claim.attribute == attribute:
+            if claim.replaces or claim.negated:
+                ended = claim.replaces or claim.value
+                holds = [value for value in holds if ended and not alike(value, ended)]
+            if not claim.negated:
+                holds = [value for value in holds if not alike(value, claim.value)] if attributes.of(attribute).many else []
+                holds.append(claim.value)
+        elif OPPOSITES.get(claim.attribute) == attribute and not claim.negated:
+            holds = [value for value in holds if not alike(value, claim.value)]
+    return holds
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether all words of one value are in the other."""
+    mine, theirs = set(text.asked(one)), set(text.asked(other))
+    return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
+
+
+def is_met(holds: Sequence[str], wanted: str | list[str] | None) -> bool:
+    listed = [wanted] if isinstance(wanted, str) else wanted or []
+    return len(holds) == len(listed) and all(any(alike(value, one) for value in holds) for one in listed)
+
+
+def updated(case: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether what holds in the end is right, and what held before."""
+    turns = [Turn(turn["text"], turn["speaker"], datetime.fromisoformat(turn["at"])) for turn in case["turns"]]
+    claims = [(turn.at, claim) for turn, found in zip(turns, extract(turns), strict=True) for claim in found]
+    about = case["subject"], case["attribute"]
+    now = is_met(held((claim for _, claim in claims), *about), case["now"])
+    if "before" not in case:
+        return now, True
+    then = datetime.fromisoformat(case["before"]["at"])
+    return now, is_met(held((claim for at, claim in claims if at <= then), *about), case["before"]["value"])
+
+
+def updates() -> Table:
+    """Knowledge that changes: how often the newest value is the one that holds. Rules were tuned on the even cases."""
+    columns = ("kind", "even", "now", "before too", "odd", "now", "before too")
+    table = _table("cases of change", *columns)
+    told = [json.loads(line) for line in UPDATES.read_text("utf-8").splitlines()]
+    judged = [(case["kind"], place % 2, *updated(case)) for place, case in enumerate(told)]
+    for kind in (*dict.fromkeys(case["kind"] for case in told), ""):
+        cells: list[str] = []
+        for side in (0, 1):
+            here = [(now, now and before) for of, odd, now, before in judged if odd == side and kind in (of, "")]
+            cells += [str(len(here)), str(sum(now for now, _ in here)), str(sum(both for _, both in here))]
+        table.add_row(kind or "all", *cells)
+    return table
+
+
+def speed() -> Table:
+    """Time for many turns, those of all conversations over and over, a session at a time."""
+    told = list(conversations.locomo())
+    listed = [
+        [Turn(turn.text, turn.speaker, turn.at) for turn in case.turns if turn.session == name]
+        for case in told
+        for name in dict.fromkeys(turn.session for turn in case.turns)
+    ]
+    done, found, started = 0, 0, time.perf_counter()
+    while done < MANY_TURNS:
+        turns = listed[done % len(listed)]
+        found += sum(len(claims) for claims in extract(turns))
+        done += len(turns)
+    spent = time.perf_counter() - started
+    table = _table("speed", "turns", "claims", "seconds", "turns a second")
+    table.add_row(f"{done:,}", f"{found:,}", f"{spent:.1f}", f"{done / spent:,.0f}")
+    return table
+
+
+def _table(title: str, first: str, *others: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column(first)
+    for column in others:
+        table.add_column(column, justify="right")
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--updates", action="store_true", help="judge the cases of change")
+    parser.add_argument("--speed", action="store_true", help="measure time")
+    parser.add_argument("--errors", action="store_true", help="list what goes wrong in the conversations that were tuned on")
+    parser.add_argument("--tuned", action="store_true", help="leave the held-out conversations alone")
+    given = parser.parse_args()
+    screen = Console(width=128)
+    if given.updates:
+        screen.print(updates())
+    elif given.speed:
+        screen.print(speed())
+    elif given.errors:
+        errors(screen)
+    else:
+        screen.print(each(), "", curve(f"tuned on ({', '.join(TUNED)})", TUNED))
+        if not given.tuned:
+            screen.print("", curve(f"held out ({', '.join(HELD_OUT)})", HELD_OUT))
+
+
+if __name__ == "__main__":
+    main()

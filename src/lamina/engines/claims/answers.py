@@ -1,0 +1,251 @@
+"""Answers and corrections: words that make a claim only together with what was said before them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from lamina.engines.claims import Claim, values, words
+from lamina.engines.claims.attributes import FAVOURITE, favourite
+from lamina.engines.claims.rule import compiled
+from lamina.engines.claims.said import Said
+from lamina.engines.claims.sentences import Clause
+from lamina.engines.claims.values import Span
+from lamina.engines.claims.words import either
+
+# fmt: off
+# How the values of an attribute are cut when they stand alone.
+KINDS = {
+    "lives_in": "place", "origin": "place", "employer": "org", "job": "job", "pet": "names", "name": "name", "nickname": "name",
+    "par"
+    "tne"
+    "r": "name", "child": "names", "sibling": "names", "friend": "names", "age": "number", "birthday": "date", "diet": "diet",
+    "relationship_status": "status", "hobby": "things", "likes": "things", "dislikes": "things", "allergy": "things",
+    "language": "things", "studies": "subject", "habit": "thing", "owns": "thing", "health": "thing", "nationality": "thing",
+    "religion": "thing",
+}
+MINE = "mine"  # the rule for "my sister", which claims nothing else
+STRICT = frozenset("place name names number date diet status job".split())  # kinds that few words are of
+# Words that take back what was said.
+TAKEN_BACK = re.compile(
+    r"\b(?:I meant|I mean\b|(?:scratch|strike|ignore|disregard) (?:that|my last)|wait,? no|no,? wait|hang on|hold on"
+    r"|correction|misspoke|mixed (?:that|it|them|things|those) up|got (?:that|it|the \w+|them) (?:wrong|muddled|mixed up"
+    r"|backwards)|muddled|typo|mistyped|auto-?correct|wrong (?:one|way round|city|name|word|place|date|year)|my (?:mistake"
+    r"|bad)|that'?s wrong|that was wrong|came out wrong|I was wrong|I lied|(?:wrote|typed|said|spelled|spelt) (?:the|it"
+    r"|that) wrong(?: \w+)?|actually,? no|no,? actually|should(?: have|'ve) said|that should (?:be|say|read)"
+    r"|forget what I said|let me correct|to correct|make that|or rather|on second thoughts?|oops|whoops|sorry,? (?:no|not|I"
+    r"|it's|it is|that's|my|make))\b|(?<=\w), (?:sorry|no),|(?<=\w)\*(?=\s|\Z)|\bwhy did I (?:write|say|type)\b"
+    r"|\bactually,? (?:it's|it is|that's|make that|I'm|my)\b",
+    re.I,
+)
+# Words that the right value follows.
+RIGHT = re.compile(
+    r"\b(?:I meant(?: to (?:say|write|type))?|I mean|make that|it's actually|actually,? (?:it's|it is|no,?)|it's|it is|it was"
+    r"|that's|should (?:be|say|read|have been)|or rather|name's|name is|I'm|I am)(?:,| really| in fact)* (?!(?:not"
+    r"|n't)\b)(?:(?:in|at|on|with|for|an?|the) )?",
+    re.I,
+)
+MUTTERED = (
+    r"(?:(?:hey|hi|hello|thanks|thank you)(?:,? (?-i:[A-Z])\w+)?|sorry|no|nope|not|well|yes|yeah|yep|oh|ah|uh|um|god|actually"
+    r"|ugh|ok|okay|and|but|so|now|still|just|an?|the|in|at|with|for|called|it's|it is|I'd (?:have to )?say|probably|definitely"
+    r"|mostly|mainly|that would be|it has to be|easily|I mean|or|rather|oops|whoops|on second thoughts?|my bad|wait|hm+|lol"
+    r"|haha)"
+)
+LEAD = re.compile(rf"[\s,!.:*-]*(?:{MUTTERED}\b[\s,!.:*-]*)*", re.I)
+REPAIR = re.compile(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S)
+SORRY = re.compile(r"\b(?:sorry|oops|whoops|I mean|rather|actually|second thoughts?|wait)\b|\*", re.I)
+DENIED = re.compile(
+    r"\s*(?:(?:no|nope|nah|well|god|sadly|actually|oh|afraid|unfortunately|i'm)[,!.]*\s+)*(?:not (?:any ?more|any longer|now"
+    r"|since)|no longer|used to)\b",
+    re.I,
+)
+SPOKEN = re.compile(r"\b(?:I|we|you|he|she|they|it|that|this|there)\b", re.I)
+# "New favourite film", "they're my favourite band now": which one was said before.
+FAVOURITE_NOW = re.compile(
+    r"(?:\A\s*(?:my |a )?new|\b(?:they're|it's|that's|he's|she's|this is)(?: now)? my(?: new)?)(?: all-time)? (?:favou?rite"
+    r"|fave?) (?P<thing>[a-z]+)\b(?! (?:is|are|was|has|:))",
+    re.I,
+)
+FAVOURITE_ASKED = re.compile(
+    r"\b(?:what|which|who)(?:'s| is| are)? your (?:\w+ )?(?:favou?rite|fave?) (?P<thing>[a-z]+)\b"
+    r"|\bwhich (?P<other>[a-z]+) (?:is|do you like) (?:your favou?rite|best)",
+    re.I,
+)
+NOUNS = {
+    "job": "job", "hobby": "hobby", "hobbies": "hobby", "age": "age", "diet": "diet", "pets": "pet", "allergies": "allergy",
+    "major": "studies", "employer": "employer", "birthday": "birthday", "name": "name",
+}
+SELF_ASKED = re.compile(
+    rf"\s*(?:and |my |any )*(?:(?:favou?rite|fave?) (?P<thing>[a-z]+)|(?P<noun>{'|'.join(NOUNS)}))\s*", re.I
+)
+# What a question asks about the one who hears it; the first that fits.
+QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (attribute, compiled(pattern))
+    for attribute, pattern in (
+        ("lives_in", r"\bwhere (?:do|are) you (?:live|living|based|now|these days)|\bwhere'?s home\b|\bwhich city\b"
+                     r"|\b(?:still|you) (?:live |living |based )?in [A-Z]"),
+        ("employer", r"\b(?:where|who) (?:do|are) you work|\bstill (?:work(?:ing)? )?(?:at|for|with) "
+                     r"|\b(?:are|do) you (?:still )?(?:at|work(?:ing)? (?:at|for)) "),
+        ("job", r"\bwhat do you do\b|\bwhat(?:'s| is) your (?:job|profession|occupation)|\bstill (?:an?|the) \w+"
+                r"|\bdo for a living\b|\bwhat are you doing (?:for work|these days|now)"),
+        ("origin", r"\bwhere (?:are|do) you (?:come )?(?:originally )?from\b"),
+        ("hobby", r"\bhobb(?:y|ies)\b|\bdo (?:you do )?for fun\b|\b(?:free|spare) time\b"),
+        ("pet", r"\bwhat (?:are|were) (?:their|your (?:\w+ )?(?:dogs|cats|pets)'?) names\b|\b(?:any|have) pets\b"
+                r"|\bwhat(?:'s| is) (?:his|her|its|the \w+'s|your (?:\w+ )?(?:dog|cat|pet|puppy|kitten)'s) name\b"
+                r"|\bwhat (?:did you (?:name|call)|have you (?:named|called))"),
+        ("name", r"\bwhat(?:'s| is) your (?:full |last |new )?name\b"),
+        ("nickname", r"\bwhat (?:should|can|may|do) (?:I|we|people) call you\b"),
+        ("age", r"\bhow old are you\b|\bwhat age are you\b"),
+        ("birthday", r"\bwhen(?:'s| is) your birthday\b"),
+        ("studies", r"\bwhat (?:are|do) you study|\bwhat(?:'s| is) your major\b|\bstill (?:studying|doing) "),
+        ("language", r"\b(?:what|which) languages? do you\b"),
+        ("allergy", r"\ballerg(?:y|ies|ic)\b"),
+        ("diet", rf"\b(?:still|are you) (?:an? )?{either(words.DIETS)}\b|\bwhat(?:'s| is) your diet\b"),
+        ("partner", r"\b(?:still|are you) (?:with|seeing|dating|together with) |\bwho are you (?:seeing|dating)"
+                    r"|\bhow(?:'s| is) your (?:boyfriend|girlfriend|wife|husband|partner)"),
+        ("relationship_status", r"\bare you (?:still )?(?:single|married|engaged|seeing anyone)\b"),
+        ("owns", r"\bwhat (?:car|phone|bike|laptop|computer|camera) do you\b|\bstill (?:have|got|driving|drive|using|riding) "),
+        ("hobby", r"\bwhat (?:instruments?|sports?|games?) do you (?:play|do)\b"
+                  r"|\bwhat do you (?:like to do|enjoy doing|do to (?:relax|unwind))\b"),
+        ("likes", r"\bwhat (?:(?:kind|sort|type|style|genre)s? of )?\w+ do you"
+                  r" (?:like|enjoy|listen|prefer|read|watch|love|play|make|paint|write|cook|into)\b|\b(?:any|got any|have any"
+                  r"|do you have any|which) (?:favou?rites?|fave?s?)\b|\bwhat are you into\b"),
+    )
+)
+# fmt: on
+
+
+def asked(plain: str, clauses: Sequence[Clause]) -> str:
+    """The attribute that a turn asks about; empty when it asks nothing that is known."""
+    plain = " | ".join(plain[clause.start : clause.end] for clause in clauses if clause.asks)
+    if found := FAVOURITE_ASKED.search(plain):
+        return favourite(found["thing"] or found["other"])
+    return next((attribute for attribute, pattern in QUESTIONS if pattern.search(plain)), "")
+
+
+def kind_of(attribute: str) -> str:
+    """How the values of an attribute are cut; empty when they never stand alone."""
+    return KINDS.get(attribute, "thing" if attribute.startswith(FAVOURITE) else "")
+
+
+def is_topic(claim: Claim) -> bool:
+    """Whether it can be corrected by words that stand alone."""
+    is_nameless = claim.rule == MINE and not claim.value[:1].isupper()
+    is_correctable = claim.attribute != "habit" and bool(kind_of(claim.attribute))
+    return is_correctable and bool(claim.value) and not (claim.negated or is_nameless)
+
+
+def spans(attribute: str, plain: str, start: int, end: int) -> list[Span]:
+    """The values of an attribute that begin here."""
+    kind = kind_of(attribute)
+    return values.cut(kind, plain, start, end) if kind else []
+
+
+def alone(attribute: str, plain: str, start: int, end: int, longest: int = 6) -> list[Span]:
+    """The value in words that are nothing else: "Antwerp since last week"."""
+    lead = LEAD.match(plain, start, end)
+    begin = lead.end() if lead else start
+    if len(plain[begin:end].split(",")[0].split()) > longest:
+        return []
+    return [] if SPOKEN.search(plain, begin, end) else spans(attribute, plain, begin, end)
+
+
+def answered(said: Said, clauses: Sequence[Clause], question: str) -> list[Claim]:
+    """What a short answer says, by what was asked."""
+    for clause in clauses[:3] if question else ():
+        whole = (clause.start, clause.end)
+        if clause.asks:
+            return []
+        if DENIED.match(said.part(clause)):
+            return [said.claim(said.speaker, question, "", whole, 0.8, "answered", negated=True)]
+        if found := alone(question, said.plain, *whole):
+            return [said.claim(said.speaker, question, span, span, 0.75, "answered") for span in found]
+    return []
+
+
+def self_answered(said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
+    """ "Favourite colour? Purple, always": a question that the speaker answers."""
+    for clause, following in pairwise(clauses):
+        found = SELF_ASKED.fullmatch(said.part(clause)) if clause.asks and not following.asks else None
+        if found:
+            attribute = favourite(found["thing"]) if found["thing"] else NOUNS[found["noun"].lower()]
+            for span in alone(attribute, said.plain, following.start, following.end):
+                yield said.claim(said.speaker, attribute, span, (clause.start, span[1]), 0.75, "self_answered")
+
+
+def right_value(said: Said, clauses: Sequence[Clause], topic: Claim) -> Span | None:
+    """The value that is right after all, when a turn takes back a claim."""
+    wrong = topic.value.casefold()
+    found = (*_contrasted(said, topic), *_corrected(said, clauses, topic), *_repaired(said, topic))
+    return next((span for span in found if said.plain[slice(*span)].casefold() != wrong), None)
+
+
+def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[Span]:
+    """After "I meant", or in words that stand alone beside words that take back."""
+    cue = TAKEN_BACK.search(said.plain)
+    if not cue:
+        return
+    later = [clause for clause in clauses if clause.end > cue.start() and not clause.asks]
+    same = [clause for clause in clauses if later and clause.sentence == later[0].sentence and clause.start < cue.start()]
+    for clause in (*later, *same):
+        for found in RIGHT.finditer(said.plain, clause.start, clause.end):
+            yield from spans(topic.attribute, said.plain, found.end(), clause.end)
+    for clause in later:
+        begin = cue.end() if clause.start <= cue.start() else clause.start
+        yield from alone(topic.attribute, said.plain, begin, clause.end, 4)
+    for clause in same:
+        yield from alone(topic.attribute, said.plain, clause.start, min(cue.start(), clause.end), 4)
+
+
+def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
+    """On either side of "not" and the value that was wrong: "Perth, not Dundee"."""
+    for found in denials(topic).finditer(said.plain):
+        yield from spans(topic.attribute, said.plain, found.end(), len(said.plain))
+        before = said.plain[: found.start()].rstrip(" ,")
+        start = max(before.rfind(mark) for mark in ".!?:\n") + 1
+        for right in RIGHT.finditer(before, start):
+            yield from spans(topic.attribute, before, right.end(), len(before))
+        yield from alone(topic.attribute, before, start, len(before), 4)
+
+
+def _repaired(said: Said, topic: Claim) -> Iterator[Span]:
+    """In a turn that is nothing but another value: "Milan, sorry"."""
+    found = REPAIR.fullmatch(said.plain)
+    if found and len(said.plain.split()) <= 5 and (SORRY.search(said.plain) or kind_of(topic.attribute) in STRICT):
+        begin, end = found.span("value")
+        yield from (span for span in spans(topic.attribute, said.plain, begin, end) if span == (begin, end))
+
+
+def takes_back(said: Said, claims: Sequence[Claim]) -> int | None:
+    """Where a turn begins to take back one of some claims; nothing when it does not."""
+    if cue := TAKEN_BACK.search(said.plain):
+        return cue.start()
+    found = [found.start() for claim in claims if is_topic(claim) and (found := denials(claim).search(said.plain))]
+    if found:
+        return found[0]
+    return 0 if any(next(_repaired(said, claim), None) for claim in claims if is_topic(claim)) else None
+
+
+def denials(claim: Claim) -> re.Pattern[str]:
+    head = re.escape(claim.value.split()[-1])
+    wrong = rf"(?:(?:an?|the|in|at|with) )?(?:{re.escape(claim.value)}|{head})\b"
+    return re.compile(rf"(?:\bnot|\bnever|n't) {wrong},?(?: but)?(?:\s+|(?=[.!?])|\Z)", re.I)
+
+
+def antecedent(plain: str, before: int) -> Span | None:
+    """The last name that was said before some place: what "it" is."""
+    named = [_inner(plain, found) for found in values.NAME.finditer(plain, 0, before) if values.is_name(found[1])]
+    inside = [span for span in named if not _opens(plain, span[0])]
+    return inside[-1] if inside else None
+
+
+def _inner(plain: str, found: re.Match[str]) -> Span:
+    """A name without the first word of a sentence: "Saw Fontaines"."""
+    skipped = found[1].find(" ") + 1 if _opens(plain, found.start()) else 0
+    return found.start(1) + skipped, found.end(1)
+
+
+def _opens(plain: str, place: int) -> bool:
+    """Whether a sentence begins here."""
+    return plain[:place].rstrip()[-1:] in ("", ".", "!", "?", "…")

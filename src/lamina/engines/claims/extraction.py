@@ -1,0 +1,166 @@
+"""Claims of a session: every clause of every turn, read by the rules. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from lamina.engines.claims import Claim, Turn, answers, changes, people, predicates, sentences, statements, updates, words
+from lamina.engines.claims.changes import Ending
+from lamina.engines.claims.memory import Memory
+from lamina.engines.claims.people import People
+from lamina.engines.claims.predicates import Parsed, Subject
+from lamina.engines.claims.rule import Phrase
+from lamina.engines.claims.said import Said, is_known
+from lamina.engines.claims.sentences import Clause
+
+HEARD = 600  # characters of a machine's turn in which its question is looked for
+
+
+def extract(turns: Sequence[Turn], known: Sequence[Claim] = ()) -> list[list[Claim]]:
+    """What each turn of a session states as so, in their order. `known` is what holds already, the latest last."""
+    reader = _Reader(turns, known)
+    return [reader.read(number, turn) for number, turn in enumerate(turns)]
+
+
+class _Reader:
+    """Reads one session, turn by turn."""
+
+    def __init__(self, turns: Sequence[Turn], known: Sequence[Claim]) -> None:
+        self.people = People([turn.speaker for turn in turns])
+        self.memory = Memory(known)
+        self.heard = ""  # what was said before
+        self.question = ""  # the attribute that it asked for
+        self.lately: dict[str, list[Claim]] = {}  # what each speaker claimed last
+
+    def read(self, number: int, turn: Turn) -> list[Claim]:
+        is_machine = people.is_machine(turn.speaker)
+        said = Said(turn, sentences.said(turn.text[-HEARD:] if is_machine else turn.text), turn.speaker or "", number)
+        clauses = list(sentences.clauses(said.plain))
+        is_ours = not is_machine and sentences.is_english(said.plain)
+        found = sorted(self._claims(said, clauses), key=lambda claim: (claim.start, claim.end)) if is_ours else []
+        self.heard, self.question = said.plain, answers.asked(said.plain, clauses)
+        return found
+
+    def _claims(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
+        self.people.listen(said.plain, said.speaker, said.number)
+        lowered = said.plain.lower()
+        phrases = [one for one in statements.PHRASES if one.cue.search(lowered)] if said.speaker else []
+        endings = [one for one in changes.ENDINGS if one.cue.search(lowered)]
+        found: list[Claim] = []
+        self._take(self._related(said), found)
+        for clause, before in zip(clauses, (None, *clauses), strict=False):
+            parsed = predicates.parse(said.plain, clause, statements.VERBS, self.people.named)
+            if not (clause.asks or clause.doubted or self._is_hearsay(said, parsed, clause, before)):
+                self._take(self._stated(said, clause, parsed, phrases), found)
+                self._take(self._updated(said, clause, parsed, endings), found)
+                self._take(updates.instead(said, clause, found), found)
+        if said.speaker:
+            self._take(_whole(said, clauses, phrases), found)
+            self._take(updates.outcomes(said), found)
+            self._take(updates.over(said, self.heard, self.memory), found)
+            if not any(claim.attribute == self.question for claim in found):
+                self._take(answers.answered(said, clauses, self.question), found)
+            self._take(answers.self_answered(said, clauses), found)
+            found = self._corrected(said, clauses, found)
+            self.lately[said.speaker] = found or self.lately.get(said.speaker, [])
+        return found
+
+    def _take(self, claims: Iterable[Claim], found: list[Claim]) -> None:
+        """Keep what this turn has not said before."""
+        for claim in claims:
+            if not is_known(claim, found):
+                found.append(claim)
+                self.memory.note(claim)
+
+    def _related(self, said: Said) -> Iterator[Claim]:
+        """The people of who speaks."""
+        for one in people.relations(said.plain) if said.speaker else ():
+            is_vague = not one.name and one.attribute in ("friend", "colleague")
+            is_told = not one.name and one.attribute == "partner" and self.memory.last(said.speaker, ["partner"])
+            if one.attribute and not is_vague and not is_told:
+                confidence = 0.85 if one.name else 0.75
+                yield said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), confidence, answers.MINE)
+
+    def _stated(self, said: Said, clause: Clause, parsed: Parsed, phrases: Iterable[Phrase]) -> Iterator[Claim]:
+        """What a clause says by itself."""
+        for predicate in parsed.predicates:
+            if about := self._who(predicate.subject, said):
+                yield from updates.denied(said, predicate, about, self.memory)
+                is_known = predicate.subject.kind != "named" or self.people.knows(about)
+                for claim in statements.ruled(said, clause, predicate, about):
+                    if is_known or claim.rule in statements.PERSONAL:
+                        yield claim
+                        self.people.mention(about, "", said.number)
+        lowered = said.part(clause).lower()
+        for one in phrases:
+            if not one.wide and one.cue.search(lowered):
+                yield from statements.phrased(said, clause, one)
+
+    def _updated(self, said: Said, clause: Clause, parsed: Parsed, endings: Iterable[Ending]) -> Iterator[Claim]:
+        """What a clause does to what is known."""
+        about = self._who(parsed.subject, said) if parsed.subject else said.speaker
+        if parsed.subject and parsed.subject.kind == "named" and not self.people.knows(about):
+            about = said.speaker  # "Japan's off"
+        yield from updates.updated(said, clause, about, self.memory, endings)
+
+    def _is_hearsay(self, said: Said, parsed: Parsed, clause: Clause, before: Clause | None) -> bool:
+        """Whether it is what others say: "there's a rumour that I've left", but not "he told me that he's left"."""
+        if clause.link != "that" or not before:
+            return False
+        teller = predicates.parse(said.plain, before, statements.VERBS, self.people.named).subject
+        is_told = predicates.is_telling(said.plain, before)
+        if is_told and teller and teller.kind == "named":
+            self.people.mention(teller.name, "", said.number)
+        kinds = {one.kind for one in (teller, parsed.subject) if one}
+        is_own = bool(teller and parsed.subject) and (len(kinds) == 1 or "self" not in kinds)
+        return before.doubted or (is_told and not is_own)
+
+    def _who(self, subject: Subject, said: Said) -> str:
+        """The name of whom a clause is about; empty when that is not clear."""
+        if subject.kind == "self":
+            return said.speaker
+        if subject.kind in ("he", "she"):
+            return self.people.meant(subject.kind, said.number)
+        if subject.kind == "who":
+            return people.just_named(said.plain[: subject.start])
+        return "" if subject.kin in words.ANIMALS else subject.name or self.people.kin(said.speaker, subject.kin)
+
+    def _corrected(self, said: Said, clauses: Sequence[Clause], found: list[Claim]) -> list[Claim]:
+        """What takes back the last claim is marked so; the right value may stand alone."""
+        earlier = self.lately.get(said.speaker, [])
+        cue = answers.takes_back(said, [] if found else earlier)
+        if cue is None:
+            return found
+        inline = [claim for claim in found if claim.end <= cue and "." not in said.plain[claim.end : cue]]
+        topics = [claim for claim in reversed([*earlier, *inline]) if answers.is_topic(claim)]
+        for topic in topics:
+            again = [claim for claim in found if claim.start >= cue and _is_of(claim, topic)]
+            if again:
+                return [_correcting(claim, topic) if claim in again else claim for claim in found]
+        for topic in topics:
+            if right := answers.right_value(said, clauses, topic):
+                made = _correcting(said.claim(topic.subject, topic.attribute, right, right, 0.8, "corrected"), topic)
+                self.memory.note(made)
+                return [*found, made]
+        return found
+
+
+def _whole(said: Said, clauses: Sequence[Clause], phrases: Iterable[Phrase]) -> Iterator[Claim]:
+    """What whole sentences say."""
+    wide = [one for one in phrases if one.wide]
+    for number in sorted({clause.sentence for clause in clauses}) if wide else ():
+        parts = [clause for clause in clauses if clause.sentence == number]
+        if not any(clause.asks or clause.doubted for clause in parts):
+            for one in wide:
+                yield from statements.phrased(said, parts[0]._replace(end=parts[-1].end), one)
+
+
+def _is_of(claim: Claim, topic: Claim) -> bool:
+    return claim.attribute == topic.attribute and claim.subject == topic.subject and not claim.negated
+
+
+def _correcting(claim: Claim, topic: Claim) -> Claim:
+    is_other = topic.value.casefold() != claim.value.casefold()
+    return msgspec.structs.replace(claim, corrects=True, replaces=topic.value if is_other else claim.replaces)

@@ -1,0 +1,141 @@
+"""People: who speaks, who is spoken of, and who "she" is. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from lamina import text
+from lamina.engines.claims import values, words
+from lamina.engines.claims.words import either
+
+# Speakers that are no people: what they say are no claims of theirs.
+MACHINES = frozenset("assistant ai bot agent system tool chatbot function".split())
+KINDRED = frozenset(words.RELATION) | words.ACQUAINTED
+MENTION = re.compile(
+    rf"\b(?P<whose>[Mm]y|[Oo]ur)\s(?P<kind>(?:[a-z0-9-]+\s){{0,2}}?)(?P<kin>{either(KINDRED)})\b"
+    r"(?:(?:'s name is| is called| is named|'s called|,|,? (?:who is |whose name is )?(?:called|named))?\s(?P<name>(?!I\b"
+    r"|I')[A-ZÀ-Þ][\w-]+))?(?P<of>'s?)?"
+)
+APART = re.compile(
+    rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]+)(?:,|'s| is) (?:my|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
+)
+MET = re.compile(
+    r"\b(?:woman|man|girl|boy|guy|lady|friend|person|kid|colleague|neighbou?r|someone|teen|boy|lad|bloke)(?:,| called"
+    r"| named) (?P<name>[A-Z][a-z]+)\b"
+)
+# An animal that is no part of the name of something else.
+ALONE = re.compile(
+    r"\s*(?:[.,;:!?)]|\Z|\n|'s\b|(?:and|is|was|are|has|had|who|that|to|for|in|on|at|with|loves|likes|just|got|needs|keeps|when"
+    r"|because|so|but|from|again|too|now|today|will|can|always|never|since)\b)"
+)
+CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w-]+")
+NEAR = 8  # characters between a name and "who"
+TRACKED = 8  # mentions that a pronoun may look back on
+
+
+class Person(NamedTuple):
+    """Somebody who was mentioned."""
+
+    name: str  # empty for somebody without one
+    gender: str  # she, he, or empty
+    turn: int
+
+
+class Relation(NamedTuple):
+    """Somebody of the speaker's: "my sister Mia"."""
+
+    attribute: str  # empty when it is no claim
+    kin: str
+    name: str
+    shown: str  # the name, or what is said in place of it
+    start: int
+    end: int
+
+
+def is_machine(speaker: str | None) -> bool:
+    name = text.first_name(speaker)
+    return name in MACHINES
+
+
+def gender_of(kin: str) -> str:
+    return "she" if kin in words.FEMALE else "he" if kin in words.MALE else ""
+
+
+def relations(plain: str) -> Iterator[Relation]:
+    """Whom the speaker calls his own."""
+    lowered = plain.lower()
+    if "my " not in lowered and "our " not in lowered:
+        return
+    apart = list(APART.finditer(plain))
+    for found in MENTION.finditer(plain):
+        if any(one.start() < found.start() < one.end() for one in apart):
+            continue
+        name = found["name"] or ""
+        if name and not values.is_name(name):
+            name = ""
+        if not name and found["kin"].lower() in words.ANIMALS and not ALONE.match(plain, found.end("kin")):
+            continue  # "my horse painting"
+        if not name and found["whose"].lower() == "our" and found["kin"].lower() in words.PLURAL:
+            continue  # everybody's
+        last = found.end("name") if name else found.end("kin")
+        shown = name or plain[found.start("kind") : found.end("kin")]
+        yield Relation(words.RELATION.get(found["kin"].lower(), ""), found["kin"].lower(), name, shown, found.start(), last)
+    for found in apart:
+        if values.is_name(found["name"]):
+            kin = found["kin"].lower()
+            yield Relation(words.RELATION.get(kin, ""), kin, found["name"], found["name"], found.start(), found.end())
+
+
+def just_named(plain: str) -> str:
+    """Whose name stands at the end: "my son Felix, who"."""
+    listed = [one for one in relations(plain) if len(plain) - one.end < NEAR]
+    return listed[-1].name if listed else ""
+
+
+class People:
+    """Who takes part in a conversation, and who was mentioned lately."""
+
+    def __init__(self, speakers: Sequence[str | None]) -> None:
+        self.present = frozenset(name for speaker in speakers if (name := text.first_name(speaker)))
+        self._genders: dict[str, str] = {}
+        self._recent: list[Person] = []
+        self.named: set[str] = set()
+        self._kin: dict[tuple[str, str], set[str]] = {}  # whose what is called how
+
+    def mention(self, name: str, gender: str, turn: int) -> None:
+        if name and text.first_name(name) in self.present:
+            return
+        if name:
+            self.named.add(name)
+            gender = self._genders[name] = gender or self._genders.get(name, "")
+        others = [one for one in self._recent if one.name != name or not name]
+        self._recent = [*others[-TRACKED:], Person(name, gender, turn)]
+
+    def listen(self, plain: str, speaker: str, turn: int) -> None:
+        """Note everybody whom a turn introduces."""
+        for one in relations(plain):
+            if one.kin not in words.PLURAL:
+                self.mention(one.name or self.kin(speaker, one.kin), gender_of(one.kin), turn)
+                if one.name:
+                    self._kin.setdefault((speaker, one.kin), set()).add(one.name)
+        for word in dict.fromkeys(CAPITALISED.findall(plain)):
+            if word in self.named:
+                self.mention(word, "", turn)
+        for found in MET.finditer(plain):
+            if values.is_name(found["name"]):
+                self.mention(found["name"], "", turn)
+
+    def knows(self, name: str) -> bool:
+        return name in self.named or text.first_name(name) in self.present
+
+    def kin(self, speaker: str, kin: str) -> str:
+        """What somebody's sister is called, if only one was named."""
+        names = self._kin.get((speaker, kin), set())
+        return next(iter(names)) if len(names) == 1 else ""
+
+    def meant(self, pronoun: str, turn: int) -> str:
+        """Whom "he" or "she" means, if only one person fits."""
+        fitting = {one.name for one in self._recent if one.turn >= turn - 2 and one.gender in (pronoun, "")}
+        return fitting.pop() if len(fitting) == 1 else ""

@@ -1,0 +1,303 @@
+"""Who does what: the subject of a clause, its auxiliaries and its verbs, as far as rules need to know them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from typing import NamedTuple
+
+from lamina.engines.claims import values, words
+from lamina.engines.claims.sentences import Clause
+
+TOKEN = re.compile(r"[^\W_]+?(?=n't\b)|n't\b|'(?:m|re|ve|ll|d|s)\b|[^\W_]+(?:-[^\W_]+)*", re.I)
+# How an auxiliary is called in the rules.
+AUXILIARIES = {
+    "am": "am", "'m": "am", "are": "am", "'re": "am", "is": "am", "'s": "am", "was": "was", "were": "was", "be": "be",
+    "have": "have", "'ve": "have", "has": "have", "had": "had", "do": "do", "does": "do", "did": "did",
+    "will": "will", "'ll": "will", "wo": "will", "shall": "will", "would": "would", "'d": "would", "can": "can", "ca": "can",
+    "could": "maybe", "might": "maybe", "may": "maybe", "should": "maybe", "must": "maybe", "ought": "maybe",
+    "got": "got", "gotten": "got", "getting": "getting",
+}  # fmt: skip
+RUSHED = {"im": ("i", "'m"), "ive": ("i", "'ve"), "dont": ("do", "n't"), "doesnt": ("does", "n't"), "didnt": ("did", "n't")}
+RUSHED |= {"cant": ("can", "n't"), "wont": ("will", "n't"), "isnt": ("is", "n't"), "cannot": ("can", "not")}
+DENIALS = frozenset({"n't", "not", "never"})
+OFTEN = frozenset("always usually often regularly normally typically generally frequently".split())
+ADVERBS = OFTEN | frozenset(
+    "just also really recently finally actually already still now currently never even only totally definitely absolutely both"
+    " all once ever since so super pretty much kinda sorta especially particularly truly deeply officially basically mostly"
+    " mainly occasionally sometimes lately newly again successfully eventually quickly suddenly accidentally unfortunately"
+    " sadly luckily thankfully fortunately apparently happily proudly most proper properly right simply gradually slowly"
+    " initially originally formerly previously long quite very busy honestly seriously literally well first then today tonight"
+    " yesterday tomorrow soon more full fully".split()
+)
+TIMES = frozenset(
+    "day days morning evening night week weekend month year time moment summer winter spring autumn fall afternoon today"
+    " yesterday first monday tuesday wednesday thursday friday saturday sunday christmas ago second minute case way hand point"
+    " past rest".split()
+)
+# A word before a subject that makes it part of something else: "the book I read", "she says I moved".
+OWNED = frozenset(
+    "the a an my this that these those some all what one another any no such everything anything something".split()
+)
+WHATEVER = frozenset("something everything anything thing things what all one someone somebody stuff".split())
+REPORTED = frozenset(
+    "says said say tells told claims claim thinks think heard hears believes swears reckons insists joked joke hope"
+    " hopes".split()
+)
+HEARERS = frozenset("me us you everyone him her".split())
+OTHERS = frozenset(
+    "you they it this that there who which these those everyone everybody nobody someone somebody people both one what"
+    " its".split()
+)
+FILLERS = ADVERBS | frozenset(
+    "and but so well oh yes no yeah yep ok okay hey hi wow lol haha ugh um uh plus anyway anyways btw guess morning news"
+    " update big ha yay man god gosh sorry thanks thx aw aww hmm oops sooo soo omg nope turns out".split()
+)
+# Said without "I"; not those that could be orders, or praise.
+ELLIPTIC = (words.DEEDS | words.PARTICIPLES | frozenset("been based allergic gonna".split())) - frozenset(
+    "read put set beat quit run cut let hit split become come rode fell shot wed placed checked shared loved liked hated"
+    " enjoyed felt thought wanted planned decided used called known said told heard grown found kept".split()
+)
+DEFINITE = frozenset("the a an my some our with off up".split())
+GOING_ON = frozenset("as for at in on to the a an my our some about of with up forward into".split())
+FINITE = frozenset(
+    "makes helps brings keeps means takes gives gets feels seems sounds looks lets shows made helped brought kept gave felt"
+    " took got taught reminds reminded matters goes comes sucks rocks".split()
+)
+UNCHANGED = frozenset("put set read beat quit cut hit run come let".split())  # in the past
+EMPHATIC = frozenset("love like have enjoy hate live work".split())  # "I do love it"
+SMALL = frozenset("a an the at in to into with from off back one".split())  # after an auxiliary they may stand like a verb
+NOUNS = frozenset("love like work plan hope dream play study major aim drive ride stand".split())
+PARENTS = frozenset("mum mom dad mother father grandma grandpa nan gran mama papa granny grandad granddad".split())
+ANYMORE = re.compile(r"\b(?:any ?more|any longer|no longer|after all|no more)\b", re.I)
+NEAR = 40  # characters before a verb in which "and" is looked for
+JOINED = re.compile(
+    r"(?:,|,?\s*\b(?:and|but|then|or)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has|today)\b)*\s*\Z", re.I
+)
+
+
+class Token(NamedTuple):
+    """A word of a clause, in lower case, and where it stands."""
+
+    word: str
+    start: int
+    end: int
+
+
+class Subject(NamedTuple):
+    """Who or what a clause is about."""
+
+    kind: str  # self, he, she, kin (perhaps without a name), named, who (just named)
+    name: str
+    start: int
+    kin: str = ""
+
+
+class Predicate(NamedTuple):
+    """A verb with its subject: what it says begins at the verb and ends with the clause."""
+
+    subject: Subject
+    kind: str  # plain, or the auxiliary
+    negated: bool
+    ended: bool  # "any more", "no longer"
+    word: str
+    at: int
+    after: int
+    end: int
+
+
+class Parsed(NamedTuple):
+    """What a clause is made of, as far as it is understood."""
+
+    subject: Subject | None
+    predicates: tuple[Predicate, ...]
+
+
+def tokens(plain: str, start: int, end: int) -> list[Token]:
+    listed: list[Token] = []
+    for found in TOKEN.finditer(plain, start, end):
+        word = found.group().lower()
+        listed.extend(Token(part, *found.span()) for part in RUSHED.get(word, (word,)))
+    return listed
+
+
+def parse(plain: str, clause: Clause, verbs: Set[str], names: Set[str]) -> Parsed:
+    """Whom a clause is about, and its verbs; several may share one subject. `names` are those of known people."""
+    listed = tokens(plain, clause.start, clause.end)
+    found = (Subject("who", "", clause.start), 0) if clause.link == "who" else _subject(plain, listed, verbs, names)
+    if not found:
+        return Parsed(None, ())
+    subject, place = found
+    ends = bool(ANYMORE.search(plain, clause.start, clause.end))
+    first = _predicate(listed, place, subject, clause.end, ends)
+    if not first:
+        return Parsed(subject, ())
+    joints = [n for n in range(place + 1, len(listed)) if _is_joint(plain, listed, n, first, verbs)]
+    stops = [*(listed[n].start for n in joints), clause.end]
+    made = [first._replace(end=stops[0])]
+    for joint, stop in zip(joints, stops[1:], strict=True):
+        if more := _predicate(listed, joint, subject, stop, ends):
+            is_shared = more.kind == "plain" and more.word.endswith("ing")
+            made.append(more._replace(kind=first.kind) if is_shared else more)
+    return Parsed(subject, tuple(made))
+
+
+def is_telling(plain: str, clause: Clause) -> bool:
+    """Whether a clause ends with a verb of saying: what follows are somebody's words."""
+    return _is_told(tokens(plain, clause.start, clause.end))
+
+
+def _is_told(listed: Sequence[Token]) -> bool:
+    last = [token.word for token in listed[-2:]]
+    return bool(last) and (last[-1] in REPORTED or (last[-1] in HEARERS and last[0] in REPORTED))
+
+
+def _is_joint(plain: str, listed: Sequence[Token], place: int, first: Predicate, verbs: Set[str]) -> bool:
+    """Whether another verb of the same subject begins here."""
+    word, start, _ = listed[place]
+    before = plain[max(first.after, start - NEAR) : start]
+    if start <= first.after or word in NOUNS or word in SMALL or not JOINED.search(before):
+        return False
+    if first.subject.kind == "self" and word.endswith("s") and word not in AUXILIARIES:
+        return False
+    is_past = word.endswith("ed") or (word in words.DEEDS and word not in UNCHANGED)
+    if not is_past and word not in AUXILIARIES and " to " in plain[first.at : start]:
+        return False  # "I hope to build a house and put a roof on it"
+    if word.endswith("ing"):
+        return first.word.endswith("ing") and word in verbs
+    return (word in verbs and not plain[start].isupper()) or (word in AUXILIARIES and word not in ("'s", "'d", "be"))
+
+
+def _subject(plain: str, listed: Sequence[Token], verbs: Set[str], names: Set[str]) -> tuple[Subject, int] | None:
+    """The subject, and the place of the word after it."""
+    opening = True  # nothing but fillers so far
+    for place, (word, start, _) in enumerate(listed):
+        if opening and _is_left_out(plain, listed, place):
+            return Subject("self", "", start), place
+        opening = opening and word in FILLERS
+        if word in ("i", "we"):
+            if place and listed[place - 1].word == "and":
+                return Subject("self", "", listed[0].start), place + 1
+            return None if _is_part(plain, listed, place) else (Subject("self", "", start), place + 1)
+        if word in ("he", "she"):
+            return None if _is_part(plain, listed, place) else (Subject(word, "", start), place + 1)
+        if word == "you" and place + 1 < len(listed) and listed[place + 1].word == "know":
+            continue  # "you know I love jazz"
+        if word in OTHERS and not (place + 1 < len(listed) and word in OWNED and listed[place + 1].word in TIMES):
+            return None
+        if word in ("my", "our"):
+            if related := _related(plain, listed, place):
+                return related
+        elif plain[start].isupper() and (named := _named(plain, listed, place, verbs, names)):
+            return named
+    return None
+
+
+def _is_left_out(plain: str, listed: Sequence[Token], place: int) -> bool:
+    """ "Moved to Lisbon", "working as a driver now": who speaks is meant."""
+    word, following = listed[place].word, listed[place + 1].word if place + 1 < len(listed) else ""
+    if word in ELLIPTIC:
+        return True
+    if word.endswith("ing"):  # "Learning the piano", but not "Learning is fun"
+        return following in GOING_ON and not any(token.word in FINITE or token.word in AUXILIARIES for token in listed[place:])
+    return word.endswith("ed") and word not in words.MENTAL and following in DEFINITE
+
+
+def _related(plain: str, listed: Sequence[Token], place: int) -> tuple[Subject, int] | None:
+    """ "my older sister Mia", "my kids and I"; nothing when the clause is not about them."""
+    for n in range(place + 1, min(place + 4, len(listed))):
+        kin = listed[n].word
+        if kin in words.RELATION or kin in words.ACQUAINTED:
+            after = _end_of_name(plain, listed, n + 1)
+            name = plain[listed[n + 1].start : listed[after - 1].end] if after > n + 1 else ""
+            following = [token.word for token in listed[after : after + 2]]
+            if following[:1] == ["and"] and following[1:] in (["i"], ["me"]):
+                return Subject("self", "", listed[place].start), after + 2
+            if following and following[0] not in ("and", "or"):
+                return Subject("kin", name, listed[place].start, kin), after
+            return None
+    return None
+
+
+def _end_of_name(plain: str, listed: Sequence[Token], place: int) -> int:
+    while place < len(listed) and plain[listed[place].start].isupper() and values.is_name(plain[slice(*listed[place][1:])]):
+        place += 1
+    return place
+
+
+def _named(plain: str, listed: Sequence[Token], place: int, verbs: Set[str], names: Set[str]) -> tuple[Subject, int] | None:
+    """A name that is followed by a verb."""
+    after = place + 1
+    while after < len(listed) and plain[listed[after].start].isupper() and listed[after].start - listed[after - 1].end == 1:
+        after += 1
+    name = plain[listed[place].start : listed[after - 1].end]
+    is_parent = name.lower() in PARENTS
+    if not (values.is_name(name) or is_parent) or after >= len(listed):
+        return None
+    if plain[listed[after - 1].end : listed[after].start].strip():
+        return None
+    following = listed[after].word
+    if following == "and" and after + 1 < len(listed) and listed[after + 1].word in ("i", "me"):
+        return Subject("self", "", listed[place].start), after + 2
+    if name in names or (following in verbs and following not in SMALL) or following in AUXILIARIES or following in ADVERBS:
+        who = (
+            Subject("kin", "", listed[place].start, name.lower()) if is_parent else Subject("named", name, listed[place].start)
+        )
+        return who, after
+    return None
+
+
+def _is_part(plain: str, listed: Sequence[Token], place: int) -> bool:
+    """Whether the subject belongs to something else, or the words are somebody else's."""
+    if not place:
+        return False
+    before = listed[place - 1].word
+    if _is_told(listed[:place]) or before in WHATEVER:
+        return True
+    first = next((token for token in listed[:place] if token.word not in FILLERS), listed[0])
+    is_apart = "," in plain[listed[place - 1].end : listed[place].start]
+    return first.word in OWNED and before not in TIMES and not is_apart
+
+
+def _predicate(listed: Sequence[Token], place: int, subject: Subject, end: int, ends: bool) -> Predicate | None:
+    is_going_on = any(token.word.endswith("ing") and token.start == subject.start for token in listed[place : place + 1])
+    kind, negated = "am" if is_going_on else "plain", False
+    while place < len(listed) and listed[place].start < end:
+        word = listed[place].word
+        following = next(
+            (token.word for token in listed[place + 1 :] if token.word not in ADVERBS and token.word not in DENIALS), ""
+        )
+        if word in DENIALS:
+            negated = True
+        elif word == "no" and following == "longer":
+            negated, place = True, place + 1
+        elif word == "used" and following == "to":
+            kind, place = "former", place + 1
+        elif word in AUXILIARIES and (step := _step(word, following, kind, listed[place + 1 : place + 2])):
+            kind = step
+        elif word == "been" and kind in ("have", "had", "plain"):
+            kind = "been"
+        elif not (word in ADVERBS and following):
+            kind, negated = ("can't", False) if kind == "can" and negated else (kind, negated)
+            return Predicate(subject, kind, negated, negated and ends, word, listed[place].start, listed[place].end, end)
+        place += 1
+    return None
+
+
+def _step(word: str, following: str, kind: str, after: Sequence[Token]) -> str:
+    """What the auxiliaries are called up to this one; empty when it is the verb itself, as in "I have a dog"."""
+    own = AUXILIARIES[word]
+    is_participle = following in words.PARTICIPLES or (following.endswith("ed") and len(following) > 4)
+    if own == "be":
+        return kind if kind != "plain" else ""
+    if own in ("got", "getting"):
+        return own if is_participle or following in words.STATES else ""
+    if kind not in ("plain", "will", "would", "maybe"):
+        return ""
+    if word == "'s" and is_participle and following not in words.STATUSES:
+        own = "have"
+    is_denied = bool(after) and after[0].word in DENIALS
+    is_verb = (own in ("have", "had") and not is_participle) or (
+        own in ("do", "did") and not is_denied and following not in EMPHATIC
+    )
+    return "" if is_verb else own if kind == "plain" else kind

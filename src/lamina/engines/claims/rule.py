@@ -1,0 +1,107 @@
+"""Rules: what the words after a verb, or those of a whole clause, say about somebody. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+DROPPED = "-"
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_SEASON = r"(?:summer|winter|spring|fall|autumn)"
+# The time that a clause speaks of; looser than `dates`, which must know the day.
+TIMES: Mapping[str, re.Pattern[str]] = {
+    "past": re.compile(
+        rf"\b(?:yesterday|last (?:night|week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH}|fri|sat|sun)|ago"
+        r"|this (?:morning|week|weekend|month"
+        rf"|past \w+)|today|on {_DAY}|the other (?:day|week|night)|recently|(?:in|on|back in) {_MONTH}|(?:in|back in) (?:19"
+        r"|20)\d\d|a few \w+ back|when I was|(?:over )?the weekend|earlier (?:today|this))\b",
+        re.I,
+    ),
+    "now": re.compile(
+        r"\b(?:now|nowadays|these days|since|currently|again|for good|permanently|at the moment|instead|from (?:today|tomorrow"
+        r"|next|\w+day)|for (?:\w+ )?(?:years|months|weeks|ages))\b",
+        re.I,
+    ),
+    "future": re.compile(
+        rf"\b(?:next (?:week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH})|tomorrow|tonight|this (?:week|weekend|month"
+        rf"|year|{_SEASON}|coming|{_DAY}|evening|afternoon)|soon|upcoming|on {_DAY}|in {_MONTH}|in (?:a few|a couple of|two"
+        rf"|three|\d+) (?:days|weeks"
+        r"|months|years)|coming up)\b",
+        re.I,
+    ),
+}
+
+
+class Rule(NamedTuple):
+    """One row: after one of these verbs, with one of these auxiliaries, these words and then a value make a claim."""
+
+    name: str
+    attribute: str
+    verbs: frozenset[str]  # `*` is any, `*ing` any that ends so
+    kinds: frozenset[str]  # auxiliaries; `plain` is none
+    after: re.Pattern[str]  # from the end of the verb to the beginning of the value; may name the `old` one
+    value: str  # how the value is cut; `deed` begins with the verb, `verb` is the verb, empty: it is the group `value`
+    confidence: float
+    denied: str = ""  # the attribute when it is denied; empty: the same, negated; `-`: no claim
+    when: str = ""  # the time that the clause must speak of
+    but: frozenset[str] = frozenset()  # verbs that are not meant by `*`
+
+
+class Phrase(NamedTuple):
+    """One row for words anywhere in a clause: what they say about who speaks."""
+
+    name: str
+    attribute: str  # `favourite:` takes its thing from the group `thing`
+    cue: re.Pattern[str]  # looked for first, in lower case, because that is cheap
+    pattern: re.Pattern[str]  # the value begins where the group `value` does, or at the end
+    value: str  # how the value is cut; empty: it is the group `value`
+    confidence: float
+    wide: bool = False  # looked for in the whole sentence
+
+
+def no(words: str) -> str:
+    """A pattern: none of these words follows. An underscore stands for a space."""
+    return rf"(?!\s{_any(words)})"
+
+
+def then(words: str) -> str:
+    """A pattern: one of these words follows, and is part of the value."""
+    return rf"(?=\s{_any(words)})"
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern that takes capitals for small letters, but where it asks for a capital."""
+    return re.compile(pattern.replace("[A-Z]", "(?-i:[A-Z])"), re.I)
+
+
+def any_of(cues: str) -> re.Pattern[str]:
+    """A pattern for any of some words or parts of words. An underscore stands for a space."""
+    return re.compile("|".join(re.escape(cue.replace("_", " ")) for cue in cues.split()))
+
+
+def _any(words: str) -> str:
+    return rf"(?:{'|'.join(words.split()).replace('_', ' ')})\b"
+
+
+def rule(
+    name: str, attribute: str, verbs: str | Iterable[str], kinds: str, after: str, value: str, confidence: float,
+    *, denied: str = "", when: str = "", but: frozenset[str] = frozenset(),
+) -> Rule:  # fmt: skip
+    listed = frozenset(verbs.split() if isinstance(verbs, str) else verbs)
+    pattern = compiled(rf"{after}\s*")
+    return Rule(name, attribute, listed, frozenset(kinds.split()), pattern, value, confidence, denied, when, but)
+
+
+def phrase(name: str, attribute: str, cues: str, pattern: str, value: str, confidence: float, *, wide: bool = False) -> Phrase:
+    return Phrase(name, attribute, any_of(cues), compiled(pattern), value, confidence, wide)
+
+
+def by_verb(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
+    """The rules of every verb, in their order."""
+    listed: dict[str, list[Rule]] = {}
+    for one in rules:
+        for verb in one.verbs:
+            listed.setdefault(verb, []).append(one)
+    return {verb: tuple(ones) for verb, ones in listed.items()}

@@ -1,0 +1,61 @@
+"""Who is meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from lamina.engines.claims.people import People, is_machine, relations
+
+from .holding import claims
+
+MENTIONED: tuple[tuple[str, list[tuple[str, str]]], ...] = (
+    ("my sister Mia", [("sibling", "Mia")]),
+    ("My mum, Carol, is here", [("parent", "Carol")]),
+    ("Biscuit, our old spaniel", [("pet", "Biscuit")]),
+    ("Ruby's my girlfriend", [("partner", "Ruby")]),
+    ("my dog is called Rex", [("pet", "Rex")]),
+    ("my kids", [("child", "kids")]),
+    ("our kids", []),
+    ("my horse painting", []),
+    ("my neighbour Earl", [("", "Earl")]),
+    ("your sister Mia", []),
+)
+
+
+@pytest.mark.parametrize(("words", "wanted"), MENTIONED)
+def test_relations_are_found(words: str, wanted: list[tuple[str, str]]) -> None:
+    """S1: people and animals of the speaker, by their name or what is said in place of it."""
+    assert [(one.attribute, one.shown) for one in relations(words)] == wanted
+
+
+def test_she_is_whom_only_one_person_fits() -> None:
+    """S1: a pronoun with two candidates means nobody."""
+    people = People(["Ann", "Otto"])
+    people.listen("my sister Mia and my brother Sam", "Ann", 0)
+    assert people.meant("she", 0) == "Mia"
+    people.listen("my aunt Zoe", "Ann", 1)
+    assert people.meant("she", 1) == ""
+    assert people.meant("she", 9) == ""
+
+
+def test_somebody_without_a_name_may_be_meant_as_well() -> None:
+    """S1: "my mother called. She is a nurse" says nothing about Mia."""
+    assert not [c for c in claims("My sister Mia is here, and my mother. She is a nurse.") if c.attribute == "job"]
+
+
+def test_a_pronoun_is_claimed_for_the_one_who_was_named() -> None:
+    """S1: third persons by simple pronouns."""
+    [claim] = [c for c in claims("My daughter Leah called.", "She's an electrician now.") if c.attribute == "job"]
+    assert (claim.subject, claim.value) == ("Leah", "electrician")
+
+
+def test_my_sister_is_she_who_was_named_once() -> None:
+    """S1: a relation stands for its name."""
+    [claim] = [c for c in claims("My sister Mia called.", "My sister is a nurse.") if c.attribute == "job"]
+    assert claim.subject == "Mia"
+
+
+def test_machines_are_known_by_their_role() -> None:
+    """S1: an assistant claims nothing."""
+    assert all(map(is_machine, ("assistant", "AI", "Bot", "system", "tool", "Agent 7")))
+    assert not any(map(is_machine, ("Ann", "user", None, "")))
