@@ -65,7 +65,7 @@ class Knowledge:
             turns, marks = self._store.night.unread(marks, BATCH)
             if not turns:
                 return told
-            for claim, source in self._said(turns):
+            for claim, source in self._said(turns, known):
                 step = facts.decide(known.at(claim, source), claim, source)
                 barred = self._store.rejections.of(self._drafted(claim, source, step))
                 told.append(_told(claim, source, step, barred))
@@ -81,7 +81,8 @@ class Knowledge:
             turns, after = self._store.night.unread(marks, BATCH)
             if not turns:
                 return done
-            said = list(self._said(turns))  # the long part, while others may write
+            known = Known(self._store.night.facts((State.ACTIVE,), None))
+            said = list(self._said(turns, known))  # the long part, while others may write
             with self._store.change(self._actor, ACTION, self._clock()) as transaction:
                 if transaction.slept() != marks:  # somebody else slept meanwhile
                     continue
@@ -91,16 +92,16 @@ class Knowledge:
             if progress is not None:
                 progress(min(done["turns"], total), total)
 
-    def _said(self, turns: Sequence[Record]) -> Iterator[tuple[Claim, Source]]:
+    def _said(self, turns: Sequence[Record], known: Known) -> Iterator[tuple[Claim, Source]]:
         """What the turns of a batch claim, in their order; each session is read as one."""
         turns = [turn for turn in turns if not summary.is_summary(turn)]
         sessions: dict[tuple[str | None, str | None, bool], list[Record]] = {}
         for record in turns:
             sessions.setdefault((record.user, record.session, record.trust is not Trust.EXTERNAL), []).append(record)
         found: dict[str, list[Claim]] = {}
-        for (_, _, trusted), session in sessions.items():
+        for (user, _, trusted), session in sessions.items():
             said = [Turn(one.content, one.speaker, one.occurred_at) for one in session]
-            read = self._listener.claims(said, trusted=trusted)
+            read = self._listener.claims(said, known.about(user, session), trusted=trusted)
             found |= {record.id: claims for record, claims in zip(session, read, strict=True)}
         episodes = self._store.night.episodes([record.id for record in turns])
         for record in turns:
@@ -158,7 +159,13 @@ class Knowledge:
             state = State.SUPERSEDED
         content = attributes.sentence(claim.subject, claim.attribute, claim.value, negated=claim.negated)
         kind = "preference" if attributes.is_preference(claim.attribute) else "fact"
-        item = {"content": content, "kind": kind, "metadata": metadata, "evidence": [source.record], "at": claim.at}
+        item = {
+            "content": content,
+            "kind": kind,
+            "metadata": metadata,
+            "evidence": [source.record],
+            "at": min(claim.at, source.at),
+        }
         made = self._draft({**item, "importance": source.importance, "confidence": claim.confidence})
         return structs.replace(
             made,
@@ -168,7 +175,7 @@ class Knowledge:
             trust=rules.lowest_trust((made.trust, source.trust)),
             valid_from=step.valid_from or claim.at,
             valid_to=step.valid_to,
-            last_verified=claim.at,
+            last_verified=source.at,
             supersedes=tuple(fact.record for fact in step.ends) if step.effect is Effect.CHANGE else (),
             superseded_by=step.fact.record if step.effect is Effect.PAST and step.fact else None,
         )
@@ -183,6 +190,13 @@ class Known:
     def at(self, claim: Claim, source: Source) -> list[Fact]:
         """What is known where a claim belongs."""
         return self._facts.get(facts.place(source.user, claim.subject, claim.attribute), [])
+
+    def about(self, user: str | None, session: Sequence[Record]) -> list[Claim]:
+        """What is known about those who speak in a session, the latest last."""
+        speakers = {text.normalise(record.speaker) for record in session if record.speaker is not None}
+        found = [fact for place, some in self._facts.items() if place[0] == user and place[1] in speakers for fact in some]
+        found = [fact for fact in found if not fact.negated]
+        return [facts.known_claim(fact) for fact in sorted(found, key=lambda fact: (fact.valid_from, fact.record))]
 
     def has(self, claim: Claim, source: Source) -> bool:
         """Whether a claim says what is here already."""
@@ -200,7 +214,7 @@ class Known:
 
 def _source(record: Record, episode: str | None) -> Source:
     voice = text.normalise(record.source or record.speaker or UNKNOWN)
-    return Source(record.id, episode or record.id, record.user, voice, record.trust, record.importance)
+    return Source(record.id, episode or record.id, record.user, record.occurred_at, voice, record.trust, record.importance)
 
 
 def _verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source) -> None:

@@ -22,14 +22,14 @@ class Listener:
         self._model = model
         self._problems: dict[str, int] = {}
 
-    def claims(self, turns: Sequence[Turn], *, trusted: bool) -> list[list[Claim]]:
+    def claims(self, turns: Sequence[Turn], known: Sequence[Claim], *, trusted: bool) -> list[list[Claim]]:
         """The claims of each turn of one session. Rules alone read what comes from outside: it may be written for a model."""
         if self._model is not None and trusted:
             try:
                 return self._model.extract(turns)
             except ModelFailed as error:
                 self._problems[error.message] = self._problems.get(error.message, 0) + 1
-        return extract(turns)
+        return extract(turns, known)
 
     @property
     def notes(self) -> list[str]:

@@ -20,6 +20,7 @@ SHARED = {"dislikes": "likes"}
 # The beginning of such a value says it all: Lisbon, Portugal is Lisbon, but New York is not York.
 NAMES = frozenset({"lives_in", "employer", "origin", "visited", "name", "partner"})
 ARTICLES = frozenset("a an the my our his her their some".split())
+UNNAMED = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée spouse".split())
 # A distinct source takes away this share of the doubt, times how sure it is itself.
 CORROBORATION = 0.5
 Place = tuple[str | None, str, str]
@@ -31,6 +32,7 @@ class Source(msgspec.Struct, frozen=True):
     record: str  # the id of the turn
     episode: str | None
     user: str | None
+    at: datetime  # when it was said
     voice: str  # who said it: another voice is a distinct source
     trust: Trust
     importance: float
@@ -132,6 +134,8 @@ def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
     told: dict[str, Any] = {"origin": ORIGIN, "topic_tags": [claim.attribute], "source_episode": source.episode}
     told |= {"subject": claim.subject, "attribute": claim.attribute, "value": claim.value, "voices": [source.voice]}
     told |= {"span": [claim.start, claim.end], "rule": claim.rule}
+    if claim.at > source.at:
+        told["when"] = iso(claim.at)  # it speaks of a day to come
     if not attributes.of(claim.attribute).many:
         told["single"] = True  # only one of them can be active
     return {**told, "negated": True} if claim.negated else told
@@ -149,13 +153,15 @@ def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
         return Step(Effect.PROPOSE, "who says so is trusted less: a person decides", tuple(ends))
     if claim.negated and not ends and (not claim.value or _others(known, claim)):
         return Step(Effect.KNOWN, "nothing of that is known")
-    later = [fact for fact in ends if fact.valid_from > claim.at and not claim.corrects]
+    since = min(claim.at, source.at)  # a plan for June is one since it was made
+    later = [fact for fact in ends if fact.valid_from > since and not claim.corrects]
     if later:
         first = min(later, key=lambda fact: fact.valid_from)
-        return Step(Effect.PAST, "something newer is known", (), first, claim.at, first.valid_from)
+        return Step(Effect.PAST, "something newer is known", (), first, since, first.valid_from)
     if not ends:
-        return Step(Effect.NEW, "not known before", valid_from=claim.at)
-    since = min(fact.valid_from for fact in ends) if claim.corrects else claim.at
+        return Step(Effect.NEW, "not known before", valid_from=since)
+    if claim.corrects:
+        since = min(fact.valid_from for fact in ends)
     told = "takes back" if claim.corrects else "ends"
     what = ", ".join(text.shown(fact.value, 40) for fact in ends)
     return Step(Effect.CHANGE, f"{told} {what}", tuple(ends), None, since, None, claim.corrects)
@@ -173,7 +179,7 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
         State.ACTIVE,
         step.valid_from or claim.at,
         step.valid_to,
-        claim.at,
+        source.at,
         claim.confidence,
         source.trust,
         (source.record,),
@@ -185,7 +191,7 @@ def repeated(fact: Fact, claim: Claim, source: Source) -> Fact:
     """A fact after a claim said the same."""
     return structs.replace(
         fact,
-        last_verified=max(fact.last_verified or claim.at, claim.at),
+        last_verified=max(fact.last_verified or source.at, source.at),
         confidence=surer(fact, claim, source),
         evidence=tuple(dict.fromkeys((*fact.evidence, source.record))),
         voices=tuple(dict.fromkeys((*fact.voices, source.voice))),
@@ -213,7 +219,7 @@ def same_value(attribute: str, one: str, other: str) -> bool:
 def _repeated(fact: Fact, claim: Claim, source: Source) -> Step:
     if source.trust is Trust.EXTERNAL:
         return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
-    if fact.last_verified is not None and claim.at <= fact.last_verified and source.voice in fact.voices:
+    if fact.last_verified is not None and source.at <= fact.last_verified and source.voice in fact.voices:
         return Step(Effect.KNOWN, "known already")
     return Step(Effect.REPEAT, "says what is known", fact=fact)
 
@@ -222,6 +228,8 @@ def says(fact: Fact, claim: Claim) -> bool:
     """Whether a fact says what a claim says."""
     if fact.attribute != claim.attribute or fact.negated != claim.negated:
         return False
+    if claim.attribute == "partner" and text.normalise(claim.value) in UNNAMED:  # "my wife" is who she was
+        return True
     return same_value(claim.attribute, fact.value, claim.value)
 
 
@@ -267,6 +275,11 @@ def chosen(records: Iterable[Record], subject: str | None, attribute: str | None
         and (attribute is None or fact.attribute == attribute)
     ]
     return sorted(kept, key=lambda fact: (text.normalise(fact.subject), fact.attribute, fact.valid_from, fact.record))
+
+
+def known_claim(fact: Fact) -> Claim:
+    """What is known, as somebody might have said it."""
+    return Claim(fact.subject, fact.attribute, fact.value, 0, 0, fact.valid_from, fact.confidence, "known")
 
 
 def by_place(records: Iterable[Record]) -> Mapping[Place, list[Fact]]:

@@ -22,8 +22,8 @@ def claim(attribute: str, value: str, day: int = 0, **more: Any) -> Claim:
     return Claim("Ana", attribute, value, 0, 5, START + day * DAY, 0.8, "test", **more)
 
 
-def source(number: int = 0, voice: str = "ana", trust: Trust = Trust.AGENT) -> Source:
-    return Source(f"turn{number}", None, None, voice, trust, 0.5)
+def source(number: int = 0, voice: str = "ana", trust: Trust = Trust.AGENT, at: datetime = START + 100 * DAY) -> Source:
+    return Source(f"turn{number}", None, None, at, voice, trust, 0.5)
 
 
 class Notebook:
@@ -36,7 +36,7 @@ class Notebook:
 
     def hear(self, said: Claim, voice: str = "ana", trust: Trust = Trust.AGENT) -> Effect:
         self.heard += 1
-        come_from = source(self.heard, voice, trust)
+        come_from = source(self.heard, voice, trust, said.at)
         step = facts.decide(self.known, said, come_from)
         if step.effect is Effect.REPEAT:
             assert step.fact is not None
@@ -165,6 +165,23 @@ def test_the_same_turn_says_it_once() -> None:
     said = claim("lives_in", "Porto")
     known = facts.made("fact1", said, source(1), facts.decide([], said, source(1)))
     assert facts.decide([known], said, source(1)).effect is Effect.KNOWN
+
+
+def test_a_plan_holds_since_it_was_made() -> None:
+    """Q10: a plan for June is one in May; the day that it speaks of is kept beside it."""
+    planned = claim("plan", "visit Rome", 60)
+    step = facts.decide([], planned, source(at=START))
+    assert step.valid_from == START
+    assert facts.metadata_of(planned, source(at=START))["when"] == "2026-06-30T00:00:00.000000Z"
+
+
+def test_a_nameless_partner_is_the_one_who_is_known() -> None:
+    """S2: "my wife" replaces no name, and a name takes the place of "my wife"."""
+    book = Notebook()
+    book.hear(claim("partner", "Lea"))
+    assert book.hear(claim("partner", "wife", 1)) is Effect.REPEAT
+    assert book.values == ["Lea"]
+    assert Notebook().hear(claim("partner", "wife")) is Effect.NEW
 
 
 said = st.builds(
