@@ -23,6 +23,7 @@ BATCH = 500
 MOST_EVIDENCE = 100
 ACTION = "sleep"
 UNKNOWN = "somebody"
+TOLD = (State.ACTIVE, State.SUPERSEDED)
 Progress = Callable[[int, int], None]
 
 
@@ -59,13 +60,13 @@ class Knowledge:
     def plan(self) -> list[Told]:
         """What sleep would do with what was said since the last time. It changes nothing; the caller holds one moment."""
         told: list[Told] = []
-        known = Known(self._store.night.facts((State.ACTIVE,), None))
+        known, heard = Known(self._store.night.facts((State.ACTIVE,), None)), Heard(self._store.night.facts(TOLD, None))
         marks = self._store.night.slept()
         while True:
             turns, marks = self._store.night.unread(marks, BATCH)
             if not turns:
                 return told
-            for claim, source in self._said(turns, known):
+            for claim, source in self._said(turns, heard):
                 step = facts.decide(known.at(claim, source), claim, source)
                 barred = self._store.rejections.of(self._drafted(claim, source, step))
                 told.append(_told(claim, source, step, barred))
@@ -81,8 +82,7 @@ class Knowledge:
             turns, after = self._store.night.unread(marks, BATCH)
             if not turns:
                 return done
-            known = Known(self._store.night.facts((State.ACTIVE,), None))
-            said = list(self._said(turns, known))  # the long part, while others may write
+            said = list(self._said(turns, Heard(self._store.night.facts(TOLD, None))))  # the long part, while others may write
             with self._store.change(self._actor, ACTION, self._clock()) as transaction:
                 if transaction.slept() != marks:  # somebody else slept meanwhile
                     continue
@@ -92,21 +92,28 @@ class Knowledge:
             if progress is not None:
                 progress(min(done["turns"], total), total)
 
-    def _said(self, turns: Sequence[Record], known: Known) -> Iterator[tuple[Claim, Source]]:
-        """What the turns of a batch claim, in their order; each session is read as one."""
+    def _said(self, turns: Sequence[Record], heard: Heard) -> Iterator[tuple[Claim, Source]]:
+        """What the turns of a batch claim, in their order; each session is read as one. `heard` follows what is read."""
         turns = [turn for turn in turns if not summary.is_summary(turn)]
         sessions: dict[tuple[str | None, str | None, bool], list[Record]] = {}
         for record in turns:
             sessions.setdefault((record.user, record.session, record.trust is not Trust.EXTERNAL), []).append(record)
-        found: dict[str, list[Claim]] = {}
-        for (user, _, trusted), session in sessions.items():
-            said = [Turn(one.content, one.speaker, one.occurred_at) for one in session]
-            read = self._listener.claims(said, known.about(user, session), trusted=trusted)
-            found |= {record.id: claims for record, claims in zip(session, read, strict=True)}
         episodes = self._store.night.episodes([record.id for record in turns])
+        found: dict[str, list[tuple[Claim, Source]]] = {}
+        for (
+            user,
+            _,
+            trusted,
+        ), session in sessions.items():  # in the order in which they began: each knows what those before said
+            said = [Turn(one.content, one.speaker, one.occurred_at) for one in session]
+            read = self._listener.claims(said, heard.by(user, session), trusted=trusted)
+            for record, claims in zip(session, read, strict=True):
+                source = _source(record, episodes.get(record.id))
+                found[record.id] = [(claim, source) for claim in claims if claim.confidence >= self._sure]
+                for claim, _ in found[record.id]:
+                    heard.hear(claim, source)
         for record in turns:
-            source = _source(record, episodes.get(record.id))
-            yield from ((claim, source) for claim in found[record.id] if claim.confidence >= self._sure)
+            yield from found[record.id]
 
     def _absorb(self, transaction: Transaction, said: Sequence[tuple[Claim, Source]]) -> Counter[str]:
         """Let facts follow from claims, one after the other."""
@@ -191,13 +198,6 @@ class Known:
         """What is known where a claim belongs."""
         return self._facts.get(facts.place(source.user, claim.subject, claim.attribute), [])
 
-    def about(self, user: str | None, session: Sequence[Record]) -> list[Claim]:
-        """What is known about those who speak in a session, the latest last."""
-        speakers = {text.normalise(record.speaker) for record in session if record.speaker is not None}
-        found = [fact for place, some in self._facts.items() if place[0] == user and place[1] in speakers for fact in some]
-        found = [fact for fact in found if not fact.negated]
-        return [facts.known_claim(fact) for fact in sorted(found, key=lambda fact: (fact.valid_from, fact.record))]
-
     def has(self, claim: Claim, source: Source) -> bool:
         """Whether a claim says what is here already."""
         return any(facts.says(fact, claim) for fact in self.at(claim, source))
@@ -212,9 +212,41 @@ class Known:
             here.append(facts.made(record, claim, source, step))
 
 
+class Heard:
+    """What people have said so far, whether it still holds or not: what helps to understand them later."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._known = Known([record for record in records if record.state is State.ACTIVE])
+        self._claims: dict[tuple[str | None, str], list[Claim]] = {}  # by the user and who spoke
+        for fact in sorted(map(facts.fact_of, filter(facts.is_fact, records)), key=lambda fact: (fact.valid_from, fact.record)):
+            for voice in fact.voices:
+                self._keep(fact.user, voice, facts.known_claim(fact))
+
+    def by(self, user: str | None, session: Sequence[Record]) -> list[Claim]:
+        """What those who speak in a session have said before, the latest last."""
+        voices = dict.fromkeys(_voice(record) for record in session)
+        found = [claim for voice in voices for claim in self._claims.get((user, voice), ())]
+        return sorted(found, key=lambda claim: claim.at)
+
+    def hear(self, claim: Claim, source: Source) -> None:
+        """Keep what somebody said, and how the facts stand after it."""
+        step = facts.decide(self._known.at(claim, source), claim, source)
+        self._known.hear(claim, source, step, source.record)
+        if step.effect in (Effect.NEW, Effect.CHANGE, Effect.PAST):
+            self._keep(source.user, source.voice, claim)
+
+    def _keep(self, user: str | None, voice: str, claim: Claim) -> None:
+        if not claim.negated:
+            self._claims.setdefault((user, voice), []).append(claim)
+
+
+def _voice(record: Record) -> str:
+    return text.normalise(record.source or record.speaker or UNKNOWN)
+
+
 def _source(record: Record, episode: str | None) -> Source:
-    voice = text.normalise(record.source or record.speaker or UNKNOWN)
-    return Source(record.id, episode or record.id, record.user, record.occurred_at, voice, record.trust, record.importance)
+    at, voice = record.occurred_at, _voice(record)
+    return Source(record.id, episode or record.id, record.user, at, voice, record.trust, record.importance)
 
 
 def _verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source) -> None:
