@@ -20,17 +20,15 @@ if TYPE_CHECKING:
 class Guard:
     """Watches one transaction: every record that it makes or activates passes here."""
 
-    def __init__(self, store: Store, actor: Actor, now: int) -> None:
+    def __init__(self, store: Store, actor: Actor, now: int, cursor: apsw.Cursor) -> None:
         self._store = store
         self._actor = actor
         self._now = now
+        self._cursor = cursor
         self.refused: dict[str, None] = {}  # rejected records whose values somebody brought back
         self._any_rejected: bool | None = None  # asked for when it matters
         self._proposed = 0
         self._places: dict[places.Place, str] = {}  # where this transaction has put a record
-
-    def begin(self, cursor: apsw.Cursor) -> None:
-        self._cursor = cursor
 
     def check_new(self, record: Record) -> None:
         """Refuse what was rejected before, and more proposals of machines than people can read in a day.

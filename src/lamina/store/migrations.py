@@ -12,9 +12,10 @@ import apsw
 
 from lamina import canon
 from lamina.errors import Corrupt, StoreUnavailable
+from lamina.home import has_bytes
 from lamina.model import Actor, Role
-from lamina.store import derived, events
-from lamina.store.connection import Database, translated
+from lamina.store import derived, events, header
+from lamina.store.connection import Database, is_open, translated
 
 # "Lamn": tells a Lamina store from any other SQLite file.
 APPLICATION_ID = 0x4C616D6E
@@ -78,6 +79,17 @@ def checked(version: int, application: int, schema: int, path: Path, steps: Sequ
             f"{path}: this store has schema {version}, but this Lamina knows only up to {len(steps)}; upgrade Lamina to open it"
         )
     return version
+
+
+def refuse_untouched(path: Path, reads: str, steps: Sequence[Step]) -> None:
+    """Refuse a file that is not ours before SQLite opens it, which would leave files beside it."""
+    if path.is_dir():
+        raise StoreUnavailable(f"{path} is a folder where a file is needed")
+    header.refuse_lost(path, reads)
+    # A file that this process has open was checked then; opening it here again would drop SQLite's locks on it.
+    found = header.read(path) if has_bytes(path) and not is_open(path) else None
+    if found is not None:
+        checked(found.user_version, found.application_id, found.schema, path, steps)
 
 
 def migrate(

@@ -16,22 +16,23 @@ from lamina import canon, text
 from lamina.clock import EPOCH, Ids, to_micros
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
-from lamina.home import has_bytes, make_private_file, refuse_link, size_of
+from lamina.home import make_private_file, refuse_link, size_of
 from lamina.model import Actor, Draft, Entry, Event, Record, Role
-from lamina.store import archive, derived, events, header, learned, migrations, records, rejections, sleeping, standing, written
+from lamina.store import archive, derived, events, learned, migrations, records, written
 from lamina.store.archive import Archive
-from lamina.store.connection import Database, is_open, rows, translated
+from lamina.store.connection import Database, rows, translated
 from lamina.store.events import Head
 from lamina.store.learned import Decided
 from lamina.store.migrations import Step
 from lamina.store.reads import ReadLog
 from lamina.store.records import Filter, Row
-from lamina.store.rejections import Rejections
 from lamina.store.transaction import EVERY, Transaction
 
 if TYPE_CHECKING:
     from lamina.store.archive_search import Wanted
     from lamina.store.look import Index
+    from lamina.store.rejections import Rejections
+    from lamina.store.sleeping import Night
     from lamina.store.verify import Progress, Report
 
 FILE_NAME = "memory.db"
@@ -75,7 +76,7 @@ class Store:
         path = folder / FILE_NAME
         for name in (FILE_NAME, FILE_NAME + "-wal", FILE_NAME + "-shm", FILE_NAME + "-journal", READS_NAME):
             refuse_link(folder / name)
-        _refuse_untouched(path, steps)
+        migrations.refuse_untouched(path, READS_NAME, steps)
         make_private_file(path)
         database = Database(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
         try:
@@ -154,6 +155,8 @@ class Store:
 
     def standing(self, memory: Record | Draft) -> list[Row]:
         """The active rows that stand where a memory would stand, without itself."""
+        from lamina.store import standing
+
         with translated(self.database.path):
             return standing.find(self, self.database.reader(), memory)
 
@@ -165,12 +168,16 @@ class Store:
     @functools.cached_property
     def rejections(self) -> Rejections:
         """The values that stay out."""
+        from lamina.store.rejections import Rejections
+
         return Rejections(self)
 
     @functools.cached_property
-    def night(self) -> sleeping.Night:
+    def night(self) -> Night:
         """What sleep reads."""
-        return sleeping.Night(self)
+        from lamina.store.sleeping import Night
+
+        return Night(self)
 
     @functools.cached_property
     def index(self) -> Index:
@@ -370,7 +377,7 @@ class Store:
         progress: Progress | None = None,
     ) -> Report:
         """Become the store that was exported, unless it does not agree with itself; then nothing happens."""
-        from lamina.store import verify
+        from lamina.store import rejections, verify
 
         own = canon.chain_seed(store_id, self.agent, "events")
         report: Report | None = None
@@ -407,17 +414,6 @@ class _Rejected(Exception):
 
 _UPGRADE = Actor(Role.SYSTEM, "upgrade", "store")
 _NOBODY = Actor(Role.SYSTEM, "import", "store")
-
-
-def _refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
-    """Refuse a file that is not ours before SQLite opens it, which would leave files beside it."""
-    if path.is_dir():
-        raise StoreUnavailable(f"{path} is a folder where a file is needed")
-    header.refuse_lost(path, READS_NAME)
-    # A file that this process has open was checked then; opening it here again would drop SQLite's locks on it.
-    found = header.read(path) if has_bytes(path) and not is_open(path) else None
-    if found is not None:
-        migrations.checked(found.user_version, found.application_id, found.schema, path, steps)
 
 
 def _version(database: Database, steps: Sequence[Step]) -> int:

@@ -13,16 +13,17 @@ from lamina import rules
 from lamina.clock import is_id, to_micros
 from lamina.errors import NotFound
 from lamina.model import Actor, Change, Draft, Event, Layer, Record, State
-from lamina.store import archive, derived, events, facets, fulltext, lineage, records, rejections, sleeping, written
+from lamina.store import archive, derived, events, facets, fulltext, records, written
 from lamina.store.connection import Atomic
 from lamina.store.events import Changed, Made
 from lamina.store.filing import Laid
-from lamina.store.guard import Guard
 from lamina.store.reads import Read
 from lamina.store.records import PLACE, Filter, Row
 from lamina.store.written import Written
 
 if TYPE_CHECKING:
+    from lamina.store import sleeping
+    from lamina.store.guard import Guard
     from lamina.store.store import Store
 
 CHANGES_PER_EVENT = 500
@@ -55,11 +56,10 @@ class Transaction(Atomic):
         self._made: list[Made] = []
         self._changes: list[Changed] = []
         self._pending = 0
-        self.guard = Guard(store, actor, self._micros)
+        self._guard: Guard | None = None
 
     def __enter__(self) -> Self:
         super().__enter__()
-        self.guard.begin(self.cursor)
         try:
             self._head = events.head(self.cursor, self._store.seed)
             if self._head.seq == 0:  # the first event hangs on the store's identity, which an import may have changed
@@ -74,14 +74,26 @@ class Transaction(Atomic):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if error is None:
             try:
-                self.guard.check_places()
+                if self._guard is not None:
+                    self._guard.check_places()
                 self._write_event()
             except BaseException as failure:
                 super().__exit__(type(failure), failure, failure.__traceback__)
                 raise
         super().__exit__(kind, error, trace)
-        if self.guard.refused:  # told where reads are: whether or not anything else was changed, these were not
-            self._store.reads.add(Read(self.now, self._actor, "refused", tuple(self.guard.refused), {"by": self._action}))
+        if (
+            self._guard is not None and self._guard.refused
+        ):  # told where reads are: whether or not anything else was changed, these were not
+            self._store.reads.add(Read(self.now, self._actor, "refused", tuple(self._guard.refused), {"by": self._action}))
+
+    @property
+    def guard(self) -> Guard:
+        """What watches over everything that would be believed; most transactions need none."""
+        if self._guard is None:
+            from lamina.store.guard import Guard
+
+            self._guard = Guard(self._store, self._actor, self._micros, self.cursor)
+        return self._guard
 
     def find(self, record_id: str) -> Row | None:
         return records.by_id(self.cursor.connection, record_id)
@@ -115,6 +127,8 @@ class Transaction(Atomic):
 
     def tainted(self, source: str, user: str | None) -> tuple[list[Row], set[str]]:
         """What is active and came from a source or was derived from what did; and the ids of all that did, in any state."""
+        from lamina.store import lineage
+
         found, _, ids = lineage.tainted(self._store, self.cursor.connection, source, user)
         return found, ids
 
@@ -132,6 +146,8 @@ class Transaction(Atomic):
 
     def derived(self, draft: Draft) -> Draft:
         """A draft that is trusted as little as what it rests on."""
+        from lamina.store import lineage
+
         ids = [one for one in draft.evidence if is_id(one)]
         if not ids:
             return draft
@@ -140,18 +156,26 @@ class Transaction(Atomic):
 
     def slept(self) -> sleeping.Marks:
         """How far sleep has read."""
+        from lamina.store import sleeping
+
         return sleeping.marks(self.cursor.connection)
 
     def sleep_until(self, marks: sleeping.Marks) -> None:
         """Keep how far sleep has read, with what came of it."""
+        from lamina.store import sleeping
+
         sleeping.advance(self.cursor, marks)
 
     def age(self, aged: Sequence[tuple[int, float, float]]) -> None:
         """Keep what the importance of records was before it was adjusted, and what it became."""
+        from lamina.store import sleeping
+
         sleeping.age(self.cursor, aged)
 
     def facts(self, state: State) -> list[Record]:
         """The facts of all users in one state."""
+        from lamina.store import sleeping
+
         return [self._store.record(row) for row in sleeping.facts(self.cursor.connection, (state,), None)]
 
     def next_id(self) -> str:
@@ -340,6 +364,8 @@ class Transaction(Atomic):
 
     def bar(self, record: Record, fingerprints: Sequence[bytes]) -> None:
         """Keep values out from now on; the event tells which."""
+        from lamina.store import rejections
+
         self.guard.bar(record, fingerprints)
         self._note = {**(self._note or {}), rejections.BARRED: [one.hex() for one in fingerprints]}
 
@@ -368,7 +394,8 @@ class Transaction(Atomic):
     def _write_event(self) -> None:
         if not self._pending and self._details is None:
             return
-        self.guard.count()
+        if self._guard is not None:
+            self._guard.count()
         self._head = events.append(
             self.cursor,
             self._head,
