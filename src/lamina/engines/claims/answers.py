@@ -26,6 +26,7 @@ KINDS = {
     "religion": "thing",
 }
 MINE = "mine"  # the rule for "my sister", which claims nothing else
+FRIENDSHIP = "friendship"  # "our friendship": who listens is meant
 STRICT = frozenset("place name names number date diet status job".split())  # kinds that few words are of
 # Words that take back what was said.
 TAKEN_BACK = re.compile(
@@ -133,7 +134,7 @@ def is_topic(claim: Claim) -> bool:
     """Whether it can be corrected by words that stand alone."""
     is_nameless = claim.rule == MINE and not claim.value[:1].isupper()
     is_correctable = claim.attribute != "habit" and bool(kind_of(claim.attribute))
-    return is_correctable and bool(claim.value) and not (claim.negated or is_nameless)
+    return is_correctable and bool(claim.value) and not (claim.negated or is_nameless or claim.rule == FRIENDSHIP)
 
 
 def spans(attribute: str, plain: str, start: int, end: int) -> list[Span]:

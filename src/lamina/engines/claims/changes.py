@@ -200,6 +200,7 @@ INSTEAD = compiled(
 # "I got a puppy. Her name's Coco."
 NAMING = compiled(
     r"\b(?:his|her|its|their|the \w+'s) names?(?:'s| is| are) (?=[A-Z])|\b(?:he|she|it)(?:'s| is) (?:called|named) (?=[A-Z])"
+    r"|\b(?:named|called) (?:him|her|it) (?=[A-Z])"
 )
 # "That's over": what was just asked about.
 THAT_OVER = compiled(r"\b(?:that|it)(?:'s| is) (?:all |long )?(?:over|history|done|finished)\b")

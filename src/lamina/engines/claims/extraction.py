@@ -29,6 +29,7 @@ class _Reader:
 
     def __init__(self, turns: Sequence[Turn], known: Sequence[Claim]) -> None:
         self.people = People([turn.speaker for turn in turns])
+        self.people.remember(claim.subject for claim in known)
         self.memory = Memory(known)
         self.heard = ""  # what was said before
         self.question = ""  # the attribute that it asked for
@@ -49,7 +50,7 @@ class _Reader:
         phrases = [one for one in statements.PHRASES if one.cue.search(lowered)] if said.speaker else []
         endings = [one for one in changes.ENDINGS if one.cue.search(lowered)]
         found: list[Claim] = []
-        self._take(self._related(said), found)
+        self._take(self._related(said, clauses), found)
         for clause, before in zip(clauses, (None, *clauses), strict=False):
             parsed = predicates.parse(said.plain, clause, statements.VERBS, self.people.named)
             if not (clause.asks or clause.doubted or self._is_hearsay(said, parsed, clause, before)):
@@ -74,24 +75,34 @@ class _Reader:
                 found.append(claim)
                 self.memory.note(claim)
 
-    def _related(self, said: Said) -> Iterator[Claim]:
+    def _related(self, said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
         """The people of who speaks."""
         for one in people.relations(said.plain) if said.speaker else ():
             is_vague = not one.name and one.attribute in ("friend", "colleague")
             is_told = not one.name and one.attribute == "partner" and self.memory.last(said.speaker, ["partner"])
             if one.attribute and not is_vague and not is_told:
-                confidence = 0.85 if one.name else 0.75
+                confidence = 0.9 if one.name else 0.85
                 yield said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), confidence, answers.MINE)
+        for one in people.household(said.plain) if said.speaker else ():
+            if not any(clause.asks for clause in clauses if clause.start <= one.start < clause.end):
+                yield said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), 0.7, "household")
+        listener = self.people.listener(said.speaker) if said.speaker else ""
+        if listener and (found := people.FRIENDSHIP.search(said.plain)):
+            yield said.claim(said.speaker, "friend", listener, found.span(), 0.75, answers.FRIENDSHIP)
 
     def _stated(self, said: Said, clause: Clause, parsed: Parsed, phrases: Iterable[Phrase]) -> Iterator[Claim]:
         """What a clause says by itself."""
+        has_told = False  # of a deed: what small things were done besides is part of it
         for predicate in parsed.predicates:
             if about := self._who(predicate.subject, said):
                 yield from updates.denied(said, predicate, about, self.memory)
                 is_known = predicate.subject.kind != "named" or self.people.knows(about)
                 for claim in statements.ruled(said, clause, predicate, about):
+                    if has_told and claim.rule == "did_lightly":
+                        continue
                     if is_known or claim.rule in statements.PERSONAL:
                         yield claim
+                        has_told = has_told or claim.attribute == "did"
                         self.people.mention(about, "", said.number)
         lowered = said.part(clause).lower()
         for one in phrases:

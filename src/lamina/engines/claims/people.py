@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lamina import text
@@ -29,6 +29,26 @@ MET = re.compile(
 ALONE = re.compile(
     r"\s*(?:[.,;:!?)]|\Z|\n|'s\b|(?:and|is|was|are|has|had|who|that|to|for|in|on|at|with|loves|likes|just|got|needs|keeps|when"
     r"|because|so|but|from|again|too|now|today|will|can|always|never|since)\b)"
+)
+# Said of one's own, though nobody says whose: "with the kids", "my husband and kids".
+HOUSEHOLD = (
+    re.compile(r"\b(?:with|took|take|taking|brought|me,) the (?P<kin>kids|children|wife|husband|missus|hubby)\b", re.I),
+    re.compile(
+        rf"\b(?:my|the) {either(words.KIN['partner'])},? (?:and|&)(?: the| my| our)? (?P<kin>kids|children|sons?|daughters?)\b",
+        re.I,
+    ),
+    re.compile(
+        r"\b(?:my|our) (?P<kin>youngest|eldest|oldest|[\w-]+-year-old)(?=[,.!?]|'s|\s(?:is|was|and|has|just|\w+ed|took)\b)",
+        re.I,
+    ),
+)
+FRIENDS = re.compile(
+    r"\b(?P<shown>friends from (?:the )?(?!you)\w+"
+    r"|(?<=my )(?:church|work|school|college|university|childhood|high school|gym) friends?)\b",
+    re.I,
+)
+FRIENDSHIP = re.compile(
+    r"\bour friendship\b|\b(?:being|you're|you are|you've been|have you as) (?:such )?an? (?:\w+ )?friend\b", re.I
 )
 CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w-]+")
 NEAR = 8  # characters between a name and "who"
@@ -88,6 +108,15 @@ def relations(plain: str) -> Iterator[Relation]:
             yield Relation(words.RELATION.get(kin, ""), kin, found["name"], found["name"], found.start(), found.end())
 
 
+def household(plain: str) -> Iterator[Relation]:
+    """Whom the speaker means by "the kids", and friends that are told apart without a name."""
+    for found in (one for pattern in HOUSEHOLD for one in pattern.finditer(plain)):
+        kin = found["kin"].lower()
+        yield Relation(words.RELATION.get(kin, "child"), kin, "", found["kin"], *found.span())
+    for found in FRIENDS.finditer(plain):
+        yield Relation("friend", "friend", "", found["shown"], *found.span())
+
+
 def just_named(plain: str) -> str:
     """Whose name stands at the end: "my son Felix, who"."""
     listed = [one for one in relations(plain) if len(plain) - one.end < NEAR]
@@ -101,8 +130,13 @@ class People:
         self.present = frozenset(name for speaker in speakers if (name := text.first_name(speaker)))
         self._genders: dict[str, str] = {}
         self._recent: list[Person] = []
+        self._speakers = tuple(dict.fromkeys(speaker for speaker in speakers if speaker and not is_machine(speaker)))
         self.named: set[str] = set()
         self._kin: dict[tuple[str, str], set[str]] = {}  # whose what is called how
+
+    def remember(self, names: Iterable[str]) -> None:
+        """Note those who were spoken of before."""
+        self.named.update(name for name in names if text.first_name(name) not in self.present)
 
     def mention(self, name: str, gender: str, turn: int) -> None:
         if name and text.first_name(name) in self.present:
@@ -126,6 +160,11 @@ class People:
         for found in MET.finditer(plain):
             if values.is_name(found["name"]):
                 self.mention(found["name"], "", turn)
+
+    def listener(self, speaker: str) -> str:
+        """Whom a speaker talks to, when they are two."""
+        others = [one for one in self._speakers if one != speaker]
+        return others[0] if len(others) == 1 else ""
 
     def knows(self, name: str) -> bool:
         return name in self.named or text.first_name(name) in self.present

@@ -67,6 +67,8 @@ FINITE = frozenset(
 UNCHANGED = frozenset("put set read beat quit cut hit run come let".split())  # in the past
 EMPHATIC = frozenset("love like have enjoy hate live work".split())  # "I do love it"
 SMALL = frozenset("a an the at in to into with from off back one".split())  # after an auxiliary they may stand like a verb
+MODAL = frozenset("will would maybe can".split())
+MEANT = frozenset({"gonna", "wanna"})
 NOUNS = frozenset("love like work plan hope dream play study major aim drive ride stand".split())
 PARENTS = frozenset("mum mom dad mother father grandma grandpa nan gran mama papa granny grandad granddad".split())
 ANYMORE = re.compile(r"\b(?:any ?more|any longer|no longer|after all|no more)\b", re.I)
@@ -137,7 +139,8 @@ def parse(plain: str, clause: Clause, verbs: Set[str], names: Set[str]) -> Parse
     made = [first._replace(end=stops[0])]
     for joint, stop in zip(joints, stops[1:], strict=True):
         if more := _predicate(listed, joint, subject, stop, ends):
-            is_shared = more.kind == "plain" and more.word.endswith("ing")
+            is_bare = first.kind in MODAL and more.word not in words.DEEDS and not more.word.endswith("ed")
+            is_shared = more.kind == "plain" and (is_bare or more.word.endswith("ing"))
             made.append(more._replace(kind=first.kind) if is_shared else more)
     return Parsed(subject, tuple(made))
 
@@ -161,7 +164,8 @@ def _is_joint(plain: str, listed: Sequence[Token], place: int, first: Predicate,
     if first.subject.kind == "self" and word.endswith("s") and word not in AUXILIARIES:
         return False
     is_past = word.endswith("ed") or (word in words.DEEDS and word not in UNCHANGED)
-    if not is_past and word not in AUXILIARIES and " to " in plain[first.at : start]:
+    is_meant = first.word in MEANT or " to " in plain[first.at : start]
+    if not is_past and word not in AUXILIARIES and is_meant:
         return False  # "I hope to build a house and put a roof on it"
     if word.endswith("ing"):
         return first.word.endswith("ing") and word in verbs

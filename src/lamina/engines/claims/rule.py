@@ -7,6 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 DROPPED = "-"
+# What a clause speaks of: any words that are not a pronoun.
+NOUN = (
+    r"(?!(?:it|that|this|they|he|she|you|which|what|there|who|we|i|one|these|those|your|their)\b)"
+    r"(?:(?!\b(?:i|i'm|something|that|which|who|you|it|we|they)\b)[\w'&+ -]){2,50}?"
+)
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 _SEASON = r"(?:summer|winter|spring|fall|autumn)"

@@ -57,7 +57,8 @@ BREAK = re.compile(
     r":(?=\s)|[()]"
     rf"|,?\s+(?:(?P<link>{LINK})\s+)(?=(?:(?:also|now|then|today|even|just|so|yes|no)\s+)?{PRONOUN}\b)"
     r"|(?P<told>(?:(?<=told me)|(?<=told us)|(?<=tells me)|(?<=\bsays)|(?<=\bsaid)|(?<=reckons)"
-    rf"|(?<=thinks))\s+)(?={PRONOUN}\b)|,\s+(?={PRONOUN}\b)|,?\s+(?:so|and|but)\s+(?={ASKED})|,\s+(?={ASKED})"
+    rf"|(?<=thinks)|(?<=tell you)|(?<=let you know))\s+)(?={PRONOUN}\b)"
+    rf"|,\s+(?={PRONOUN}\b)|,?\s+(?:so|and|but)\s+(?={ASKED})|,\s+(?={ASKED})"
     r"|,\s+(?:which|(?P<who>who))\b|,\s+(?=if\b)|,?\s+and\s+(?=(?-i:[A-Z])[a-z]+(?:'s|\s(?:has|is|was|had)\b))|,\s+(?:and|but"
     r"|so|then)\s+(?=(?:since|from|as of|today|yesterday|now|last|this|next|in|on|at)\b[^,]{0,25}\b(?:I|we|he|she)\b)",
     re.I,

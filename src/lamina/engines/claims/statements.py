@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 
 from lamina import text
-from lamina.engines.claims import Claim, attributes, events, possessions, rule, states, tastes, values, words
+from lamina.engines.claims import Claim, attitudes, attributes, events, possessions, rule, states, tastes, values, words
 from lamina.engines.claims.predicates import Predicate
 from lamina.engines.claims.rule import Phrase, Rule
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import Span
 
-RULES = rule.by_verb((*states.RULES, *possessions.RULES, *tastes.RULES, *events.RULES))
-PHRASES = (*states.PHRASES, *possessions.PHRASES, *tastes.PHRASES, *events.PHRASES)
+RULES = rule.by_verb((*states.RULES, *possessions.RULES, *tastes.RULES, *events.RULES, *attitudes.RULES))
+PHRASES = (*states.PHRASES, *possessions.PHRASES, *tastes.PHRASES, *events.PHRASES, *attitudes.PHRASES)
 NARROW = tuple(one for one in PHRASES if not one.wide)
 WIDE = tuple(one for one in PHRASES if one.wide)
 VERBS = frozenset(RULES) | words.DEEDS | words.PARTICIPLES
@@ -63,7 +63,7 @@ def _spans(plain: str, predicate: Predicate, one: Rule, begin: Span) -> list[Spa
         return [(predicate.at, predicate.after)]
     if one.value == "deed":
         spans = values.cut("doing", plain, predicate.at, predicate.end)
-        if predicate.word in words.LIGHT or ANY_ED in one.verbs:  # what was done must be said
+        if predicate.kind != "got" and (predicate.word in words.LIGHT or ANY_ED in one.verbs):  # what was done must be said
             return [span for span in spans if not values.is_vague(plain[predicate.after : span[1]])]
         return spans
     return values.cut(one.value, plain, begin[0], predicate.end) if one.value else [begin]

@@ -82,8 +82,8 @@ RULES = (
     rule("does_course", "studies", "doing taking finishing starting started began", "am been plain have",
         rf"\s(?:an?|my)(?: [\w-]+){{0,2}}? {COURSE} (?:in|on)", "subject", 0.85),
     rule("takes_class", "studies", "taking", "am been",
-        r"(?=\s(?:(?:an?|some|my) )?(?:[\w-]+ ){1,3}(?:classes|class|lessons|course|courses|training)\b)", "thing", 0.7),
-    rule("member_of", "other", "part", "am been", r"(?=\sof\s(?:an?|the|our|my)\b)", "deed", 0.6),
+        r"(?=\s(?:(?:an?|some|my) )?(?:[\w-]+ ){1,3}(?:classes|class|lessons|course|courses|training)\b)", "thing", 0.75),
+    rule("member_of", "other", "part", "am been", r"(?=\sof\s(?:an?|the|our|my)\b)", "deed", 0.7),
     rule("a_member_of", "other", "a an", "am been", r"(?=\s(?:\w+ )?(?:member|part) of\b)", "deed", 0.6),
     rule("good_at", "skill", "good great skilled brilliant decent", "am", r"\sat" + no("it this that"), "things", 0.75),
     # --- home ---
@@ -131,8 +131,8 @@ RULES = (
         r"\s(?:got )?(?:(?:himself|herself|myself|ourselves|themselves|us|me) )?(?:(?:an?|the|another|two|three|four|five"
         rf"|some|our|my|this) )?(?:[\w-]+ ){{0,3}}?{ANIMAL}\b(?:,? (?:called|named|by the name of))?,?\s(?=[A-Z])",
         "names", 0.9, denied="-"),
-    rule("has_pets", "pet", "have has got adopted rescued own owns", "plain have do",
-        rf"(?: got)?(?=\s(?:an?|another|two|three|four|five|some|my|this|\d) (?:[\w-]+ ){{0,3}}?{ANIMAL}\b)", "things", 0.85),
+    rule("has_pets", "pet", "have has got own owns", "plain have do",
+        rf"(?: got)?(?=\s(?:an?|another|two|three|four|five|some|my|this|\d) (?:[\w-]+ ){{0,3}}?{ANIMAL}\b)", "things", 0.75),
     # --- health and food ---
     rule("allergic", "allergy", "allergic intolerant", "am plain been", r"\sto", "things", 0.95),
     rule("has_allergy", "allergy", "have has got", "plain have do",
@@ -147,6 +147,7 @@ RULES = (
     rule("diagnosed", "health", "diagnosed", "was plain have got been", r"\swith", "things", 0.9, denied="-"),
     rule("has_condition", "health", "have has got had get gets having", "plain have do been am",
         rf"(?: got)?{ILL}", "thing", 0.85),
+    rule("got_hurt", "health", "hurt injured", "got", "", "deed", 0.8, denied="-"),
     rule("hurt", "health", "broke broken injured hurt sprained fractured tore twisted pulled dislocated", "plain have",
         rf"(?=\s(?:my|his|her|a)\s(?:\w+ )?{either(words.BODY)}\b)", "deed", 0.8, denied="-"),
 )
@@ -237,10 +238,7 @@ PHRASES = (
         rf"(?:\A\s*|, |\bso |\band )(?:(?:and|but|so|just|only) )*(?P<value>{either(words.DIETS)}) (?:now|these days)\b",
         "", 0.8),
     phrase("intolerant", "allergy", "intolerant", r"\b(?:I'm|I am)(?: \w+)? (?P<value>[\w-]+)[- ]intolerant\b", "", 0.9),
-    phrase("trans_like_me", "gender", "trans", r"\b(?P<value>trans(?:gender)?)(?: \w+)?,? (?:just )?like me\b", "", 0.8),
-    phrase("my_transition", "gender", "trans",
-        r"\bmy (?P<value>trans(?:gender)?) (?:experience|journey|identity|story)\b", "", 0.8),
-    phrase("as_trans", "gender", "trans", r"\bas a (?P<value>trans(?:gender)? (?:wo)?man)\b", "", 0.8),
+    phrase("as_trans", "gender", "trans", r"\bas a (?P<value>trans(?:gender)? (?:wo)?man)\b", "", 0.9),
     phrase("mother_tongue", "language", "language tongue",
         r"\bmy (?:mother tongue|first language|native language|second language)(?:'s| is) ", "thing", 0.95),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 
 from lamina.engines.claims import Claim, answers, attributes, changes, predicates, rule, values
 from lamina.engines.claims.changes import Ending, Switch
@@ -12,6 +13,7 @@ from lamina.engines.claims.predicates import Predicate
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 
+LATELY = timedelta(hours=1)
 UNSURE = 0.15  # less, when nothing known confirms it
 RETURNS = (("back_to", changes.BACK_TO), ("again", changes.AGAIN), ("taken_back", changes.TAKEN_BACK))
 
@@ -76,7 +78,7 @@ def over(said: Said, heard: str, memory: Memory) -> Iterator[Claim]:
 def _ended(said: Said, clause: Clause, about: str, one: Ending, found: re.Match[str], memory: Memory) -> Iterator[Claim]:
     if not found.groupdict().get("value"):
         if about and one.default:
-            doubt = 0 if memory.last(about, [one.default]) else 2 * UNSURE
+            doubt = 0 if memory.last(about, [one.default]) else 3 * UNSURE
             words = said.words(clause, found)
             yield said.claim(about, one.default, "", words, one.confidence - doubt, one.name, negated=True)
         return
@@ -135,7 +137,7 @@ def _named(said: Said, clause: Clause, memory: Memory) -> Iterator[Claim]:
     """ "I got a puppy. Her name's Coco." """
     found = changes.NAMING.search(said.part(clause))
     before = memory.last(said.speaker, changes.NAMED) if found else None
-    if found and before and before.at == said.turn.at and not before.value[:1].isupper():
+    if found and before and said.turn.at - before.at <= LATELY and not before.value[:1].isupper():
         for span in values.cut("name", said.plain, clause.start + found.end(), clause.end):
             yield said.claim(said.speaker, before.attribute, span, said.words(clause, found, span), 0.8, "naming")
 

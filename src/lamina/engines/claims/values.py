@@ -88,6 +88,12 @@ LIST_STOP = re.compile(
     r"|like))\b|\s(?:because|since|but|so|when|while|which|who|that|if|for|in|with|after|as|and (?:I|it|my|we))\b",
     re.I,
 )
+# "a safe, loving home": the thing is yet to come.
+ADJECTIVE = re.compile(
+    r"\ban? (?:[a-z]+(?:ful|ous|ive|able)|safe|warm|cool|nice|cute|big|huge|small|tiny|little|cozy|quiet|simple|long|short|fun"
+    r"|happy|healthy|loving|strong)\Z",
+    re.I,
+)
 DEFINITE = re.compile(r"(?:the|my|his|her) ", re.I)
 AND = re.compile(r"\s(?:and|or|&)\s")
 LIST_JOINT = re.compile(r",?\s+(?:and|or|&)\s+(?:also\s+)?|,\s+")
@@ -235,6 +241,8 @@ def _doing(plain: str, start: int, end: int) -> Iterator[Span]:
 def _phrase(plain: str, start: int, end: int, most: int, stops: tuple[re.Pattern[str], ...]) -> Iterator[Span]:
     for stop in stops:
         found = stop.search(plain, start, end)
+        while found and found.group() == "," and ADJECTIVE.search(plain, start, found.start()):
+            found = stop.search(plain, found.end(), end)
         end = found.start() if found else end
     said = [found.span() for found in WORD.finditer(plain, start, end)][:most]
     if said:

@@ -202,6 +202,13 @@ PURSUITS = _set(
     " stream coach mentor perform train practice practise exercise jog surf ski skate climb camp fish box row volunteer craft"
     " photograph compose tutor"
 )
+MAKING = _set("painting drawing writing cooking baking knitting sewing crocheting gardening composing sculpting sketching")
+TRAINING = _set("running jogging swimming cycling training exercising lifting stretching meditating practicing practising")
+# What somebody who says "I use a whiteboard to keep track" does again and again, if it is said what.
+ROUTINES = _set(
+    "use visit attend organize organise teach watch listen go stick spend travel meet eat drink wake bring roast tell host grow"
+    " color-code"
+)
 # What goes on in a mind, and what is only said, are no deeds.
 MENTAL = _set(
     "wanted loved liked enjoyed hated needed hoped realized realised decided believed agreed remembered seemed appreciated"

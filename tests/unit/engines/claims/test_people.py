@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
+from lamina.engines.claims import Turn
+from lamina.engines.claims.extraction import extract
 from lamina.engines.claims.people import People, is_machine, relations
 
 from .holding import claims
@@ -59,3 +63,21 @@ def test_machines_are_known_by_their_role() -> None:
     """S1: an assistant claims nothing."""
     assert all(map(is_machine, ("assistant", "AI", "Bot", "system", "tool", "Agent 7")))
     assert not any(map(is_machine, ("Ann", "user", None, "")))
+
+
+def test_a_friendship_is_with_the_one_who_listens() -> None:
+    """S1: "our friendship" names nobody, but where two talk it is clear who is meant."""
+    at = datetime(2024, 5, 1, 9, tzinfo=UTC)
+    thanks = Turn("Thanks for being such a good friend!", "Ann", at)
+    [found, _] = extract([thanks, Turn("Any time.", "Otto", at)])
+    assert [(one.subject, one.attribute, one.value) for one in found] == [("Ann", "friend", "Otto")]
+    assert extract([thanks]) == [[]]
+    assert extract([thanks, Turn("Any time.", "Assistant", at)]) == [[], []]
+
+
+def test_a_name_may_follow_a_little_later() -> None:
+    """S1: who was spoken of without a name in this talk is named in the next turns; not a day later."""
+    at = datetime(2024, 5, 1, 9, tzinfo=UTC)
+    for later, wanted in ((timedelta(minutes=5), ["Kyle"]), (timedelta(days=1), [])):
+        said = [Turn("My youngest is so cute!", "Ann", at), Turn("His name is Kyle.", "Ann", at + later)]
+        assert [one.value for one in extract(said)[1]] == wanted
