@@ -60,15 +60,15 @@ class Knowledge:
     def plan(self) -> list[Told]:
         """What sleep would do with what was said since the last time. It changes nothing; the caller holds one moment."""
         told: list[Told] = []
-        known, heard = Known(self._store.night.facts((State.ACTIVE,), None)), Heard(self._store.night.facts(TOLD, None))
+        known, heard = Known(self._store.night.facts(tuple(State), None)), Heard(self._store.night.facts(TOLD, None))
         marks = self._store.night.slept()
         while True:
             turns, marks = self._store.night.unread(marks, BATCH)
             if not turns:
                 return told
             for claim, source in self._said(turns, heard):
-                step = facts.decide(known.at(claim, source), claim, source)
-                barred = self._store.rejections.of(self._drafted(claim, source, step))
+                step = known.decide(claim, source)
+                barred = self._store.rejections.of(_believed(self._drafted(claim, source, step)))
                 told.append(_told(claim, source, step, barred))
                 if barred is None:
                     known.hear(claim, source, step, f"new {len(told)}")
@@ -84,7 +84,7 @@ class Knowledge:
                 return done
             said = list(self._said(turns, Heard(self._store.night.facts(TOLD, None))))  # the long part, while others may write
             with self._store.change(self._actor, ACTION, self._clock()) as transaction:
-                if transaction.slept() != marks:  # somebody else slept meanwhile
+                if transaction.slept() != marks or transaction.has_heard(after):  # somebody else slept meanwhile
                     continue
                 done += self._absorb(transaction, said)
                 transaction.sleep_until(after)
@@ -120,11 +120,13 @@ class Knowledge:
         done: Counter[str] = Counter()
         if not said:
             return done
-        known, waiting = Known(transaction.facts(State.ACTIVE)), Known(transaction.facts(State.CONSTRAINED))
+        everything = transaction.facts()
+        known = Known(everything)
+        waiting = Known([structs.replace(one, state=State.ACTIVE) for one in everything if one.state is State.CONSTRAINED])
         for claim, source in said:
-            step = facts.decide(known.at(claim, source), claim, source)
+            step = known.decide(claim, source)
             made = self._drafted(claim, source, step)
-            if transaction.guard.rejected(made) is not None:
+            if transaction.guard.rejected(_believed(made)) is not None:
                 done["rejected"] += 1
                 continue
             if step.effect is Effect.PROPOSE:
@@ -145,9 +147,11 @@ class Knowledge:
             return None
         if step.effect is Effect.REPEAT:
             assert step.fact is not None
-            _verify(transaction, step.fact, claim, source)
+            self._cut(transaction, step)
+            _verify(transaction, step.fact, claim, source, step)
             return None
         (record,) = transaction.insert([made])
+        self._cut(transaction, step)
         if step.effect is Effect.CHANGE:
             for fact in step.ends:
                 ended = None if step.never_true else step.valid_from
@@ -155,6 +159,13 @@ class Knowledge:
                 assert row is not None, "nobody else can write now"
                 transaction.update(row, state=State.SUPERSEDED, superseded_by=record.id, valid_to=ended)
         return record.id
+
+    def _cut(self, transaction: Transaction, step: Step) -> None:
+        """Let what held when a claim began end there."""
+        for fact in step.cuts:
+            row = transaction.find(fact.record)
+            assert row is not None, "nobody else can write now"
+            transaction.update(row, valid_to=step.valid_from)
 
     def _drafted(self, claim: Claim, source: Source, step: Step) -> Draft:
         """The record of a fact."""
@@ -189,10 +200,24 @@ class Knowledge:
 
 
 class Known:
-    """The active facts by what they are about, as they change."""
+    """The facts by what they are about, as they change; and what was taken from which turn, whatever became of it."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        self._facts: dict[Place, list[Fact]] = {place: list(found) for place, found in facts.by_place(records).items()}
+        held = [record for record in records if record.state is State.SUPERSEDED]
+        active = [record for record in records if record.state is State.ACTIVE]
+        self._facts: dict[Place, list[Fact]] = {place: list(found) for place, found in facts.by_place(active).items()}
+        self._past: dict[Place, list[Fact]] = {place: list(found) for place, found in facts.by_place(held).items()}
+        self._taken: dict[str, list[Fact]] = {}
+        for fact in map(facts.fact_of, filter(facts.is_fact, records)):
+            for turn in fact.evidence:
+                self._taken.setdefault(turn, []).append(fact)
+
+    def decide(self, claim: Claim, source: Source) -> Step:
+        """What a claim does now."""
+        if any(facts.says(fact, claim) for fact in self._taken.get(source.record, ())):
+            return Step(Effect.KNOWN, "taken from there already")
+        here = facts.place(source.user, claim.subject, claim.attribute)
+        return facts.decide(self._facts.get(here, ()), claim, source, self._past.get(here, ()))
 
     def at(self, claim: Claim, source: Source) -> list[Fact]:
         """What is known where a claim belongs."""
@@ -204,19 +229,26 @@ class Known:
 
     def hear(self, claim: Claim, source: Source, step: Step, record: str | None) -> None:
         """Keep what has become of a claim; `record` is the new fact's, if there is one."""
-        here = self._facts.setdefault(facts.place(source.user, claim.subject, claim.attribute), [])
+        place = facts.place(source.user, claim.subject, claim.attribute)
+        here, past = self._facts.setdefault(place, []), self._past.setdefault(place, [])
         if step.effect is Effect.REPEAT and step.fact is not None:
-            here[here.index(step.fact)] = facts.repeated(step.fact, claim, source)
+            here[here.index(step.fact)] = facts.repeated(step.fact, claim, source, step.valid_from)
+            past[:] = [structs.replace(fact, valid_to=step.valid_from) if fact in step.cuts else fact for fact in past]
         elif step.effect in (Effect.NEW, Effect.CHANGE) and record is not None:
+            ended = None if step.never_true else step.valid_from
+            past += [structs.replace(fact, state=State.SUPERSEDED, valid_to=ended) for fact in step.ends]
             here[:] = [fact for fact in here if fact not in step.ends]
             here.append(facts.made(record, claim, source, step))
+        elif step.effect is Effect.PAST and record is not None:
+            past[:] = [structs.replace(fact, valid_to=step.valid_from) if fact in step.cuts else fact for fact in past]
+            past.append(structs.replace(facts.made(record, claim, source, step), state=State.SUPERSEDED))
 
 
 class Heard:
     """What people have said so far, whether it still holds or not: what helps to understand them later."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        self._known = Known([record for record in records if record.state is State.ACTIVE])
+        self._known = Known(records)
         self._claims: dict[tuple[str | None, str], list[Claim]] = {}  # by the user and who spoke
         for fact in sorted(map(facts.fact_of, filter(facts.is_fact, records)), key=lambda fact: (fact.valid_from, fact.record)):
             for voice in fact.voices:
@@ -230,7 +262,7 @@ class Heard:
 
     def hear(self, claim: Claim, source: Source) -> None:
         """Keep what somebody said, and how the facts stand after it."""
-        step = facts.decide(self._known.at(claim, source), claim, source)
+        step = self._known.decide(claim, source)
         self._known.hear(claim, source, step, source.record)
         if step.effect in (Effect.NEW, Effect.CHANGE, Effect.PAST):
             self._keep(source.user, source.voice, claim)
@@ -249,17 +281,24 @@ def _source(record: Record, episode: str | None) -> Source:
     return Source(record.id, episode or record.id, record.user, at, voice, record.trust, record.importance)
 
 
-def _verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source) -> None:
+def _verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source, step: Step) -> None:
     """Note that a fact was said again."""
     row = transaction.find(fact.record)
     assert row is not None, "nobody else can write now"
-    again = facts.repeated(fact, claim, source)
+    again = facts.repeated(fact, claim, source, step.valid_from)
     fields: dict[str, Any] = {"last_verified": again.last_verified, "confidence": again.confidence}
+    if step.valid_from is not None:
+        fields["valid_from"] = step.valid_from
     if source.record not in fact.evidence and len(fact.evidence) < MOST_EVIDENCE:
         fields["evidence"] = again.evidence
     if again.voices != fact.voices:
         fields["metadata"] = {**canon.decode(row[PLACE["metadata"]]), "voices": list(again.voices)}
     transaction.update(row, **fields)
+
+
+def _believed(made: Draft) -> Draft:
+    """A draft as if it were believed: what was rejected is not told as the past either."""
+    return structs.replace(made, state=State.ACTIVE) if made.state is State.SUPERSEDED else made
 
 
 def _told(claim: Claim, source: Source, step: Step, barred: str | None) -> Told:

@@ -89,7 +89,9 @@ class Sleep:
         return made
 
     def _sum_up(self, transaction: Transaction) -> int:
-        return len(transaction.insert([self._of_summary(one) for one in self._summaries()]))
+        made = self._summaries()
+        transaction.sum_up([turn for one in made for turn in one.evidence])
+        return len(transaction.insert([self._of_summary(one) for one in made]))
 
     def _propose_workflows(self, transaction: Transaction) -> int:
         made = 0
@@ -106,7 +108,7 @@ class Sleep:
         rows = transaction.unchanged([(one.entry.seq, one.entry.event) for one in chosen.values()])
         for row in rows:
             transaction.update(row, importance=chosen[row[0]].importance)
-        transaction.age([(row[0], chosen[row[0]].entry.original, chosen[row[0]].importance) for row in rows])
+        transaction.age([(row[1], chosen[row[0]].entry.original, chosen[row[0]].importance) for row in rows])
         return len(rows)
 
     def _aged(self) -> list[Adjusted]:

@@ -90,6 +90,7 @@ class Step(NamedTuple):
     why: str
     ends: tuple[Fact, ...] = ()
     fact: Fact | None = None  # the one that it repeats, or that came after it
+    cuts: tuple[Fact, ...] = ()  # what held when it began, and ends there
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     never_true: bool = False  # what it ends had been a mistake from the beginning
@@ -141,30 +142,37 @@ def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
     return {**told, "negated": True} if claim.negated else told
 
 
-def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
-    """What a claim does to the active facts of its place, in the order in which they came."""
-    if any(source.record in fact.evidence and says(fact, claim) for fact in known):
-        return Step(Effect.KNOWN, "taken from there already")
+def decide(known: Sequence[Fact], claim: Claim, source: Source, past: Sequence[Fact] = ()) -> Step:
+    """What a claim does to the active facts of its place, in the order in which they came. `past` are those that held once."""
     same = next((fact for fact in reversed(known) if says(fact, claim)), None)
     if same is not None:
-        return _repeated(same, claim, source)
+        return _repeated(same, claim, source, past)
     ends = _ended(known, claim)
     if source.trust is Trust.EXTERNAL or any(_is_trusted_less(source.trust, fact) for fact in ends):
         return Step(Effect.PROPOSE, "who says so is trusted less: a person decides", tuple(ends))
     if claim.negated and not ends and (not claim.value or _others(known, claim)):
         return Step(Effect.KNOWN, "nothing of that is known")
     since = min(claim.at, source.at)  # a plan for June is one since it was made
-    later = [fact for fact in ends if fact.valid_from > since and not claim.corrects]
-    if later:
-        first = min(later, key=lambda fact: fact.valid_from)
-        return Step(Effect.PAST, "something newer is known", (), first, since, first.valid_from)
+    if not claim.corrects and any(fact.valid_from > since for fact in ends):
+        return _before(ends, past, claim, since)
     if not ends:
         return Step(Effect.NEW, "not known before", valid_from=since)
-    if claim.corrects:
-        since = min(fact.valid_from for fact in ends)
+    if claim.corrects and not all(fact.negated for fact in ends):
+        since = min(fact.valid_from for fact in ends if not fact.negated)
     told = "takes back" if claim.corrects else "ends"
     what = ", ".join(text.shown(fact.value, 40) for fact in ends)
-    return Step(Effect.CHANGE, f"{told} {what}", tuple(ends), None, since, None, claim.corrects)
+    return Step(Effect.CHANGE, f"{told} {what}", tuple(ends), valid_from=since, never_true=claim.corrects)
+
+
+def _before(ends: Sequence[Fact], past: Sequence[Fact], claim: Claim, since: datetime) -> Step:
+    """A claim about a time before something newer: it held until the next one began, and ends what held when it began."""
+    apart = _apart(claim, past)
+    holding = [fact for fact in apart if fact.holds(since)]
+    if any(says(fact, claim) for fact in holding):
+        return Step(Effect.KNOWN, "known of that time already")
+    following = min((fact for fact in (*ends, *apart) if fact.valid_from > since), key=lambda fact: fact.valid_from)
+    cuts = tuple(fact for fact in holding if fact.valid_from < since)
+    return Step(Effect.PAST, "something newer is known", (), following, cuts, since, following.valid_from)
 
 
 def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
@@ -187,10 +195,11 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
     )
 
 
-def repeated(fact: Fact, claim: Claim, source: Source) -> Fact:
-    """A fact after a claim said the same."""
+def repeated(fact: Fact, claim: Claim, source: Source, since: datetime | None = None) -> Fact:
+    """A fact after a claim said the same; `since` when it held before it was known."""
     return structs.replace(
         fact,
+        valid_from=since or fact.valid_from,
         last_verified=max(fact.last_verified or source.at, source.at),
         confidence=surer(fact, claim, source),
         evidence=tuple(dict.fromkeys((*fact.evidence, source.record))),
@@ -216,12 +225,32 @@ def same_value(attribute: str, one: str, other: str) -> bool:
     return set(short) <= set(long) and attribute not in ("did", "plan", "goal", "age", "birthday")
 
 
-def _repeated(fact: Fact, claim: Claim, source: Source) -> Step:
+def _repeated(fact: Fact, claim: Claim, source: Source, past: Sequence[Fact]) -> Step:
+    since = min(claim.at, source.at)
     if source.trust is Trust.EXTERNAL:
         return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
+    if since < fact.valid_from:
+        return _earlier(fact, claim, since, past)
     if fact.last_verified is not None and source.at <= fact.last_verified and source.voice in fact.voices:
         return Step(Effect.KNOWN, "known already")
     return Step(Effect.REPEAT, "says what is known", fact=fact)
+
+
+def _earlier(fact: Fact, claim: Claim, since: datetime, past: Sequence[Fact]) -> Step:
+    """A fact that held before it was known to, unless something else was in between."""
+    apart = _apart(claim, past)
+    if any(one.valid_from > since for one in apart):
+        return _before((), past, claim, since)
+    holding = [one for one in apart if one.holds(since)]
+    if any(says(one, claim) for one in holding):
+        return Step(Effect.KNOWN, "known of that time already")
+    cuts = tuple(one for one in holding if one.valid_from < since)
+    return Step(Effect.REPEAT, "held before it was known", (), fact, cuts, since)
+
+
+def _apart(claim: Claim, past: Sequence[Fact]) -> list[Fact]:
+    """What held at other times, where only one thing can."""
+    return [] if attributes.of(claim.attribute).many else [fact for fact in past if fact.valid_to is not None]
 
 
 def says(fact: Fact, claim: Claim) -> bool:
@@ -235,13 +264,15 @@ def says(fact: Fact, claim: Claim) -> bool:
 
 def _ended(known: Sequence[Fact], claim: Claim) -> list[Fact]:
     """The facts that cannot hold beside a claim."""
-    if claim.corrects and known:
-        return [known[-1]] if attributes.of(claim.attribute).many else list(known)
+    said = [fact for fact in known if not fact.negated]
+    if claim.corrects and said:
+        said = said[-1:] if attributes.of(claim.attribute).many else said
+        return said + [fact for fact in known if fact.negated and _contradicts(fact, claim)]
     if claim.negated and not claim.value:
         return [fact for fact in known if not fact.negated]
     if claim.negated or attributes.of(claim.attribute).many:
         return [fact for fact in known if _contradicts(fact, claim)]
-    return list(known)
+    return [fact for fact in known if not fact.negated or not fact.value or _contradicts(fact, claim)]
 
 
 def _contradicts(fact: Fact, claim: Claim) -> bool:

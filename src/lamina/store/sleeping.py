@@ -11,7 +11,7 @@ import apsw
 
 from lamina.clock import from_micros, to_micros
 from lamina.model import Layer, Record
-from lamina.store import records
+from lamina.store import events, records
 from lamina.store.connection import rows
 from lamina.store.records import PLACE, Row
 
@@ -19,29 +19,35 @@ if TYPE_CHECKING:
     from lamina.store.store import Store
 
 RECENT = 20_000
+LONGEST_SESSION = 5_000
 ACTIVITY = (
     "SELECT body ->> 'at' FROM (SELECT body FROM events ORDER BY seq DESC LIMIT ?) WHERE body ->> 'actor' NOT LIKE 'system:%'"
 )
 # What is older has been summed up, or will not be.
 LATELY = timedelta(days=90)
 SUMMARISED = (
-    "SELECT DISTINCT l.target FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'evidence'"
+    "SELECT turn FROM heard WHERE what = 'summary' UNION"
+    " SELECT l.target FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'evidence'"
     " AND r.layer = 'episodic' AND r.seq IN (SELECT record FROM facets WHERE name = 'origin' AND value = 'sleep')"
 )
 AGING = (
     "SELECT r.seq, r.event, r.id, r.layer, r.importance,"
     " CASE WHEN a.adjusted = r.importance THEN a.original ELSE r.importance END, r.created_at"
-    " FROM records r LEFT JOIN aged a ON a.record = r.seq"
+    " FROM records r LEFT JOIN aged a ON a.record = r.id"
     " WHERE r.layer IN ('short_term', 'episodic', 'semantic') AND r.state = 'active' ORDER BY r.seq"
 )
 EPISODES = f"{records.SELECT} WHERE layer = 'episodic' AND state = 'active'"
+PROMOTED = (
+    f"{EPISODES} AND seq <= ? AND promoted_at IS NOT NULL AND id NOT IN (SELECT turn FROM heard WHERE what = 'promoted')"
+    " AND id NOT IN (SELECT value FROM json_each(?))"
+)
 
 
 class Marks(NamedTuple):
-    """How far sleep has read: up to which number, and of older ones up to which time of their promotion."""
+    """How far sleep has read: up to which number, and which older ones that were promoted since."""
 
     seq: int = 0
-    promoted: int = 0
+    promoted: tuple[str, ...] = ()
 
 
 class Aging(NamedTuple):
@@ -123,38 +129,73 @@ class Night:
 
 
 def marks(connection: apsw.Connection) -> Marks:
-    return Marks(**dict(rows(connection, "SELECT mark, value FROM slept")))
+    found = connection.execute("SELECT seq FROM slept").get
+    return Marks(int(str(found or 0)))
 
 
 def advance(cursor: apsw.Cursor, to: Marks) -> None:
-    put = "INSERT INTO slept (mark, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
-    cursor.executemany(put, list(to._asdict().items()))
+    cursor.execute("INSERT INTO slept (one, seq) VALUES (1, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq", (to.seq,))
+    hear(cursor, to.promoted, "promoted")
 
 
-def age(cursor: apsw.Cursor, aged: Sequence[tuple[int, float, float]]) -> None:
+def hear(cursor: apsw.Cursor, turns: Sequence[str], what: str) -> None:
+    """Keep which turns were promoted and read, or are part of a summary."""
+    cursor.executemany("INSERT OR IGNORE INTO heard (turn, what) VALUES (?, ?)", [(turn, what) for turn in turns])
+
+
+def age(cursor: apsw.Cursor, aged: Sequence[tuple[str, float, float]]) -> None:
     """Keep the original importance of records beside what it became."""
     cursor.executemany("INSERT OR REPLACE INTO aged (record, original, adjusted) VALUES (?, ?, ?)", aged)
+
+
+def has_heard(connection: apsw.Connection, turns: Sequence[str]) -> bool:
+    query = "SELECT EXISTS (SELECT 1 FROM heard WHERE what = 'promoted' AND turn IN (SELECT value FROM json_each(?)))"
+    return bool(connection.execute(query, (json.dumps(turns),)).get)
+
+
+def rebuild(connection: apsw.Connection) -> None:
+    """Find out from the events what the importance of records was before sleep adjusted it."""
+    aged: dict[str, tuple[float, float]] = {}
+    for (body,) in rows(connection, "SELECT body FROM events WHERE body ->> 'action' = 'sleep' ORDER BY seq"):
+        for change in events.body_of(body).changes:
+            if "importance" in change.before:
+                original, last = aged.get(change.id, (change.before["importance"], change.before["importance"]))
+                kept = original if last == change.before["importance"] else change.before["importance"]
+                aged[change.id] = kept, change.after["importance"]
+    put = "INSERT INTO aged (record, original, adjusted) VALUES (?, ?, ?)"
+    connection.executemany(put, [(record, *both) for record, both in aged.items()])
 
 
 def unread(connection: apsw.Connection, since: Marks, limit: int) -> tuple[list[Row], Marks]:
     """The next episodes, and how far sleep has read with them: new ones first, then those that were promoted later.
 
-    Those that were promoted at one moment are not parted.
+    A session is not parted.
     """
     found = list(rows(connection, f"{EPISODES} AND seq > ? ORDER BY seq LIMIT ?", (since.seq, limit)))
     if found:
+        found += _same_session(connection, found[-1])
         return found, since._replace(seq=found[-1][PLACE["seq"]])
-    older, ordered = f"{EPISODES} AND seq <= ? AND promoted_at > ?", "ORDER BY promoted_at, seq"
-    found = list(rows(connection, f"{older} {ordered} LIMIT ?", (*since, limit)))
-    if len(found) == limit:
-        last = found[-1][PLACE["promoted_at"]]
-        found = list(rows(connection, f"{older} AND promoted_at <= ? {ordered}", (*since, last)))
-    return found, since._replace(promoted=found[-1][PLACE["promoted_at"]]) if found else since
+    found = list(rows(connection, f"{PROMOTED} ORDER BY seq LIMIT ?", (since.seq, json.dumps(since.promoted), limit)))
+    return found, since._replace(promoted=(*since.promoted, *(row[PLACE["id"]] for row in found)))
+
+
+def _same_session(connection: apsw.Connection, last: Row) -> list[Row]:
+    """What follows directly in the session of the last row, so that it is read as one."""
+    session = last[PLACE["session"]], last[PLACE["user"]]
+    if session[0] is None:
+        return []
+    found: list[Row] = []
+    for row in rows(connection, f"{EPISODES} AND seq > ? ORDER BY seq LIMIT ?", (last[PLACE["seq"]], LONGEST_SESSION)):
+        if (row[PLACE["session"]], row[PLACE["user"]]) != session:
+            break
+        found.append(row)
+    return found
 
 
 def count_unread(connection: apsw.Connection, since: Marks) -> int:
-    query = f"SELECT count(*) FROM ({EPISODES} AND (seq > ? OR promoted_at > ?))"
-    return int(str(connection.execute(query, since).get))
+    fresh = connection.execute(f"SELECT count(*) FROM ({EPISODES} AND seq > ?)", (since.seq,)).get
+    older = connection.execute(f"SELECT count(*) FROM ({PROMOTED})", (since.seq, "[]")).get
+    return int(str(fresh)) + int(str(older))
 
 
 def episodes(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, str]:

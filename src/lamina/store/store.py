@@ -377,7 +377,7 @@ class Store:
         progress: Progress | None = None,
     ) -> Report:
         """Become the store that was exported, unless it does not agree with itself; then nothing happens."""
-        from lamina.store import rejections, verify
+        from lamina.store import rejections, sleeping, verify
 
         own = canon.chain_seed(store_id, self.agent, "events")
         report: Report | None = None
@@ -394,6 +394,7 @@ class Store:
                 self.archive.put_copy(connection, copy)
             transaction.put(rows)
             rejections.rebuild(connection)
+            sleeping.rebuild(connection)
             report = verify.verify(connection, own, None, progress)
             if not report.ok:
                 raise _Rejected

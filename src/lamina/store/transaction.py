@@ -160,23 +160,35 @@ class Transaction(Atomic):
 
         return sleeping.marks(self.cursor.connection)
 
+    def has_heard(self, marks: sleeping.Marks) -> bool:
+        """Whether somebody has read one of these meanwhile that were promoted."""
+        from lamina.store import sleeping
+
+        return sleeping.has_heard(self.cursor.connection, marks.promoted)
+
     def sleep_until(self, marks: sleeping.Marks) -> None:
         """Keep how far sleep has read, with what came of it."""
         from lamina.store import sleeping
 
         sleeping.advance(self.cursor, marks)
 
-    def age(self, aged: Sequence[tuple[int, float, float]]) -> None:
+    def sum_up(self, turns: Sequence[str]) -> None:
+        """Keep that a summary stands for some turns, wherever it may go."""
+        from lamina.store import sleeping
+
+        sleeping.hear(self.cursor, turns, "summary")
+
+    def age(self, aged: Sequence[tuple[str, float, float]]) -> None:
         """Keep what the importance of records was before it was adjusted, and what it became."""
         from lamina.store import sleeping
 
         sleeping.age(self.cursor, aged)
 
-    def facts(self, state: State) -> list[Record]:
-        """The facts of all users in one state."""
+    def facts(self) -> list[Record]:
+        """The facts of all users, in every state."""
         from lamina.store import sleeping
 
-        return [self._store.record(row) for row in sleeping.facts(self.cursor.connection, (state,), None)]
+        return [self._store.record(row) for row in sleeping.facts(self.cursor.connection, tuple(State), None)]
 
     def next_id(self) -> str:
         """The id that the next new record will have."""
