@@ -29,6 +29,6 @@ def project_name(memory: Record | Draft) -> str | None:
 
 
 def _fact(metadata: Mapping[str, object]) -> str | None:
-    if metadata.get("single") is not True:
+    if metadata.get("single") is not True or metadata.get("negated") is True:
         return None
     return f"{metadata.get('subject', '')}.{metadata.get('attribute', '')}"
