@@ -100,7 +100,14 @@ class Desk:
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads the settings of whoever runs it."""
-    names = ["LAMINA_HOME", "LAMINA_AGENT", "LAMINA_USER", "LAMINA_ROLE", "LAMINA_OPERATOR_KEY", *(setting.variable for setting in config.SETTINGS)]
+    names = [
+        "LAMINA_HOME",
+        "LAMINA_AGENT",
+        "LAMINA_USER",
+        "LAMINA_ROLE",
+        "LAMINA_OPERATOR_KEY",
+        *(setting.variable for setting in config.SETTINGS),
+    ]
     for name in names:
         monkeypatch.delenv(name, raising=False)
 

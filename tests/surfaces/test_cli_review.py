@@ -1,4 +1,4 @@
-"""The document's review commands through the program: propose, compact, dedup, confirm, reject, lift, roll back, undo, revoke."""
+"""The document's review commands through the program: propose, compact, dedup, confirm, reject, lift, undo, revoke."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from msgspec import structs
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from lamina import rules, text
 from lamina.engines import compression, profile
