@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -12,7 +13,7 @@ from lamina.model import Layer, Role, State, Trust
 from tests.conftest import Desk, verified
 
 
-def proposed(handle: Memory, value: object, key: str = "drink", **more: str) -> str:
+def proposed(handle: Memory, value: object, key: str = "drink", **more: Any) -> str:
     said = handle.remember(f"I like {value}", **more)
     return handle.propose_profile(key, value, "said so", [said.id]).id
 
