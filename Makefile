@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test check faults bench bench-search bench-large bench-retrieval bench-lifecycle bench-sleep bench-importance docs format clean
+.PHONY: help demo test check faults bench bench-search bench-large bench-retrieval bench-updates bench-lifecycle bench-sleep bench-importance docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -49,6 +49,9 @@ bench-large: $(READY)      ## the same, also at 1,000,000
 
 bench-retrieval: $(READY)  ## how well it finds, on conversations with gold labels (LAMINA_BENCH names their folder)
 	$(BIN)/python -m benchmarks.retrieval
+
+bench-updates: $(READY)    ## whether the newest comes first when something has changed, before and after sleep
+	$(BIN)/python -m benchmarks.updating
 
 docs: $(READY)    ## docs/reference.md from the program itself
 	$(BIN)/python docs/generate.py

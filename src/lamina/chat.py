@@ -23,7 +23,6 @@ from lamina.errors import InvalidInput, ModelFailed
 MAX_ANSWER = 1024 * 1024  # bytes; honest answers have some thousand
 MAX_TURN = 4_000  # characters of a turn that are sent
 MAX_MACHINE = 400  # what a machine said is there to understand the answer to it
-MAX_FENCES = 20
 MAX_BATCH = 12_000  # characters of turns in a request
 BEFORE = 3  # turns that are sent again with the next request, to understand what follows
 PER_TURN = 8
@@ -403,11 +402,9 @@ def _line(number: int, turn: Turn, said: str) -> str:
 
 def _masked(said: str) -> str:
     """The text with what stands in our fence blacked out, at the same places; all of it when the fence was tampered with."""
-    if not (fences := said.count(fence.OPEN)):
+    if fence.OPEN not in said:
         return said
-    if fences > MAX_FENCES:  # nobody recalls that often in one turn, and looking for the end of each takes time
-        return HIDDEN * len(said)
-    masked = fence.FENCED.sub(lambda found: HIDDEN * len(found.group()), said)
+    masked = fence.masked(said, HIDDEN)
     return masked if masked.replace(HIDDEN, "") == fence.unfenced(said) else HIDDEN * len(said)
 
 

@@ -70,6 +70,12 @@ SETTINGS = (
     Setting("review.per_day", 100, "how many proposals machines may make in a day", bounds=(1, 1_000_000)),
     Setting("runs.episodes", True, "whether the end of a run leaves an episodic record"),
     Setting(
+        "secrets.capture",
+        "warn",
+        "what happens to keys, tokens and passwords in new memories: warn (they are kept, and told), redact, or off",
+        ("warn", "redact", "off"),
+    ),
+    Setting(
         "sleep.endpoint", "http://localhost:11434/v1", "where the model that reads conversations is asked; Ollama by default"
     ),
     Setting("sleep.key_variable", "", "the environment variable that holds the key of that endpoint"),

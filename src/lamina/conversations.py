@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,11 @@ class Given(msgspec.Struct, frozen=True):
     turns: tuple[Mapping[str, Any], ...]
     session: str
     participants: tuple[str, ...]
+
+    def told(self, tell: Callable[[str], str]) -> Given:
+        """The same conversation, with each text as it is told."""
+        turns = [{**turn, "text": tell(turn["text"])} if isinstance(turn["text"], str) else turn for turn in self.turns]
+        return msgspec.structs.replace(self, turns=tuple(turns))
 
     def raw(self) -> bytes:
         """The whole of it as canonical JSON: what its hash is over."""

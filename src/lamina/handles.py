@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from lamina import clock as clocks
-from lamina import config, operator_key, rules
+from lamina import config, operator_key, rules, text
 from lamina.clock import Clock
-from lamina.errors import Corrupt, InvalidInput, Refused
-from lamina.home import Home, agent_name, given_path, user_name
+from lamina.errors import Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
+from lamina.home import AGENT_NAME, Home, agent_name, given_path, user_name
 from lamina.memory import Memory
 from lamina.model import Actor, Role
 from lamina.store.store import Store
@@ -47,6 +47,43 @@ def connect(
         place.log_violation(now(), who, error.message, agent)
         raise
     return _kind(role)(place, store, scope, who, now, values)
+
+
+def look(
+    agent: str,
+    user: str | None = None,
+    home: Path | str | None = None,
+    surface: str = "python",
+    *,
+    role: Role = Role.AGENT,
+    actor: str | None = None,
+    clock: Clock | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Memory:
+    """Open a handle that only reads, by construction: it has no connection that could write, so every other verb fails.
+
+    Nothing is made, migrated or tidied for it. What it reads is in the trail of reads, which is a file of its own. Whoever
+    asks for an operator's has checked that there is one.
+    """
+    from lamina.store.neighbours import attached
+
+    now = clocks.checked(clock or clocks.system_clock)
+    place, name, scope = Home(home_path(home)), agent_name(agent), user_name(user)
+    who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
+    values = config.load(place.path, settings)
+    store = _ready(attached(place.agent_folder(name), name, values), name)
+    store.database.writable = False
+    return _kind(role)(place, store, scope, who, now, values)
+
+
+def _ready(store: Store | None, agent: str) -> Store:
+    """A store that can be looked at as it is, or why there is none: only a handle that writes brings one up to date."""
+    if store is None:
+        raise NotFound(f"the agent {agent} has no memory that can be read; `lamina --agent {agent} status` makes it ready")
+    if store.analyser < text.ANALYSER_VERSION:
+        store.close()
+        raise StoreUnavailable(f"the store of {agent} is older than this Lamina; run `lamina --agent {agent} status` once")
+    return store
 
 
 def restore(
@@ -104,7 +141,7 @@ def _kind(role: Role) -> type[Memory]:
 
 
 def agent_label(agent: object) -> str:
-    return agent if isinstance(agent, str) and len(agent) <= 64 else "unknown"
+    return agent if isinstance(agent, str) and AGENT_NAME.fullmatch(agent) else "unknown"
 
 
 def local_user() -> str:

@@ -6,9 +6,12 @@ import json
 import os
 import re
 import stat
+from collections import Counter, deque
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.model import Actor, iso
@@ -18,6 +21,8 @@ AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
 # Names that Windows resolves to devices, wherever they stand.
 DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))])
 MAX_USER = 128
+QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\S+")
+UNREADABLE = "unreadable line"
 
 
 def agent_name(value: object) -> str:
@@ -53,6 +58,28 @@ def given_path(value: object) -> Path:
         return Path(value).expanduser().absolute()
     except RuntimeError:
         raise InvalidInput(f"the path {shown(str(value))} names the home of nobody") from None
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """An attempt to cross a boundary of the home: who, from where, what, and with which value."""
+
+    at: str
+    actor: str
+    surface: str
+    attempt: str
+    value: str
+
+    @property
+    def kind(self) -> str:
+        """What sort of attempt it was: without the values that its words name."""
+        return QUOTED.sub("…", self.attempt).partition(": ")[0]
+
+
+class Violations(msgspec.Struct, frozen=True):
+    """The newest attempts first, and how many lines of the log could not be read."""
+
+    entries: tuple[Violation, ...]
+    unreadable: int
 
 
 class Home:
@@ -111,12 +138,38 @@ class Home:
         except OSError as error:
             raise StoreUnavailable(f"{self.violations} cannot be written: {error.strerror}") from error
 
+    def read_violations(self, limit: int) -> Violations:
+        """The newest entries of the log, and how many lines of it are none."""
+        found: deque[Violation] = deque(maxlen=limit)
+        unreadable = 0
+        for entry in self._logged():
+            if entry is None:
+                unreadable += 1
+            else:
+                found.append(entry)
+        return Violations(tuple(reversed(found)), unreadable)
+
+    def violations_by_attempt(self) -> dict[str, int]:
+        """How often each kind of attempt is in the log, the most frequent first."""
+        counted = Counter(UNREADABLE if entry is None else entry.kind for entry in self._logged())
+        return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
     def count_violations(self) -> int:
+        return sum(1 for _ in self._logged())
+
+    def _logged(self) -> Iterator[Violation | None]:
+        """The entries of the log, oldest first; None for a line that is none."""
         try:
             with self.violations.open("rb") as file:
-                return sum(1 for _ in file)
+                for line in file:
+                    try:
+                        yield msgspec.json.decode(line, type=Violation)
+                    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                        yield None
         except FileNotFoundError:
-            return 0
+            return
+        except OSError as error:
+            raise StoreUnavailable(f"{self.violations} cannot be read: {error.strerror}") from error
 
 
 def make_private_folder(path: Path) -> None:

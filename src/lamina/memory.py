@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lamina.engines.profile import ProjectMemory, UserProfile
     from lamina.engines.promotion import Decision
     from lamina.engines.review import Proposal
+    from lamina.guests import Guest, Guests
     from lamina.knowledge import Knowledge
     from lamina.lifecycle import Lifecycle, Moved
     from lamina.listening import Listener
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from lamina.proposals import Proposals
     from lamina.reader import Times
     from lamina.retention import Rules
+    from lamina.store.grants import Grant
     from lamina.world import WorldModel
     from lamina.writer import Progress
 
@@ -92,6 +94,12 @@ class Memory(Writer):
         self._tell(1)
         return made
 
+    def request_forget(self, record_id: str, reason: str) -> Record:
+        """Ask a person to have a record forgotten: the request waits with the proposals, and nothing is forgotten yet."""
+        made = self._proposals.request_forget(self._visible("request_forget", record_id), reason)
+        self._tell(1)
+        return made
+
     def proposals(self) -> builtins.list[Proposal]:
         """What waits for a decision, with what a person needs to make it; those with most effect first."""
         found = self._proposals.waiting()
@@ -146,6 +154,24 @@ class Memory(Writer):
         found = facts.chosen(self._store.night.facts(states, self.user), rules.label(subject, "subject"), None)
         self._audit("timeline", tuple(fact.record for fact in found))
         return found
+
+    def shared(self, agent: str) -> Guest:
+        """What another agent shares with this one, to be read; it is closed with this handle. NotFound when it is nothing."""
+        return self._guests.open(agent)
+
+    def sharing(self) -> builtins.list[Grant]:
+        """Which agents share what with this one now; one that cannot be asked is told in `status()`."""
+        found, problems = self._guests.offers()
+        for problem in problems:
+            self._note_problem(problem)
+        return found
+
+    @cached_property
+    def _guests(self) -> Guests:
+        from lamina.guests import Guests
+
+        known = (self.home, self._store, self.user, self.actor, self._clock, self.settings)
+        return Guests(*known, self._audit, self._violation)
 
     def _knowledge(self, listener: Listener) -> Knowledge:
         from lamina.knowledge import Knowledge
@@ -232,6 +258,8 @@ class Memory(Writer):
         try:
             if "_mirrors" in self.__dict__ and not self._store.database.inherited:
                 self._mirrors.close()
+            if "_guests" in self.__dict__:
+                self._guests.close()
         finally:
             super().close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -12,16 +12,21 @@ import msgspec
 
 from lamina import rules, text
 from lamina.errors import Corrupt, InvalidInput, Refused
-from lamina.home import given_path, make_private_folder, refuse_link
+from lamina.home import Violations, given_path, make_private_folder, refuse_link
 from lamina.memory import Memory
 from lamina.model import Event, Layer, Record, State
 
 if TYPE_CHECKING:
+    from lamina.erasure import Certificate, Erasures
+    from lamina.reader import Times
     from lamina.reviews import Reviews
+    from lamina.sharing import Sharing
     from lamina.store import verify
     from lamina.store.archive import File
+    from lamina.store.grants import Grant
     from lamina.store.reads import Read
     from lamina.store.records import Filter
+    from lamina.store.removal import Begun
 
 
 class Operator(Memory):
@@ -31,8 +36,15 @@ class Operator(Memory):
         """What is in the store; without a user also how often somebody tried to cross a boundary of this home."""
         found = super().status()
         if self.user is None:
-            found["violations"] = self.home.count_violations()
+            counted = self.home.violations_by_attempt()
+            found |= {"violations": sum(counted.values()), "violations_by_attempt": counted}
+            found["problems"] += self._erasures.problems()
         return found
+
+    def audit_violations(self, limit: int = 50) -> Violations:
+        """Who tried to cross a boundary of this home, the newest first."""
+        self._check_whole("audit violations")
+        return self.home.read_violations(rules.limit(limit))
 
     def audit_log(self, limit: int = 50) -> list[Event]:
         """The newest changes first."""
@@ -90,7 +102,13 @@ class Operator(Memory):
         from lamina.store import restoration
 
         self._check_whole("restore")
-        return restoration.over_live(self._store, given_path(folder), self.actor, self._clock(), progress)
+        shared = {one.number for one in self.grants()}
+        done = restoration.over_live(self._store, given_path(folder), self.actor, self._clock(), progress)
+        for one in self.grants():
+            if one.number not in shared:  # it was ended since the backup was made, and stays so
+                self.revoke_grant(one.number, "it was ended before this backup was restored")
+        again = self.resume_erasures()
+        return {**done, "erased_again": sum(len(one.records) for one in again)} if again else done
 
     def export(
         self,
@@ -111,30 +129,74 @@ class Operator(Memory):
             make_private_folder(folder)
             target = backup.unused(folder / f"{backup.stamp(self._clock())}.json")
         else:
-            target = given_path(path)
-            if not public and not force:
-                ours.refuse_work_tree(target)
-            if not target.parent.is_dir():
-                raise InvalidInput(f"{target.parent} is not a folder")
+            target = self._target(path, force=public or force)
         write = ours.write_public if public else ours.write
         number = self._store.steadily(lambda: write(self._store, target, progress, force=force))
         self._audit("export", (), path=text.one_line(str(target)), records=number)
         return target
 
-    def import_(self, path: Path | str, trust: bool = False, progress: verify.Progress | None = None) -> dict[str, Any]:
-        """Take in an export: everything into an empty store of the same agent, else record by record as `external`."""
-        from lamina.formats import jsonl, ours
+    def export_as(
+        self, format: str, path: Path | str, *, force: bool = False, progress: verify.Progress | None = None
+    ) -> dict[str, Any]:
+        """Write what another program's form can hold, or a document for people; the report names what it cannot."""
+        from lamina.formats import departures, milton
+
+        self._check_whole("export")
+        name, target = departures.check(format), self._target(path, force=force)
+        if name == "lamina":
+            return {"format": name, "path": str(self.export(target, force=force, progress=progress))}
+        summaries: list[dict[str, Any]] = []
+        if name == "milton":
+            summaries = [milton.project_line(project.to_dict()) for project in self.projects()]
+            profile = self.user_profile()
+            if profile.evidence_ids:
+                summaries.insert(0, milton.profile_line(profile.to_dict()))
+        report = departures.write(self._store, name, target, progress, force=force, summaries=summaries)
+        self._audit("export", (), path=text.one_line(str(target)), records=report["records"], format=name)
+        return report
+
+    def _target(self, path: Path | str, *, force: bool) -> Path:
+        """Where an export goes: into a folder that is there, and into no repository unless that is meant."""
+        from lamina.formats import ours
+
+        target = given_path(path)
+        if not force:
+            ours.refuse_work_tree(target)
+        if not target.parent.is_dir():
+            raise InvalidInput(f"{target.parent} is not a folder")
+        return target
+
+    def import_(
+        self,
+        path: Path | str,
+        trust: bool = False,
+        progress: verify.Progress | None = None,
+        *,
+        format: str | None = None,
+        on_conflict: str = "skip",
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Take in an export: everything into an empty store of the same agent, else record by record as `external`.
+
+        Files of other programs are known by what they hold, or by the `format` that is given. `on_conflict` says what happens
+        to what is here already: `skip`, `merge` or `replace`. A dry run reports what would happen.
+        """
+        from lamina.formats import forms, jsonl, ours
+        from lamina.formats.arrivals import policy
 
         self._check_whole("import")
-        source = given_path(path)
-        if jsonl.detect(source) == "lines":
-            report = jsonl.read(self._store, source, self._draft, trust, self.actor, self._clock(), progress)
+        source, chosen = given_path(path), policy(on_conflict)
+        form = forms.chosen(source, format)
+        given = (self._store, source, self._draft, trust, self.actor, self._clock(), progress)
+        if form is not None:
+            report = jsonl.read(*given, form=form, policy=chosen, dry_run=dry_run)
+        else:
+            report = ours.read(*given, policy=chosen, dry_run=dry_run)
+        if dry_run or report["mode"] == "restored":
+            # A restored trail is the imported one to the byte, so this is said in the other trail.
+            self._audit("import", (), path=text.one_line(str(source)), mode=report["mode"], taken=report["taken"])
+        elif form is not None:
             self._tell(report["taken"])
-            return report
-        report = ours.read(self._store, source, ours.Arrivals(self._draft, trust), self.actor, self._clock(), progress)
-        if report["mode"] == "restored":
-            # The trail is the imported one to the byte, so this is said in the other trail.
-            self._audit("import", (), path=text.one_line(str(source)), **report)
         return report
 
     def prune(self, dry_run: bool = False, **bounds: Any) -> dict[str, Any]:
@@ -216,6 +278,33 @@ class Operator(Memory):
         self._settle()
         return restored
 
+    def grant(
+        self,
+        agent: str,
+        *,
+        layer: str | None = None,
+        tag: str | None = None,
+        record: str | None = None,
+        expires: Times = None,
+        reason: str | None = None,
+    ) -> Grant:
+        """Let another agent read a layer, a tag or one record of this one; on a user's handle, only what is that user's."""
+        return self._grants.grant(agent, layer, tag, record, expires, reason)
+
+    def revoke_grant(self, number: int, reason: str | None = None) -> Grant:
+        """End a grant: from now on nothing is read by it."""
+        return self._grants.end(number, reason)
+
+    def grants(self, include_ended: bool = False) -> list[Grant]:
+        """What other agents may read now, and with `include_ended` what they once might."""
+        return self._grants.given(include_ended)
+
+    @cached_property
+    def _grants(self) -> Sharing:
+        from lamina.sharing import Sharing
+
+        return Sharing(self.home, self._store, self.actor, self.user, self._clock, self._visible)
+
     @cached_property
     def _reviews(self) -> Reviews:
         from lamina.reviews import Reviews
@@ -226,6 +315,56 @@ class Operator(Memory):
         self._tell(1)
         self._settle()
         return record
+
+    def erasable(
+        self, *record_ids: str, session: str | None = None, user: str | None = None, source: str | None = None
+    ) -> dict[str, Any]:
+        """What `erase` would take, what rests on that, and which copies would go; nothing changes."""
+        wanted = self._erasures.wanted(self._erasing(record_ids), session, user, source)
+        found = self._erasures.preview(wanted)
+        self._audit("erasable", tuple(found["records"]))
+        return found
+
+    def erase(
+        self,
+        *record_ids: str,
+        session: str | None = None,
+        user: str | None = None,
+        source: str | None = None,
+        reason: str | None = None,
+        keep_backups: bool = False,
+    ) -> Certificate:
+        """Make records gone for good, with what was made of them: from every table, file and copy in the home."""
+        self.resume_erasures()
+        wanted = self._erasures.wanted(self._erasing(record_ids), session, user, source)
+        return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=keep_backups))
+
+    def resume_erasures(self) -> list[Certificate]:
+        """Finish what was interrupted."""
+        self._erasures.file_certificates()
+        return [self._cleaned(begun) for begun in self._erasures.unfinished()]
+
+    def erasures(self) -> list[Certificate]:
+        """The certificates of what was erased, the oldest first."""
+        self._check_whole("erasures")
+        return self._erasures.certificates()
+
+    def _erasing(self, record_ids: Sequence[str]) -> tuple[str, ...]:
+        """Records that this handle may erase; one that is another's looks as if it were not there."""
+        return tuple(self._visible("erase", record_id).id for record_id in record_ids)
+
+    def _cleaned(self, begun: Begun) -> Certificate:
+        """Everything that follows from what is gone, then the certificate."""
+        self._note_problem(self._profiles.write_snapshot())
+        if self.user is None and self.world.has_files:
+            self.world.sync()
+        return self._erasures.clean(begun, self.sync_mirrors())
+
+    @cached_property
+    def _erasures(self) -> Erasures:
+        from lamina.erasure import Erasures
+
+        return Erasures(self._store, self.home, self.actor, self.user, self._clock)
 
     def archives(self) -> list[File]:
         """The files of the archive, the newest first."""

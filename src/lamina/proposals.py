@@ -12,7 +12,7 @@ from lamina import places, rules
 from lamina.clock import Clock
 from lamina.engines import profile, review
 from lamina.engines.review import Entry, Proposal
-from lamina.errors import Conflict, InvalidInput
+from lamina.errors import Conflict, InvalidInput, Refused
 from lamina.model import Actor, Draft, Layer, Record, Role, State
 from lamina.rejection import named
 from lamina.store.records import PLACE, Filter, Row
@@ -80,6 +80,24 @@ class Proposals:
             if same is None:
                 return transaction.insert([made])[0]
             return self._joined(transaction, same, made)
+
+    def request_forget(self, record: Record, reason: str) -> Record:
+        """Ask a person to have a record forgotten. Nothing is, until somebody does it; asking again adds nothing."""
+        why, asked = rules.reason(reason), {review.FORGET: record.id}
+        item = {"content": f"Forget {record.id}: {why}", "layer": Layer.EPISODIC, "kind": "request", "metadata": asked}
+        made = structs.replace(self._draft({**item, "evidence": [record.id]}), state=State.CONSTRAINED, user=record.user)
+        with self._store.change(self._actor, "forget.request", self._clock(), note={"reason": why}) as transaction:
+            transaction.check_evidence(made, self._note_crossing)
+            chosen = Filter(record.user, (Layer.EPISODIC,), (State.CONSTRAINED, State.TOMBSTONED), metadata=rules.facets(asked))
+            declined = self._store.rejections.records()
+            for earlier in map(self._store.record, transaction.listed(chosen)):
+                if review.to_forget(earlier) == record.id and earlier.state is State.CONSTRAINED:
+                    return earlier
+                if earlier.id in declined:
+                    raise Refused(f"somebody has declined to forget {record.id}, in record {earlier.id}", rejected=earlier.id)
+            (request,) = transaction.insert([transaction.derived(made)])
+            transaction.guard.check_new(request)
+            return request
 
     def compact(self, create: bool) -> list[dict[str, Any]]:
         """Which records of semantic memory could be one; with `create` each group becomes a proposal."""
@@ -168,8 +186,9 @@ class Proposals:
 
     def _problem(self, entry: Entry, replaced: Sequence[Entry]) -> str | None:
         try:
+            review.check_no_request(entry.record)
             review.check_fresh(entry, replaced)
-        except Conflict as error:
+        except (Conflict, Refused) as error:
             return error.message
         barred = self._store.rejections.of(entry.record)
         return None if barred is None else f"it was rejected, in record {barred}"

@@ -30,8 +30,10 @@ Times = datetime | str | float | None
 MODELS = "models"
 
 
-class Reader:
-    """What every handle can do: look at the memories of its own agent and user, and find them."""
+class Viewer:
+    """What can be done with memories that may be seen, one's own or those that are shared: look at them, and find them."""
+
+    _shared_by: str | None = None  # whose memories they are, if not one's own
 
     def __init__(self, home: Home, store: Store, user: str | None, actor: Actor, clock: Clock, settings: config.Settings):
         self.home = home
@@ -50,13 +52,18 @@ class Reader:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
+    @property
+    def problems(self) -> builtins.list[str]:
+        """What this handle could not do, without anybody having been told otherwise."""
+        return [*self._problems, *filter(None, (self._store.reads.problem,))]
+
     def close(self) -> None:
         """Write what is buffered and let go of every file."""
         self._store.close()
 
     def get(self, record_id: str) -> Record:
         """The record with this id, whatever its state."""
-        record = self._visible("get", record_id)
+        record = self._visible("get", record_id, stub=True)
         self._audit("get", (record.id,))
         return record
 
@@ -71,10 +78,7 @@ class Reader:
         limit: int = 50,
     ) -> builtins.list[Record]:
         """Records, newest first. Working memory only when its layer is named; all states when `states` is None."""
-        chosen = self._filter(layers, states, kinds, tags, since, until)
-        found = self._store.listed(chosen, rules.limit(limit))
-        self._audit("list", tuple(record.id for record in found))
-        return found
+        return self._listed("list", self._filter(layers, states, kinds, tags, since, until), limit)
 
     def search(
         self,
@@ -125,10 +129,7 @@ class Reader:
     def query_recent(self, hours: float = 24, tags: Collection[str] | None = None, limit: int = 20) -> builtins.list[Record]:
         """What happened within some hours, newest first; with any of the tags, if some are given."""
         since = self._clock() - timedelta(hours=rules.hours(hours))
-        chosen = self._filter(None, (State.ACTIVE,), None, tags, since, None)
-        found = self._store.listed(chosen, rules.limit(limit))
-        self._audit("query_recent", tuple(record.id for record in found))
-        return found
+        return self._listed("query_recent", self._filter(None, (State.ACTIVE,), None, tags, since, None), limit)
 
     def memory_context(self, goal: str, limits: Mapping[str, int] | None = None, max_chars: int = 2000) -> Context:
         """What is known for a task, for a model to read: bounded, fenced as data, labelled. It permits nothing."""
@@ -143,62 +144,7 @@ class Reader:
             if limit
         ]
         hits = [hit for some in found for hit in some]
-        return context.made(hits, room, (note for some in found for note in some.notes))
-
-    def search_archive(
-        self, query: str = "", limit: int = 100, since: Times = None, until: Times = None
-    ) -> builtins.list[Record]:
-        """What was archived and holds a text, as `grep -i` would find it, the newest first; `archived` says file and line."""
-        from lamina.store.archive_search import Wanted
-
-        asked = rules.query(query)
-        if not asked.strip() and since is None and until is None:
-            raise InvalidInput("the query is empty; say what to look for in the archive, or since or until when")
-        wanted = Wanted(asked, self.user, _moment(since, "since"), _moment(until, "until"))
-        found = self._store.search_archive(wanted, rules.limit(limit))
-        self._audit("search_archive", tuple(record.id for record in found), query=asked)
-        return found
-
-    def pending(self) -> builtins.list[dict[str, Any]]:
-        """What waits for somebody: requests, escalations, reviews, and days that have come. Oldest first."""
-        from lamina import dates
-        from lamina.engines import awareness
-        from lamina.store.catalogue import day_number
-
-        today = self._clock().date()
-        open_, answers = self._store.pending(self.user, day_number(today - awareness.GRACE), day_number(today) + 1)
-        spans = {one.id: [(day.start, day.end) for day in dates.find(one.content, one.occurred_at)] for one in open_}
-        found = awareness.pending(open_, awareness.answers(answers), today, spans)
-        self._audit("pending", tuple(item["id"] for item in found))
-        return found
-
-    def history(self, record_id: str) -> builtins.list[Event]:
-        """Everything that ever happened to a record, oldest first."""
-        record = self._visible("history", record_id)
-        self._audit("history", (record.id,))
-        return self._store.history(record.id)
-
-    def status(self) -> dict[str, Any]:
-        """What is in the store for this handle, and what needs attention. The whole store only without a user."""
-        found: dict[str, Any] = {
-            "home": str(self.home.path),
-            "agent": self.agent,
-            "user": self.user,
-            "store": self._store.id,
-            "records": self._store.counts(self.user),
-            "archived": self._store.count_archived(self.user),
-            "open_runs": len(self._store.open_runs(self.user)),
-            "problems": [*self._problems, *filter(None, (self._store.reads.problem, self._index_problem()))],
-        }
-        if self.user is None:
-            head = self._store.head()
-            found |= {"events": head.seq, "head": head.hash.hex(), "bytes": self._store.sizes()}
-        return found
-
-    def _index_problem(self) -> str | None:
-        """What keeps the index from being made, as far as this handle has tried."""
-        made = self.__dict__.get("_recall")
-        return made.problem if made is not None else None
+        return context.made(hits, room, (note for some in found for note in some.notes), self._shared_by)
 
     @cached_property
     def _recall(self) -> Recall:
@@ -217,19 +163,44 @@ class Reader:
         bias: float | None = None,
     ) -> Hits:
         asked, most = rules.query(query), rules.limit(limit)
-        hits = self._recall.search(asked, most, chosen, ranker, self._clock(), known_at, bias)
+        hits = self._recall.search(asked, most, self._granted(chosen), ranker, self._clock(), known_at, bias)
         self._audit(action, tuple(hit.record.id for hit in hits), query=asked)
         return hits
 
-    def _visible(self, action: str, record_id: object) -> Record:
-        """A record within this handle's scope. One outside it looks like one that does not exist, and is noted."""
+    def _listed(self, action: str, chosen: Filter, limit: int) -> builtins.list[Record]:
+        found = self._store.listed(self._granted(chosen), rules.limit(limit))
+        self._audit(action, tuple(record.id for record in found))
+        return found
+
+    def _granted(self, chosen: Filter) -> Filter:
+        """A filter that lets through what this handle may see of what it wants; one's own memory needs no grant."""
+        return chosen
+
+    def _visible(self, action: str, record_id: object, *, stub: bool = False) -> Record:
+        """A record within this handle's scope. One outside it looks like one that does not exist, and is noted.
+
+        Of one that was erased there is a stub, for who asks for that.
+        """
         if isinstance(record_id, str) and clocks.is_id(record_id):
-            record = self._store.get(record_id, self.user)
-            if record is not None and self._in_scope(record):
+            record = self._seen(record_id)
+            if record is None and (left := self._remains(record_id)) is not None:
+                if not stub:
+                    raise NotFound(f"the record {record_id} was erased", erased=left.metadata["erased"])
+                record = left
+            if record is not None:
                 return record
             self._note_crossing(record_id)
         self._audit(action, (), missing=text.shown(record_id))
         raise NotFound(f"there is no record {text.shown(record_id)}")
+
+    def _seen(self, record_id: str) -> Record | None:
+        """The record with this id, if this handle may see it."""
+        record = self._store.get(record_id, self.user)
+        return record if record is not None and self._in_scope(record) else None
+
+    def _remains(self, record_id: str) -> Record | None:
+        """What is left of an erased record."""
+        return None
 
     def _note_crossing(self, record_id: str) -> None:
         """Log an attempt to reach a record that belongs to somebody else; one that never existed is no attempt."""
@@ -271,9 +242,77 @@ class Reader:
         )
 
     def _audit(self, action: str, found: tuple[str, ...], **note: Any) -> None:
+        if "query" in note:
+            from lamina import credentials  # searches load more than this
+
+            note["query"] = credentials.redacted(note["query"])
         if self.user is not None:
             note["user"] = self.user
         self._store.reads.add(Read(self._clock(), self.actor, action, found, note))
+
+
+class Reader(Viewer):
+    """What every handle of an agent can do: look at the memories of its own agent and user, and at what became of them."""
+
+    def search_archive(
+        self, query: str = "", limit: int = 100, since: Times = None, until: Times = None
+    ) -> builtins.list[Record]:
+        """What was archived and holds a text, as `grep -i` would find it, the newest first; `archived` says file and line."""
+        from lamina.store.archive_search import Wanted
+
+        asked = rules.query(query)
+        if not asked.strip() and since is None and until is None:
+            raise InvalidInput("the query is empty; say what to look for in the archive, or since or until when")
+        wanted = Wanted(asked, self.user, _moment(since, "since"), _moment(until, "until"))
+        found = self._store.search_archive(wanted, rules.limit(limit))
+        self._audit("search_archive", tuple(record.id for record in found), query=asked)
+        return found
+
+    def pending(self) -> builtins.list[dict[str, Any]]:
+        """What waits for somebody: requests, escalations, reviews, and days that have come. Oldest first."""
+        from lamina import dates
+        from lamina.engines import awareness
+        from lamina.store.catalogue import day_number
+
+        today = self._clock().date()
+        open_, answers = self._store.pending(self.user, day_number(today - awareness.GRACE), day_number(today) + 1)
+        spans = {one.id: [(day.start, day.end) for day in dates.find(one.content, one.occurred_at)] for one in open_}
+        found = awareness.pending(open_, awareness.answers(answers), today, spans)
+        self._audit("pending", tuple(item["id"] for item in found))
+        return found
+
+    def history(self, record_id: str) -> builtins.list[Event]:
+        """Everything that ever happened to a record, oldest first."""
+        record = self._visible("history", record_id, stub=True)
+        self._audit("history", (record.id,))
+        return self._store.history(record.id)
+
+    def status(self) -> dict[str, Any]:
+        """What is in the store for this handle, and what needs attention. The whole store only without a user."""
+        found: dict[str, Any] = {
+            "home": str(self.home.path),
+            "agent": self.agent,
+            "user": self.user,
+            "store": self._store.id,
+            "records": self._store.counts(self.user),
+            "archived": self._store.count_archived(self.user),
+            "open_runs": len(self._store.open_runs(self.user)),
+            "problems": [*self._problems, *filter(None, (self._store.reads.problem, self._index_problem()))],
+        }
+        if self.user is None:
+            head = self._store.head()
+            found |= {"events": head.seq, "head": head.hash.hex(), "bytes": self._store.sizes()}
+        return found
+
+    def _remains(self, record_id: str) -> Record | None:
+        from lamina.store import erasing
+
+        return erasing.remains(self._store, record_id, self.user)
+
+    def _index_problem(self) -> str | None:
+        """What keeps the index from being made, as far as this handle has tried."""
+        made = self.__dict__.get("_recall")
+        return made.problem if made is not None else None
 
 
 def _moment(value: Times, name: str) -> datetime | None:

@@ -12,10 +12,10 @@ from lamina.clock import Clock
 from lamina.engines import profile, review
 from lamina.engines.review import Entry
 from lamina.errors import InvalidInput, NotFound, Refused
-from lamina.model import Actor, Draft, Event, Record, Role, State
+from lamina.model import Actor, Draft, Event, Layer, Record, Role, State
 from lamina.proposals import QUARANTINE
 from lamina.store import lineage, rejections
-from lamina.store.records import PLACE, Row
+from lamina.store.records import PLACE, Filter, Row
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
 
@@ -51,6 +51,7 @@ class Reviews:
             row = self._row(transaction, record_id)
             entry = self._entry(row)
             review.check_pending(entry.record)
+            review.check_no_request(entry.record)
             replaced = self._replaced(transaction, entry.record)
             review.check_fresh(entry, replaced)
             ids = tuple(dict.fromkeys((*entry.record.supersedes, *(other.record.id for other in replaced))))
@@ -123,7 +124,19 @@ class Reviews:
         with self._change("forget", reason) as transaction:
             row = self._row(transaction, record_id)
             review.check_active(self._store.record(row), "forgotten")
-            return transaction.update(row, state=State.TOMBSTONED)
+            gone = transaction.update(row, state=State.TOMBSTONED)
+        self._close_requests(gone)
+        return gone
+
+    def _close_requests(self, gone: Record) -> None:
+        """Take what asked to forget a record out of the queue: it is done. Undoing that does not ask again."""
+        chosen = Filter(gone.user, (Layer.EPISODIC,), (State.CONSTRAINED,), metadata=rules.facets({review.FORGET: gone.id}))
+        if not self._store.listed(chosen, 1):
+            return
+        with self._change("forget.done") as transaction:
+            for row in transaction.listed(chosen):
+                if review.to_forget(self._store.record(row)) == gone.id:
+                    transaction.update(row, state=State.TOMBSTONED)
 
     def correct(self, record_id: str, content: str, reason: str) -> Record:
         """Replace what a record says by what is so; the old text stays in its lineage."""

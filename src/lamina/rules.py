@@ -184,10 +184,12 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
 
 
 def reason(value: object) -> str:
-    """Why, in a few words that somebody can read later."""
+    """Why, in a few words that somebody can read later; secrets are none of them."""
+    from lamina import credentials  # it takes a while to load, and most handles never give a reason
+
     if not isinstance(value, str) or not text.is_visible(value):
         raise InvalidInput(f"reason {text.shown(value)} is empty; say why")
-    return content(value, MAX_REASON_BYTES)
+    return credentials.redacted(content(value, MAX_REASON_BYTES))
 
 
 def tags(values: object) -> tuple[str, ...]:

@@ -60,6 +60,12 @@ REQUEST = re.compile(
     r"(?:recommend|suggest|give|tell|list|provide|describe|explain|write|share|create|make)\b",
     re.IGNORECASE,
 )
+# What was so once, and not what is so now.
+BEFORE = re.compile(
+    r"\b(?:previous(?:ly)?|former(?:ly)?|earlier|before|first|initial(?:ly)?|original(?:ly)?|used? to|back then)\b"
+    r"|(?:\b(?:my|our|your|his|her|its|their)|['’]s) old\b",
+    re.IGNORECASE,
+)
 LONGEST = 20_000  # characters that are looked at
 
 
@@ -81,3 +87,8 @@ def wanted(question: str) -> int:
 def about_assistant(question: str) -> bool:
     """Whether a question asks what the assistant said."""
     return bool(TOLD.search(REQUEST.sub(" ", question)))
+
+
+def about_before(question: str) -> bool:
+    """Whether a question asks what was so before something else was."""
+    return bool(BEFORE.search(question))

@@ -91,9 +91,11 @@ def _revealed(character: str) -> str:
 
 
 def shown(value: object, width: int = 200) -> str:
-    """Any value as it may stand in a message or a log: short, on one line, nothing hidden."""
+    """Any value as it may stand in a message or a log: short, on one line, nothing hidden, and no secret in it."""
+    from lamina import credentials  # most programs never show anything
+
     try:
-        return one_line(repr(value), width)
+        return one_line(credentials.redacted(repr(value)), width)
     except ValueError:  # a number with more digits than Python prints
         return f"a {type(value).__name__} too long to show"
 

@@ -92,6 +92,11 @@ class WorldModel:
             pass
         return {"taken": edit.taken, "written": edit.files, "problems": [problem.to_dict() for problem in edit.problems]}
 
+    @property
+    def has_files(self) -> bool:
+        """Whether the world model was ever written into files."""
+        return self._folder.is_dir()
+
     def tools(self) -> list[dict[str, Any]]:
         """The definitions of all tools as they were given, by name."""
         return [dict(record.metadata[HELD[TOOL]]) for record in self.records(TOOL)]

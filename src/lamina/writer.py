@@ -12,6 +12,7 @@ from msgspec import structs
 from lamina import rules, text
 from lamina.clock import Clock
 from lamina.config import Settings
+from lamina.discretion import Discretion
 from lamina.engines.importance import Scored
 from lamina.errors import Conflict, InvalidInput, LaminaError, Refused
 from lamina.experience import Experience
@@ -42,7 +43,10 @@ class Writer(Reader):
         super().__init__(home, store, user, actor, clock, settings)
         self._experience = Experience(store, clock)
         score = self._experience.score
-        self._draft = rules.Drafter(actor, user, self._kinds, settings["content.max_bytes"], score).draft
+        self.secrets: dict[str, int] = {}  # what looked like one in the memories that this handle has stored, by kind
+        self._discretion = Discretion(settings["secrets.capture"], self._note_secrets)
+        drafter = rules.Drafter(actor, user, self._kinds, settings["content.max_bytes"], score)
+        self._draft = self._discretion.over(drafter.draft)
         self.wrote = False
         self._unindexed = 0
         self._worked = False
@@ -124,7 +128,7 @@ class Writer(Reader):
         """
         from lamina import conversations
 
-        given = conversations.checked(turns, session, participants)
+        given = conversations.checked(turns, session, participants).told(self._discretion.text)
         drafts = []
         for index, item in enumerate(conversations.items(given, key)):
             try:
@@ -235,6 +239,17 @@ class Writer(Reader):
                 raise (_of_item(error, index) if many else error) from None
         return stored
 
+    def _note_secrets(self, kinds: Sequence[str]) -> None:
+        """Tell that a memory holds secrets: by their kinds alone, wherever it is told."""
+        for kind in kinds:
+            self.secrets[kind] = self.secrets.get(kind, 0) + 1
+        named = ", ".join(dict.fromkeys(kinds))
+        if self.settings["secrets.capture"] == "redact":
+            log.warning("redacted before it was stored: %s", named)
+            return
+        log.warning("a memory holds what looks like a secret: %s", named)
+        self._note_problem("memories hold what looks like secrets; `lamina doctor` lists them, `lamina erase` removes them")
+
     def _note_problem(self, problem: str | None) -> None:
         if problem is not None and problem not in self._problems:
             self._problems.append(problem)
@@ -273,6 +288,8 @@ class Writer(Reader):
                 return existing
             key = text.shown(draft.key)
             raise Conflict(f"the key {key} was used for another text, in record {existing.id}", record=existing.id)
+        if draft.key is not None:
+            transaction.guard.refuse_erased(draft.key)
         transaction.check_evidence(draft, self._note_crossing)
         vouched = self.actor.role is Role.OPERATOR  # for what it says, whatever that rests on
         return transaction.insert([draft if vouched else transaction.derived(draft)])[0]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import credentials
+from lamina import credentials, sayings, tokens
 from lamina.credentials import in_mapping, in_text, references
 from lamina.errors import InvalidInput
 from tests.conftest import FULL
@@ -75,7 +75,7 @@ def test_relatives_of_known_shapes_are_found(secret: str) -> None:
     ("text", "secret"),
     [
         ("password: xyz", "xyz"),
-        ("api_key=xyz", "xyz"),
+        ("api_key=xyz123", "xyz123"),
         ("export DB_PASSWORD=hunter2", "hunter2"),
         ('"password": "correct horse battery staple"', "correct horse battery staple"),
         ('{\\"password\\": \\"hunter2\\"}', "hunter2"),
@@ -142,9 +142,12 @@ def test_what_a_text_says_to_be_a_secret_is_one(text: str, secret: str) -> None:
         'token = os.environ["GITHUB_TOKEN"]',
         "def login(password: str, token: Optional[str] = None) -> None:",
         "self.password = password",
+        "self.user, self.password = user, password",
+        "pass force_zip64 to use another format",
         "password = getpass('Password: ')",
         "if token == 0x22 and authorization == required:",
         '"api_key": "The key to use for the service"',
+        "token=abc and api_key=name are examples",
         "boarding pass: gate B12, and the pass: open",
         "日本語の文章です。特に秘密はありません。",
     ],
@@ -199,10 +202,11 @@ def test_a_hostile_megabyte_is_read_to_its_end() -> None:
 
 
 def patterns() -> Iterator[re.Pattern[str]]:
-    for value in vars(credentials).values():
+    for value in (*vars(credentials).values(), *vars(sayings).values(), *vars(tokens).values()):
         if isinstance(value, re.Pattern):
             yield value
-    yield from (shape.pattern for shape in credentials.SHAPES)
+    yield from (shape.pattern for shapes in (*tokens.PREFIXED.values(), tokens.SHAPES) for shape in shapes)
+    yield from (pattern for _, pattern in sayings.OPTIONS)
 
 
 @pytest.mark.parametrize("pattern", list(patterns()), ids=lambda pattern: pattern.pattern[:40])

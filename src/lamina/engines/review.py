@@ -18,6 +18,8 @@ from lamina.model import Change, Event, Layer, Record, Role, State, iso
 SIMILAR = 0.5
 # Events that an operator can take back.
 UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
+# Where a request names the record that somebody wants forgotten.
+FORGET = "forget"
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -66,6 +68,22 @@ def check_fresh(proposal: Entry, replaced: Sequence[Entry]) -> None:
 def check_pending(record: Record) -> None:
     if record.state is not State.CONSTRAINED:
         raise Refused(f"the record {record.id} is {record.state.value}; only what is constrained waits for a decision")
+
+
+def to_forget(record: Record) -> str | None:
+    """The record that a request asks to have forgotten; nothing for any other record."""
+    asked = record.metadata.get(FORGET) if record.kind == "request" and record.layer is Layer.EPISODIC else None
+    return asked if isinstance(asked, str) else None
+
+
+def check_no_request(record: Record) -> None:
+    """Raise for a request to forget: whoever wants that says so with the verb itself, one record at a time."""
+    asked = to_forget(record)
+    if asked is not None:
+        raise Refused(
+            f"it asks to forget {asked}: `lamina forget {asked}` hides that, `lamina erase {asked}` removes it for good,"
+            f" `lamina review reject {record.id} --reason …` declines"
+        )
 
 
 def check_active(record: Record, verb: str) -> None:

@@ -301,7 +301,7 @@ def _sentences(place: int, turn: Record, names: frozenset[str]) -> Iterator[Sent
 def spans(content: str) -> Iterator[Span]:
     """The sentences of a text: they end at marks of any script and at line ends. Code and our fence hold none."""
     if fence.OPEN in content:
-        content = fence.FENCED.sub(_blank, content)
+        content = fence.masked(content)
     content = content[:LOOKED_AT]
     if "```" in content or "~~~" in content:
         content = CODE.sub(_blank, content)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from lamina import clock, rules
 from lamina.errors import InvalidInput, Refused
-from lamina.model import Layer, Record, State, score_of
+from lamina.formats import lines
+from lamina.model import Layer, Record, State, Trust, score_of
 from lamina.text import shown
 
 Fields = Mapping[str, Any]
@@ -24,8 +27,20 @@ OWN_LEFT = (
 )
 
 
+class Doing(StrEnum):
+    """What a line does with the memory that it tells of."""
+
+    TELL = "tell"
+    REPLACE = "replace"
+    REMOVE = "remove"
+
+
 class Entry(NamedTuple):
-    """A memory as a line tells it: what the rules will check, and what they do not know of."""
+    """A memory as a line tells it: what the rules will check, and what they do not know of.
+
+    Who says a state knows our layers, and is kept in the layer that is said, if need be for a person to look at. `key` is
+    what tells this entry from others where a line holds several. `succeeds` and `succeeded_by` are ids of the file.
+    """
 
     item: dict[str, Any]
     id: str | None = None
@@ -33,6 +48,12 @@ class Entry(NamedTuple):
     long: bool = False
     layer: Layer | None = None
     promoted_at: datetime | None = None
+    state: State | None = None
+    last_verified: datetime | None = None
+    succeeds: tuple[str, ...] = ()
+    succeeded_by: str | None = None
+    key: tuple[str, ...] | None = None
+    doing: Doing = Doing.TELL
 
 
 def own(line: Fields) -> Entry:
@@ -140,6 +161,94 @@ def _reference(value: object) -> object:
     if not isinstance(value, str) or clock.is_id(value) or any(sign in value for sign in ":/\\."):
         return value
     return f"record:{value}"
+
+
+def texts(value: object, name: str) -> list[str]:
+    """A list of texts, or the JSON of one, as a column of a table holds it."""
+    if isinstance(value, str):
+        value = _unpacked(value)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise InvalidInput(f"{name} {shown(value)} is not a list of texts")
+    return value
+
+
+def mapping(value: object, name: str) -> dict[str, Any]:
+    """An object, or the JSON of one."""
+    if isinstance(value, str):
+        value = _unpacked(value)
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{name} {shown(value)} is not an object")
+    return dict(value)
+
+
+def _unpacked(text: str) -> object:
+    try:
+        return lines.value_of(text.encode(errors="surrogatepass")) if text.strip() else None
+    except InvalidInput as error:
+        raise InvalidInput(f"{shown(text, 80)}: {error.message}") from None
+
+
+def beside(metadata: Mapping[str, Any], more: Fields, mark: str) -> dict[str, Any]:
+    """Metadata with what else a line says: nothing is dropped, and nothing of the metadata is overwritten."""
+    joined = dict(metadata)
+    for name, value in more.items():
+        if joined.setdefault(name, value) != value:
+            joined[f"{mark}_{name}"] = value
+    return joined
+
+
+def told(metadata: Fields) -> dict[str, Any]:
+    """What metadata says about a memory that has a field here: its kind, its tags, its importance."""
+    found: dict[str, Any] = {}
+    if metadata.get("type") in rules.KINDS:
+        found["kind"] = metadata["type"]
+    for name, check in (("tags", rules.tags), ("importance", rules.importance)):
+        with suppress(InvalidInput):  # another program's word for something else
+            found |= {name: check(metadata[name])} if name in metadata else {}
+    return found
+
+
+def telling(record: Record) -> dict[str, Any]:
+    """Metadata that also says what a format has no field for, as far as those names are free."""
+    said = {"type": record.kind, "importance": record.importance, **({"tags": list(record.tags)} if record.tags else {})}
+    return {**said, **record.metadata}
+
+
+def carried(record: Record) -> set[str]:
+    """The fields that can be read again from such metadata."""
+    said = told(telling(record))
+    same = {"kind": record.kind, "importance": record.importance, "tags": record.tags}
+    return {name for name, value in same.items() if said.get(name, ()) == value}
+
+
+# What may be lost of a record, and what it is when there is nothing to lose.
+LOSABLE: Mapping[str, object] = {
+    **dict.fromkeys(("id", "user", "layer", "kind", "importance", "trust", "source", "speaker", "session", "run_id")),
+    "state": State.ACTIVE,
+    "confidence": 1.0,
+    "metadata": {},
+    **dict.fromkeys(("tags", "evidence", "supersedes"), ()),
+    **dict.fromkeys(("occurred_at", "created_at", "updated_at", "promoted_at", "valid_from", "valid_to")),
+    **dict.fromkeys(("last_verified", "superseded_by")),
+}
+
+
+def missing(record: Record, kept: Collection[str]) -> list[str]:
+    """The fields of a record that say something and are not among those that are kept."""
+    return [name for name, none in LOSABLE.items() if name not in kept and getattr(record, name) != none]
+
+
+def tier(record: Record) -> set[str]:
+    """The layer, where it follows from the tier and the kind alone."""
+    home = Layer.SHORT_TERM if record.layer is Layer.SHORT_TERM else rules.long_term_layer(record.kind, Trust.OPERATOR)
+    return {"layer"} if record.layer is home else set()
+
+
+def strings(value: object) -> list[str]:
+    """Those of some values that are texts."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def epoch(when: datetime) -> float:

@@ -89,9 +89,21 @@ def parse(raw: bytes) -> dict[str, Any]:
     value = _decoded(_text(raw))
     if not isinstance(value, dict):
         raise InvalidInput(f'this is {NAMES[type(value)]}, where an object such as {{"content": …}} is needed')
+    return checked(value)
+
+
+def checked(value: dict[str, Any]) -> dict[str, Any]:
+    """An object, when the store can hold all of its values."""
     for name, item in value.items():
         canon.check_text(name, "a name")
         canon.check_json(item, name if name.isidentifier() else one_line(name, 80))
+    return value
+
+
+def value_of(raw: bytes) -> Any:
+    """Any JSON value, with names that stand once and values that the store can hold."""
+    value = _decoded(_text(raw))
+    canon.check_json(value, "this")
     return value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from lamina.errors import InvalidInput, Refused
 from lamina.formats import entries
 from lamina.formats.entries import Entry, Fields
-from lamina.model import Record, iso
+from lamina.model import Layer, Record, iso
 from lamina.text import shown
 
 ITEM, PROFILE, PROJECT = "memory_item", "user_profile", "project_memory"
@@ -31,6 +31,8 @@ SIGNS = re.compile(r"[^a-z]")
 # What an item may say beside its own fields.
 BESIDE = ("timestamp", "score", "metadata", "committed", "promoted_at", "user", "seq")
 
+CARRIED = frozenset("id user kind content importance tags source evidence state occurred_at".split())
+
 
 def line_of(record: Record) -> dict[str, Any]:
     """A record as a line; `seq` beside the payload keeps the order."""
@@ -48,6 +50,12 @@ def line_of(record: Record) -> dict[str, Any]:
         **entries.of_user(record),
     }
     return {"record_type": ITEM, "payload": payload, "seq": record.seq}
+
+
+def long_line_of(record: Record) -> dict[str, Any]:
+    """A record as a line of a file for both tiers, which says beside the payload that it is long-term."""
+    line = line_of(record)
+    return line if record.layer is Layer.SHORT_TERM else {**line, "committed": True}
 
 
 def profile_line(profile: Fields) -> dict[str, Any]:
@@ -104,3 +112,14 @@ def _metadata(fields: Fields) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise InvalidInput(f"metadata {shown(given)} is not an object")
     return {**entries.taken(fields, "agent", "request_id"), **given}
+
+
+def refusal(record: Record) -> str | None:
+    """Why a record has no line in Milton's files."""
+    return None if record.state == "active" else f"Milton cannot say that a memory is {record.state}"
+
+
+def lost(record: Record) -> list[str]:
+    """The fields of a record that its line does not hold."""
+    missing = entries.missing(record, CARRIED | entries.tier(record))
+    return [name for name in missing if name != "metadata" or record.metadata.keys() - {"request_id"}]

@@ -7,26 +7,28 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
-from lamina import canon, rules
-from lamina.clock import is_id, moment
-from lamina.errors import Conflict, Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
-from lamina.home import fsync_folder, user_name
-from lamina.model import Actor, Draft, Layer, Record, State, Trust, iso
+from lamina import canon
+from lamina.clock import to_micros
+from lamina.errors import Conflict, Corrupt, InvalidInput, NotFound, Refused
+from lamina.formats import targets
+from lamina.formats.arrivals import Policy
+from lamina.formats.merging import Merger
+from lamina.model import Actor, Draft, Layer, Record, State, iso
+from lamina.store import grants
 from lamina.store.archive import Copy as ArchiveCopy
 from lamina.store.store import Store
 from lamina.store.written import Written, row_of
-from lamina.text import shown
 
 Progress = Callable[[int, int], None]
 FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 2
 BATCH = 1000
 
-# The fields that are checked as they are when somebody remembers.
-CHECKED = ("content", "kind", "tags", "importance", "metadata", "source", "speaker", "session", "confidence")
+LISTS = ("archived", "archives", "events", "grants", "notes", "records")
+MEMORY_SHARE = 4  # of what the machine has, a file may take this part: read, it is some times as large
 # What an export for others may say about a memory: nothing about people, and no payload of a tool.
 PUBLIC_FIELDS = ("id", "layer", "kind", "content", "importance", "score", "confidence", "trust", "tags", "occurred_at")
 PUBLIC_METADATA = frozenset(
@@ -67,8 +69,42 @@ class ExportedLine(msgspec.Struct, frozen=True):
     record: Written
 
 
+class ExportedGrant(msgspec.Struct, frozen=True):
+    """What another agent may read, or once might."""
+
+    number: int
+    agent: str
+    user: str | None
+    layer: str | None
+    tag: str | None
+    record: str | None
+    granted_at: datetime
+    expires_at: datetime | None
+    ended_at: datetime | None
+    salt: str
+
+
+class ExportedHead(msgspec.Struct, frozen=True):
+    """Where the chain of events ends, as `lamina audit head` says it."""
+
+    seq: int
+    hash: str
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """How many items each list has, and what fixes all of them."""
+
+    archived: int
+    archives: int
+    events: int
+    grants: int
+    notes: int
+    records: int
+    head: ExportedHead
+
+
 class Export(msgspec.Struct, frozen=True):
-    """The whole file. Version 1 knew no archive."""
+    """The whole file. Version 1 knew no archive, and neither did all of version 2 know grants and the manifest."""
 
     format: str
     version: int
@@ -79,34 +115,54 @@ class Export(msgspec.Struct, frozen=True):
     notes: list[ExportedNote]
     archives: list[ExportedArchive] = []
     archived: list[ExportedLine] = []
+    grants: list[ExportedGrant] = []
+    manifest: Manifest | None = None
 
 
 def write(store: Store, target: Path, progress: Progress | None = None, *, force: bool = False) -> int:
     """Write everything that the store holds at one moment. The same store gives the same bytes."""
     with store.snapshot():
         total = sum(sum(states.values()) for states in store.counts(None).values())
-        opening = {"agent": store.agent, "format": FORMAT, "store": store.id, "version": VERSION}
-        events = ({"body": body, "hash": digest.hex()} for body, digest in store.event_rows())
-        notes = (
-            {"body": body, "event": event, "position": position, "salt": salt.hex()}
-            for event, position, salt, body in store.note_rows()
-        )
-        archives = [
-            {"number": file.number, "file": file.file, "why": file.why, "made_at": iso(file.made_at)}
-            for file in reversed(store.archives())
-        ]
-        archived = (
-            {"archive": number, "event": event, "record": msgspec.Raw(line)} for number, event, line in store.archived_lines()
-        )
+        given, archives = list(grants.written(store)), _archive_files(store)
         lists = {
-            "archived": archived,
+            "archived": _archived_lines(store),
             "archives": archives,
-            "events": events,
-            "notes": notes,
+            "events": ({"body": body, "hash": digest.hex()} for body, digest in store.event_rows()),
+            "grants": given,
+            "notes": _notes(store),
             "records": _counted(map(msgspec.Raw, store.record_lines()), total, progress),
         }
-        _write_file(target, opening, lists, force)
-    return total + store.count_archived(None)
+        head = store.head()
+        manifest = Manifest(
+            archived=store.count_archived(None),
+            archives=len(archives),
+            events=head.seq,
+            grants=len(given),
+            notes=sum(1 for _ in store.note_rows()),
+            records=total,
+            head=ExportedHead(head.seq, head.hash.hex()),
+        )
+        opening = {"agent": store.agent, "format": FORMAT, "manifest": manifest, "store": store.id, "version": VERSION}
+        with targets.put(target, force) as work:
+            write_json(work, opening, lists)
+    return total + manifest.archived
+
+
+def _archive_files(store: Store) -> list[dict[str, Any]]:
+    return [
+        {"number": file.number, "file": file.file, "why": file.why, "made_at": iso(file.made_at)}
+        for file in reversed(store.archives())
+    ]
+
+
+def _archived_lines(store: Store) -> Iterator[dict[str, Any]]:
+    for number, event, line in store.archived_lines():
+        yield {"archive": number, "event": event, "record": msgspec.Raw(line)}
+
+
+def _notes(store: Store) -> Iterator[dict[str, Any]]:
+    for event, position, salt, body in store.note_rows():
+        yield {"body": body, "event": event, "position": position, "salt": salt.hex()}
 
 
 def write_public(store: Store, target: Path, progress: Progress | None = None, *, force: bool = False) -> int:
@@ -114,7 +170,8 @@ def write_public(store: Store, target: Path, progress: Progress | None = None, *
     with store.snapshot():
         chosen = [record for record in store.records() if _is_public(record)]
         opening = {"agent": store.agent, "format": PUBLIC_FORMAT, "version": VERSION}
-        _write_file(target, opening, {"records": _counted(map(_public, chosen), len(chosen), progress)}, force)
+        with targets.put(target, force) as work:
+            write_json(work, opening, {"records": _counted(map(_public, chosen), len(chosen), progress)})
     return len(chosen)
 
 
@@ -131,37 +188,17 @@ def _public(record: Record) -> dict[str, Any]:
     return fields
 
 
-def _write_file(target: Path, opening: Mapping[str, Any], lists: Mapping[str, Iterable[Any]], force: bool) -> None:
-    """Write beside the target, make it durable, then put it in place; a crash leaves no half file."""
-    work: Path | None = None
-    try:
-        if target.exists() and not (force and target.is_file()):
-            hint = ", or force it" if target.is_file() else ""
-            raise InvalidInput(f"{target} exists already; choose another name{hint}")
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".lamina-", suffix=".tmp")
-        work = Path(name)
-        with os.fdopen(descriptor, "wb") as file:
-            _write_json(file, opening, lists)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(work, target)
-        fsync_folder(target.parent)
-    except OSError as error:
-        raise StoreUnavailable(f"{target} cannot be written: {error.strerror}") from error
-    finally:
-        if work is not None:
-            work.unlink(missing_ok=True)
-
-
-def _write_json(file: BinaryIO, opening: Mapping[str, Any], lists: Mapping[str, Iterable[Any]]) -> None:
+def write_json(work: Path, opening: Mapping[str, Any], lists: Mapping[str, Iterable[Any]]) -> None:
     """One JSON object whose lists have an item a line, so that line tools and diffs can read it too."""
-    file.write(canon.encode(opening)[:-1])
-    for name, items in lists.items():
-        file.write(b',\n"' + name.encode() + b'":[')
-        for index, item in enumerate(items):
-            file.write((b",\n" if index else b"\n") + canon.encode(item))
-        file.write(b"\n]")
-    file.write(b"}\n")
+    with work.open("wb") as file:
+        file.write(canon.encode(opening)[:-1])
+        for place, (name, items) in enumerate(lists.items()):
+            file.write(b',\n"' if place or opening else b'\n"')
+            file.write(name.encode() + b'":[')
+            for index, item in enumerate(items):
+                file.write((b",\n" if index else b"\n") + canon.encode(item))
+            file.write(b"\n]")
+        file.write(b"}\n")
 
 
 def _counted(items: Iterable[Any], total: int, progress: Progress | None) -> Iterator[Any]:
@@ -178,81 +215,34 @@ def refuse_work_tree(target: Path) -> None:
             raise Refused(f"{target} lies in the git work tree {folder}; export elsewhere, with --public, or force it")
 
 
-class Arrivals:
-    """How records from elsewhere enter: checked like any other, trusted only if the operator says so."""
-
-    def __init__(self, draft: Callable[[object], Draft], trusted: bool) -> None:
-        self._draft = draft
-        self._trusted = trusted
-
-    def record(self, found: Written, known: Callable[[str], bool], now: datetime) -> Record:
-        """A record as it may enter. References to what is not here stay as words."""
-        if not is_id(found.id) or (found.run_id is None) == (found.layer is Layer.WORKING):
-            raise InvalidInput(f"the record {shown(found.id)} is not one that Lamina makes")
-        evidence = [item if not is_id(item) or known(item) else f"record:{item}" for item in found.evidence]
-        checked = self._draft(
-            {**{name: getattr(found, name) for name in CHECKED}, "at": found.occurred_at, "evidence": evidence}
-        )
-        rules.check_contract(found.layer, checked.metadata)
-        return Record(
-            id=found.id,
-            seq=0,
-            agent=found.agent,
-            user=user_name(found.user),
-            layer=found.layer,
-            state=self._state(found),
-            kind=checked.kind,
-            content=checked.content,
-            importance=checked.importance,
-            confidence=checked.confidence,
-            trust=found.trust if self._trusted else Trust.EXTERNAL,
-            source=checked.source,
-            tags=checked.tags,
-            metadata=checked.metadata,
-            evidence=checked.evidence,
-            speaker=checked.speaker,
-            session=checked.session,
-            run_id=_known_id(found.run_id),
-            occurred_at=checked.occurred_at or now,
-            created_at=now,
-            updated_at=now,
-            promoted_at=_moment(found.promoted_at),
-            valid_from=_moment(found.valid_from),
-            valid_to=_moment(found.valid_to),
-            last_verified=_moment(found.last_verified),
-            # Who is not trusted replaces nothing: taking back such a record would bring back what nobody has confirmed.
-            supersedes=tuple(dict.fromkeys(filter(known, found.supersedes))) if self._trusted else (),
-            superseded_by=found.superseded_by if found.superseded_by and known(found.superseded_by) else None,
-        )
-
-    def _state(self, found: Written) -> State:
-        if found.state is State.ACTIVE and found.layer in rules.CONTRACTS and not self._trusted:
-            return State.CONSTRAINED
-        return found.state
-
-
-def _moment(value: datetime | None) -> datetime | None:
-    return None if value is None else moment(value)
-
-
-def _known_id(value: str | None) -> str | None:
-    if value is not None and not is_id(value):
-        raise InvalidInput(f"run_id {shown(value)} is not the id of a run")
-    return value
-
-
 def read(
-    store: Store, source: Path, arrivals: Arrivals, actor: Actor, now: datetime, progress: Progress | None = None
+    store: Store,
+    source: Path,
+    draft: Callable[[object], Draft],
+    trusted: bool,
+    actor: Actor,
+    now: datetime,
+    progress: Progress | None = None,
+    *,
+    policy: Policy = Policy.SKIP,
+    dry_run: bool = False,
 ) -> dict[str, Any]:
     """Take in an export: as it was into an empty store of its agent, else record by record, as external."""
     export = load(source)
     if export.agent == store.agent and store.is_empty():
-        return _restore(store, export, source, progress)
-    return _merge(store, export, arrivals, actor, now, progress)
+        return _rehearsed(store, export, source, now) if dry_run else _restore(store, export, source, progress)
+    note = {"store": export.store, "agent": export.agent}
+    everything = [*export.records, *(line.record for line in export.archived)]
+    merger = Merger(store, draft, trusted, policy)
+    report = merger.merge(everything, actor, now, note, progress, dry_run=dry_run)
+    return {**report, "dry_run": True} if dry_run else report
 
 
 def load(source: Path) -> Export:
+    """The whole file, which must fit into memory: what it says about itself is only known when all of it was read."""
     try:
+        if source.stat().st_size > (most := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEMORY_SHARE):
+            raise InvalidInput(f"{source} has more than {most:,} bytes, which this machine cannot hold; use backup and restore")
         data = source.read_bytes()
     except FileNotFoundError:
         raise NotFound(f"there is no file {source}") from None
@@ -270,11 +260,13 @@ def load(source: Path) -> Export:
 
 def _restore(store: Store, export: Export, source: Path, progress: Progress | None) -> dict[str, Any]:
     """Everything as it was, checked against its own chain before it is kept."""
+    _check_manifest(export, source)
     try:
         events = [(event.body, bytes.fromhex(event.hash)) for event in export.events]
         notes = [(note.event, note.position, bytes.fromhex(note.salt), note.body) for note in export.notes]
         rows = [row_of(record) for record in export.records]
-        report = store.adopt(export.store, rows, events, notes, _archives(export), progress)
+        given = [_grant_row(grant) for grant in export.grants]
+        report = store.adopt(export.store, rows, events, notes, _archives(export), given, progress)
     except (ValueError, TypeError, OverflowError, Conflict, Corrupt) as error:
         raise Corrupt(f"{source} was altered: {error}; nothing was imported") from error
     if not report.ok:
@@ -283,27 +275,39 @@ def _restore(store: Store, export: Export, source: Path, progress: Progress | No
     return {"mode": "restored", "taken": len(rows) + len(export.archived), "skipped": 0, "pending": 0}
 
 
+def _rehearsed(store: Store, export: Export, source: Path, now: datetime) -> dict[str, Any]:
+    """What a restoration would report: it is done, in a store that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+        scratch = Store.open(Path(folder), store.agent, store.settings, now)
+        try:
+            report = _restore(scratch, export, source, None)
+        finally:
+            scratch.close()
+    return {**report, "dry_run": True}
+
+
+def _check_manifest(export: Export, source: Path) -> None:
+    """Raise when the file does not hold what it says; files of earlier versions say nothing."""
+    told = export.manifest
+    if told is None:
+        return
+    for name in LISTS:
+        if (found := len(getattr(export, name))) != (promised := getattr(told, name)):
+            raise Corrupt(f"{source} was altered or cut: it promises {promised} {name} and has {found}; nothing was imported")
+    last = export.events[-1].hash if export.events else None
+    if export.events and (told.head.seq, told.head.hash) != (len(export.events), last):
+        raise Corrupt(f"{source} was altered: its chain does not end where its manifest says; nothing was imported")
+
+
+def _grant_row(grant: ExportedGrant) -> tuple[Any, ...]:
+    what = (grant.number, grant.agent, grant.user, grant.layer, grant.tag, grant.record)
+    times = (None if time is None else to_micros(time) for time in (grant.granted_at, grant.expires_at, grant.ended_at))
+    return (*what, *times, bytes.fromhex(grant.salt))
+
+
 def _archives(export: Export) -> list[ArchiveCopy]:
     """The files of the archive, as they were."""
     lines: dict[int, list[tuple[Written, int]]] = {}
     for line in export.archived:
         lines.setdefault(line.archive, []).append((line.record, line.event))
     return [ArchiveCopy(one.number, one.file, one.why, one.made_at, lines.get(one.number, [])) for one in export.archives]
-
-
-def _merge(
-    store: Store, export: Export, arrivals: Arrivals, actor: Actor, now: datetime, progress: Progress | None
-) -> dict[str, Any]:
-    """All records that are not here yet into a store with a history of its own, or none of them and an error."""
-    everything = [*export.records, *(line.record for line in export.archived)]
-    incoming = {record.id: record for record in everything}
-    with store.change(actor, "import", now, note={"store": export.store, "agent": export.agent}) as transaction:
-
-        def known(target: str) -> bool:
-            return target in incoming or transaction.exists(target)
-
-        fresh = [record for record in incoming.values() if not transaction.exists(record.id)]
-        arrived = [arrivals.record(record, known, now) for record in _counted(fresh, len(fresh), progress)]
-        transaction.adopt(arrived)
-    pending = sum(record.state is State.CONSTRAINED for record in arrived)
-    return {"mode": "merged", "taken": len(arrived), "skipped": len(everything) - len(arrived), "pending": pending}

@@ -22,9 +22,13 @@ LISTED = 1000
 
 
 class Rejects:
-    """What is wrong in one source. A line that the file has from an earlier attempt is not written again."""
+    """What is wrong in one source. A line that the file has from an earlier attempt is not written again.
 
-    def __init__(self, source: Path) -> None:
+    Where nothing is to be kept, it is only told what is wrong.
+    """
+
+    def __init__(self, source: Path, *, keep: bool = True) -> None:
+        self._keeps = keep
         self.path = source.with_name(source.name + SUFFIX)
         self.count = 0
         self.listed: list[dict[str, object]] = []
@@ -57,13 +61,15 @@ class Rejects:
     @property
     def file(self) -> str | None:
         """Where the lines are, if there are any."""
-        return str(self.path) if self.count else None
+        return str(self.path) if self.count and self._keeps else None
 
     def add(self, line: Line, message: str) -> None:
         """Keep a line aside, with what is wrong with it."""
         self.count += 1
         if len(self.listed) < LISTED:
             self.listed.append({"file": str(self._source), "line": line.number, "message": message})
+        if not self._keeps:
+            return
         try:
             self._keep(line)
         except OSError as error:

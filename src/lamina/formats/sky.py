@@ -16,6 +16,8 @@ FIELDS = (
     *("committed", "promoted_at", "user", "id", "seq"),
 )
 
+CARRIED = frozenset("id user kind content importance tags metadata state occurred_at promoted_at".split())
+
 
 def line_of(record: Record) -> dict[str, Any]:
     """A record as a line, in both spellings of time and importance."""
@@ -57,3 +59,13 @@ def _tags(fields: Fields, metadata: Fields) -> dict[str, Any]:
     if isinstance(given, list) and isinstance(more, list) and all(isinstance(tag, str) for tag in more):
         given = [*given, *more]
     return {"tags": given}
+
+
+def refusal(record: Record) -> str | None:
+    """Why a record has no line in Sky's files."""
+    return None if record.state == "active" else f"Sky cannot say that a memory is {record.state}"
+
+
+def lost(record: Record) -> list[str]:
+    """The fields of a record that its line does not hold."""
+    return entries.missing(record, CARRIED | entries.tier(record))

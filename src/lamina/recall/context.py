@@ -55,13 +55,13 @@ def room(characters: object) -> int:
     return characters
 
 
-def made(hits: Sequence[Hit], most: int, notes: Iterable[str] = ()) -> Context:
+def made(hits: Sequence[Hit], most: int, notes: Iterable[str] = (), shared_by: str | None = None) -> Context:
     """As many of the hits as fit, in their order; the last one may be cut. Without any, the text is empty."""
     left = most - len(fence.fenced(""))
     lines: list[str] = []
     used: list[Hit] = []
     for place, hit in enumerate(hits):
-        item = shown(hit)
+        item = shown(hit, shared_by)
         share = left // (len(hits) - place)  # a long one leaves room for those that follow
         if len(item) > share:
             item = _cut(item, min(left, max(share, LEAST)))
@@ -73,11 +73,11 @@ def made(hits: Sequence[Hit], most: int, notes: Iterable[str] = ()) -> Context:
     return Context(fence.fenced("\n".join(lines)) if lines else "", tuple(used), tuple(dict.fromkeys(notes)))
 
 
-def shown(hit: Hit) -> str:
+def shown(hit: Hit, shared_by: str | None = None) -> str:
     """One memory: a line that says where it comes from, then its text, every line of it marked as such."""
     record = hit.record
     label = [f"{record.layer} {record.id}", f"trust {record.trust}", record.occurred_at.date().isoformat()]
-    for name, value in (("source", record.source), ("speaker", record.speaker)):
+    for name, value in (("shared by", shared_by), ("source", record.source), ("speaker", record.speaker)):
         if value is not None:
             label.append(f"{name} {LABEL.sub(' ', fence.tamed(text.one_line(value, 60)))}")
     body = fence.tamed(text.reveal(record.content)).strip()

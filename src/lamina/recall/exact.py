@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lamina import text
+from lamina import text, traces
 from lamina.clock import EPOCH
 from lamina.model import Hits, Record, State
 from lamina.recall import ranked
@@ -35,7 +35,7 @@ def rank(ask: Ask) -> Hits:
 
     def parts_of(record: Record) -> ranked.Parts | None:
         own = text.tokens(record.content)
-        others = text.tokens(" ".join(fulltext.strings(record.metadata)))
+        others = text.tokens(" ".join(traces.strings(record.metadata)))
         shared, beside = (sum(word in words for word in wanted) for words in (own, others))
         if not shared and not beside:
             return None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lamina import signs, text
 from lamina.model import Hits
-from lamina.recall import bm25, ranked
+from lamina.recall import bm25, ranked, renewal
 from lamina.recall.ask import MICROS_PER_DAY, Ask, Column
 from lamina.recall.embedders import Embedder
 from lamina.recall.evidence import Evidence
@@ -58,7 +58,9 @@ def rank(ask: Ask, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
     if confidence < 0:
         return Hits((), ask.notes, confidence)
     meant = evidence.is_meant()
-    return ranked.hits(ask, rows[meant], {name: part[meant] for name, part in parts.items()}, confidence)
+    rows, parts = rows[meant], {name: part[meant] for name, part in parts.items()}
+    parts["renewed"] = renewal.lifts(ask, question, words, rows, sum(parts.values(), np.zeros(len(rows))))
+    return ranked.hits(ask, rows, parts, confidence)
 
 
 class Likeness:

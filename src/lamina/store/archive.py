@@ -18,7 +18,7 @@ from lamina.home import make_private_folder
 from lamina.model import Actor, Record, plain
 from lamina.store import backup, records, written
 from lamina.store.connection import rows, translated
-from lamina.store.filing import Filing
+from lamina.store.filing import Filing, Laid
 from lamina.store.written import Written
 
 if TYPE_CHECKING:
@@ -159,15 +159,24 @@ class Archive:
 
     def _take_out(self, transaction: Transaction, old: str, new: str, wanted: Collection[str]) -> list[Record]:
         """Put some records of a file back into the store, and the others into a new file."""
-        connection = transaction.cursor.connection
+        back, kept, laid = self.parted(transaction.cursor.connection, old, new, wanted)
+        return transaction.unarchive(back, kept, old, new, laid)
+
+    def parted(
+        self, connection: apsw.Connection, old: str, new: str, wanted: Collection[str]
+    ) -> tuple[list[Written], list[Written], Laid | None]:
+        """Some records of a file, the others, and the new file that those are in; none when nothing is left."""
         (file,) = [file for file in files(connection) if file.file == old]
-        back: list[tuple[Written, bytes]] = []
+        back: list[Written] = []
         kept: list[tuple[Written, bytes]] = []
         for line in self._lines(file):
             found = self.checked(written.read(line), old, connection)
-            (back if found.id in wanted else kept).append((found, line))
+            if found.id in wanted:
+                back.append(found)
+            else:
+                kept.append((found, line))
         laid = self.filing.write(new, (line for _, line in kept)) if kept else None
-        return transaction.unarchive([one for one, _ in back], [one for one, _ in kept], old, new, laid)
+        return back, [one for one, _ in kept], laid
 
     def lines(self, connection: apsw.Connection) -> Iterator[tuple[int, int, bytes]]:
         """Every line from the oldest file on, with its archive and the last event about it."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -93,6 +96,30 @@ def backups(folder: Path) -> list[Path]:
     return sorted((path.parent for path in (folder / "backups").glob(f"*/{MANIFEST}")), reverse=True)
 
 
+def holds(folder: Path, ids: Collection[str]) -> bool:
+    """Whether a backup has one of some records, in its store or in its archive. A damaged one may have them."""
+    wanted = json.dumps(list(ids))
+    find = "SELECT 1 FROM {} WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1"
+    there = "SELECT name FROM sqlite_schema WHERE name IN ('records', 'archived')"
+    try:
+        with _opened(folder / "memory.db") as connection:
+            tables = [name for (name,) in connection.execute(there).fetchall()]
+            return any(connection.execute(find.format(table), (wanted,)).get for table in tables)
+    except Corrupt:
+        return True
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[apsw.Connection]:
+    """A database of a backup, to look into."""
+    with translated(path):
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
 def check(folder: Path) -> Path:
     """The database of a backup, after its bytes were compared with the manifest."""
     manifest = _manifest(folder)
@@ -140,13 +167,10 @@ def _copy(database: Database, path: Path) -> str:
 
 def _archives(copied: Path) -> list[tuple[str, str]]:
     """The files of the archive that a copy of the database needs, with their digests."""
-    connection = apsw.Connection(str(copied), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
+    with _opened(copied) as connection:
         if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").get is None:
             return []  # it is of an older schema, which had none
         return list(connection.execute("SELECT file, lower(hex(sha256)) FROM archives ORDER BY number"))
-    finally:
-        connection.close()
 
 
 def _copy_file(source: Path, target: Path, expected: str | None = None) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import apsw
 
-from lamina.errors import Conflict, Corrupt, LaminaError, StoreUnavailable
+from lamina.errors import Conflict, Corrupt, LaminaError, Refused, StoreUnavailable
 
 # What every connection is told. See docs/decisions/0002-sqlite-settings.md.
 PRAGMAS = (
@@ -38,6 +38,7 @@ class Database:
     def __init__(self, path: Path, busy_ms: int, checkpoint_pages: int) -> None:
         self.path = path
         self.inherited = False
+        self.writable = True  # a surface that only reads takes this away, and there is no way to write left
         self.local = threading.local()
         self.write_lock = threading.RLock()
         self.quiet = threading.Condition()
@@ -93,6 +94,8 @@ class Database:
 
     def writer(self) -> apsw.Cursor:
         """This thread's cursor for writing. Only `atomic` begins transactions with it."""
+        if not self.writable:
+            raise Refused("this handle only reads")
         cursor: apsw.Cursor | None = getattr(self.local, "writer", None)
         if cursor is None or self.inherited or self._closed:
             self.check_usable()
@@ -115,6 +118,18 @@ class Database:
         """Undo what a process left half done in a rollback journal; a connection that only reads cannot."""
         if self.path.with_name(self.path.name + "-journal").exists():
             self.writer().execute("SELECT count(*) FROM sqlite_schema").fetchall()
+
+    def fold(self) -> bool:
+        """Bring the whole log into the file and empty it; whether nobody kept us from that."""
+        with self.write_lock, translated(self.path):
+            busy, *_ = self.writer().execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+        return not busy
+
+    def rewrite(self) -> None:
+        """Write the file anew, without anything that no row holds any more."""
+        with self.write_lock, translated(self.path):
+            self.writer().execute("PRAGMA temp_store = MEMORY")  # a copy elsewhere would be one more place
+            self.writer().execute("VACUUM")
 
     def check_usable(self) -> None:
         if _TAINTED and self.path in _TAINTED:

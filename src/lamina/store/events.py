@@ -19,6 +19,7 @@ from lamina.store.connection import rows
 
 SELECT = "SELECT seq, body, hash FROM events"
 UNDO = "undo"
+ERASED_NOTES = "erased_notes"  # where an event says which notes are gone
 LAST = (1 << 63) - 1  # no event has a higher number
 
 
@@ -152,7 +153,7 @@ def changed(connection: apsw.Connection, since: int) -> Iterator[str]:
 
 def vacated(connection: apsw.Connection, since: int) -> Iterator[int]:
     """The numbers whose records have left since a given event."""
-    query = "SELECT body FROM events WHERE seq > ? AND body -> 'changes' IS NOT NULL AND body LIKE '%\"archived\"%'"
+    query = "SELECT body FROM events WHERE seq > ? AND body -> 'changes' IS NOT NULL AND body LIKE '%\"seq\":null%'"
     for (body,) in rows(connection, query, (since,)):
         for change in body_of(body).changes:
             if (number := change.before.get("seq")) is not None:

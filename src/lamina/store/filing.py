@@ -28,10 +28,11 @@ from lamina.model import Actor, Record
 from lamina.store.connection import rows, translated
 
 if TYPE_CHECKING:
+    from lamina.store.removal import Begun
     from lamina.store.store import Store
     from lamina.store.transaction import Transaction
 
-Result = TypeVar("Result", int, list[Record])
+Result = TypeVar("Result", int, list[Record], "Begun")
 NAME = re.compile(r"[a-z_]{1,32}/[a-z_]{1,32}_archive_[0-9TZ.-]{1,64}\.jsonl")
 
 
@@ -97,12 +98,13 @@ class Filing:
         now: datetime,
         names: Sequence[str],
         fill: Callable[[Transaction, Sequence[str]], Result],
+        begin: Callable[[Actor, str, datetime], Transaction] | None = None,
     ) -> Result:
-        """Let new files and the rows that they concern change together."""
+        """Let new files and the rows that they concern change together; `begin` makes a transaction of another kind."""
         while True:
             new = self._reserve(names)
             try:
-                with self._store.change(actor, action, now) as transaction:
+                with (begin or self._store.change)(actor, action, now) as transaction:
                     result = fill(transaction, new) if _are_strays(transaction, new) else None
             except BaseException:
                 self.abandon(new)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from lamina import canon, text
+from lamina import canon, text, traces
 from lamina.store import records
 from lamina.store.connection import rows
 from lamina.store.records import Row
@@ -26,20 +26,8 @@ METADATA = "metadata"
 
 def entry(seq: int, content: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> tuple[int, str, str, str]:
     """What the index holds about a record."""
-    own = text.analyse(" ".join(strings(metadata))) if metadata else ""
+    own = text.analyse(" ".join(traces.strings(metadata))) if metadata else ""
     return seq, text.analyse(content), text.analyse(" ".join(tags)) if tags else "", own
-
-
-def strings(value: Any) -> Iterator[str]:
-    """Every text among the values of some metadata, however deep."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from strings(item)
-    elif isinstance(value, Sequence):
-        for item in value:
-            yield from strings(item)
 
 
 def holding(connection: apsw.Connection, word: str, columns: str = TEXT) -> NDArray[int64]:

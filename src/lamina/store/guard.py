@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from lamina import places
+from lamina import places, text
 from lamina.errors import Conflict, Refused
 from lamina.model import Actor, Draft, Record, Role, State
-from lamina.store import records, rejections, standing
+from lamina.store import erasing, records, rejections, standing
 from lamina.store.records import PLACE, Row
 
 if TYPE_CHECKING:
@@ -73,6 +73,15 @@ class Guard:
         if found is not None:
             self.note_refused(found)
         return found
+
+    def is_erased(self, content: str) -> bool:
+        """Whether a text was erased here; only somebody who says it anew may bring it back, no file."""
+        return erasing.is_back(self._cursor.connection, self._store.id, content)
+
+    def refuse_erased(self, key: str) -> None:
+        """Raise when a key was that of an erased record: a retry must not store it once more."""
+        if erasing.has_key(self._cursor.connection, self._store.id, key):
+            raise Conflict(f"the key {text.shown(key)} was that of a record that is erased; use another one")
 
     def note_refused(self, rejected: str) -> None:
         """Tell in the trail that somebody has brought back what was rejected in a record."""

@@ -18,6 +18,7 @@ from lamina.store.store import FILE_NAME, READS_NAME
 Progress = Callable[[int, int], None]
 Finding = tuple[str, str, str]
 OLDEST_SAFE_SQLITE = (3, 51, 3)
+LISTED = 10  # memories that are named
 LARGE_LOG = 64 * 1000 * 1000
 
 
@@ -56,6 +57,8 @@ def _opened(database: Database, agent: str, progress: Progress | None) -> Iterat
         yield _trail(connection, agent, progress)
         yield _index(connection, database.path)
         yield _derived(connection)
+        yield from _secrets(connection)
+        yield from _erasures(connection)
         yield from _archive(connection, database.path.parent, progress)
         yield from _episodes(connection, database.path.parent)
 
@@ -115,6 +118,31 @@ def _derived(connection: apsw.Connection) -> Finding:
     last = connection.execute("SELECT max(seq) FROM records").get or 0
     seen = ", ".join(f"{space.name} {min(space.seen, last):,} of {last:,}" for space in vectors.every(connection))
     return "ok", "search", f"vectors: {seen}" if seen else "no vectors yet; searches make their own"
+
+
+def _secrets(connection: apsw.Connection) -> Iterator[Finding]:
+    """Memories that hold what looks like a secret; by their ids and kinds alone."""
+    from lamina import credentials, traces
+
+    found: list[str] = []
+    for record_id, content, metadata in connection.execute("SELECT id, content, metadata FROM records ORDER BY seq"):
+        told = [] if metadata == "{}" else traces.strings(canon.decode(metadata))
+        kinds = {one.kind for said in (content, *told) for one in credentials.in_text(said)}
+        if kinds:
+            found.append(f"{record_id} ({', '.join(sorted(kinds))})")
+    if found:
+        more = f" and {len(found) - LISTED} more" if len(found) > LISTED else ""
+        yield "warn", "secrets", f"in {len(found)} memories: {', '.join(found[:LISTED])}{more}; `lamina erase ID` removes one"
+
+
+def _erasures(connection: apsw.Connection) -> Iterator[Finding]:
+    from lamina.store import erasing
+
+    number = connection.execute("SELECT count(*) FROM erasures").get
+    if erasing.is_unfinished(connection):
+        yield "fail", "erasures", erasing.UNFINISHED
+    elif number:
+        yield "ok", "erasures", f"{number} done, each with a certificate"
 
 
 def _archive(connection: apsw.Connection, folder: Path, progress: Progress | None) -> Iterator[Finding]:

@@ -27,6 +27,23 @@ if TYPE_CHECKING:
     from lamina.store.store import Store
 
 
+# Of some records, which tell what came after what others tell: a fact tells itself, and the turns that it rests on tell it.
+SUCCESSIONS = """
+WITH RECURSIVE told(id, fact) AS (
+    SELECT value, value FROM json_each(?1)
+    UNION SELECT e.target, f.id FROM json_each(?1) JOIN links e ON e.target = value AND e.relation = 'evidence'
+    JOIN records f ON f.seq = e.record
+    WHERE f.layer = 'semantic' AND f.state IN ('active', 'superseded') AND f.metadata ->> 'attribute' IS NOT NULL
+),
+later(id, fact) AS (
+    SELECT t.id, f.superseded_by FROM told t JOIN records f ON f.id = t.fact WHERE f.superseded_by IS NOT NULL
+    UNION SELECT l.id, f.superseded_by FROM later l JOIN records f ON f.id = l.fact WHERE f.superseded_by IS NOT NULL
+)
+SELECT l.id, t.id FROM later l JOIN told t ON t.fact = l.fact JOIN records f ON f.id = l.fact
+WHERE coalesce(f.valid_from, f.occurred_at) <= ?2 AND (l.id, l.fact) NOT IN (SELECT id, fact FROM told)
+"""
+
+
 class Index:
     """What searches of this process keep between them. One at a time uses it."""
 
@@ -130,6 +147,15 @@ class Look:
         query = f"{records.SELECT} WHERE seq IN (SELECT value FROM json_each(?)) AND {where}"
         found = rows(self._connection, query, (json.dumps([int(number) for number in wanted]), *parameters))
         return {row[0]: self._as_known(self._index.store.record(row)) for row in found}
+
+    def successions(self, ids: Sequence[str], moment: datetime) -> set[tuple[str, str]]:
+        """Pairs of records of which the second tells what came after what the first tells, as far as it had begun then.
+
+        They are known of the present alone: a look back has none.
+        """
+        if self._past is not None:
+            return set()
+        return set(rows(self._connection, SUCCESSIONS, (json.dumps(ids), to_micros(moment))))
 
     def _as_known(self, record: Record) -> Record:
         fields = (self._past or {}).get(record.seq)

@@ -53,7 +53,12 @@ def m004_review(connection: apsw.Connection) -> None:
     connection.execute(_schema("sleep.sql"))
 
 
-STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review)
+def m005_privacy(connection: apsw.Connection) -> None:
+    """Stubs of what was erased, and grants to other agents."""
+    connection.execute(_schema("privacy.sql"))
+
+
+STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review, m005_privacy)
 
 
 def version_of(connection: apsw.Connection, database: Database, steps: Sequence[Step] = STEPS) -> int:

@@ -9,7 +9,7 @@ import secrets
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
@@ -171,6 +171,19 @@ class ReadLog:
             self.problem = error.message
             return None
 
+    def erase(self, actor: Actor, now: datetime, is_doomed: Callable[[Read], bool]) -> int:
+        """Erase the notes of some reads, such as what was asked for; that there were reads stays. How many."""
+        if self._reader() is None:
+            return 0
+        with translated(self.path), self.database().atomic() as transaction:
+            gone = list(_doomed(transaction.cursor.connection, is_doomed))
+            if gone:
+                transaction.cursor.executemany("DELETE FROM notes WHERE event = ? AND position = ?", gone)
+                details = {events.ERASED_NOTES: gone}
+                head = events.head(transaction.cursor, self._seed)
+                events.append(transaction.cursor, head, to_micros(now), actor, "erase", records=0, details=details)
+        return len(gone)
+
     def close(self) -> None:
         self._wake.set()
         _OPEN.discard(self)
@@ -247,6 +260,18 @@ def _entries(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Rea
     for entry in body.details["reads"]:
         note = notes.get(entry["note"], {}) if "note" in entry else {}
         yield Read(from_micros(entry["at"]), actor, entry["action"], tuple(entry["records"]), note)
+
+
+def _doomed(connection: apsw.Connection, is_doomed: Callable[[Read], bool]) -> Iterator[tuple[int, int]]:
+    """The events and positions of the notes of some reads."""
+    for seq, body, _ in rows(connection, f"{events.SELECT} ORDER BY seq"):
+        told = events.body_of(body)
+        notes = events.notes_of(connection, seq)
+        for entry in told.details.get("reads", ()):
+            if entry.get("note") in notes:
+                (read,) = _entries(msgspec.structs.replace(told, details={"reads": [entry]}), notes)
+                if is_doomed(read):
+                    yield seq, entry["note"]
 
 
 def _prepared(database: Database, path: Path, agent: str) -> str:

@@ -199,6 +199,18 @@ def row_hash(fields: Row, salt: bytes) -> bytes:
     return sha256(salt + canon.encode(fields)).digest()
 
 
+# Whether a grant lets an agent read a record at a time. One for a user covers what is that user's own; a single record is
+# named by whoever may see it. Proposals, what was put aside and the notes of runs are nobody's but the giver's.
+SHARED = f"""
+records.state IN ('active', 'superseded') AND records.layer <> 'working' AND EXISTS (
+    SELECT 1 FROM grants g
+    WHERE g.agent = ? AND g.ended_at IS NULL AND ? BETWEEN g.granted_at AND ifnull(g.expires_at - 1, {EVER})
+    AND (g.record = records.id OR (g.user IS NULL OR g.user = records.user) AND (g.layer = records.layer OR EXISTS (
+        SELECT 1 FROM tags t WHERE t.tag = g.tag AND t.record = records.seq
+    )))
+)"""
+
+
 class Filter(msgspec.Struct, frozen=True):
     """Which records a reader may and wants to see. It is always part of the query, never applied after the cut."""
 
@@ -213,6 +225,8 @@ class Filter(msgspec.Struct, frozen=True):
     all_tags: tuple[str, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     as_of: datetime | None = None
+    id: str | None = None  # one record, for a list
+    guest: tuple[str, int] | None = None  # another agent that reads, and when: what it was granted
 
     def where(self) -> tuple[str, list[Any]]:
         """The condition in SQL, with its parameters. Working memory is seen only within its run, or when named."""
@@ -243,6 +257,10 @@ class Filter(msgspec.Struct, frozen=True):
             add("records.occurred_at >= ?", to_micros(self.since))
         if self.until is not None:
             add("records.occurred_at < ?", to_micros(self.until))
+        if self.id is not None:
+            add("records.id = ?", self.id)
+        if self.guest is not None:
+            add(SHARED, *self.guest)
         return " AND ".join(clauses) or "TRUE", parameters
 
     def indexed(self) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -293,7 +311,7 @@ def every(connection: apsw.Connection) -> Iterable[Row]:
 
 def last_event(connection: apsw.Connection, record_id: str) -> int | None:
     """The last event about a record, wherever it is now."""
-    query = "SELECT event FROM records WHERE id = ?1 UNION ALL SELECT event FROM archived WHERE id = ?1"
+    query = " UNION ALL ".join(f"SELECT event FROM {table} WHERE id = ?1" for table in ("records", "archived", "erased"))
     found = connection.execute(query, (record_id,)).get
     return found if isinstance(found, int) else None
 

@@ -16,9 +16,11 @@ from lamina.store.connection import rows
 if TYPE_CHECKING:
     from lamina.store.store import Store
 
-REJECT, LIFT = "reject", "lift"
+REJECT, LIFT, ERASE = "reject", "lift", "erase"
 # The event that rejects tells what it bars in its note, where it can be erased; the one that lifts names the record.
 BARRED = "barred"
+# An erasure may take such a note with it; what it bars is then told again, by the record, in the note of the erasure.
+STILL_BARRED = "still_barred"
 DAY = 86_400_000_000
 
 
@@ -83,14 +85,14 @@ def lift(cursor: apsw.Cursor, record: str) -> int:
 
 def told(connection: apsw.Connection) -> set[tuple[bytes, str]]:
     """What the events say is rejected, and not lifted since."""
-    query = "SELECT seq, body FROM events WHERE body ->> 'action' IN (?, ?) ORDER BY seq"
-    found: dict[str, list[bytes]] = {}
-    for seq, text in rows(connection, query, (REJECT, LIFT)):
-        body = events.body_of(text)
-        for change in body.changes:
-            note = events.notes_of(connection, seq).get(0, {})
-            found[change.id] = [bytes.fromhex(one) for one in note.get(BARRED, ())] if body.action == REJECT else []
-    return {(fingerprint, record) for record, fingerprints in found.items() for fingerprint in fingerprints}
+    query = "SELECT seq, body FROM events WHERE body ->> 'action' IN (?, ?, ?) ORDER BY seq"
+    found: dict[str, Sequence[str]] = {}
+    for seq, text in rows(connection, query, (REJECT, LIFT, ERASE)):
+        body, note = events.body_of(text), events.notes_of(connection, seq).get(0, {})
+        told = note.get(BARRED, ()) if body.action == REJECT else ()
+        found |= {change.id: told for change in body.changes}
+        found |= note.get(STILL_BARRED, {}) if body.action == ERASE else {}
+    return {(bytes.fromhex(one), record) for record, fingerprints in found.items() for one in fingerprints}
 
 
 def rebuild(connection: apsw.Connection) -> None:

@@ -18,7 +18,7 @@ from lamina.config import Settings
 from lamina.errors import Corrupt, StoreUnavailable
 from lamina.home import fsync_folder, make_private_folder
 from lamina.model import Actor
-from lamina.store import backup, migrations
+from lamina.store import backup, erasing, migrations
 from lamina.store.connection import Database, translated
 from lamina.store.store import FILE_NAME, READS_NAME, Store
 from lamina.store.verify import Progress, Report
@@ -49,10 +49,17 @@ def _replaced(store: Store, source: Path, work: Path, origin: apsw.Connection, a
         kept = backup.write(store.folder, store.database, None, now, label="before-restore", lenient=True)
         replaced = {"replaced": {"seq": before.seq, "hash": before.hash.hex()}}
         _tell(work, store.agent, store.settings, actor, now, replaced)
+        _bring_along(work, erasing.everything(store.folder, store.database.reader()))
         _leave_behind(work, {file.file for file in store.archives()} | set(store.archive.filing.strays()))
         _put_back_archives(source, store.folder)
         copying.step()
     return kept
+
+
+def _bring_along(work: Path, erased: set[str]) -> None:
+    """What was erased stays so: the copy is told, and whoever opens it next erases it again."""
+    with closing(apsw.Connection(str(work))) as connection:
+        erasing.bring_along(connection, erased)
 
 
 def _leave_behind(work: Path, files: set[str]) -> None:
@@ -70,6 +77,7 @@ def over_damage(
     with _staged(backup.check(source), folder) as work:
         report = _verified(work, agent, settings, now, progress)
         _tell(work, agent, settings, actor, now, {"replaced": None})
+        _bring_along(work, erasing.everything(folder, None))
         _put_back_archives(source, folder)
         try:
             aside = _set_aside(folder, now, FILE_NAME)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import apsw
@@ -81,6 +81,17 @@ def seal(database: Database) -> bool:
             return False
     with database.atomic() as transaction:
         return _seal(transaction.cursor.connection)
+
+
+def repack(connection: apsw.Connection, numbers: Collection[int]) -> None:
+    """Write the blocks anew in which records have gone for good: neither their columns nor their bits may stay."""
+    for block in sorted({number // BLOCK for number in numbers}):
+        if connection.execute("SELECT 1 FROM blocks WHERE block = ?", (block,)).get is not None:
+            _write_block(connection, block)
+        for space in vectors.every(connection):
+            query = "SELECT 1 FROM codes WHERE space = ? AND block = ?"
+            if connection.execute(query, (space.number, block)).get is not None:
+                _write_codes(connection, space, block)
 
 
 def _last(connection: apsw.Connection) -> int:

@@ -43,11 +43,16 @@ PROMOTED = (
 )
 
 
+# Turns of which something was made that is erased.
+AGAIN = f"{EPISODES} AND id IN (SELECT turn FROM reread) AND id NOT IN (SELECT value FROM json_each(?))"
+
+
 class Marks(NamedTuple):
-    """How far sleep has read: up to which number, and which older ones that were promoted since."""
+    """How far sleep has read: up to which number, which older ones that were promoted since, and which once more."""
 
     seq: int = 0
     promoted: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
 
 
 class Aging(NamedTuple):
@@ -136,6 +141,7 @@ def marks(connection: apsw.Connection) -> Marks:
 def advance(cursor: apsw.Cursor, to: Marks) -> None:
     cursor.execute("INSERT INTO slept (one, seq) VALUES (1, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq", (to.seq,))
     hear(cursor, to.promoted, "promoted")
+    cursor.executemany("DELETE FROM reread WHERE turn = ?", [(turn,) for turn in to.again])
 
 
 def hear(cursor: apsw.Cursor, turns: Sequence[str], what: str) -> None:
@@ -167,7 +173,7 @@ def rebuild(connection: apsw.Connection) -> None:
 
 
 def unread(connection: apsw.Connection, since: Marks, limit: int) -> tuple[list[Row], Marks]:
-    """The next episodes, and how far sleep has read with them: new ones first, then those that were promoted later.
+    """The next episodes, and how far sleep has read with them: new ones, those that were promoted later, those once more.
 
     A session is not parted.
     """
@@ -176,7 +182,10 @@ def unread(connection: apsw.Connection, since: Marks, limit: int) -> tuple[list[
         found += _same_session(connection, found[-1])
         return found, since._replace(seq=found[-1][PLACE["seq"]])
     found = list(rows(connection, f"{PROMOTED} ORDER BY seq LIMIT ?", (since.seq, json.dumps(since.promoted), limit)))
-    return found, since._replace(promoted=(*since.promoted, *(row[PLACE["id"]] for row in found)))
+    if found:
+        return found, since._replace(promoted=(*since.promoted, *(row[PLACE["id"]] for row in found)))
+    found = list(rows(connection, f"{AGAIN} ORDER BY seq LIMIT ?", (json.dumps(since.again), limit)))
+    return found, since._replace(again=(*since.again, *(row[PLACE["id"]] for row in found)))
 
 
 def _same_session(connection: apsw.Connection, last: Row) -> list[Row]:
@@ -195,7 +204,8 @@ def _same_session(connection: apsw.Connection, last: Row) -> list[Row]:
 def count_unread(connection: apsw.Connection, since: Marks) -> int:
     fresh = connection.execute(f"SELECT count(*) FROM ({EPISODES} AND seq > ?)", (since.seq,)).get
     older = connection.execute(f"SELECT count(*) FROM ({PROMOTED})", (since.seq, "[]")).get
-    return int(str(fresh)) + int(str(older))
+    again = connection.execute(f"SELECT count(*) FROM ({AGAIN})", ("[]",)).get
+    return int(str(fresh)) + int(str(older)) + int(str(again))
 
 
 def episodes(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, str]:

@@ -123,9 +123,9 @@ class Store:
         return Transaction(self, actor, action, now, note, details, undivided=undivided)
 
     def exists(self, record_id: str) -> bool:
-        """Whether there is such a record, in the store or in its archive."""
+        """Whether there is such a record, in the store or in its archive, or was until it was erased."""
         with translated(self.database.path):
-            return not records.unresolved(self.database.reader(), [record_id], None)
+            return records.last_event(self.database.reader(), record_id) is not None
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
         """The record, also from the archive; one from there only if this user may see it."""
@@ -374,10 +374,11 @@ class Store:
         bodies: Sequence[tuple[str, bytes]],
         notes: Sequence[tuple[int, int, bytes, str]],
         archives: Sequence[archive.Copy] = (),
+        given: Sequence[Row] = (),
         progress: Progress | None = None,
     ) -> Report:
         """Become the store that was exported, unless it does not agree with itself; then nothing happens."""
-        from lamina.store import rejections, sleeping, verify
+        from lamina.store import erasing, grants, rejections, sleeping, verify
 
         own = canon.chain_seed(store_id, self.agent, "events")
         report: Report | None = None
@@ -392,7 +393,9 @@ class Store:
             connection.executemany("INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)", notes)
             for copy in archives:
                 self.archive.put_copy(connection, copy)
+            erasing.rebuild(connection)
             transaction.put(rows)
+            connection.executemany(grants.INSERT, given)
             rejections.rebuild(connection)
             sleeping.rebuild(connection)
             report = verify.verify(connection, own, None, progress)

@@ -99,8 +99,8 @@ class Transaction(Atomic):
         return records.by_id(self.cursor.connection, record_id)
 
     def exists(self, record_id: str) -> bool:
-        """Whether there is such a record, in the store or in its archive."""
-        return not records.unresolved(self.cursor.connection, [record_id], None)
+        """Whether there is such a record, in the store or in its archive, or was until it was erased."""
+        return records.last_event(self.cursor.connection, record_id) is not None
 
     def listed(self, chosen: Filter) -> list[Row]:
         """The rows that match, as they are now, newest first."""
@@ -339,8 +339,17 @@ class Transaction(Atomic):
 
     def _tell_archive(self, number: Any, **said: Any) -> None:
         """What the event says about a file of the archive."""
+        self.tell("archives", {"archive": number, **said})
+
+    @property
+    def number(self) -> int:
+        """The number of the event that tells of what is done now."""
+        return self._head.seq + 1
+
+    def tell(self, name: str, said: Mapping[str, Any]) -> None:
+        """Let the event say more, in one of its lists. It is there for good, so it holds no words."""
         known = self._details or {}
-        self._details = {**known, "archives": [*known.get("archives", ()), {"archive": number, **said}]}
+        self._details = {**known, name: [*known.get(name, ()), said]}
 
     def update(self, row: Row, **fields: Any) -> Record:
         """Change open fields of a record; what it says never changes. Metadata and evidence may only grow."""

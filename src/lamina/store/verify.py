@@ -13,8 +13,8 @@ from lamina import canon
 from lamina.clock import is_id
 from lamina.errors import Corrupt
 from lamina.model import Change
-from lamina.store import archive, migrations, records, rejections
-from lamina.store.events import Head, body_of, changes_of, schema
+from lamina.store import archive, grants, migrations, records, rejections
+from lamina.store.events import ERASED_NOTES, Head, body_of, changes_of, schema
 from lamina.store.records import PLACE, Row
 
 Progress = Callable[[int, int], None]
@@ -51,6 +51,11 @@ class Known(msgspec.Struct):
     event: int
     fields: dict[str, Any]
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it is neither archived nor erased."""
+        return self.fields.get("archived") is None and self.fields.get("erased") is None
+
 
 class Replay:
     """Walks a chain from its seed and collects what it says about the records."""
@@ -60,6 +65,7 @@ class Replay:
         self.known: dict[str, Known] = {}
         self.notes: dict[tuple[int, int], bytes] = {}
         self.archives: dict[Any, dict[str, Any]] = {}  # what was last told about each that is there
+        self.grants: dict[Any, str] = {}  # the hash of each that is there
 
     def problems(self, connection: apsw.Connection, step: Callable[[], None]) -> Iterator[Problem]:
         """What is wrong with the chain, in its order. Only the links that hold are believed."""
@@ -87,8 +93,15 @@ class Replay:
             return "its columns differ from its text"
         for position, note in enumerate(told.notes):
             self.notes[seq, position] = note
-        for said in told.details.get("archives", ()):
-            self._hear_of_archive(said, told.at)
+        try:
+            for gone in told.details.get(ERASED_NOTES, ()):
+                self.notes.pop(tuple(gone), None)
+            for said in told.details.get("archives", ()):
+                self._hear_of_archive(said, told.at)
+            for said in told.details.get("grants", ()):
+                self._hear_of_grant(said)
+        except (KeyError, TypeError, AttributeError):  # a chain that somebody has written anew
+            return "what it tells makes no sense"
         for change in changes_of(told):
             problem = self._apply(change, seq)
             if problem is not None:
@@ -103,6 +116,13 @@ class Replay:
             self.archives.pop(number, None)
         else:
             self.archives[number] = {"made_at": at, **self.archives.get(number, {}), **said}
+
+    def _hear_of_grant(self, said: Mapping[str, Any]) -> None:
+        """What an event says about a grant: how its row reads now, or that it was erased."""
+        if said["hash"] is None:
+            self.grants.pop(said["grant"], None)
+        else:
+            self.grants[said["grant"]] = said["hash"]
 
     def _apply(self, change: Change, seq: int) -> str | None:
         known = self.known.get(change.record)
@@ -131,7 +151,16 @@ def verify(
     try:
         step = _stepper(connection, progress)
         problems = list(replay.problems(connection, step))
-        for check in (_rows_differ, _archive_differs, _tags_differ, _links_differ, _notes_differ, _rejected_differ):
+        for check in (
+            _rows_differ,
+            _archive_differs,
+            _erased_differ,
+            _tags_differ,
+            _links_differ,
+            _notes_differ,
+            _rejected_differ,
+            _grants_differ,
+        ):
             # A broken chain says nothing reliable about the rows, nor a broken row about what is derived from it.
             problems = problems or check(connection, replay, step)
         problems += head_differs(connection, expected) if expected else ()
@@ -179,7 +208,7 @@ def head_differs(connection: apsw.Connection, expected: Mapping[str, Any]) -> li
 
 def _rows_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     problems: list[Problem] = []
-    unseen = {record_id for record_id, known in replay.known.items() if known.fields.get("archived") is None}
+    unseen = {record_id for record_id, known in replay.known.items() if known.is_here}
     for row in _rows(connection, f"{records.SELECT} ORDER BY seq", "record"):
         step()
         if isinstance(row, Problem):
@@ -220,6 +249,19 @@ def _archive_differs(connection: apsw.Connection, replay: Replay, step: Callable
         return [*problems, found]
     differ = sorted(told ^ found, key=str)
     return problems + [Problem(f"archive {row[0]}", f"the events say otherwise about {row[1]}") for row in differ]
+
+
+def _erased_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    """The stubs of erased records against the events."""
+    told = {
+        (record_id, known.fields["layer"], int(known.fields["private"]), known.fields["erased"], known.event)
+        for record_id, known in replay.known.items()
+        if known.fields.get("erased") is not None
+    }
+    found = _fetched(connection, "SELECT id, layer, private, erasure, event FROM erased")
+    if isinstance(found, Problem):
+        return [found]
+    return [Problem(f"erased record {row[0]}", "the events say otherwise") for row in sorted(told ^ found)]
 
 
 def files_differ(connection: apsw.Connection, folder: Path, progress: Progress | None = None) -> list[Problem]:
@@ -281,6 +323,21 @@ def _rejected_differ(connection: apsw.Connection, replay: Replay, step: Callable
     problems = [Problem(f"rejected value of record {row[1]}", "it is missing") for row in told - found]
     problems += [Problem(f"rejected value of record {row[1]}", "nobody rejected it") for row in found - told]
     return sorted(problems, key=lambda problem: problem.place)
+
+
+def _grants_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    """What other agents may read against what was given and ended."""
+    problems: list[Problem] = []
+    unseen = dict(replay.grants)
+    for row in _rows(connection, f"{grants.SELECT} ORDER BY number", "grant"):
+        if isinstance(row, Problem):
+            return [*problems, row]
+        told = unseen.pop(row[0], None)
+        if told is None:
+            problems.append(Problem(f"grant {row[0]}", "nobody gave it"))
+        elif told != grants.digest(row):
+            problems.append(Problem(f"grant {row[0]}", "it differs from what the events say"))
+    return problems + [Problem(f"grant {number}", "it is missing") for number in sorted(unseen, key=str)]
 
 
 def _pages_differ(connection: apsw.Connection) -> list[Problem]:

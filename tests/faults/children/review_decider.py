@@ -55,6 +55,11 @@ def warm() -> None:
         operator.revoke("radio", "it lies")
         operator.undo(operator.audit_log(1)[0].seq)
         outcome(partial(operator.confirm, second))
+        operator.prune(layers=["short_term"])
+        operator.export()
+        operator.backup()
+        operator.erase(first)
+        operator.resume_erasures()
         decider.close()
 
 

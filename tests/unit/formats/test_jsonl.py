@@ -50,6 +50,7 @@ def test_the_documents_are_taken_in(op: Operator, source: Path) -> None:
     report = read(op, source, MORNING_REPORT + ESCALATION + AFTER_SHORT + AFTER_LONG)
     assert report == {
         "mode": "lines",
+        "format": "lines",
         "taken": 10,
         "skipped": 0,
         "rejected": [],

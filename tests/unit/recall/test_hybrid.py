@@ -17,6 +17,7 @@ from tests.unit.recall.test_overlap import WORDS, random_queries
 
 NOW = START + timedelta(days=10)
 PARTS = {"words", "meaning", "model", "who", "session", "role", "time", "answer", "asks", "length", "recency", "importance"}
+PARTS.add("renewed")
 FILLER = [{"content": f"note {n} about the weather in the valley", "layer": "episodic"} for n in range(40)]
 
 

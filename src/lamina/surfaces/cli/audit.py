@@ -1,4 +1,4 @@
-"""Commands about the audit trail: log, verify, head."""
+"""Commands about the audit trail: log, verify, head, violations."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def register(group: click.Group) -> None:
     log(audit)
     verify(audit)
     head(audit)
+    violations(audit)
 
 
 def log(group: click.Group) -> None:
@@ -84,3 +85,22 @@ def head(group: click.Group) -> None:
     def run(session: Session) -> None:
         """Print what fixes the whole history as it is now, as JSON. Keep it where the store's writer cannot reach."""
         output.show_json(session.operator("audit head").audit_head())
+
+
+def violations(group: click.Group) -> None:
+    @command(group, "violations", "lamina audit violations --limit 20")
+    @click.option("--limit", type=int, default=50, show_default=True, help="at most so many")
+    def run(session: Session, limit: int) -> None:
+        """Show who tried to reach what is not theirs, in the whole home, newest first."""
+        found = session.operator("audit violations").audit_violations(limit)
+        if session.json:
+            output.show_json(found)
+            return
+        rows = [(one.at[:16].replace("T", " "), one.actor, one.surface, one.attempt, one.value) for one in found.entries]
+        if rows:
+            columns = ("when (UTC)", "actor", "surface", "attempt", "value")
+            output.table(columns, rows, wide="attempt", dispensable=("surface",))
+        else:
+            click.echo("nobody tried to cross a boundary")
+        if found.unreadable:
+            output.notes([f"{found.unreadable} lines of the log cannot be read"])

@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
-from lamina.errors import Refused
+from lamina.errors import InvalidInput, Refused
+from lamina.formats import departures, forms
+from lamina.formats.arrivals import Policy
 from lamina.home import given_path
 from lamina.store.backup import backups, check
 from lamina.surfaces.cli import output
@@ -27,12 +29,19 @@ def register(group: click.Group) -> None:
 
 
 def export(group: click.Group) -> None:
-    @command(group, "export", "lamina export ~/memories.json")
+    @command(group, "export", "lamina export ~/memories.md --format markdown")
     @click.argument("path", type=PATH, required=False)
+    @click.option("--format", "format_", metavar="NAME", default="lamina", help=f"one of {', '.join(departures.NAMES)}")
     @click.option("--public", is_flag=True, help="only what may be shown to others: active, nothing about people")
     @click.option("--force", is_flag=True, help="overwrite a file, or write into a git work tree")
-    def run(session: Session, path: Path | None, public: bool, force: bool) -> None:
-        """Write all memories with their history as JSON, to PATH or into the private home."""
+    def run(session: Session, path: Path | None, format_: str, public: bool, force: bool) -> None:
+        """Write all memories with their history as JSON, to PATH or into the private home.
+
+        Other formats hold less: the report says which memories were left out, and which fields of the others are lost.
+        """
+        if format_ != "lamina":
+            _export_as(session, format_, path, public, force)
+            return
         with output.progress("exporting") as advance:
             target = session.operator("export").export(path, public=public, force=force, progress=advance)
         if session.json:
@@ -41,39 +50,72 @@ def export(group: click.Group) -> None:
             click.echo(f"exported to {target} ({output.size(target.stat().st_size)})")
 
 
+def _export_as(session: Session, name: str, path: Path | None, public: bool, force: bool) -> None:
+    if public:
+        raise InvalidInput("--public is for Lamina's own format; other formats hold all that they can")
+    if path is None:
+        raise InvalidInput(f"say where to write: lamina export PATH --format {name}")
+    with output.progress("exporting") as advance:
+        report = session.operator("export").export_as(name, path, force=force, progress=advance)
+    if session.json:
+        output.show_json(report)
+        return
+    click.echo(f"exported {report['records']} memories to {report['path']} as {name}")
+    for why, number in report["left_out"].items():
+        click.echo(f"left out {number}: {why}")
+    if report["lost"]:
+        lost = ", ".join(f"{field} ({number})" for field, number in report["lost"].items())
+        click.echo(f"{name} cannot hold: {lost}")
+
+
 def import_(group: click.Group) -> None:
-    @command(group, "import", "lamina import ~/memories.json")
+    @command(group, "import", "lamina import ~/memories.json --dry-run")
     @click.argument("path", type=PATH)
     @click.option("--trust", is_flag=True, help="believe the file: its trust and its active long-term memories count")
-    def run(session: Session, path: Path, trust: bool) -> None:
-        """Take in an export, or a JSONL file in the form of Sky, Milton or Lamina.
+    @click.option("--format", "format_", metavar="NAME", help=f"instead of looking: one of {', '.join(forms.NAMES)}")
+    @click.option("--on-conflict", type=click.Choice([*Policy]), default="skip", help="what happens to what is here already")
+    @click.option("--dry-run", is_flag=True, help="change nothing, and report what would happen")
+    def run(session: Session, path: Path, trust: bool, format_: str | None, on_conflict: str, dry_run: bool) -> None:
+        """Take in an export of Lamina, or a file of Sky, Milton, Skylattice, Sentinel, mem0 or the MCP memory server.
 
-        An empty store becomes what was exported; another takes the records as external. Lines that are no memories are
-        told with their numbers and kept in a .rejected file beside the source.
+        An empty store becomes what was exported; another takes the records as external. What is no memory is told with its
+        line and kept in a .rejected file beside the source. What is here already is skipped; or it grows by what the file
+        adds (merge), or what the file says takes its place (replace).
         """
+        operator = session.operator("import")
         with output.progress("importing") as advance:
-            report = session.operator("import").import_(path, trust, advance)
+            report = operator.import_(path, trust, advance, format=format_, on_conflict=on_conflict, dry_run=dry_run)
         if session.json:
             output.show_json(report)
             return
-        rejected = report.get("rejected_count", 0)
-        told = f"{report['mode']}: {report['taken']} taken, {report['skipped']} here already"
-        click.echo(told + (f", {rejected} rejected" if rejected else ""))
+        click.echo(_summary(report))
         _show_rejected(report)
         if report["pending"]:
             click.echo(f"{report['pending']} wait for review (state constrained)")
 
 
+def _summary(report: dict[str, Any]) -> str:
+    """What became of a file, in a line."""
+    mode = report["mode"] if report["mode"] != "lines" else report["format"]
+    seldom = {"grown": "grown", "replaced": "replaced", "removed": "removed", "rejected_count": "rejected"}
+    more = [f"{report[name]} {word}" for name, word in seldom.items() if report.get(name)]
+    told = ", ".join([f"{report['taken']} taken", f"{report['skipped']} here already", *more])
+    return f"{mode}: {told}" + ("; this was a dry run, nothing has changed" if report.get("dry_run") else "")
+
+
 def _show_rejected(report: dict[str, Any]) -> None:
-    """The lines that were not taken: where they are, and what is wrong with them."""
+    """What was not taken: where it is, and what is wrong with it."""
     rejected = report.get("rejected", [])
-    for line in rejected[:SHOWN]:
-        told = f"{line['file']}:{line['line']}: {reveal(line['message'])}"
-        click.echo(click.style("rejected ", fg="yellow") + told, err=True)
-    if rejected:
-        more = report["rejected_count"] - len(rejected[:SHOWN])
-        rest = f"and {more} more; " if more else ""
-        click.echo(f"{rest}kept in {report['rejected_file']}", err=True)
+    for one in rejected[:SHOWN]:
+        place = f"{one['file']}:{one['line']}" if "file" in one else one["id"]
+        click.echo(click.style("rejected ", fg="yellow") + f"{place}: {reveal(one['message'])}", err=True)
+    more = report.get("rejected_count", 0) - len(rejected[:SHOWN])
+    told = [
+        *([f"and {more} more"] if more > 0 else []),
+        *([f"kept in {kept}"] if (kept := report.get("rejected_file")) else []),
+    ]
+    if told:
+        click.echo("; ".join(told), err=True)
 
 
 def backup(group: click.Group) -> None:

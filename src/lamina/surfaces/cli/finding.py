@@ -10,7 +10,7 @@ from lamina.reader import MODELS
 from lamina.recall import RANKERS
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.memories import LAYERS, STATES, day, kinds, metadata_of
-from lamina.surfaces.cli.session import Session, command
+from lamina.surfaces.cli.session import Session, command, shared_by
 
 NOTHING = 4
 
@@ -39,6 +39,7 @@ def search(group: click.Group) -> None:
     @click.option("--known-at", callback=day, help="what the store knew at this time or day")
     @click.option("--ranker", type=click.Choice(RANKERS), default=RANKERS[0], show_default=True, help="how to rank")
     @click.option("--explain", is_flag=True, help="draw the parts of each score")
+    @shared_by
     @click.pass_context
     def run(
         context: click.Context,
@@ -46,12 +47,13 @@ def search(group: click.Group) -> None:
         session: Session,
         query: str,
         explain: bool,
+        shared_by: str | None,
         metadata: tuple[str, ...],
         states: tuple[str, ...],
         **filters: Any,
     ) -> None:
         """Find memories that answer QUERY. Without a match it says so and exits with 4."""
-        found = session.memory().search(query, metadata=metadata_of(metadata), states=states or None, **filters)
+        found = session.viewer(shared_by).search(query, metadata=metadata_of(metadata), states=states or None, **filters)
         if session.json:
             output.show_json(found.to_dict())
         elif found:
@@ -67,10 +69,11 @@ def context(group: click.Group) -> None:
     @command(group, "context", 'lamina context "prepare the weekly report" --max-chars 1000')
     @click.argument("goal")
     @click.option("--max-chars", type=int, default=2000, show_default=True, help="how long the text may be")
+    @shared_by
     @click.pass_context
-    def run(context: click.Context, /, session: Session, goal: str, max_chars: int) -> None:
+    def run(context: click.Context, /, session: Session, goal: str, max_chars: int, shared_by: str | None) -> None:
         """Print what profile, procedures and facts say about GOAL, fenced for a model to read. Exits with 4 for nothing."""
-        made = session.memory().memory_context(goal, max_chars=max_chars)
+        made = session.viewer(shared_by).memory_context(goal, max_chars=max_chars)
         if session.json:
             found: dict[str, Any] = {"text": made.text, "items": [hit.to_dict() for hit in made.items]}
             output.show_json({**found, "notes": made.notes} if made.notes else found)

@@ -10,6 +10,9 @@ from lamina.errors import InvalidInput
 from lamina.model import State
 from lamina.surfaces.cli import output, running
 from lamina.surfaces.cli.session import Session, command
+from lamina.text import one_line
+
+KINDS = 5  # of violations, the most frequent ones
 
 
 def register(group: click.Group) -> None:
@@ -47,6 +50,8 @@ def status(group: click.Group) -> None:
         ):
             if number:
                 click.echo(f"{label}: {number}")
+        for attempt, number in [*found.get("violations_by_attempt", {}).items()][:KINDS]:
+            click.echo(f"  {number:>5}  {one_line(attempt, 100)}")
         if found.get("jobs"):
             click.echo()
             running.jobs_table(session.memory().jobs())

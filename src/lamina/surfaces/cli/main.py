@@ -22,6 +22,7 @@ EXIT_INTERRUPTED = 130
 # Which file has which commands; two of them share a group.
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "audit": ("audit",),
+    "erasing": ("erase", "erasures"),
     "files": ("export", "import", "backup", "restore"),
     "finding": ("search", "context", "index", "model"),
     "grouping": ("semantic", "procedural"),
@@ -33,6 +34,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "profiles": ("profile", "project", "compress", "pending"),
     "reviewing": ("profile", "review", "revoke", "rollback", "correct", "forget", "undo"),
     "running": ("run", "mirror"),
+    "sharing": ("grant", "revoke-grant", "grants", "shared"),
     "sleeping": ("sleep", "facts", "timeline"),
     "world": ("world",),
 }

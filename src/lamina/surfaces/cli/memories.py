@@ -13,7 +13,7 @@ from lamina.errors import InvalidInput, NotFound
 from lamina.model import Layer, Record, State, plain
 from lamina.rules import KINDS
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.session import Session, command
+from lamina.surfaces.cli.session import Session, command, shared_by
 
 LAYERS = click.Choice([layer.value for layer in Layer])
 STATES = click.Choice([state.value for state in State])
@@ -91,6 +91,11 @@ def _show(session: Session, stored: Record) -> None:
         output.show_json(stored.to_dict())
     else:
         click.echo(f"remembered {stored.id}  {stored.layer.value}  {stored.kind}  importance {stored.importance:.2f}")
+    if session.memory().secrets:
+        kinds = ", ".join(session.memory().secrets)
+        kept = "was redacted" if session.memory().settings["secrets.capture"] == "redact" else "is in it"
+        hint = "" if kept == "was redacted" else f"; `lamina erase {stored.id}` removes it for good"
+        click.echo(click.style("attention: ", fg="yellow") + f"what looks like a secret {kept}: {kinds}{hint}", err=True)
 
 
 def listing(group: click.Group) -> None:
@@ -103,17 +108,18 @@ def listing(group: click.Group) -> None:
     @click.option("--since", callback=day, help="not before this time or day")
     @click.option("--until", callback=day, help="before this time or day")
     @click.option("--limit", type=int, default=50, show_default=True, help="at most so many")
-    def run(session: Session, states: tuple[str, ...], every: bool, **filters: Any) -> None:
+    @shared_by
+    def run(session: Session, states: tuple[str, ...], every: bool, shared_by: str | None, **filters: Any) -> None:
         """List memories, newest first."""
         if every and not filters["layers"]:
             filters["layers"] = tuple(Layer)
         chosen = None if every else states or (State.ACTIVE,)
-        found = session.memory().list(states=chosen, **filters)
+        found = session.viewer(shared_by).list(states=chosen, **filters)
         if session.json:
             output.show_json([record.to_dict() for record in found])
         elif found:
             output.records(found)
-        elif any(value for name, value in filters.items() if name != "limit") or states:
+        elif any(value for name, value in filters.items() if name != "limit") or states or shared_by:
             click.echo("no memory matches")
         else:
             others = [name for name in session.home.agents() if name != session.agent]
@@ -123,9 +129,14 @@ def listing(group: click.Group) -> None:
 def inspect(group: click.Group) -> None:
     @command(group, "inspect", "lamina inspect 01k9zq5e7cxxxxxxxxxxxxxxxx")
     @click.argument("record_id", metavar="ID")
-    def run(session: Session, record_id: str) -> None:
-        """Show everything about the record ID: its fields, its evidence and its history."""
+    @shared_by
+    def run(session: Session, record_id: str, shared_by: str | None) -> None:
+        """Show everything about the record ID: its fields, its evidence and its history, which is not shared."""
         memory = session.memory()
+        if shared_by is not None:
+            seen = memory.shared(shared_by).get(record_id.lower())
+            output.show_json(seen.to_dict()) if session.json else output.record(seen)
+            return
         found, history = memory.get(record_id.lower()), memory.history(record_id.lower())
         if session.json:
             output.show_json({**found.to_dict(), "history": [event.to_dict() for event in history]})

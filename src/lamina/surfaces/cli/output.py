@@ -214,6 +214,9 @@ def events(found: Sequence[Event]) -> None:
 
 
 def _summary(event: Event) -> str:
+    if not event.changes and event.details.get("grants"):
+        numbers = ", ".join(str(one["grant"]) for one in event.details["grants"])
+        return f"grant {numbers}" + (f": {event.note['to']} may read {event.note['covers']}" if "covers" in event.note else "")
     if not event.changes:
         return msgspec.json.encode(event.details).decode() if event.details else ""
     first = event.changes[0]
@@ -225,6 +228,8 @@ def _moved(change: Change) -> str:
     """What became of one record: where it began, or what it was before and is now."""
     if not change.before:
         return str(change.after.get("layer", ""))
+    if "erased" in change.before:
+        return "erased"
     if "archived" in change.before:
         return "archive → store" if change.after.get("archived") is None else "store → archive"
     name = next((name for name in ("state", "layer") if name in change.before), None)

@@ -18,6 +18,7 @@ from lamina.home import Home
 from lamina.memory import Memory
 from lamina.model import Actor, Role
 from lamina.operators import Operator
+from lamina.reader import Viewer
 from lamina.text import reveal, shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -48,6 +49,15 @@ class Session:
             self._check_own_agent()
             self._memory = connect(self._role(), self._agent, self._user, self._home, surface="cli", key=self._key)
         return self._memory
+
+    def agent_handle(self, surface: str) -> Memory:
+        """A handle of its own with an agent's authority and no more, whoever has started the program."""
+        self._check_own_agent()
+        return connect(Role.AGENT, self._agent, self._user, self._home, surface=surface)
+
+    def viewer(self, shared_by: str | None) -> Viewer:
+        """What a command looks at: this agent's own memory, or what another one shares with it."""
+        return self.memory() if shared_by is None else self.memory().shared(shared_by)
 
     def _role(self) -> Role:
         """Whoever has no key where operators need one may do what an agent may."""
@@ -100,6 +110,9 @@ class Session:
                     start_if_due(scheduler.orchestrator(), self.home.path, self.agent)
             except LaminaError as error:  # what was asked for is done; this is only told
                 click.echo(click.style("attention: ", fg="yellow") + reveal(error.message), err=True)
+
+
+shared_by = click.option("--shared-by", metavar="AGENT", help="what this agent shares, instead of one's own")
 
 
 def role() -> Role:

@@ -1,0 +1,351 @@
+"""Erasure inside the store: which records are meant, what rests on them, and how both leave every table for good."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import msgspec
+
+from lamina import canon, text, traces
+from lamina.clock import from_micros
+from lamina.model import Layer, Record, State, Trust
+from lamina.store import archive, events, records
+from lamina.store.connection import rows, translated
+from lamina.store.records import PLACE, Row
+from lamina.traces import Trace, Verdict
+
+if TYPE_CHECKING:
+    from lamina.store.store import Store
+
+BATCH = 500
+ERASED = "[erased]"
+CERTIFICATES = "erasures"
+UNFINISHED = "an erasure is not finished; run `lamina erase --resume`"
+AGAIN = "erase_again"  # under which name `meta` has what a restored backup has brought back
+WRITING = frozenset({"remember", "correct", "profile.upsert"})  # what an operator does to say something in own words
+NAMED = ("speaker", "source", "session", "user", "kind")
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What somebody wants erased: some records, or all of a session, of a user, or from a source."""
+
+    ids: tuple[str, ...] = ()
+    session: str | None = None
+    user: str | None = None
+    source: str | None = None
+    scope: str | None = None  # the user whose memories alone may be touched
+
+    @property
+    def what(self) -> str:
+        """In one word, without saying whose or which."""
+        if self.ids:
+            return "records"
+        return "user" if self.user is not None else "session" if self.session is not None else "source"
+
+    def takes(self, user: str | None, session: str | None, source: str | None) -> bool:
+        """Whether a record is one of these, when they are not named by their ids."""
+        if self.scope is not None and user != self.scope:
+            return False
+        if self.user is not None:
+            return user == self.user
+        if self.session is not None:
+            return session == self.session
+        return self.source is not None and source is not None and text.normalise(source) == text.normalise(self.source)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """What a line of the archive says, as far as an erasure asks."""
+
+    id: str
+    layer: str
+    content: str
+    tags: list[str]
+    metadata: dict[str, Any]
+    evidence: list[str]
+    user: str | None = None
+    speaker: str | None = None
+    source: str | None = None
+    session: str | None = None
+    key: str | None = None
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What an erasure does: which records it was asked for, and what becomes of those that rest on them."""
+
+    chosen: list[str]
+    verdicts: list[Verdict]
+    archived: list[str]  # of those that go
+    own: frozenset[str]  # words that nobody else has, before anything is gone
+
+    @property
+    def goes(self) -> list[str]:
+        return [*self.chosen, *(one.id for one in self.verdicts if one.goes)]
+
+    @property
+    def kept(self) -> list[Verdict]:
+        return [one for one in self.verdicts if not one.goes]
+
+
+class Certified(msgspec.Struct, frozen=True):
+    """What a certificate says was erased."""
+
+    records: list[str]
+
+
+class Stub(msgspec.Struct, frozen=True):
+    """What is left of an erased record."""
+
+    id: str
+    layer: Layer
+    private: bool
+    erasure: int
+    event: int
+    at: datetime
+
+    def record(self, agent: str) -> Record:
+        """A record that says nothing, under the id that others may still refer to."""
+        told = {"erased": {"erasure": self.erasure, "event": self.event}}
+        none: tuple[str, ...] = ()
+        start = (self.id, 0, agent, None, self.layer, State.TOMBSTONED, "erased", ERASED, 0.0, 0.0, Trust.EXTERNAL, None)
+        return Record(*start, none, told, none, None, None, None, self.at, self.at, self.at)
+
+
+def remains(store: Store, record_id: str, user: str | None) -> Record | None:
+    """What is left of an erased record, if this user may know."""
+    with translated(store.database.path):
+        found = stub(store.database.reader(), record_id)
+    return None if found is None or (user is not None and found.private) else found.record(store.agent)
+
+
+def stub(connection: apsw.Connection, record_id: str) -> Stub | None:
+    at = "(SELECT body ->> 'at' FROM events WHERE seq = event)"
+    query = f"SELECT id, layer, private, erasure, event, {at} FROM erased WHERE id = ?"
+    found = connection.execute(query, (record_id,)).get
+    if found is None:
+        return None
+    name, layer, private, number, event, at = found
+    return Stub(name, Layer(layer), bool(private), number, event, from_micros(at))
+
+
+def is_erased(connection: apsw.Connection, record_id: str) -> bool:
+    return connection.execute("SELECT 1 FROM erased WHERE id = ?", (record_id,)).get is not None
+
+
+def fingerprint(store_id: str, said: str) -> bytes:
+    """By what a text is known again that nobody can read any more. It is of this store alone."""
+    return hashlib.sha256(canon.encode([store_id, text.normalise(said)])).digest()
+
+
+def is_back(connection: apsw.Connection, store_id: str, content: str) -> bool:
+    """Whether a text says what was erased here."""
+    if connection.execute("SELECT EXISTS (SELECT 1 FROM erased)").get == 0:
+        return False
+    query = "SELECT 1 FROM erased WHERE content = ?"
+    return connection.execute(query, (fingerprint(store_id, content),)).get is not None
+
+
+def has_key(connection: apsw.Connection, store_id: str, key: str) -> bool:
+    """Whether an idempotency key was that of a record which is erased."""
+    return connection.execute("SELECT 1 FROM erased WHERE key = ?", (fingerprint(store_id, key),)).get is not None
+
+
+def plan(store: Store, connection: apsw.Connection, wanted: Wanted) -> Plan:
+    """What an erasure would do, at one moment of the store."""
+    lines = {one.id: one for one in _lines(store)}
+    chosen = _chosen(connection, wanted, lines)
+    resting = _resting(connection, chosen, lines)
+    found = {one.id: one for one in _traces(connection, [*chosen, *resting], lines)}
+    first = [found[one] for one in chosen]
+    numbers = _numbers(connection, found)
+    own = frozenset(word for word in traces.words(first) if _holders(connection, word, len(numbers)) <= numbers)
+    own -= _names(connection, found.keys())
+    verdicts = traces.verdicts(first, [found[one] for one in resting], own)
+    going = {*chosen, *(one.id for one in verdicts if one.goes)}
+    return Plan(chosen, verdicts, [one for one in going if one in lines], own)
+
+
+def own_words(connection: apsw.Connection, candidates: Iterable[str]) -> list[str]:
+    """The words that no record holds any more, once what had them is gone."""
+    alone = {word for word in candidates if not _holders(connection, word, 0)}
+    return sorted(alone - _names(connection, ()))
+
+
+def texts_of(connection: apsw.Connection, store: Store, ids: Collection[str]) -> list[Trace]:
+    """What some records hold, wherever they are."""
+    return _traces(connection, ids, {one.id: one for one in _lines(store)})
+
+
+def _chosen(connection: apsw.Connection, wanted: Wanted, lines: Mapping[str, Line]) -> list[str]:
+    if wanted.ids:
+        there = {one for (one,) in _some(connection, "SELECT id FROM records", wanted.ids)}
+        return [one for one in dict.fromkeys(wanted.ids) if one in there or one in lines]
+    query = "SELECT id, user, session, source FROM records WHERE user IS ?1 OR session = ?2 OR source IS NOT NULL ORDER BY seq"
+    named = rows(connection, query, (wanted.user, wanted.session))
+    found = [one for one, *fields in named if wanted.takes(*fields)]
+    return found + [one.id for one in lines.values() if wanted.takes(one.user, one.session, one.source)]
+
+
+def _resting(connection: apsw.Connection, chosen: Sequence[str], lines: Mapping[str, Line]) -> list[str]:
+    """Everything that rests on these, however far."""
+    above: dict[str, list[str]] = {}
+    for line in lines.values():
+        for target in line.evidence:
+            above.setdefault(target, []).append(line.id)
+    query = "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'evidence' AND l.target = ?"
+    found: dict[str, None] = {}
+    fresh = list(chosen)
+    while fresh:
+        target = fresh.pop()
+        for one in [*(name for (name,) in rows(connection, query, (target,))), *above.get(target, ())]:
+            if one not in found and one not in chosen:
+                found[one] = None
+                fresh.append(one)
+    return list(found)
+
+
+def _traces(connection: apsw.Connection, ids: Collection[str], lines: Mapping[str, Line]) -> list[Trace]:
+    found = [_trace_of(connection, row) for row in _some(connection, records.SELECT, list(ids))]
+    return found + [traces.trace(msgspec.structs.asdict(lines[one])) for one in ids if one in lines]
+
+
+def _trace_of(connection: apsw.Connection, row: Row) -> Trace:
+    fields = dict(zip(records.COLUMNS, row, strict=True))
+    for name in ("tags", "metadata", "evidence"):
+        fields[name] = canon.decode(fields[name])
+    return traces.trace(fields, is_vouched=fields["trust"] == Trust.OPERATOR and _is_written(connection, row))
+
+
+def _is_written(connection: apsw.Connection, row: Row) -> bool:
+    """Whether somebody said this in own words: the event that made it tells."""
+    at, record_id = row[PLACE["event"]], row[PLACE["id"]]
+    while True:
+        event = events.read(connection, at)
+        own = [] if event is None else [change for change in event.changes if change.record == record_id]
+        if event is None or not own or own[0].previous is None:
+            return event is not None and event.action in WRITING
+        at = own[0].previous
+
+
+def _holders(connection: apsw.Connection, word: str, most: int) -> set[int]:
+    """The numbers of records whose texts hold a word; a few more than `most` are enough to know."""
+    query = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
+    return {number for (number,) in rows(connection, query, (f'"{word}"', most + 1))}
+
+
+def _numbers(connection: apsw.Connection, ids: Collection[str]) -> set[int]:
+    return {number for (number,) in _some(connection, "SELECT seq FROM records", list(ids))}
+
+
+def _names(connection: apsw.Connection, without: Collection[str]) -> set[str]:
+    """Words of the names that records have besides their texts: of speakers, sources, sessions, users; and of the tables."""
+    found: set[str] = set()
+    for (sql,) in rows(connection, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
+        found |= text.tokens(sql)
+    own = json.dumps(list(without))
+    for name in NAMED:
+        query = f"SELECT DISTINCT {name} FROM records WHERE {name} IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?))"
+        for (value,) in rows(connection, query, (own,)):
+            found |= text.tokens(value)
+    return found
+
+
+def naming(connection: apsw.Connection, name: str) -> set[str]:
+    """The records whose texts hold a name, or whose speaker has it."""
+    said = " ".join(f'"{word}"' for word in text.asked(name))
+    query = (
+        "SELECT id FROM records WHERE seq IN (SELECT rowid FROM words WHERE words MATCH ?1)"
+        " OR (speaker IS NOT NULL AND lower(speaker) = lower(?2))"
+    )
+    return {one for (one,) in rows(connection, query, (said or '""', name))}
+
+
+def _lines(store: Store) -> Iterator[Line]:
+    decode = msgspec.json.Decoder(Line).decode
+    return (decode(line) for _, _, line in store.archived_lines())
+
+
+def _some(connection: apsw.Connection, select: str, ids: Sequence[str]) -> Iterator[Row]:
+    """The rows of some ids, not too many at a time."""
+    for start in range(0, len(ids), BATCH):
+        part = ids[start : start + BATCH]
+        yield from rows(connection, f"{select} WHERE id IN ({records.marks(part)})", part)
+
+
+def notes_about(connection: apsw.Connection, told: Collection[int], own: AbstractSet[str]) -> list[tuple[int, int]]:
+    """The notes of some events, and those that hold words which nobody else has."""
+    found: set[tuple[int, int]] = set()
+    for event, position, body in rows(connection, "SELECT event, position, body FROM notes"):
+        if event in told or traces.is_betrayed(" ".join(traces.strings(canon.decode(body))), own):
+            found.add((event, position))
+    return sorted(found)
+
+
+def events_about(connection: apsw.Connection, ids: Collection[str]) -> set[int]:
+    """Every event that tells of some records."""
+    found: set[int] = set()
+    for record_id in ids:
+        at = records.last_event(connection, record_id)
+        while at is not None:
+            found.add(at)
+            event = events.read(connection, at)
+            own = [] if event is None else [change for change in event.changes if change.record == record_id]
+            at = own[0].previous if own else None
+    return found
+
+
+def archives_of(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+    """The files of the archive that hold some records."""
+    places = [archive.find(connection, one) for one in ids]
+    return sorted({place.file for place in places if place is not None})
+
+
+def rebuild(connection: apsw.Connection) -> None:
+    """Make the stubs anew from the events. By what an erased text would be known again, these do not say."""
+    layers: dict[str, str] = {}
+    for seq, at, body in rows(connection, "SELECT seq, body ->> 'at', body FROM events ORDER BY seq"):
+        for change in events.changes_of(events.body_of(body)):
+            layers[change.record] = change.after.get("layer", layers.get(change.record))
+            number = change.after.get("erased")
+            if number is not None:
+                connection.execute("INSERT OR IGNORE INTO erasures (number, at) VALUES (?, ?)", (number, at))
+                insert = "INSERT INTO erased (id, layer, private, erasure, event) VALUES (?, ?, ?, ?, ?)"
+                connection.execute(insert, (change.record, layers[change.record], change.after["private"], number, seq))
+
+
+def everything(store_folder: Path, connection: apsw.Connection | None) -> set[str]:
+    """All that was ever erased here, as far as the stubs and the certificates tell."""
+    found = set() if connection is None else {one for (one,) in rows(connection, "SELECT id FROM erased")}
+    for path in sorted((store_folder / CERTIFICATES).glob("*.json")):
+        try:
+            found |= set(msgspec.json.decode(path.read_bytes(), type=Certified).records)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # somebody has written there; it proves nothing
+            continue
+    return found
+
+
+def bring_along(connection: apsw.Connection, ids: Collection[str]) -> None:
+    """Let a store that takes the place of another know what was erased there: it may still have some of it."""
+    there = [one for (one,) in _some(connection, "SELECT id FROM records", sorted(ids))]
+    there += [one for (one,) in _some(connection, "SELECT id FROM archived", sorted(ids))]
+    if there:
+        put = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+        connection.execute(put, (AGAIN, canon.encode(sorted(there)).decode()))
+
+
+def is_unfinished(connection: apsw.Connection) -> bool:
+    """Whether something that was erased is still somewhere, or back."""
+    query = "SELECT EXISTS (SELECT 1 FROM erasures WHERE todo IS NOT NULL) OR EXISTS (SELECT 1 FROM meta WHERE name = ?)"
+    return bool(connection.execute(query, (AGAIN,)).get)
+
+
+def brought_back(connection: apsw.Connection) -> list[str]:
+    """What was erased and is back, since a backup was restored."""
+    found = connection.execute("SELECT value FROM meta WHERE name = ?", (AGAIN,)).get
+    return canon.decode(found) if isinstance(found, str) else []

@@ -1,0 +1,270 @@
+"""How records leave every table for good, in one transaction with the event that says so."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import msgspec
+
+from lamina import canon, traces
+from lamina.errors import Conflict, Refused
+from lamina.model import Actor
+from lamina.store import archive, derived, erasing, events, grants, records, rejections, sealing
+from lamina.store.connection import rows
+from lamina.store.erasing import Plan, Wanted
+from lamina.store.events import Changed
+from lamina.store.records import PLACE, Row
+from lamina.store.transaction import Transaction
+from lamina.store.written import Written
+
+if TYPE_CHECKING:
+    from lamina.store.store import Store
+
+ACTION = "erase"
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """An erasure whose records are out of the tables: what still has to be cleaned elsewhere."""
+
+    number: int
+    what: str
+    actor: str
+    ids: list[str]
+    chosen: int
+    kept: list[dict[str, str]]
+    words: list[str]
+    user: str | None
+    notes: int
+    reread: int
+    files: list[str] = []  # that they had been imported from
+    keep_backups: bool = False
+
+
+class Removal(Transaction):
+    """A transaction that erases."""
+
+    def erase(self, plan: Plan, number: int, files: Mapping[str, str], user: str | None) -> list[str]:
+        """Take records out of every table; the words that nobody has any more. `files` are archives, old name to new."""
+        going = plan.goes
+        traced = erasing.texts_of(self.cursor.connection, self._store, going)
+        told = erasing.events_about(self.cursor.connection, going)
+        live = [row for one in going if (row := self.find(one)) is not None]
+        for old, new in files.items():
+            self._leave_file(old, new, set(going), number)
+        self._leave(live, number)
+        told |= self._end_grants(live, user)
+        words = erasing.own_words(self.cursor.connection, traces.words(traced))
+        self._forget_notes(told, frozenset(words), set(going))
+        self._forget_outcomes(frozenset(words))
+        self._forget_work(going)
+        return words
+
+    def _leave(self, leaving: Sequence[Row], number: int) -> None:
+        for row in leaving:
+            digest = records.row_hash(row[:-2], row[-1])
+            private = row[PLACE["user"]] is not None
+            after = {"erased": number, "private": private, "seq": None}
+            before = {"erased": None, "private": None, "seq": row[0]}
+            event = self._next_event()
+            self._changes.append(Changed(row[1], digest, before, after, row[PLACE["event"]]))
+            fields = (row[PLACE["layer"]], row[PLACE["content"]], row[PLACE["key"]])
+            self._leave_stub(row[1], private, number, event, *fields)
+        derived.forget(self.cursor, leaving)
+        self.cursor.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in leaving])
+        sealing.repack(self.cursor.connection, [row[0] for row in leaving])
+
+    def _leave_file(self, old: str, new: str, going: Collection[str], number: int) -> None:
+        """Write a file of the archive anew, without some of its lines."""
+        gone, kept, laid = self._store.archive.parted(self.cursor.connection, old, new, going)
+        for one in gone:
+            self._leave_line(one, number)
+        self.unarchive((), kept, old, new, laid)
+
+    def _leave_line(self, one: Written, number: int) -> None:
+        place = archive.find(self.cursor.connection, one.id)
+        assert place is not None, "the file has just been compared with it"
+        at = self.cursor.execute("SELECT archive FROM archived WHERE id = ?", (one.id,)).get
+        after = {"archived": None, "erased": number, "private": one.user is not None}
+        before = {"archived": at, "erased": None, "private": None}
+        event = self._next_event()
+        self._changes.append(Changed(one.id, place.hash, before, after, place.event))
+        self._leave_stub(one.id, one.user is not None, number, event, one.layer, one.content, one.key)
+        self.cursor.execute("DELETE FROM archived WHERE id = ?", (one.id,))
+
+    def _leave_stub(
+        self, record_id: str, private: bool, number: int, event: int, layer: str, content: str, key: str | None
+    ) -> None:
+        prints = [None if said is None else erasing.fingerprint(self._store.id, said) for said in (content, key)]
+        insert = "INSERT INTO erased (id, layer, private, erasure, event, content, key) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        self.cursor.execute(insert, (record_id, layer, private, number, event, *prints))
+
+    def _end_grants(self, gone: Sequence[Row], user: str | None) -> set[int]:
+        """Take out grants that name what is gone, a tag that nothing has any more, or the user; the events about them."""
+        tags = {tag for row in gone for tag in records.texts(row[PLACE["tags"]])}
+        left = "SELECT 1 FROM tags WHERE tag = ? LIMIT 1"
+        alone = [tag for tag in tags if self.cursor.execute(left, (tag,)).get is None]
+        numbers = grants.remove(self, [row[1] for row in gone], alone, user)
+        return {*numbers, *grants.ending(self.cursor.connection, numbers)}
+
+    def _forget_notes(self, told: Collection[int], own: frozenset[str], going: Collection[str]) -> None:
+        """Notes of events about what is erased, and those that hold its words. What they bar stays barred."""
+        gone = erasing.notes_about(self.cursor.connection, told, own)
+        barred: dict[str, list[str]] = {}
+        for event, position in gone:
+            note = events.notes_of(self.cursor.connection, event)[position]
+            if rejections.BARRED in note:
+                barred |= {one: note[rejections.BARRED] for one in self._rejected_by(event) if one not in going}
+            barred |= {one: prints for one, prints in note.get(rejections.STILL_BARRED, {}).items() if one not in going}
+        self.cursor.executemany("DELETE FROM notes WHERE event = ? AND position = ?", gone)
+        self._details = {**(self._details or {}), events.ERASED_NOTES: gone}
+        if barred:
+            self._note = {**(self._note or {}), rejections.STILL_BARRED: barred}
+        self.erased_notes = len(gone)
+
+    def _rejected_by(self, seq: int) -> list[str]:
+        event = self.event(seq)
+        return [] if event is None else [change.record for change in event.changes]
+
+    def _forget_work(self, going: Sequence[str]) -> None:
+        """What is kept beside the records: marks of sleep, values that are barred, and what was learned from them all."""
+        for query in (
+            "DELETE FROM heard WHERE turn = ?",
+            "DELETE FROM reread WHERE turn = ?",
+            "DELETE FROM aged WHERE record = ?",
+            "DELETE FROM rejected WHERE record = ?",
+        ):
+            self.cursor.executemany(query, [(one,) for one in going])
+        self.cursor.execute("DELETE FROM models")
+
+    def _forget_outcomes(self, own: frozenset[str]) -> None:
+        """What jobs have told about their last run; whether it went well stays."""
+        for job, outcome in rows(self.cursor.connection, "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"):
+            told = canon.decode(outcome)
+            if traces.is_betrayed(" ".join(traces.strings(told)), own):
+                kept = canon.encode({"ok": bool(told.get("ok"))}).decode()
+                self.cursor.execute("UPDATE jobs SET outcome = ? WHERE name = ?", (kept, job))
+
+    def read_again(self, turns: Collection[str]) -> int:
+        """Let sleep read turns once more, of which something was made that is erased now; how many."""
+        there = [one for one in turns if self.find(one) is not None]
+        self.cursor.executemany("INSERT OR IGNORE INTO reread (turn) VALUES (?)", [(one,) for one in there])
+        self.cursor.executemany("DELETE FROM heard WHERE turn = ? AND what = 'summary'", [(one,) for one in there])
+        return len(there)
+
+    def keep(self, begun: Begun) -> None:
+        """Keep what still has to be done, as long as it has to."""
+        todo = canon.encode({**msgspec.structs.asdict(begun), "words": _packed(begun.words)}).decode()
+        self.cursor.execute("INSERT INTO erasures (number, at, todo) VALUES (?, ?, ?)", (begun.number, self._micros, todo))
+
+
+def begin(
+    store: Store, actor: Actor, now: datetime, wanted: Wanted, reason: str | None = None, *, keep_backups: bool = False
+) -> Begun | None:
+    """Erase what is wanted, and what says the same, from the database and from the archive; None when there is nothing."""
+
+    def change(who: Actor, action: str, at: datetime) -> Removal:
+        return Removal(store, who, action, at, None if reason is None else {"reason": reason})
+
+    def fill(transaction: Transaction, new: Sequence[str]) -> Begun:
+        assert isinstance(transaction, Removal)
+        connection = transaction.cursor.connection
+        plan = erasing.plan(store, connection, wanted)
+        if erasing.archives_of(connection, plan.goes) != old:
+            raise Conflict("the archive was written to meanwhile; try again")
+        if reason is not None and traces.is_betrayed(reason, plan.own):
+            raise Refused("the reason repeats words of what is to be erased; say it without them")
+        number = connection.execute("SELECT ifnull(max(number), 0) + 1 FROM erasures").get
+        assert isinstance(number, int)
+        files = _files(connection, plan.goes)
+        turns = _turns(connection, store, plan)
+        words = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
+        kept = [{"id": one.id, "why": one.why} for one in plan.kept]
+        begun = Begun(
+            number,
+            wanted.what,
+            str(actor),
+            plan.goes,
+            len(plan.chosen),
+            kept,
+            words,
+            wanted.user,
+            transaction.erased_notes,
+            transaction.read_again(turns),
+            files,
+            keep_backups,
+        )
+        transaction.keep(begun)
+        connection.execute("DELETE FROM meta WHERE name = ?", (erasing.AGAIN,))  # it was erased before anything else
+        return begun
+
+    with store.snapshot():
+        connection = store.database.reader()
+        plan = erasing.plan(store, connection, wanted)
+        if not plan.chosen:
+            return None
+        old = erasing.archives_of(connection, plan.goes)
+    begun = store.archive.filing.filled(actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill, change)
+    store.archive.filing.tidy()
+    return begun
+
+
+def _turns(connection: apsw.Connection, store: Store, plan: Plan) -> set[str]:
+    """What sleep had read beside the erased, to make what is erased with them."""
+    goes = {one.id for one in plan.verdicts if one.goes}
+    found = erasing.texts_of(connection, store, goes)
+    return {source for one in found if one.origin == traces.SLEEP for source in one.sources} - set(plan.goes)
+
+
+def _files(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+    """The files that some records came from, as the imports tell that brought them."""
+    found: set[str] = set()
+    for seq in erasing.events_about(connection, ids):
+        event = events.read(connection, seq)
+        if event is not None and event.action == "import" and "file" in event.note:
+            found.add(event.note["file"])
+    return sorted(found)
+
+
+def unfinished(connection: apsw.Connection) -> list[Begun]:
+    """The erasures that have still something to clean, the oldest first."""
+    query = "SELECT todo FROM erasures WHERE todo IS NOT NULL ORDER BY number"
+    found = [canon.decode(todo) for (todo,) in rows(connection, query)]
+    return [msgspec.convert({**todo, "words": _unpacked(todo["words"])}, Begun) for todo in found]
+
+
+def _packed(words: Sequence[str]) -> str:
+    """Words in a form in which they are not found where files are searched for them."""
+    return base64.b85encode(zlib.compress(canon.encode(words))).decode()
+
+
+def _unpacked(packed: str) -> list[str]:
+    found: list[str] = canon.decode(zlib.decompress(base64.b85decode(packed)))
+    return found
+
+
+def purge(store: Store) -> bool:
+    """Take words of erased records out of the index, and empty the log; whether nobody kept us from that."""
+    with store.database.atomic() as transaction:
+        transaction.cursor.execute("INSERT INTO words (words) VALUES ('optimize')")
+    return store.database.fold()
+
+
+def finish(store: Store, actor: Actor, now: datetime, number: int, certificate: Mapping[str, Any]) -> None:
+    """Keep the certificate of an erasure that has nothing to clean any more; the trail has its hash."""
+    body = canon.encode(certificate)
+    details = {"erasure": number, "certificate": hashlib.sha256(body).hexdigest()}
+    with store.change(actor, "erase.certified", now, details=details) as transaction:
+        done = "UPDATE erasures SET todo = NULL, certificate = ? WHERE number = ?"
+        transaction.cursor.execute(done, (body.decode(), number))
+
+
+def certificates(connection: apsw.Connection) -> list[dict[str, Any]]:
+    """The certificates of all erasures, the oldest first."""
+    query = "SELECT certificate FROM erasures WHERE certificate IS NOT NULL ORDER BY number"
+    return [canon.decode(body) for (body,) in rows(connection, query)]
