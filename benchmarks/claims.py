@@ -1,9 +1,10 @@
 """How well rules find what people claim: precision and recall on labelled conversations, and what becomes of what changes.
 
-`python -m benchmarks.claims` prints the tables of the three conversations that rules were tuned on, and how well the confidence
-of each rule is known from the other two. `--held-out` counts the two conversations that nobody reads while rules are changed.
-`--updates` judges the cases of tests/golden/updates.jsonl instead, `--speed` measures time, `--errors` lists what goes wrong in
-the three. The conversations are not part of Lamina; see `conversations.py`.
+`python -m benchmarks.claims` prints the tables of the three conversations that rules were tuned on, and how well each does by
+what the other two teach. `--held-out` counts the two conversations that nobody reads while rules are changed, `--invented` the
+talks of tests/golden/claims.jsonl. `--updates` judges the cases of tests/golden/updates.jsonl instead, `--speed` measures time,
+`--rules` counts each rule, `--errors` lists what goes wrong in the three. The conversations are not part of Lamina; see
+`conversations.py`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,11 +30,13 @@ from lamina.engines.claims.extraction import extract
 HERE = Path(__file__).parent
 LABELS = (HERE / "claims" / "labels.jsonl", *sorted((HERE / "claims").glob("tuning-*.jsonl")))
 UPDATES = HERE.parent / "tests" / "golden" / "updates.jsonl"
+INVENTED = HERE.parent / "tests" / "golden" / "claims.jsonl"
+INVENTED_AT = datetime(2026, 5, 20, tzinfo=UTC)
+LABEL = ("subject", "attribute", "value", "negated")
 TUNED = ("conv-26", "conv-30", "conv-41")
 HELD_OUT = ("conv-42", "conv-43")
 THRESHOLDS = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
-DEFAULT = 0.5  # how sure a claim must be, unless the settings say otherwise
-GUESSED, GUESSES = 0.6, 2  # what is thought of a rule before it was seen: as if it had been right so often, of so many
+GUESSES = 4  # a rule that was never seen is as good as its family, as if it had been seen so often
 MANY_TURNS = 10_000
 ENDING = re.compile(r"(?:ations?|ings?|ies|ied|ers?|ors?|ed|es|s|e|y|ly|al)\Z")
 NUMBERS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
@@ -103,6 +106,15 @@ def sessions(names: Sequence[str]) -> Iterator[Session]:
                 )
 
 
+def invented() -> Iterator[Session]:
+    """Sentences and talks of many people, made up to be as varied as those of strangers, with what they claim."""
+    for number, line in enumerate(INVENTED.read_text("utf-8").splitlines()):
+        told = json.loads(line)
+        labels = (tuple(dict(zip(LABEL, label, strict=False)) for label in turn["claims"]) for turn in told)
+        turns = (Turn(turn["text"], turn["speaker"], INVENTED_AT) for turn in told)
+        yield Session(f"invented-{number}", tuple(str(place) for place in range(len(told))), tuple(turns), tuple(labels))
+
+
 def judge(session: Session) -> Iterator[Judged]:
     """The claims of a session, each met by one label of its turn at most; who is surer chooses first."""
     for number, (claims, labels) in enumerate(zip(extract(session.turns), session.labels, strict=True)):
@@ -143,67 +155,86 @@ def score(judged: Iterable[Judged], labels: int, threshold: float = 0.0) -> Scor
     return Score(len(sure), sum(one.label is not None for one in sure), sum(one.strict for one in sure), labels)
 
 
+def counted(told: Iterable[Session]) -> tuple[list[Judged], int]:
+    """What was found in some sessions, and how many labels they have."""
+    listed = list(told)
+    return [one for session in listed for one in judge(session)], sum(len(one) for session in listed for one in session.labels)
+
+
 def measured(names: Sequence[str]) -> tuple[list[Judged], int]:
     """What was found in some conversations, and how many labels they have."""
-    told = list(sessions(names))
-    return [one for session in told for one in judge(session)], sum(len(one) for session in told for one in session.labels)
+    return counted(sessions(names))
 
 
-def curve(title: str, names: Sequence[str]) -> Table:
+def curve(title: str, told: Iterable[Session]) -> Table:
     """Precision and recall by how sure a claim must be."""
-    judged, labels = measured(names)
+    judged, labels = counted(told)
     table = _table(f"{title}: {labels} labels", "at least", "claims", "right", "precision", "recall", "F1", "strictly")
     for threshold in THRESHOLDS:
         reached = score(judged, labels, threshold)
-        rates = (f"{rate:.2f}" for rate in (reached.precision, reached.recall, reached.f1, reached.strictly))
-        table.add_row(f"{threshold:.2f}", str(reached.found), str(reached.right), *rates)
+        table.add_row(f"{threshold:.2f}", *_cells(reached), f"{reached.strictly:.2f}")
     return table
 
 
-def each() -> Table:
-    """Every tuned conversation by itself: with the confidences as they are, and with those that the other two teach.
+def left_out() -> Table:
+    """Each tuned conversation by what the other two teach: how sure its claims are, and which of its rules were right before.
 
     Rules were written with all three in view, so this shows whether confidences carry over, not whether rules do. Those of
     proven rules alone, which were right in another conversation too, come closest to what is to be expected elsewhere.
     """
-    columns = ("labels", "precision", "recall", "learned: precision", "recall", "proven: precision", "recall")
-    table = _table(f"tuned conversations, one by one, claims of at least {DEFAULT:.2f}", "conversation", *columns)
+    columns = ("claims", "right", "precision", "recall", "F1", "proven: claims", "right", "precision", "recall", "F1")
+    table = _table("tuned conversations, as sure as the other two teach", "at least", *columns)
     found = {name: measured([name]) for name in TUNED}
-    totals: list[tuple[Score, Score, Score]] = []
-    for name, (judged, labels) in found.items():
+    total = sum(labels for _, labels in found.values())
+    told: list[tuple[Judged, float, bool]] = []
+    for name, (judged, _) in found.items():
         known = learned([one for other in TUNED if other != name for one in found[other][0]])
-        sure = [one for one in judged if known.get(one.claim.rule, (GUESSED, 0))[0] >= DEFAULT]
-        proven = [one for one in sure if known.get(one.claim.rule, (GUESSED, 0))[1]]
-        totals.append((score(judged, labels, DEFAULT), score(sure, labels), score(proven, labels)))
-        table.add_row(name, str(labels), *_rates(totals[-1]))
-    summed = [Score(*(sum(numbers) for numbers in zip(*column, strict=True))) for column in zip(*totals, strict=True)]
-    table.add_row("all", str(summed[0].labels), *_rates(summed))
+        told += [(one, *known(one.claim)) for one in judged]
+    for threshold in (0.5, 0.6, 0.7, 0.8):
+        sure = [(one, proven) for one, confidence, proven in told if confidence >= threshold]
+        halves = score((one for one, _ in sure), total), score((one for one, proven in sure if proven), total)
+        table.add_row(f"{threshold:.2f}", *(cell for half in halves for cell in _cells(half)))
     return table
 
 
-def learned(judged: Iterable[Judged]) -> dict[str, tuple[float, int]]:
-    """What some claims teach about each rule: how sure it is, and how often it was right."""
-    counted: dict[str, list[bool]] = defaultdict(list)
+def learned(judged: Iterable[Judged]) -> Callable[[Claim], tuple[float, bool]]:
+    """What some claims teach: how sure another one is by its rule, drawn towards its family, and whether its rule was right."""
+    rules: dict[str, list[bool]] = defaultdict(list)
+    families: dict[str, list[bool]] = defaultdict(list)
     for one in judged:
-        counted[one.claim.rule].append(one.label is not None)
-    return {rule: ((sum(met) + GUESSED * GUESSES) / (len(met) + GUESSES), sum(met)) for rule, met in counted.items()}
+        rules[one.claim.rule].append(one.label is not None)
+        families[attributes.of(one.claim.attribute).family].append(one.label is not None)
+    usual = _share([met for listed in rules.values() for met in listed], 0.5)
+
+    def known(claim: Claim) -> tuple[float, bool]:
+        family = _share(families[attributes.of(claim.attribute).family], usual)
+        return _share(rules[claim.rule], family), any(rules[claim.rule])
+
+    return known
+
+
+def _share(met: Sequence[bool], guessed: float) -> float:
+    """How many are right, as if a few more had been seen that were as good as guessed."""
+    return (sum(met) + guessed * GUESSES) / (len(met) + GUESSES)
 
 
 def rules() -> Table:
-    """How often each rule was right in the tuned conversations, the worst first."""
-    judged, _ = measured(TUNED)
-    counted: dict[str, list[Judged]] = defaultdict(list)
-    for one in judged:
-        counted[one.claim.rule].append(one)
-    table = _table("rules", "rule", "confidence", "right", "claims")
-    for rule, (sure, right) in sorted(learned(judged).items(), key=lambda item: item[1]):
-        surest = max(one.claim.confidence for one in counted[rule])
-        table.add_row(rule, f"{surest:.2f} ({sure:.2f})", str(right), str(len(counted[rule])))
+    """How often each rule was right in the tuned conversations, and in how many of them, the most frequent first."""
+    by_rule: dict[str, list[Judged]] = defaultdict(list)
+    for one in measured(TUNED)[0]:
+        by_rule[one.claim.rule].append(one)
+    table = _table("rules", "rule", "confidence", "right", "claims", "conversations")
+    for rule, listed in sorted(by_rule.items(), key=lambda item: (-len(item[1]), item[0])):
+        right = sum(one.label is not None for one in listed)
+        surest = max(one.claim.confidence for one in listed)
+        places = len({one.session.conversation for one in listed})
+        table.add_row(rule, f"{surest:.2f}", str(right), str(len(listed)), str(places))
     return table
 
 
-def _rates(scores: Iterable[Score]) -> list[str]:
-    return [f"{rate:.2f}" for one in scores for rate in (one.precision, one.recall)]
+def _cells(reached: Score) -> list[str]:
+    rates = (reached.precision, reached.recall, reached.f1)
+    return [str(reached.found), str(reached.right), *(f"{rate:.2f}" for rate in rates)]
 
 
 def errors(screen: Console) -> None:
@@ -313,6 +344,7 @@ def main() -> None:
     parser.add_argument("--errors", action="store_true", help="list what goes wrong in the conversations that were tuned on")
     parser.add_argument("--rules", action="store_true", help="count how often each rule is right")
     parser.add_argument("--held-out", action="store_true", help="count the conversations that rules were not tuned on")
+    parser.add_argument("--invented", action="store_true", help="count the talks of tests/golden/claims.jsonl")
     given = parser.parse_args()
     screen = Console(width=128)
     if given.updates:
@@ -324,9 +356,11 @@ def main() -> None:
     elif given.rules:
         screen.print(rules())
     elif given.held_out:
-        screen.print(curve(f"held out ({', '.join(HELD_OUT)})", HELD_OUT))
+        screen.print(curve(f"held out ({', '.join(HELD_OUT)})", sessions(HELD_OUT)))
+    elif given.invented:
+        screen.print(curve("invented", invented()))
     else:
-        screen.print(each(), "", curve(f"tuned on ({', '.join(TUNED)})", TUNED))
+        screen.print(left_out(), "", curve(f"tuned on ({', '.join(TUNED)})", sessions(TUNED)))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import msgspec
 from lamina import dates, fence, text
 from lamina.endpoints import Service, strict_json
 from lamina.engines.claims import Claim, Turn, attributes
+from lamina.engines.claims.people import is_machine
 from lamina.errors import InvalidInput, ModelFailed
 
 MAX_ANSWER = 1024 * 1024  # bytes; honest answers have some thousand
@@ -33,7 +34,6 @@ CHARACTERS_PER_TOKEN = 4
 MANY_TOKENS = 10**9
 FORMATS_REFUSED = (400, 422)
 
-MACHINES = frozenset("agent ai assistant bot chatbot developer external function import llm mail model system tool web".split())
 FIRST_PERSON = frozenset("i im ive id ill my we our".split())
 POINTING = frozenset("you your yours he him his she her hers they them their theirs".split())
 # Words before a quote that turn it around: "not", "n't", "if".
@@ -370,12 +370,6 @@ class Session:
         if not (set(text.asked(subject)) - text.STOP_WORDS - FIRST_PERSON):
             return None
         return subject if any(_find(subject, said) >= 0 for said in self._texts) else None
-
-
-def is_machine(speaker: str | None) -> bool:
-    """Whether a speaker is a role such as "AI assistant" and no person."""
-    words = text.asked(speaker or "")
-    return bool(words) and all(word in MACHINES for word in words)
 
 
 def _people(turns: Sequence[Turn]) -> dict[str, str]:

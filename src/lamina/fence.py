@@ -14,7 +14,6 @@ ANGLES = re.compile(
 )
 # A fence that was cut off ends with the last line that looks like one of ours.
 CUT_OFF = re.compile(f"{re.escape(OPEN)}(?:\\n(?:\\[|\\| )[^\\n]*)*")
-FENCED = re.compile(f"{re.escape(OPEN)}(?:.*?{re.escape(CLOSE)}|(?:\\n(?:\\[|\\| )[^\\n]*)*)", re.S)
 # What still holds a mark after so many looks was made to hide one.
 LOOKS = 10
 

@@ -15,16 +15,6 @@ from lamina.engines.claims.values import Span
 from lamina.engines.claims.words import either
 
 # fmt: off
-# How the values of an attribute are cut when they stand alone.
-KINDS = {
-    "lives_in": "place", "origin": "place", "employer": "org", "job": "job", "pet": "names", "name": "name", "nickname": "name",
-    "par"
-    "tne"
-    "r": "name", "child": "names", "sibling": "names", "friend": "names", "age": "number", "birthday": "date", "diet": "diet",
-    "relationship_status": "status", "hobby": "things", "likes": "things", "dislikes": "things", "allergy": "things",
-    "language": "things", "studies": "subject", "habit": "thing", "owns": "thing", "health": "thing", "nationality": "thing",
-    "religion": "thing",
-}
 MINE = "mine"  # the rule for "my sister", which claims nothing else
 FRIENDSHIP = "friendship"  # "our friendship": who listens is meant
 STRICT = frozenset("place name names number date diet status job".split())  # kinds that few words are of
@@ -43,7 +33,7 @@ TAKEN_BACK = re.compile(
 # Words that the right value follows.
 RIGHT = re.compile(
     r"\b(?:I meant(?: to (?:say|write|type))?|I mean|make that|it's actually|actually,? (?:it's|it is|no,?)|it's|it is|it was"
-    r"|that's|should (?:be|say|read|have been)|or rather|name's|name is|I'm|I am)(?:,| really| in fact)* (?!(?:not"
+    r"|that's|should (?:be|say|read|have been)|or rather|name's|name is|(?P<self>I'm|I am))(?:,| really| in fact)* (?!(?:not"
     r"|n't)\b)(?:(?:in|at|on|with|for|an?|the) )?",
     re.I,
 )
@@ -61,7 +51,7 @@ DENIED = re.compile(
     r"|since)|no longer|used to)\b",
     re.I,
 )
-SPOKEN = re.compile(r"\b(?:I|we|you|he|she|they|it|that|this|there)\b", re.I)
+SPOKEN = re.compile(r"\b(?:I|we|you|he|she|they|it|that|this|there)\b|\w's\s(?=[a-z])", re.I)
 # "New favourite film", "they're my favourite band now": which one was said before.
 FAVOURITE_NOW = re.compile(
     r"(?:\A\s*(?:my |a )?new|\b(?:they're|it's|that's|he's|she's|this is)(?: now)? my(?: new)?)(?: all-time)? (?:favou?rite"
@@ -99,7 +89,7 @@ QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("nickname", r"\bwhat (?:should|can|may|do) (?:I|we|people) call you\b"),
         ("age", r"\bhow old are you\b|\bwhat age are you\b"),
         ("birthday", r"\bwhen(?:'s| is) your birthday\b"),
-        ("studies", r"\bwhat (?:are|do) you study|\bwhat(?:'s| is) your major\b|\bstill (?:studying|doing) "),
+        ("studies", r"\bwhat (?:are|do) you study|\bwhat(?:'s| is) your major\b|\bstill studying "),
         ("language", r"\b(?:what|which) languages? do you\b"),
         ("allergy", r"\ballerg(?:y|ies|ic)\b"),
         ("diet", rf"\b(?:still|are you) (?:an? )?{either(words.DIETS)}\b|\bwhat(?:'s| is) your diet\b"),
@@ -127,7 +117,7 @@ def asked(plain: str, clauses: Sequence[Clause]) -> str:
 
 def kind_of(attribute: str) -> str:
     """How the values of an attribute are cut; empty when they never stand alone."""
-    return KINDS.get(attribute, "thing" if attribute.startswith(FAVOURITE) else "")
+    return values.KINDS.get(attribute, "thing" if attribute.startswith(FAVOURITE) else "")
 
 
 def is_topic(claim: Claim) -> bool:
@@ -191,7 +181,8 @@ def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[
     same = [clause for clause in clauses if later and clause.sentence == later[0].sentence and clause.start < cue.start()]
     for clause in (*later, *same):
         for found in RIGHT.finditer(said.plain, clause.start, clause.end):
-            yield from spans(topic.attribute, said.plain, found.end(), clause.end)
+            if not found["self"] or kind_of(topic.attribute) in STRICT:  # not "actually, I'm also curious about it"
+                yield from spans(topic.attribute, said.plain, found.end(), clause.end)
     for clause in later:
         begin = cue.end() if clause.start <= cue.start() else clause.start
         yield from alone(topic.attribute, said.plain, begin, clause.end, 4)

@@ -29,7 +29,7 @@ SWITCHED = ("employer", "job", "studies", "diet", "owns", "favourite", "religion
 SPOKEN_OF = ("partner", "plan", "job", "employer")
 NAMED = ("pet", "partner", "child", "sibling", "friend", "relative", "parent")
 THE = r"(?:(?:the|my|our|that|this|his|her|their|old|all|both|being|an?)\s+)*"
-IT = rf"(?!and\b|or\b|so\b|but\b|on\b|to\b|because\b|when\b|it\b|that\b){THE}(?P<value>[\w'])"
+IT = rf"(?!and\b|or\b|so\b|but\b|on\b|to\b|after\b|before\b|for\b|in\b|at\b|because\b|when\b|it\b|that\b){THE}(?P<value>[\w'])"
 FIRST = (
     rf"\A\s*(?:(?:and|but|so+|well|ok|okay|yes|no),? )*{THE}(?P<value>(?!(?:I|we|you|he|she|they|it|that|this|there|what)\b)"
     r"[A-Za-z][\w-]*(?: (?!(?:I|we|you|he|she|they|who|that)\b)[\w-]+){0,3}?)"
@@ -76,7 +76,8 @@ def _switches(name: str, cues: str, pattern: str, default: str, confidence: floa
 ENDINGS = (
     # --- things and animals ---
     _ends("sold", "sold returned pawned wrote crashed gave",
-        rf"\b(?:sold|returned|pawned|totall?ed|wrote off|written off|crashed) {IT}", "owns pet", "owns", 0.85),
+        rf"\b(?:sold|returned|pawned|totall?ed|wrote off|written off|crashed) (?!two|three|four|five|six|ten|\d|some|none|a few"
+        rf"|lots){IT}", "owns pet", "owns", 0.85),
     _ends("gave_to", "gave given", rf"\b(?:gave|given) {IT}.* to ", "owns pet", "", 0.75),
     _ends("gave_away", "away",
         rf"\b(?:gave|give|given|giving|threw|thrown) {THE}(?P<value>\w[\w ]*?) away\b", "owns pet", "", 0.8),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from lamina.engines.claims import words
-from lamina.engines.claims.rule import no, phrase, rule, then
+from lamina.engines.claims.rule import SELDOM, no, phrase, rule, then
+from lamina.engines.claims.words import either
 
 STRONG = words.DEEDS - words.LIGHT
-LIGHT = words.LIGHT - {"had"}
+LIGHT = words.LIGHT - {"had"} | {"*ed"}
 # Of these even an object tells little, unless it is said when.
 FAINT = frozenset(
-    "got gotten made shared supported helped worked took taken put gave given brought held broke passed lost".split()
+    "got gotten made shared supported helped worked took taken put gave given brought held left ate eaten saw"
+    " seen drank drunk".split()
 )
-UNTOLD = words.MENTAL | words.DEEDS
+UNTOLD = (words.MENTAL | STRONG) - words.LIGHT
 ITS = "an? the my our some two three this that his her their another first second \\d+"
 SOME = f"(?:{'|'.join(ITS.split())})"
 # "I want to know", "I'd love to hear": talk about the talk.
@@ -23,19 +25,22 @@ TALK = no(
 )
 # Its object is said elsewhere.
 ELSEWHERE = (
-    r"(?!\s(?:it|that|this|them|so|you)(?:\s*(?:[,.!?]|\Z)|\s(?:and|for|in|at|with|to|after|when|because|so|out|up|all|on)\b))"
+    r"(?!\s(?:it|that|this|them|so|you|me|us|him|her)(?:\s*(?:[,.!?]|\Z)|\s(?:and|for|in|at|with|to|after|when|because|so|out"
+    r"|up|all|on)\b))"
 )
 UP, OFF = "up(?!_(?:an?|the|some|my|our|with|for|to)\\b)", "off(?!_(?:an?|the|some|my|our|that)\\b)"
 SLIGHT = no(
     f"it to a_lot so me you us {UP} by for how what why {OFF} really very such into lucky emotional nervous sick tired home"
-    " back over better used going involved excited that_(?:it|I|you|we|they) as_(?:a|an|well) like well good great away"
-    " (?:caring|looking|doing|thinking|feeling|getting|working|learning|seeing|noticing|reali[sz]ing|making|having)"
+    " back over(?!_\\d) better used going involved excited that_(?:it|I|you|we|they|\\w+ing|the|my) as_(?:a|an|well) like well"
+    " good great away (?:caring|looking|doing|thinking|feeling|getting|working|learning|seeing|noticing|reali[sz]ing|making"
+    "|having) mention notice have want need think feel eating the_idea"
+    " (?:an?|this|that|these|the|some)_(?:\\w+_)?(?:pic|photo|picture)s?"
 )
 NOTHING = no(
     "the_(?:impact|time|way|chance|idea|hang|best|most|opportunity|value|importance|difference|beauty|pleasure|first_step"
-    "|right) my_(?:mind|best|heart|breath|hopes|way|spirits|attention|time|eye|day|thing) our_hearts an?_(?:lot|bit|ton"
+    "|right|code) my_(?:mind|best|heart|breath|hopes|way|spirits|attention|time|eye|day|thing) our_hearts an?_(?:lot|bit|ton"
     "|feeling|difference|while|chance|sense|kick|break|surge|few_(?:things|times)|(?:big|huge|real)_(?:impact|difference)"
-    "|great_(?:time|idea|point)|impact) some_(?:great|good|amazing|new|time|really|cool|other)"
+    "|great_(?:time|idea|point)|impact) some_(?:great|good|amazing|new|time|really|cool|other) your out_to"
 )
 NO_JOURNEY = no("to_(?:bed|sleep|work|be) well wrong so through_with for_it on_and crazy viral")
 NO_TAKING = no(
@@ -49,187 +54,158 @@ ROUTINE = no(
     " get_(?:there|through|better)"
 )
 # What somebody is doing without meaning to reach anything.
-IDLE = words.FEELING | frozenset(
-    "enjoying loving learning reading living working sitting talking saying watching listening playing using wearing staying"
-    " telling asking sending sharing eating drinking sleeping standing lying laughing smiling crying starting launching"
-    " planning rooting counting showing giving letting putting taking pushing bringing running becoming holding losing"
-    " spending cheering volunteering".split()
+IDLE = frozenset(
+    "enjoying loving reading living sitting talking saying listening wearing telling asking sending sharing sleeping standing"
+    " lying laughing smiling crying rooting counting cheering dreading working learning hoping planning feeling thinking"
+    " struggling keeping trying being dealing dying wondering wanting looking waiting missing hearing noticing finding".split()
 )
+VAIN = "lot feeling bit hard tough rough great good nice quiet busy blast setback experience time day week weekend chance idea"
 FRONT = r"(?:(?:last \w+|yesterday|today|recently|and|but|so|then|unfortunately|sadly),? )*"
-HAPPENED = f"(?:{'|'.join(sorted(STRONG | set('died passed broke took got held helped gave made had started won'.split())))})"
+PAST = rf"(?:(?!need)[a-z]{{3,}}ed|{'|'.join(sorted(word for word in words.DEEDS | {'had'} if not word.endswith('ed')))})"
+GAINED = (
+    "(?:offer|scholarship|promotion|raise|degree|diploma|award|prize|medal|trophy|grant|interview|call|letter|part|role|spot"
+    "|place|license|visa|certificate|certification|green card|tattoo|keys|job|internship|loan|mortgage|refund|ticket|fine)"
+)
+AIMING = "hoping aiming trying striving wanting working determined dreaming shooting saving searching hunting training looking"
 
 # fmt: off
 RULES = (
     # --- done ---
-    rule("lost_job", "did", "lost", "plain have", r"(?=\s(?:my|his|her|the)\s(?:\w+ )?job\b)", "deed", 0.95, denied="-"),
-    rule("been_to", "visited", "to", "been", no("a_lot hell work busy the_point"), "home", 0.75),
+    rule("been_to", "visited", "to", "been", no("a_lot hell work busy the_point"), "home"),
     rule("visited", "visited", "visited toured explored", "plain have",
-        no("me us you him her them by"), "thing", 0.9, denied="-"),
-    rule("went_when", "did", "went gone", "plain have", NO_JOURNEY, "deed", 0.95, denied="-", when="past"),
+        no("me us you him her them by"), "thing", denied="-", sure=0.85),
     rule("went", "did", "went gone", "plain have",
-        rf"(?=\s(?:on|to|for) (?:{SOME}\b|[A-Z])|\s\w+ing\b){NO_JOURNEY}", "deed", 0.8, denied="-"),
-    rule("took_part", "did", "took taken", "plain have", then(f"part_in {ITS}") + NO_TAKING, "deed", 0.9, denied="-"),
+        rf"(?=\s(?:on|to|for|with|in|through|around|over|out|back|down|up|\w+ing)\b){NO_JOURNEY}"
+        + no("(?:on|to|for|out|back|over|through)_(?:it|that|this|there)"), "deed", denied="-", sure=0.9),
+    rule("took_part", "did", "took taken", "plain have",
+        then(f"part_in out_an? lessons classes {ITS}") + NO_TAKING, "deed", denied="-", sure=0.85),
     rule("had_at", "did", "had", "plain",
-        r"(?=\s(?:an?|such|so|my|our|breakfast|lunch|dinner|brunch|drinks|coffee)\b.*\b(?:at|with|in)\s(?:an?|the|my|our|some|someone|friends|[A-Z]))"
-        + no("an?_(?:lot|feeling|bit|hard|tough|rough)"), "deed", 0.8, denied="-"),
+        r"(?=\s(?:an?|such|so|my|our|breakfast|lunch|dinner|brunch|drinks|coffee)\b.*\b(?:at|with|in|for)\s(?:an?|the|my|our"
+        r"|some|someone|friends|lunch|dinner|breakfast|[A-Z]))"
+        + no("an?_(?:lot|feeling|bit|hard|tough|rough)"), "deed", denied="-", sure=0.85),
     rule("had_when", "did", "had", "plain",
-        then("an? my our some")
-        + no("an?_(?:[\\w-]+_)?(?:lot|feeling|bit|hard|tough|rough|great|good|nice|quiet|busy|blast|setback|experience)"),
-        "deed", 0.8, denied="-", when="past"),
-    rule("had_chance", "did", "had got", "plain",
-        r"\s(?:an?|the|my)\s(?:\w+ )?(?:chance|opportunity|pleasure|honou?r) to\b", "doing", 0.6, denied="-"),
-    rule("had_to", "did", "had got chose managed", "plain have",
-        r"\sto\b"
-        + no("be have do think know see feel admit say share tell deal get go let find try take_a"), "doing", 0.7, denied="-"),
-    rule("able_to", "did", "able", "was", r"\sto\b" + no("be"), "doing", 0.45, denied="-"),
-    rule("did_when", "did", STRONG, "plain have had", ELSEWHERE, "deed", 0.95, denied="-", when="past"),
-    rule("did", "did", STRONG, "plain have had", ELSEWHERE, "deed", 0.9, denied="-"),
-    rule("did_lightly_when", "did", LIGHT, "plain have had", SLIGHT, "deed", 0.7, denied="-", when="past"),
+        then("an? my our some") + no(f"an?_(?:[\\w-]+_)?(?:{'|'.join(VAIN.split())})"), "deed", denied="-", when="past"),
+    rule("got_to", "did", "had got chose managed able", "plain have was",
+        r"(?:\s(?:an?|the|my)\s(?:\w+ )?(?:chance|opportunity|pleasure|honou?r))?\sto\b"
+        + no("be have do think know see feel admit say share tell deal get go let find try take_a"),
+        "doing", denied="-", sure=0.7),
+    rule("got_it", "did", "got gotten received landed won earned", "plain have", rf"(?=\s(?:an?|the|my) (?:[\w-]+"
+        rf" ){{0,3}}?{GAINED}\b)", "deed",
+        denied="-"),
+    rule("did_when", "did", STRONG, "plain have had", ELSEWHERE, "deed", denied="-", when="past", sure=0.9),
+    rule("did", "did", STRONG, "plain have had", ELSEWHERE, "deed", denied="-", sure=0.9),
+    rule("did_lightly_when", "did", LIGHT, "plain have had", SLIGHT + ELSEWHERE + SELDOM, "deed",
+        denied="-", when="past", but=UNTOLD, sure=0.75),
+    rule("did_lightly", "did", LIGHT - FAINT, "plain have", SLIGHT + ELSEWHERE + NOTHING + SELDOM, "deed",
+        denied="-", but=UNTOLD | FAINT, sure=0.7),
+    rule("started_doing", "habit", "started began", "plain have",
+        r"(?=\s\w+ing\b)(?!\sdoing\s*\Z)"
+        + no("making getting having feeling thinking noticing seeing caring learning working reali[sz]ing looking"),
+        "doing", denied="-", sure=0.6),
     rule("made_that", "did", "made", "plain have",
         then("an? this some these two three")
         + no("(?:an?|this|some|these)_(?:\\w+_){0,2}(?:decision|choice|mistake|point|plans?|difference|impact|list|joke|lot"
             "|effort|friends?|connections?|promise|deal|changes?|progress|mess|call|wish|wishes|memories)"),
-        "deed", 0.6, denied="-"),
-    rule("started_doing", "habit", "started began", "plain have",
-        r"(?=\s\w+ing\b)"
-        + no("doing making getting having feeling thinking noticing seeing caring learning working reali[sz]ing looking"),
-        "doing", 0.65, denied="-"),
-    rule("did_lightly", "did", LIGHT - FAINT, "plain have", SLIGHT + NOTHING, "deed", 0.6, denied="-"),
-    rule("did_else_when", "did", "*ed", "plain have", SLIGHT + ELSEWHERE, "deed", 0.8, denied="-", when="past", but=UNTOLD),
-    rule("did_else", "did", "*ed", "plain have", SLIGHT + ELSEWHERE + NOTHING, "deed", 0.45, denied="-", but=UNTOLD),
-    rule("was_done", "did", "*ed", "got", "", "deed", 0.65, denied="-", but=words.MENTAL),
+        "deed", denied="-", sure=0.7),
+    rule("was_done", "did", "*ed stuck", "got", "", "deed", denied="-", but=words.MENTAL - {"noticed", "moved"}, sure=0.7),
     rule("was_chosen", "did",
-        "invited nominated chosen selected accepted awarded featured published interviewed approached offered"
-        " picked", "was been",
-        "", "deed", 0.65, denied="-"),
-    rule("was_at", "did", "at in", "was", then(f"{ITS} [A-Z]\\w+"), "deed", 0.45, denied="-", when="past"),
-    rule("had_else", "did", "had", "plain",
-        then("an? my our another")
-        + no("an?_(?:\\w+_)?(?:lot|feeling|bit|hard|tough|rough|great|good|nice|quiet|busy|blast|time|day|week|weekend|year"
-            "|chance|idea|dream|question|thought|moment|problem|reason|choice|little)"), "deed", 0.35, denied="-"),
-    rule("at_it", "did", "reading watching", "am been",
+        "invited nominated chosen selected accepted awarded featured published interviewed approached offered picked rejected"
+        " hired elected", "was been", "", "deed", denied="-", sure=0.7),
+    rule("at_it", "did", "reading rereading watching rewatching", "am been",
         r"(?=\s(?:\"|[A-Z]|(?:this|that|an?|the|some) (?:\w+ ){0,2}?(?:book|novel|series|show|film|movie|documentary)\b))",
-        "deed", 0.75, denied="-"),
-    rule("used_to", "did", "*", "former", "", "deed", 0.65, denied="-", but=frozenset("love like enjoy hate".split())),
+        "deed", denied="-"),
+    rule("used_to", "did", "*", "former", "", "deed", denied="-", but=frozenset("love like enjoy hate be".split()), sure=0.55),
     # --- planned ---
-    rule("going_somewhere", "plan", "going heading", "am",
-        r"(?=\s(?:to|on|for)\s(?:an?|the|my|our|[A-Z]|some))"
-        + no("for_my_dreams"), "deed", 0.8, denied="-"),
-    rule("going_to", "plan", "going", "am", rf"\sto\b{TALK}{ROUTINE}", "doing", 0.8, denied="-"),
-    rule("gonna", "plan", "gonna", "am plain", TALK + ROUTINE, "doing", 0.85, denied="-"),
+    rule("going_to", "plan", "going", "am", rf"\sto\b{TALK}{ROUTINE}" + no("an? the my our"), "doing", denied="-"),
     rule("planning", "plan", "planning plan plans", "am been plain",
-        rf"\s(?:to|on|for)\b{TALK}"
-        + no("doing it that this"), "doing", 0.8, denied="-"),
-    rule("planning_it", "plan", "planning organizing organising preparing", "am been",
-        then("an? the my our for some another"), "deed", 0.75, denied="-"),
-    rule("starting", "plan", "starting launching opening moving relocating running hosting joining putting", "am",
-        then("an? my our the for to in with up together")
+        rf"\s(?:to|on|for)\b{TALK}{ROUTINE}" + no("doing it that this an? the my our"), "doing", denied="-"),
+    rule("gonna", "plan", "gonna", "am plain", TALK + ROUTINE, "doing", denied="-", sure=0.8),
+    rule("going_somewhere", "plan", "going heading", "am",
+        r"(?=\s(?:to|on|for)\s(?:(?:an?|the|my|our|some)\b|[A-Z]))" + no("for_my_dreams"), "deed", denied="-"),
+    rule("planning_it", "plan", "planning organizing organising preparing expecting", "am been",
+        then("an? the my our for some another"), "deed", denied="-"),
+    rule("starting", "plan", "starting launching opening moving relocating running hosting joining putting auditioning applying"
+        " performing competing switching", "am",
+        then("an? my our the for to in with up together from [A-Z]\\w+ careers")
         + no("to_(?:feel|think|see|get|realize|understand|learn) the_(?:day|week) in_circles up_(?:their|your) in_a"),
-        "deed", 0.85, denied="-"),
-    rule("doing_soon", "plan",
-        "having going taking doing attending visiting flying traveling travelling leaving seeing meeting playing"
-        " presenting giving throwing heading driving competing performing starting", "am",
-        no("to_feel to_be forward"), "deed", 0.8, denied="-", when="future"),
+        "deed", denied="-", sure=0.85),
+    rule("doing_soon", "plan", "*ing", "am", no("to_feel to_be forward to_it"), "deed", denied="-", when="future", but=IDLE),
     rule("has_soon", "plan", "have has got", "plain have",
         r"(?:\sgot)?"
         + then("an? my our another")
-        + no("an?_(?:\\w+_)?(?:question|idea|problem|friend|feeling)"), "thing", 0.65, denied="-", when="future"),
-    rule("will_soon", "plan", "*", "will",
-        TALK,
-        "deed", 0.45, denied="-", when="future",
-        but=frozenset("be let keep see try check have make get do definitely".split())),
+        + no("an?_(?:\\w+_)?(?:question|idea|problem|friend|feeling)"), "thing", denied="-", when="future", sure=0.7),
+    rule("will_soon", "plan", "*", "will", TALK, "deed", denied="-", when="future",
+        but=frozenset("be let keep see try check have make get do need remember look".split()), sure=0.7),
     rule("booked", "plan", "booked scheduled arranged", "plain have",
-        then("an? the my our tickets? flights?"), "thing", 0.65, denied="-"),
+        then("an? the my our tickets? flights?"), "thing", denied="-"),
     rule("looks_forward", "plan", "looking", "am been",
         r"\sforward to\b"
         + no("it that hearing seeing_(?:you|your|what|how|where) this your you more chatting catching the_future"),
-        "thing", 0.7, denied="-"),
+        "thing", denied="-", sure=0.7),
     # --- wanted ---
     rule("wants", "goal", "want wants hope hopes aim aims intend intends", "plain do",
         rf"\sto\b{TALK}"
-        + no("keep_(?:it|you|going) stay get(?!_(?:[a-z]+ier|stronger|fitter|better)\\b)"), "doing", 0.7, denied="-"),
-    rule("wanna", "goal", "wanna", "plain", TALK + no("keep_(?:it|you|going) stay get"), "doing", 0.85, denied="-"),
+        + no("keep_(?:it|you|going) stay get(?!_(?:[a-z]+ier|stronger|fitter|better)\\b)"), "doing", denied="-", sure=0.7),
+    rule("wanna", "goal", "wanna", "plain", TALK + no("keep_(?:it|you|going) stay get"), "doing", denied="-", sure=0.8),
     rule("would_love", "goal", "love like", "would",
-        rf"\sto\b{TALK}"
-        + no("see go_there join come try help"), "doing", 0.6, denied="-"),
-    rule("hoping", "goal", "hoping aiming looking trying striving wanting working determined dreaming shooting", "am been",
-        r"(?:\shard)?\s(?:to(?:wards?)?|of|(?<=ming )for|(?<=ving )for|(?<=oting )for)\b"
-        + no("it that this figure find_(?:an?|some|the) some you any keep stay understand decide learn_more")
-        + TALK, "doing", 0.8, denied="-"),
-    rule("saving_for", "goal", "saving", "am been", r"(?:\sup)?\s(?:for|to)\b", "doing", 0.7, denied="-"),
-    rule("thinking_of", "goal", "thinking considering", "am been",
-        r"(?:\s(?:of|about))?(?=\s\w+ing\b)"
-        + no("(?:of|about)?_?(?:trying|using|adding|making|something|doing)"), "doing", 0.85, denied="-"),
-    rule("looking_into", "goal", "looking", "am been", r"\sinto\b" + no("it that this"), "thing", 0.8, denied="-"),
-    rule("searching_for", "goal", "searching hunting", "am been", r"\sfor\b" + no("it that this"), "doing", 0.75, denied="-"),
+        rf"\sto\b{TALK}" + no("see go_there join come try help book order find"), "doing", denied="-", sure=0.65),
+    rule("hoping", "goal", AIMING, "am been",
+        r"(?:\s(?:hard|up))?\s(?:(?<!training )to(?:wards?)?|of|(?<!king )for)\b"
+        + no("it that this figure find_(?:an?|some|the) some you any keep stay understand decide learn_more"
+            " (?:\\w+_)?(?:years?|months?|weeks?|days?|while) ages")
+        + TALK, "doing", denied="-", sure=0.8),
+    rule("thinking_of", "goal", "thinking considering looking", "am been",
+        r"(?:\s(?:of|about|at|into))?(?:(?=\s\w+ing\b)|(?<=into)(?!\s(?:it|that|this)\b))"
+        + no("(?:of|about)?_?(?:trying|using|adding|making|something|doing)"), "doing", denied="-", sure=0.85),
     rule("wants_of", "goal", "want wants", "plain do",
         r"(?:\s(?:it|them|'em) to\b|(?=\s(?:people|everyone|others|(?:my|our|the) \w+) to\b))"
-        + no("know see be_able work"), "doing", 0.8, denied="-"),
-    rule("working_on", "goal", "working", "am", r"\son\b" + then(ITS) + no("it that this myself"), "thing", 0.4, denied="-"),
-    rule("interested_in_doing", "goal", "interested", "am been",
-        r"\sin\b"
-        + then("becoming starting pursuing joining working volunteering creating building helping opening moving studying"
-            " teaching"), "doing", 0.65, denied="-"),
+        + no("know see be_able work"), "doing", denied="-", sure=0.8),
     rule("excited_to", "goal", "excited eager ready keen determined motivated pumped thrilled stoked", "am",
-        rf"\sto\b{TALK}"
-        + no("see get keep start try give_back go chase hear\\w+"), "doing", 0.7, denied="-"),
+        rf"\sto\b{TALK}" + no("see get keep start try give_back go chase hear\\w+"), "doing", denied="-", sure=0.7),
 )
 
 PHRASES = (
     phrase("ours_did", "did", "my our",
-        rf"\A\s*{FRONT}(?:my|our) (?P<value>(?!\w+ and )(?:(?!is |are |was |were "
-        rf"|will )[\w-]+ ){{1,3}}?{HAPPENED}\b(?!'))(?! (?:me|us)\b)", "doing", 0.75),
+        rf"\A\s*{FRONT}(?:my|our) (?P<value>(?!\w+ and )(?:(?!(?:is|are|was|were|will|would|could|should|must|might|can|be"
+        rf"|been) )(?-i:[a-z])[\w-]* ){{1,3}}?"
+        rf"(?:(?:just|finally|recently|even|already|has|have) )?(?!{either(words.MENTAL)}\b){PAST}\b(?!'))(?! (?:me|us)\b)",
+        "doing", sure=0.65),
     phrase("that_i_did", "did",
         "went attended visited joined took participated wrote organi baked cooked won started watched read hosted saw",
         r"\b(?:an?|the|this|that|these|those|our|my|some|another) (?P<value>(?!progress)(?:[\w'+-]+ ){1,4}?(?:that )?(?:I"
         r"|we)(?:'ve| just| recently)? (?:went to|attended|visited|joined|took part in|participated in|wrote"
-        r"|organi[sz]ed|took|baked|cooked|won|started|watched|read|hosted|saw))\b", "", 0.8),
-    phrase("after_doing", "did", "after since losing",
-        r"\b(?:after |since )?(?P<value>(?:(?<=after )|(?<=since )|(?=losing my job))(?:moving|losing|quitting|graduating"
+        r"|organi[sz]ed|took|baked|cooked|won|started|watched|read|hosted|saw))\b", ""),
+    phrase("after_doing", "did", "after_ since_",
+        r"\b(?P<value>(?:(?<=after )|(?<=since ))(?:moving|losing|quitting|graduating"
         r"|starting|leaving|finishing|winning|joining|visiting|watching|reading|witnessing|adopting|retiring) (?!it\b|that\b"
         r"|this\b))",
-        "doing", 0.85),
+        "doing"),
     phrase("my_event", "did", "event wedding graduation concert show game tournament interview performance talk race exam trip",
         r"\b(?:my|our) (?P<value>(?:[\w-]+ ){0,2}(?:event|wedding|graduation|concert|show|game|tournament|interview"
-        r"|performance|talk|race|exam|trip|vacation))(?= (?:last|yesterday|two|three|a few|in (?:19|20)))", "", 0.75),
-    phrase("getting_ready", "plan", "ready prep",
-        r"\b(?:getting ready|preparing|prepping|gearing up) for (?=(?:an?|the|my|our) )",
-        "thing", 0.35),
-    phrase("first_time", "did", "first",
-        r"\b(?:was|is) my (?P<value>first (?:time |ever |attempt at |try at |go at )?[\w-]+(?: [\w-]+)*)", "doing", 0.45),
+        r"|performance|talk|race|exam|trip|vacation))(?= (?:last|yesterday|two|three|a few|in (?:19|20)))", ""),
     phrase("trip_to", "visited", "trip vacation holiday",
         r"\A(?!.*\b(?:plan\w*|next|want\w*|hop\w+|going|will|gonna|wait|soon|upcoming|book\w*|dream\w*|would|could|you|your"
-        r"|excited|thinking|considering|need|'ll|'d)\b).*\b(?:trip|vacation|holiday)(?: (?:that )?(?:I|we) (?:took|had"
-        r"|went on))? (?:to|in) (?=[A-Z])",
-        "place", 0.75),
+        r"|excited|thinking|considering|need|'ll|'d|saving)\b).*\b(?:trip|vacation|holiday|honeymoon)(?: (?:that )?(?:I"
+        r"|we) (?:took|had|went on))? (?:to|in) (?=[A-Z])",
+        "place"),
     phrase("just_back", "visited", "back_from returned_from home_from",
         r"\b(?:got|came|just|am|I'm|we're|was) (?:just )?(?:back|returned|home) from (?!work\b|school\b|the (?:gym|store"
-        r"|shops))", "thing", 0.75),
+        r"|shops))", "thing"),
     phrase("is_soon", "plan", "tomorrow tonight next this coming in",
         r"\A\s*(?:(?:and|but|so|oh|also),? )*(?:my|our|the) (?P<value>(?!last|first)[\w' -]{3,40}?)(?:'s| is"
         r"| are) (?:(?:on|happening|scheduled for|set for|coming up) )*(?:tomorrow|tonight|next (?:week|month|year|weekend"
-        r"|\w+day)|this (?:week|weekend|month|\w+day)|coming up|in (?:two|three|a few|\d+) (?:days|weeks|months))\b",
-        "", 0.75),
+        r"|\w+day)|this (?:week|weekend|month|\w+day)|coming up|in (?:two|three|a few|\d+) (?:days|weeks|months)"
+        r"|(?<=for )[A-Z])",
+        "", sure=0.75),
     phrase("getting_married", "plan", "getting",
-        r"\b(?:I'm|we're|I am|we are) (?P<value>getting (?:married|divorced|engaged)\b.*)", "", 0.75),
-    phrase("plan_is", "plan", "plan", r"\b(?:my|the|our) plan(?:'s| is)(?: now)? to ", "doing", 0.8),
+        r"\b(?:I'm|we're|I am|we are) (?P<value>getting (?:married|divorced|engaged)\b.*)", ""),
     phrase("decided_to", "plan", "decided",
-        r"\b(?:I|we)(?:'ve| have)? (?:just |finally |also )?decided to (?!say|share|ask)", "doing", 0.65),
-    phrase("excited_for", "plan", "excited pumped stoked thrilled",
-        r"\bI'm (?:(?:so|really|super|very|also|pretty) )*(?:excited|pumped|stoked|thrilled) (?:for|about) (?=(?:my"
-        r"|our) (?!future|next chapter))", "thing", 0.45),
-    phrase("excited_for_it", "plan", "excited pumped stoked thrilled",
-        r"\bI'm (?:(?:so|really|super|very|also|pretty) )*(?:excited|pumped|stoked|thrilled) (?:for|about) (?=the .*\b(?:next"
-        r"|tomorrow|tonight|this (?:week|month|weekend)|soon|upcoming)\b)", "thing", 0.4),
+        r"\b(?:I|we)(?:'ve| have)? (?:just |finally |also )?decided to (?!say|share|ask)", "doing", sure=0.7),
     phrase("cant_wait", "plan", "can't_wait",
         r"\bcan't wait (?:for (?=my|our|the)|to (?!see\b|hear|share|know|try it|tell|show|check|find|meet you|get started"
-        r"|start))", "doing", 0.6),
-    phrase("goal_is", "goal", "goal dream ambition mission",
-        r"\bmy (?:\w+ )?(?:goal|goals|dream|ambition|mission|resolution)(?: (?:for|this|in) [\w ]{1,20}?)?(?:'s| is| are"
-        r"| has always been)(?: now)?(?: to| that)? (?!come|coming)", "doing", 0.8),
+        r"|start|plan))", "doing", sure=0.65),
     phrase("always_wanted", "goal", "always",
-        r"\bI(?:'ve| have)? always (?:wanted|dreamed of|dreamt of|hoped)(?: to)? (?!it\b|that\b|this\b)", "doing", 0.6),
+        r"\bI(?:'ve| have)? always (?:wanted|dreamed of|dreamt of|hoped)(?: to)? (?!it\b|that\b|this\b)", "doing"),
     phrase("a_dream", "goal", "dream",
-        r"\b(?:it's|it has|it'd) (?:always )?been (?:a|my) (?:\w+ )?dream(?: (?:of mine|since [\w ]{1,30}?))? to ",
-        "doing", 0.8),
+        r"\b(?:it's|it has|it'd) (?:always )?been (?:a|my) (?:\w+ )?dream(?: (?:of mine|since [\w ]{1,30}?))? to ", "doing"),
 )

@@ -85,7 +85,7 @@ class _Reader:
                 yield said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), confidence, answers.MINE)
         for one in people.household(said.plain) if said.speaker else ():
             if not any(clause.asks for clause in clauses if clause.start <= one.start < clause.end):
-                yield said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), 0.7, "household")
+                yield said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), 0.65, "household")
         listener = self.people.listener(said.speaker) if said.speaker else ""
         if listener and (found := people.FRIENDSHIP.search(said.plain)):
             yield said.claim(said.speaker, "friend", listener, found.span(), 0.75, answers.FRIENDSHIP)

@@ -11,11 +11,13 @@ from lamina.engines.claims import values, words
 from lamina.engines.claims.words import either
 
 # Speakers that are no people: what they say are no claims of theirs.
-MACHINES = frozenset("assistant ai bot agent system tool chatbot function".split())
+MACHINES = frozenset("agent ai assistant bot chatbot developer external function import llm mail model system tool web".split())
 KINDRED = frozenset(words.RELATION) | words.ACQUAINTED
 MENTION = re.compile(
-    rf"\b(?P<whose>[Mm]y|[Oo]ur)\s(?P<kind>(?:[a-z0-9-]+\s){{0,2}}?)(?P<kin>{either(KINDRED)})\b"
-    r"(?:(?:'s name is| is called| is named|'s called|,|,? (?:who is |whose name is )?(?:called|named))?\s(?P<name>(?!I\b"
+    r"\b(?<!ne of )(?P<whose>[Mm]y|[Oo]ur)\s(?!(?:first|second|third|next|unborn) (?:child|baby|kid))"
+    rf"(?P<kind>(?:[a-z0-9-]+\s){{0,2}}?)(?P<kin>{either(KINDRED)})\b"
+    r"(?:(?:'s name is| (?:is|was) (?:called|named)|'s called|,|,? (?:who is |whose name is )?(?:called"
+    r"|named))?\s(?P<name>(?!I\b"
     r"|I')[A-ZÀ-Þ][\w-]+))?(?P<of>'s?)?"
 )
 APART = re.compile(
@@ -28,7 +30,7 @@ MET = re.compile(
 # An animal that is no part of the name of something else.
 ALONE = re.compile(
     r"\s*(?:[.,;:!?)]|\Z|\n|'s\b|(?:and|is|was|are|has|had|who|that|to|for|in|on|at|with|loves|likes|just|got|needs|keeps|when"
-    r"|because|so|but|from|again|too|now|today|will|can|always|never|since)\b)"
+    r"|because|so|but|from|again|too|now|today|will|can|always|never|since|\w+ed)\b)"
 )
 # Said of one's own, though nobody says whose: "with the kids", "my husband and kids".
 HOUSEHOLD = (
@@ -75,8 +77,9 @@ class Relation(NamedTuple):
 
 
 def is_machine(speaker: str | None) -> bool:
-    name = text.first_name(speaker)
-    return name in MACHINES
+    """Whether a speaker is a role such as "AI assistant" or "Agent 7" and no person."""
+    called = [word for word in text.asked(speaker or "") if not word.isdecimal()]
+    return bool(called) and all(word in MACHINES for word in called)
 
 
 def gender_of(kin: str) -> str:

@@ -23,12 +23,13 @@ RUSHED |= {"cant": ("can", "n't"), "wont": ("will", "n't"), "isnt": ("is", "n't"
 DENIALS = frozenset({"n't", "not", "never"})
 OFTEN = frozenset("always usually often regularly normally typically generally frequently".split())
 ADVERBS = OFTEN | frozenset(
-    "just also really recently finally actually already still now currently never even only totally definitely absolutely both"
-    " all once ever since so super pretty much kinda sorta especially particularly truly deeply officially basically mostly"
-    " mainly occasionally sometimes lately newly again successfully eventually quickly suddenly accidentally unfortunately"
-    " sadly luckily thankfully fortunately apparently happily proudly most proper properly right simply gradually slowly"
-    " initially originally formerly previously long quite very busy honestly seriously literally well first then today tonight"
-    " yesterday tomorrow soon more full fully".split()
+    "just also really recently finally actually already still now currently never even only totally definitely absolutely"
+    " both all once ever since so super pretty much kinda sorta especially particularly truly deeply officially basically"
+    " mostly mainly occasionally sometimes lately newly again successfully eventually quickly suddenly accidentally"
+    " unfortunately sadly luckily thankfully fortunately apparently happily proudly most proper properly right simply"
+    " gradually slowly initially originally formerly previously long quite very busy honestly seriously literally well first"
+    " then today tonight"
+    " yesterday tomorrow soon more full fully half".split()
 )
 TIMES = frozenset(
     "day days morning evening night week weekend month year time moment summer winter spring autumn fall afternoon today"
@@ -74,7 +75,7 @@ PARENTS = frozenset("mum mom dad mother father grandma grandpa nan gran mama pap
 ANYMORE = re.compile(r"\b(?:any ?more|any longer|no longer|after all|no more)\b", re.I)
 NEAR = 40  # characters before a verb in which "and" is looked for
 JOINED = re.compile(
-    r"(?:,|,?\s*\b(?:and|but|then|or)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has|today)\b)*\s*\Z", re.I
+    r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has|today)\b)*\s*\Z", re.I
 )
 
 

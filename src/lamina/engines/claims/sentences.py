@@ -85,7 +85,8 @@ INVERTED = re.compile(
 DOUBT = re.compile(
     r"\b(?:if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|pretend(?:ing)?|wish(?:ed|es|ing)?|maybe|perhaps|probably"
     r"|possibly|might|hypothetically|theoretically|as though|let's say|in another life|i guess|i suppose|i think i|not sure"
-    r"|unsure|dreamt|dreamed|who knows|toying|would've|would have|could've|could have|should've|should have|almost|nearly"
+    r"|unsure|(?<!always )dream(?:t|ed)(?! of\b)|who knows|toying|would've|would have|could've|could have|should've"
+    r"|should have|almost|nearly"
     r"|act as|role-?play|rumou?r)\b|\bi'd have\b|\bas if\b",
     re.I,
 )
@@ -121,7 +122,7 @@ def said(text: str) -> str:
     """The text with straight quotation marks and everything masked that the speaker did not say himself; as long as before."""
     plain = text.translate(STRAIGHT)[:LONGEST]
     if fence.OPEN in plain:
-        plain = fence.FENCED.sub(_masked, plain)
+        plain = fence.masked(plain, MASK)
     plain = FOREIGN.sub(_masked, plain)
     plain = QUOTED.sub(_quoted, plain)
     if ":" in plain and (pasted := PASTED.search(plain)):

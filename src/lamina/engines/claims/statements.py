@@ -6,20 +6,21 @@ import re
 from collections.abc import Iterator
 
 from lamina import text
-from lamina.engines.claims import Claim, attitudes, attributes, events, possessions, rule, states, tastes, values, words
+from lamina.engines.claims import Claim, attributes, events, possessions, rule, states, tastes, values, words
 from lamina.engines.claims.predicates import Predicate
 from lamina.engines.claims.rule import Phrase, Rule
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import Span
 
-RULES = rule.by_verb((*states.RULES, *possessions.RULES, *tastes.RULES, *events.RULES, *attitudes.RULES))
-PHRASES = (*states.PHRASES, *possessions.PHRASES, *tastes.PHRASES, *events.PHRASES, *attitudes.PHRASES)
-NARROW = tuple(one for one in PHRASES if not one.wide)
-WIDE = tuple(one for one in PHRASES if one.wide)
+RULES = rule.by_verb((*states.RULES, *possessions.RULES, *tastes.RULES, *events.RULES))
+PHRASES = (*states.PHRASES, *possessions.PHRASES, *tastes.PHRASES, *events.PHRASES)
 VERBS = frozenset(RULES) | words.DEEDS | words.PARTICIPLES
+# What comes after these words is part of something else: "when I run", "how we grow".
+ASIDE = frozenset("when while how what why where if that which before after until once whenever".split())
+ABOUT = frozenset({"what", "which", "as"})
 ANY, ANY_ING, ANY_ED = "*", "*ing", "*ed"
-YOURS = re.compile(r"\byou(?:r|rs|'re|'ve)?\b", re.I)
+YOURS = re.compile(r"\byou(?:r|rs|rself|'re|'ve)?\b", re.I)
 # What can be said of people alone, so that an unknown word before it is a name.
 PERSONAL = frozenset(
     "works_at works_as job lives living moved married_to married got_status status aged turned pets_named diet a_diet"
@@ -33,6 +34,8 @@ def ruled(said: Said, clause: Clause, predicate: Predicate, about: str) -> list[
     by_ending = next((RULES.get(ending, ()) for ending in (ANY_ING, ANY_ED) if predicate.word.endswith(ending[1:])), ())
     for one in (*by_verb, *by_ending, *RULES.get(ANY, ())):
         if predicate.kind not in one.kinds or predicate.word in one.but or (predicate.negated and one.denied == rule.DROPPED):
+            continue
+        if clause.link in (ASIDE if one.attribute == "habit" else ABOUT):
             continue
         if one.when and not rule.TIMES[one.when].search(said.plain, clause.start, clause.end):
             continue
@@ -65,7 +68,10 @@ def _spans(plain: str, predicate: Predicate, one: Rule, begin: Span) -> list[Spa
         spans = values.cut("doing", plain, predicate.at, predicate.end)
         if predicate.kind != "got" and (predicate.word in words.LIGHT or ANY_ED in one.verbs):  # what was done must be said
             return [span for span in spans if not values.is_vague(plain[predicate.after : span[1]])]
-        return spans
+        if one.attribute != "did" or predicate.kind == "got":
+            return spans
+        rest = [(span, plain[predicate.after : span[1]]) for span in spans]
+        return [span for span, said in rest if predicate.word in words.ALONE or (said and not values.is_vague(said))]
     return values.cut(one.value, plain, begin[0], predicate.end) if one.value else [begin]
 
 
@@ -75,14 +81,29 @@ def phrased(said: Said, clause: Clause, one: Phrase) -> Iterator[Claim]:
     if not found:
         return
     begin, end = found.span("value") if "value" in one.pattern.groupindex else (found.end(), found.end())
-    begin, end = clause.start + begin, clause.start + end
-    attribute = one.attribute
-    if attribute == attributes.FAVOURITE:
-        attribute = attributes.favourite(found["thing"])
-    for span in values.cut(one.value, said.plain, begin, clause.end) if one.value else [(begin, end)]:
+    attribute, kind = _attributed(one, found)
+    for span in _stretched(said.plain, kind, (clause.start + begin, clause.start + end), clause.end):
         value = said.plain[slice(*span)]
         if one.name == "introduced" and text.first_name(value) != text.first_name(said.speaker):
             continue
-        if (one.value or not values.is_empty(value)) and not YOURS.search(value):
+        if (kind or not values.is_empty(value)) and not YOURS.search(value):
             where = said.words(clause, found, span)
             yield said.claim(said.speaker, attribute, span, where, one.confidence, one.name, within=clause)
+
+
+def _attributed(one: Phrase, found: re.Match[str]) -> tuple[str, str]:
+    """The attribute that some words tell of, and how its value is cut."""
+    if one.attribute == attributes.FAVOURITE:
+        return attributes.favourite(found["thing"]), one.value
+    if one.attribute == rule.ROLE:
+        attribute = words.ROLES[found["role"].lower()]
+        return attribute, one.value and values.KINDS.get(attribute, "doing")
+    return one.attribute, one.value
+
+
+def _stretched(plain: str, kind: str, known: Span, end: int) -> list[Span]:
+    """The values that begin with what is known of them: the last word of that is where a value is cut."""
+    if not kind:
+        return [known]
+    last = known[0] + plain[slice(*known)].rstrip().rfind(" ") + 1
+    return [(known[0] if last > known[0] else first, stop) for first, stop in values.cut(kind, plain, last, end)]

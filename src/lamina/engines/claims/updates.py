@@ -12,9 +12,11 @@ from lamina.engines.claims.memory import Memory
 from lamina.engines.claims.predicates import Predicate
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
+from lamina.engines.claims.words import ANIMALS, either
 
 LATELY = timedelta(hours=1)
 UNSURE = 0.15  # less, when nothing known confirms it
+ANIMAL = re.compile(rf"\b{either(ANIMALS)}\b", re.I)
 RETURNS = (("back_to", changes.BACK_TO), ("again", changes.AGAIN), ("taken_back", changes.TAKEN_BACK))
 
 
@@ -105,7 +107,7 @@ def _known(one: Ending, persons: Sequence[str], meant: str, memory: Memory) -> C
 def _switched(said: Said, clause: Clause, about: str, one: Switch, found: re.Match[str], memory: Memory) -> Iterator[Claim]:
     old = found.groupdict().get("old") or ""
     before = memory.find(about, changes.ALL, old) if old else memory.last(about, changes.SWITCHED)
-    attribute = before.attribute if before else one.default or ("likes" if old else "")
+    attribute = before.attribute if before else one.default
     for span in answers.spans(attribute, said.plain, clause.start + found.end(), clause.end)[:1]:
         confidence = one.confidence - (0 if before and old else UNSURE)
         replaced = before.value if before else old
@@ -138,8 +140,9 @@ def _named(said: Said, clause: Clause, memory: Memory) -> Iterator[Claim]:
     found = changes.NAMING.search(said.part(clause))
     before = memory.last(said.speaker, changes.NAMED) if found else None
     if found and before and said.turn.at - before.at <= LATELY and not before.value[:1].isupper():
+        attribute = "pet" if ANIMAL.search(said.plain, 0, clause.start) else before.attribute
         for span in values.cut("name", said.plain, clause.start + found.end(), clause.end):
-            yield said.claim(said.speaker, before.attribute, span, said.words(clause, found, span), 0.8, "naming")
+            yield said.claim(said.speaker, attribute, span, said.words(clause, found, span), 0.8, "naming")
 
 
 def _new_favourite(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:

@@ -17,7 +17,8 @@ DETERMINER = re.compile(r"(?:(?:an?|the|my|our|some|this|these|those|his|her|the
 WORD = re.compile(r"[^\W_](?:[\w'&+%/#-]*[\w+%#])?(?:\.(?=\w)[\w]+)*")
 # What follows is about something else.
 STOP = re.compile(
-    rf"(?<![\s.](?-i:[A-Z]))\.|[;:!?()\n{MASK}…–—]|,(?! (?-i:[A-Z])[a-z]+(?:[,.!]|\Z| (?:who|-)))|\s-"
+    rf"(?<![\s.](?-i:[A-Z]))(?<!\bSt)(?<!\bMr)(?<!\bDr)\.|[;:!?()\n{MASK}…–—]|,(?! (?-i:[A-Z])[a-z]+(?:[,.!]|\Z| (?:who|-)))"
+    rf"|\s-"
     r"|\s(?:because|since|so(?! much\b)|but|when|while|which|who|where|if|than|then|though|although|cause|until|unless|after"
     r"|before|whenever|as (?:I|we|he|she|it|they|you|well|my|of|much|soon)|even|instead|except|despite|just|like)\b|\s(?:and"
     r"|or|that|how|what|cos|coz|plus)\s+(?:I|we|it|my|he|she|they|that|this|there|you|our|now|then|have|had|am|is|was|will|has"
@@ -35,7 +36,8 @@ TAIL = re.compile(
     r"(?:\s+|\A)(?:now|too|again|lately|recently|anymore|any more|any longer|today|yesterday|tomorrow|tonight|these days"
     r"|nowadays|at the moment|right now|instead|though|already|still|as well|either|also|btw|haha|lol|please|thanks|man"
     r"|so much|a lot|very much|really|after all|for good|for now|currently|at last|finally|so far|more than anything|myself"
-    r"|yet|actually|anyway|honestly|most of all|all the time|(?:earlier |later )?(?:last|this|next|past) (?:night|week|weekend"
+    r"|yet|actually|anyway|honestly|most of all|all the time|all (?:day|week|year)|(?:earlier |later )?(?:last|this|next"
+    r"|past) (?:night|week|weekend"
     r"|month|year|morning|evening|summer|winter|spring|autumn|fall|\w+day)|(?:on|since|by|until|last|next) (?:mon|tues|wednes"
     r"|thurs|fri|satur|sun)day|a (?:while|few \w+|couple of \w+) (?:ago|back|now)|for (?:a while|ages)|(?:for|since"
     r"|in) (?:(?:about|over|almost|nearly|the last|the past) )?(?:\d+|an?|two|three|four|five|six|seven|eight|nine|ten|many"
@@ -57,10 +59,10 @@ ORG = re.compile(
 )
 NAME = re.compile(r"(?!I\b|I')([A-ZÀ-Þ][\w'’-]*[\w](?: (?:de|van|von|la|O')?\s?(?!I\b|I')[A-ZÀ-Þ][\w'’-]*\w)*)")
 NO_NAME = frozenset(
-    "thankfully luckily sadly unfortunately fortunately hopefully honestly apparently basically i it the a an and but so or my"
-    " we he she they you this that there what how when where why who which well yes no ok okay hey hi hello wow thanks thank"
-    " yeah yep sure oh ah haha lol monday tuesday wednesday thursday friday saturday sunday january february march april may"
-    " june july august september october november december today tomorrow yesterday tonight christmas easter god english"
+    "thankfully luckily sadly unfortunately fortunately hopefully honestly apparently basically i it the a an and but so or"
+    " my we he she they you this that there what how when where why who which well yes no ok okay hey hi hello wow thanks"
+    " thank yeah yep sure oh ah haha lol monday tuesday wednesday thursday friday saturday sunday january february march april"
+    " may june july august september october november december today tomorrow yesterday tonight christmas easter god english"
     " french german spanish anyway actually also just now then maybe if because since as at in on for with to from by of our"
     " your his her their its not please sorry everyone everything nothing something someone somebody nobody anyone anything"
     " people still being having going one two three good great nice cool awesome congrats love here these those some all any"
@@ -75,7 +77,7 @@ NUMBER = re.compile(
 EMPTY = frozenset(
     "it that this those these them you him her me us what how when where why to so there one ones something anything"
     " everything nothing things stuff lots lot bit much more which who because if your yours yourself ya u as not no"
-    " too very".split()
+    " too very especially particularly mostly".split()
 )
 JOB_STOP = re.compile(
     r"\s(?:at|in|for|with|from|on|by|to|here|there|again|now|these|and|or|full|part|since|based|working|specializing|under"
@@ -94,6 +96,8 @@ ADJECTIVE = re.compile(
     r"|happy|healthy|loving|strong)\Z",
     re.I,
 )
+ELSEWHERE = re.compile(r"\w+ (?:it|that|this|them|him|her|one|so)", re.I)  # what is done, but not what with
+DOING = re.compile(r"\s*\w+ing\s+\w", re.I)
 DEFINITE = re.compile(r"(?:the|my|his|her) ", re.I)
 AND = re.compile(r"\s(?:and|or|&)\s")
 LIST_JOINT = re.compile(r",?\s+(?:and|or|&)\s+(?:also\s+)?|,\s+")
@@ -108,6 +112,15 @@ FANCY = frozenset(
     "big huge great firm bit little bad slow quick terrible natural heavy proud lucky happy total real morning night".split()
 )
 SUFFIX = re.compile(r"(?:ations?|ments?|ings?|ers?|ors?|ists?|ied|ies|ed|es|s|e|y|al|ly)\Z")
+
+# How the values of an attribute are cut.
+KINDS = {
+    "lives_in": "place", "origin": "place", "employer": "org", "job": "job", "pet": "names", "name": "name", "nickname": "name",
+    "partner": "name", "child": "names", "sibling": "names", "friend": "names", "age": "number", "birthday": "date",
+    "diet": "diet", "relationship_status": "status", "hobby": "things", "likes": "things", "dislikes": "things",
+    "allergy": "things", "language": "things", "studies": "subject", "habit": "thing", "owns": "thing", "health": "thing",
+    "nationality": "thing", "religion": "thing",
+}  # fmt: skip
 
 
 def stem(word: str) -> str:
@@ -224,6 +237,8 @@ def _things(plain: str, start: int, end: int) -> Iterator[Span]:
     parts = list(zip([whole[0], *(b for _, b in joints)], [*(a for a, _ in joints), whole[1]], strict=True))
     longest = max(len(plain[a:b].split()) for a, b in parts)
     is_joined = longest <= 2 or (longest <= 4 and bool(AND.search(plain, *whole)))
+    doing = {bool(DOING.match(plain, a, b)) for a, b in parts}  # "improving schools and roads" is one thing
+    is_joined = is_joined and (len(doing) == 1 or not DOING.match(plain, *parts[0]))
     if len(parts) > 1 and is_joined and not any(DEFINITE.match(plain, a, b) for a, b in parts):
         for first, last in parts:
             yield from _thing(plain, first, last, (STOP,))
@@ -234,7 +249,7 @@ def _things(plain: str, start: int, end: int) -> Iterator[Span]:
 def _doing(plain: str, start: int, end: int) -> Iterator[Span]:
     """What somebody does: a verb and what belongs to it."""
     for first, last in _phrase(plain, start, end, MOST_WORDS, (STOP,)):
-        if not is_empty(plain[first:last]):
+        if not (is_empty(plain[first:last]) or ELSEWHERE.fullmatch(plain, first, last)):
             yield first, last
 
 

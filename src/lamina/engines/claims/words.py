@@ -21,12 +21,13 @@ KIN: dict[str, frozenset[str]] = {
     "child": _set(
         "son daughter kid kids child children sons daughters baby toddler newborn stepson stepdaughter twins boys girls"
     ),
-    "parent": _set("mother father mom mum dad mommy mummy daddy parents stepmother stepfather stepmom stepdad mama papa"),
+    "parent": _set("mother father mom mum dad mommy mummy daddy parents stepmother stepfather stepmom stepdad mama papa folks"),
     "sibling": _set("sister brother sisters brothers siblings twin stepsister stepbrother half-sister half-brother sis bro"),
     "relative": _set(
         "grandma grandmother grandpa grandfather granny gran nan grandad granddad grandparents grandson granddaughter"
         " grandchildren grandkids aunt uncle auntie cousin cousins niece nephew nieces nephews in-laws mother-in-law"
-        " father-in-law sister-in-law brother-in-law son-in-law daughter-in-law godmother godfather goddaughter godson"
+        " father-in-law sister-in-law brother-in-law son-in-law daughter-in-law godmother godfather goddaughter godson abuela"
+        " abuelo oma opa nonna nonno nana pop-pop"
     ),
     "friend": _set("friend buddy bestie pal mate bff friends roommate flatmate housemate"),
     "colleague": _set("colleague coworker co-worker boss manager teammate workmate colleagues coworkers co-workers teammates"),
@@ -46,8 +47,8 @@ MALE = _set(
     " man guy dude"
 )
 PLURAL = _set(
-    "kids children sons daughters twins boys girls parents sisters brothers siblings grandparents grandchildren grandkids"
-    " cousins nieces nephews in-laws friends colleagues coworkers co-workers teammates neighbours neighbors"
+    "kids children sons daughters twins boys girls parents folks sisters brothers siblings grandparents grandchildren"
+    " grandkids cousins nieces nephews in-laws friends colleagues coworkers co-workers teammates neighbours neighbors"
 )
 
 NUMBERS = _set(
@@ -58,11 +59,12 @@ NUMBERS = _set(
 # --- animals ----------------------------------------------------------------------------------------------------------------
 ANIMALS = _set(
     "dog puppy pup cat kitten kitty horse pony hamster rabbit bunny parrot budgie canary bird fish goldfish turtle tortoise"
-    " snake lizard gecko hedgehog ferret rat mouse chicken hen duck goat sheep pig cow donkey alpaca llama spaniel labrador"
-    " retriever poodle terrier beagle bulldog greyhound whippet corgi dachshund collie shepherd husky pug chihuahua rottweiler"
+    " snake lizard gecko hedgehog ferret chicken hen duck goat sheep pig cow donkey alpaca llama spaniel labrador retriever"
+    " poodle terrier beagle bulldog greyhound whippet corgi dachshund collie german_shepherd husky pug chihuahua rottweiler"
     " doberman mutt lab doodle dogs cats puppies pups kittens horses rabbits bunnies hens chickens turtles guinea_pig"
     " guinea_pigs parrots hamsters snakes ducks goats ponies birds pet pets tabby siamese budgies gerbil gerbils chinchilla"
-    " rescue_dog axolotl"
+    " rescue_dog axolotl iguana chameleon cockatiel macaw lovebird parakeet tarantula piglet foal calf lamb goldendoodle"
+    " labradoodle cockapoo maltese shih_tzu border_collie great_dane bernese maine_coon ragdoll calico"
 )
 
 POSSESSIONS = _set(
@@ -72,7 +74,17 @@ POSSESSIONS = _set(
     " surfboard skateboard snowboard skis sewing_machine pottery_wheel easel bookshelf bookcase library collection treadmill"
     " greenhouse workshop studio store shop business company restaurant cafe bakery website blog podcast channel necklace ring"
     " bracelet tattoo sofa couch desk bed fridge oven air_fryer coffee_machine espresso_machine grill barbecue bbq pool"
-    " hot_tub sauna dishwasher mug bowl plant plants suv sedan pickup_truck"
+    " hot_tub sauna dishwasher mug bowl plant plants suv sedan pickup_truck motorhome yacht sailboat tractor trailer e-bike"
+    " mountain_bike road_bike helmet wheelchair stroller armchair recliner bookshelves wardrobe dresser lamp chandelier rug"
+    " mattress quilt blanket mirror painting portrait poster sculpture vase clock record_player turntable vinyl speaker"
+    " speakers headphones earbuds microphone amp amplifier synthesizer banjo mandolin harmonica trumpet clarinet drums drone"
+    " lens tripod projector monitor router gaming_pc playstation xbox nintendo_switch vr_headset controller e-reader journal"
+    " diary notebook planner backpack suitcase purse handbag wallet watch earrings pendant brooch dress suit jacket coat boots"
+    " sneakers shoes hoodie sweater scarf hat jersey uniform fishing_rod golf_clubs tennis_racket binoculars microscope sword"
+    " knife_set wok mixer blender slow_cooker instant_pot bread_machine waffle_maker kettle teapot smoker lawnmower chainsaw"
+    " drill toolbox workbench sewing_kit loom kiln lathe 3d_printer aquarium fish_tank terrarium beehive hives chicken_coop"
+    " orchard vineyard timeshare gym salon gallery bookstore bookshop food_truck startup agency etsy_shop online_store patent"
+    " trophy medal certificate figurine puzzle doll teddy_bear comic"
 )
 
 RELATION = {word: attribute for attribute, words in (*KIN.items(), ("pet", ANIMALS)) for word in words}
@@ -86,8 +98,8 @@ DIETS = _set(
 STATUSES = _set("single married engaged divorced widowed separated")
 STATES = STATUSES | _set("laid let made hired fired sacked promoted rid mentored accepted invited noticed hurt")
 RELIGIONS = _set(
-    "catholic protestant muslim jewish hindu buddhist sikh atheist agnostic christian mormon orthodox quaker lutheran anglican"
-    " methodist baptist presbyterian evangelical pagan taoist"
+    "catholic protestant muslim jewish hindu buddhist sikh atheist agnostic christian mormon orthodox quaker lutheran"
+    " anglican methodist baptist presbyterian evangelical pagan taoist"
 )
 GENDERS = _set(
     "transgender trans nonbinary non-binary genderfluid genderqueer agender cisgender trans_woman trans_man transgender_woman"
@@ -113,11 +125,18 @@ CONDITIONS = _set(
     " tinnitus vertigo pneumonia bronchitis covid flu shingles gastritis pcos scoliosis tendonitis tendinitis concussion"
     " sinusitis osteoporosis hayfever hay_fever high_blood_pressure low_blood_pressure back_pain knee_pain back_problems"
     " bad_back bad_knee sleep_apnea acid_reflux long_covid stress_fracture sprained_ankle slipped_disc broken_arm broken_leg"
-    " broken_ankle broken_wrist broken_foot dyslexia ptsd ocd lupus gout reflux allergies hay-fever nosebleeds headaches"
+    " broken_ankle broken_wrist broken_foot dyslexia ptsd ocd lupus gout reflux allergies hay-fever nosebleeds headaches adhd"
+    " bipolar_disorder panic_attacks celiac_disease coeliac_disease crohn's_disease parkinson's alzheimer's multiple_sclerosis"
+    " glaucoma cataracts carpal_tunnel plantar_fasciitis shin_splints tennis_elbow rosacea acne vitiligo anaphylaxis"
+    " high_cholesterol heart_condition heart_disease heart_murmur kidney_stones gallstones appendicitis hernia ulcer ulcers"
+    " food_poisoning strep_throat tonsillitis chickenpox measles mono lyme_disease malaria stroke seizure seizures"
+    " bad_shoulder bad_hip sore_throat fever bad_cold nasty_cold head_cold mental_health health_issues health_problems burnout"
+    " injury surgery chronic_pain heart_attack operation"
 )
 BODY = _set(
     "arm leg ankle wrist foot knee shoulder elbow hip back neck hand finger toe rib nose collarbone hamstring acl achilles"
-    " thumb tooth skull spine tendon ligament calf heel groin jaw"
+    " thumb tooth teeth skull spine tendon ligament calf heel groin jaw meniscus bicep tricep quad shin pelvis eardrum cornea"
+    " retina disc vertebra nerve muscle forearm cheekbone kneecap"
 )
 JOBS = _set(
     "nurse doctor teacher engineer lawyer solicitor barrister banker pilot dentist librarian electrician plumber carpenter"
@@ -155,6 +174,45 @@ NO_JOB = _set(
 )
 JOB_ENDING = re.compile(r"(?:(?<![aeiou])er|eer|ator|itor|ctor|ist|ician|man|woman|wright|smith|keeper|master)\Z")
 
+# --- what is done for pleasure ----------------------------------------------------------------------------------------------
+PLAYED = _set(
+    "tennis football soccer basketball baseball softball golf volleyball rugby cricket hockey badminton squash netball"
+    " lacrosse handball padel pickleball polo bowls darts pool snooker billiards chess checkers go bridge poker scrabble"
+    " backgammon mahjong cards dominoes video_games video_game videogames board_games board_game computer_games d&d dungeons"
+    " minecraft fortnite guitar piano violin viola cello drums flute clarinet saxophone sax trumpet trombone tuba ukulele bass"
+    " harp accordion keyboard keyboards banjo mandolin harmonica oboe bassoon organ percussion bagpipes recorder sitar fiddle"
+    " synth music"
+)
+ACTIVITIES = _set(
+    "yoga pilates karate judo taekwondo aikido jiu-jitsu boxing kickboxing wrestling fencing archery ballet salsa tango zumba"
+    " crossfit gymnastics martial_arts athletics parkour ceramics pottery origami calligraphy embroidery macrame crochet"
+    " needlework woodwork woodworking carpentry metalwork leatherwork improv stand-up photography astronomy genealogy magic"
+    " karaoke hiking running swimming climbing camping fishing surfing skiing cycling jogging dancing bouldering sailing"
+    " kayaking canoeing rowing paddleboarding biking birdwatching birding skating skateboarding snowboarding horse-riding"
+    " horseback bowling diving snorkeling backpacking trekking geocaching stargazing foraging hunting gardening beekeeping"
+    " cooking baking brewing knitting sewing quilting painting drawing sketching sculpting journaling blogging writing reading"
+    " gaming meditating meditation singing acting weightlifting powerlifting bodybuilding stretching cardio tai_chi spinning"
+    " weaving scrapbooking"
+)
+# What is somebody's own by its name, and what it says about them: "my hometown is Graz", "baking is my passion".
+ROLES = {
+    role.replace("_", " "): attribute
+    for attribute, roles in {
+        "name": "name full_name surname", "nickname": "nickname", "birthday": "birthday", "age": "age",
+        "religion": "religion faith",
+        "origin": "hometown home_town home_country home_city birthplace native_country country_of_origin",
+        "lives_in": "home address", "job": "job profession occupation day_job career", "employer": "employer",
+        "studies": "major degree subject field_of_study", "language": "mother_tongue first_language native_language"
+        " second_language",
+        "diet": "diet", "hobby": "hobby hobbies pastime pastimes",
+        "likes": "passion passions love true_love first_love interest interests obsession weakness guilty_pleasure go-to jam"
+                 " happy_place escape outlet therapy stress_relief stress_reliever comfort_food thing cup_of_tea everything"
+                 " life top_pick number_one favourites favorites faves favourite favorite fave fav second_nature muse lifeline",
+        "goal": "goal goals dream dreams ambition aim mission resolution", "plan": "plan plans",
+    }.items()
+    for role in roles.split()
+}  # fmt: skip
+
 # --- verbs ------------------------------------------------------------------------------------------------------------------
 # What was done, that is worth a line whatever its object; the past, and the participle where it differs.
 DEEDS = _set(
@@ -171,7 +229,16 @@ DEEDS = _set(
     " practiced practised trained studied researched took taken went gone did done made saw seen gave given got gotten spent"
     " threw thrown held led caught brought set put posted shared helped supported invited took_part hung checked stopped ended"
     " lived worked survived woke kicked found drew drawn ate eaten spoke spoken sent chose chosen retook fed lent adopted"
-    " trekked wandered shot cleaned tidied wed eloped reunited rode ridden fell fallen came"
+    " trekked wandered shot cleaned tidied wed eloped reunited rode ridden fell fallen came bit bitten blew blown built burnt"
+    " dug dove drank drunk fought fled froze frozen grew hid hidden hit laid lit overcame paid rang shook sank sewn slid"
+    " spilled spun stole stolen struck swept swung wore worn wove woven wound split shut stuck burned dropped slipped failed"
+    " cracked attained achieved reached nailed aced babysat rebuilt rewrote rewritten redid withdrew undertook"
+)
+# These tell enough by themselves.
+ALONE = _set(
+    "graduated retired hiked swam camped danced skied surfed kayaked sailed cycled biked volunteered moved relocated"
+    " emigrated married divorced proposed recovered won quit rehearsed performed auditioned competed enrolled qualified eloped"
+    " wed volunteering promoted hurt injured hired fired engaged"
 )
 # These tell little without knowing what.
 LIGHT = _set(
@@ -179,7 +246,7 @@ LIGHT = _set(
     " shared helped supported checked stopped ended came read watched played spent caught threw thrown learned learnt"
     " discovered passed lost fell fallen raised received invited moved worked lived picked hung broke broken shot ran beat"
     " read kicked woke placed delivered developed sang sung created found drew drawn ate eaten spoke spoken sent chose chosen"
-    " fed lent"
+    " fed lent left hit laid lit shut shook wore worn grew drank drunk slipped dropped reached stuck overcame"
 )
 # Words that are in every story and tell none.
 VAGUE = _set(
@@ -194,7 +261,7 @@ VAGUE = _set(
     " she they and or but to of in on at for with from by as had have has was were been being be got get made make took take"
     " went go did do gave give done came come just also even through about into around away how what which who when where why"
     " than then too all both each every other another same inspired motivated excited happy proud thankful grateful start"
-    " started begin began tried try learned learnt"
+    " started begin began tried try learned learnt going doing getting"
 )
 # What somebody who says "I paint" does again and again.
 PURSUITS = _set(
@@ -206,8 +273,8 @@ MAKING = _set("painting drawing writing cooking baking knitting sewing crochetin
 TRAINING = _set("running jogging swimming cycling training exercising lifting stretching meditating practicing practising")
 # What somebody who says "I use a whiteboard to keep track" does again and again, if it is said what.
 ROUTINES = _set(
-    "use visit attend organize organise teach watch listen go stick spend travel meet eat drink wake bring roast tell host grow"
-    " color-code"
+    "use visit attend organize organise teach watch listen go stick spend travel meet eat drink wake bring roast tell host"
+    " grow color-code"
 )
 # What goes on in a mind, and what is only said, are no deeds.
 MENTAL = _set(
@@ -219,10 +286,6 @@ MENTAL = _set(
     " grateful stressed pleased supposed scheduled allowed helped need feed indeed speed seed bed red hundred agreed concerned"
     " convinced confused frustrated disappointed exhausted laughed smiled cried called named kept managed asked explained"
     " suggested replied answered thanked welcomed headed experienced suffered belonged"
-)
-FEELING = _set(
-    "feeling thinking struggling keeping getting trying going having being dealing dying wondering hoping wanting looking"
-    " waiting missing meaning seeing hearing noticing finding facing coming doing making"
 )
 PARTICIPLES = DEEDS | _set(
     "been had left become grown switched changed turned given quit swapped traded dropped stopped packed gone felt found"

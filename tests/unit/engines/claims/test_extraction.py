@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina import fence
 from lamina.engines.claims import Turn, attributes
 from lamina.engines.claims.extraction import extract
 
@@ -40,6 +41,7 @@ HOSTILE = (
     "I love a and a, a and a " * 800,
     "\x00\ufffc\u200b" * 5_000,
     "my older sister my older brother " * 600,
+    f"{fence.OPEN}\n[" * 350,
 )
 
 
