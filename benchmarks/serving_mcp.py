@@ -37,9 +37,9 @@ def started(home: Path) -> StdioServerParameters:
 
 async def asked(client: Client, memory: Memory) -> tuple[list[float], list[float]]:
     """Milliseconds of each question: to the library, and over the pipe."""
-    library, pipe = [], []
+    library, pipe, asking = [], [], questions(QUESTIONS)
     for turn in range(ROUNDS + 1):
-        for question in questions(QUESTIONS):
+        for question in asking:
             begin = time.perf_counter()
             hits = memory.search(question)
             middle = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Access tokens: secrets that let a program read one agent's memory over HTTP. Only their hashes are kept."""
+"""Access tokens: secrets that let a program reach one agent's memory over HTTP. Only their hashes are kept."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ MOST = 1000
 class Token(msgspec.Struct, frozen=True):
     """What is kept of a token: whose memory it opens and until when, and nothing that would open it.
 
-    With `trail` it may also read the audit trail, which is for operators.
+    With `trail` it may also read the audit trail, which is for operators. With `tools` it may use the tools of the MCP
+    server, which remember and propose.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Token(msgspec.Struct, frozen=True):
     created: datetime
     expires: datetime | None
     hash: bytes
+    tools: bool = False
 
     def is_open(self, now: datetime) -> bool:
         return self.expires is None or now < self.expires
@@ -57,6 +59,7 @@ class Token(msgspec.Struct, frozen=True):
             "user": self.user,
             "name": self.name,
             "trail": self.trail,
+            "tools": self.tools,
             "created": iso(self.created),
             "expires": None if self.expires is None else iso(self.expires),
         }
@@ -106,6 +109,7 @@ class Access:
         expires: datetime | None = None,
         name: str | None = None,
         trail: bool = False,
+        tools: bool = False,
     ) -> tuple[Token, str]:
         """A new token, and its secret, which nobody can find out later."""
         if expires is not None and expires <= now:
@@ -120,7 +124,7 @@ class Access:
                 raise InvalidInput(f"there are {len(known):,} tokens already; revoke some with `lamina token revoke`")
             taken = {token.id for token in known}
             token_id = next(one for one in iter(lambda: secrets.token_hex(4), "") if one not in taken)
-            made = Token(token_id, agent_name(agent), user_name(user), label, trail, now, expires, _hash(secret))
+            made = Token(token_id, agent_name(agent), user_name(user), label, trail, now, expires, _hash(secret), tools)
             self._write((*known, made))
         return made, secret
 

@@ -34,10 +34,10 @@ class Given(msgspec.Struct, frozen=True):
     session: str
     participants: tuple[str, ...]
 
-    def told(self, tell: Callable[[str], str]) -> Given:
-        """The same conversation, with each text as it is told."""
-        turns = [{**turn, "text": tell(turn["text"])} if isinstance(turn["text"], str) else turn for turn in self.turns]
-        return msgspec.structs.replace(self, turns=tuple(turns))
+    def told(self, tell: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any]]]) -> Given:
+        """The same conversation, with everything in it as it is told: its turns, and who took part in what."""
+        whole, *turns = tell([{"session": self.session, "participants": self.participants}, *self.turns])
+        return Given(tuple(turns), whole["session"], tuple(dict.fromkeys(whole["participants"])))
 
     def raw(self) -> bytes:
         """The whole of it as canonical JSON: what its hash is over."""

@@ -1,21 +1,23 @@
-"""Secrets in texts and in configs: where they stand, and which variables are named in their place. Pure."""
+"""Secrets in texts, in memories and in configs: where they stand, and which variables are named in their place. Pure."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lamina import sayings, tokens
 from lamina.errors import InvalidInput
-from lamina.sayings import HOLDERS, REFERENCE, VARIABLE, Name
-from lamina.tokens import GONE
+from lamina.sayings import DIGITS, HOLDERS, MADE_BY_MACHINES, REFERENCE, SPOKEN, TALK, VARIABLE, Name
+from lamina.tokens import GONE, PLACEHOLDER, lazy
 from lamina.tokens import Found as Found
 
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
 KINDS = frozenset((*tokens.KINDS, *sayings.KINDS))
-MARKED = re.compile(rf"\[redacted: (?:{'|'.join(map(re.escape, sorted(KINDS)))})\]")
+MARK = "[redacted: "
+MARKED = lazy(rf"\[redacted: (?i:{'|'.join(map(re.escape, sorted(KINDS)))})\]")
 ROUNDS = 4  # what a secret hid is looked for again, as long as that cannot pile up
 
 
@@ -36,8 +38,9 @@ class Leaf(NamedTuple):
 
 
 PAIRED = frozenset(("value", "values", "default"))  # of a field that says its name beside them
-OPTION = re.compile(r"--?([A-Za-z][\w-]{0,63})=(.*)", re.S)
-PLAIN_KEY = re.compile(r"[^\W\d][\w-]{0,63}")
+TITLES = ("name", "key", "profile_key", "field", "label", "title")  # where it says it
+OPTION = lazy(r"--?([A-Za-z][\w-]{0,63})=(.*)", re.S)
+PLAIN_KEY = lazy(r"[^\W\d][\w-]{0,63}")
 
 
 def in_text(text: str) -> list[Found]:
@@ -45,7 +48,7 @@ def in_text(text: str) -> list[Found]:
 
     Once they are redacted, none is found in what is left: what a secret had hidden is looked for again.
     """
-    left = MARKED.sub(lambda mark: GONE * len(mark[0]), text) if "[redacted: " in text else text
+    left = MARKED.sub(lambda mark: GONE * len(mark[0]), text) if MARK in text else text
     found: list[Found] = []
     for _ in range(ROUNDS):
         more = _merged(_found(left))
@@ -58,7 +61,11 @@ def in_text(text: str) -> list[Found]:
 
 def redacted(text: str) -> str:
     """A text with a mark in the place of each secret. What has been redacted stays as it is."""
-    return _replaced(text, ((one, f"[redacted: {one.kind}]") for one in in_text(text)))
+    return _replaced(text, ((one, _mark(one.kind)) for one in in_text(text)))
+
+
+def _mark(kind: str) -> str:
+    return f"{MARK}{kind}]"
 
 
 def _replaced(text: str, replacements: Iterable[tuple[Found, str]]) -> str:
@@ -93,6 +100,131 @@ def _merged(found: Iterable[Found]) -> list[Found]:
         else:
             merged.append(one)
     return merged
+
+
+# Memories: what is a secret in one field of them is one in all. A change gets a value and its name; a key has none.
+
+LABELS = frozenset(("tags", "speaker", "session", "participants"))  # names, of which many look random and are no secrets
+SHORTEST_SPREAD = 4  # characters of a secret that is looked for elsewhere; shorter ones are in too many words
+SURELY_OWN = 12  # so many stand nowhere by chance, not even within a word
+MOST_SPREAD = 100
+Change = Callable[[str | None, Any], Any]
+
+
+def in_fields(fields: Mapping[str, Any]) -> dict[str, str]:
+    """The secrets in the fields of a memory and the kind of each: what a text tells, and the values of telling names."""
+    found: dict[str, str] = {}
+
+    def note(name: str | None, value: Any) -> Any:
+        if name and (kind := _kind_by_name(name, value)) is not None:
+            found[str(value)] = kind
+        elif isinstance(value, str):
+            found.update((value[one.start : one.end], one.kind) for one in _told(value, names=not _may_be_random(name)))
+        return value
+
+    for field, value in fields.items():
+        if field not in LABELS:
+            _changed(value, "", note)
+        elif isinstance(value, str):
+            note(None, value)
+        elif isinstance(value, (list, tuple, set, frozenset)):  # all in one: most have a few short ones, and no secret
+            note(None, GONE.join(one for one in value if isinstance(one, str)))
+    return found
+
+
+def without(fields: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:
+    """The same fields with a mark in the place of each secret, in whichever of them it stands."""
+    spread = sorted((one for one in secrets if len(one) >= SHORTEST_SPREAD), key=len, reverse=True)[:MOST_SPREAD]
+    known = {spelled: secrets[one] for one in spread for spelled in (one, json.dumps(one)[1:-1])}
+    sure = {one: kind for one, kind in known.items() if kind != tokens.RANDOM}
+    own = {one: kind for one, kind in sure.items() if len(one) >= SURELY_OWN}
+
+    def clean(name: str | None, value: Any) -> Any:
+        if name and (kind := _kind_by_name(name, value)) is not None:
+            return _mark(kind)
+        if not isinstance(value, str):
+            return value
+        return _blacked(value, known, names=not _may_be_random(name)) if name is not None else _blacked(value, own, names=True)
+
+    def label(_: str | None, value: Any) -> Any:
+        return _blacked(value, sure, names=True) if isinstance(value, str) else value
+
+    return {field: _changed(value, "", label if field in LABELS else clean) for field, value in fields.items()}
+
+
+def _told(text: str, *, names: bool) -> list[Found]:
+    """The secrets in a text; names may look random and are none for that."""
+    return [one for one in in_text(text) if not (names and one.kind == tokens.RANDOM)]
+
+
+def _may_be_random(name: str | None) -> bool:
+    """Whether a random string of this name is a secret, and no id or hash."""
+    return name is not None and not tokens.names_ordinary(name)
+
+
+def _blacked(text: str, known: Mapping[str, str], *, names: bool) -> str:
+    """A text without some known secrets, nor others that it tells itself. Case does not matter: tags have none."""
+    lowered = text.lower()
+    here = {one.lower(): kind for one, kind in known.items() if one.lower() in lowered}
+    if here:
+        pattern = re.compile("|".join([MARKED.pattern, *map(_standing_alone, here)]), re.I)
+        text = pattern.sub(lambda one: _mark(here[said]) if (said := one[0].lower()) in here else one[0], text)
+    return _replaced(text, ((one, _mark(one.kind)) for one in _told(text, names=names)))
+
+
+def _standing_alone(secret: str) -> str:
+    """A pattern of a secret where it is no part of a longer word; a number is none of a date, a version or an address."""
+    if len(secret) >= SURELY_OWN:
+        return re.escape(secret)
+    if secret.isdigit():
+        return rf"(?<![\w./:-]){secret}(?![\w/-]|[.:]\d)"
+    before = "(?<![A-Za-z0-9])" if secret[0].isascii() and secret[0].isalnum() else ""
+    after = "(?![A-Za-z0-9])" if secret[-1].isascii() and secret[-1].isalnum() else ""
+    return f"{before}{re.escape(secret)}{after}"
+
+
+def _changed(value: Any, name: str, change: Change, depth: int = 0) -> Any:
+    """The same values, each plain one and each key changed."""
+    if depth > MAX_DEPTH:  # deeper than any rule lets them in
+        return value
+    if isinstance(value, Mapping):
+        changed: dict[Any, Any] = {}
+        for key, item in value.items():
+            new = change(None, key)
+            while new in changed:  # two keys that were secrets
+                new += "_"
+            changed[new] = _changed(item, _name_of(key, name, value), change, depth + 1)
+        return changed
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=str)
+    if isinstance(value, (list, tuple)):
+        return [_changed(item, _flagged(value, place) or name, change, depth + 1) for place, item in enumerate(value)]
+    return change(name, value)
+
+
+def _kind_by_name(name: str, value: Any) -> str | None:
+    """What kind of secret a value of metadata is by its name, judged as a text that says both."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not sayings.may_name(name.lower()):
+        return None
+    known, said = sayings.named(name), str(value)
+    if known.words and known.kind is None:
+        known = SPOKEN.get(known.words[-1], known)
+    if MARK in said:
+        said = MARKED.sub("", said)
+    if not said.strip() or PLACEHOLDER.search(said[:100]) or not known.words or not sayings.is_meant(known, said):
+        return None
+    if known.kind is None:
+        return "key" if known.is_weak and tokens.looks_random(said) else None
+    if known.kind == "pin":
+        return "password" if DIGITS.fullmatch(said) else None
+    words = said.lower().split()
+    if known.kind in MADE_BY_MACHINES:
+        return known.kind if isinstance(value, str) and len(words) <= 2 and sayings.is_strong(said) else None
+    told = len(words) == 1 or (known.kind == "password" and (len(words) == 2 or TALK.isdisjoint(words)))
+    return known.kind if told else None
+
+
+# Configs
 
 
 def in_mapping(mapping: Mapping[str, Any]) -> list[FoundField]:
@@ -152,11 +284,11 @@ def _step(path: str, key: object) -> str:
 def _name_of(key: object, outer: str, within: Mapping[Any, Any]) -> str:
     """The name that says what the value at a key is: its own, or that of what it holds the value of."""
     name = str(key)
-    if name in PAIRED and isinstance(told := within.get("name", within.get("key")), str):
+    if name in PAIRED and isinstance(told := next((within[title] for title in TITLES if title in within), None), str):
         return told
     if outer and sayings.names_variable(name):
         return f"{outer}_{name}"
-    if name.casefold() in HOLDERS or ("type" not in within and _lists_passwords(outer)):
+    if name.casefold() in HOLDERS or (outer and "type" not in within and _lists_passwords(outer)):
         return outer or name
     return name
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from msgspec import structs
 
+from lamina import rules
 from lamina.clock import is_id
+from lamina.errors import StoreUnavailable
 from lamina.model import Draft
 
 OFF, WARN, REDACT = "off", "warn", "redact"
+SHORT = frozenset(("source", "evidence", "tags", "speaker", "session", "participants"))  # they are on one line
 
 
 class Discretion:
@@ -32,47 +36,77 @@ class Discretion:
 
     def seen(self, made: Draft) -> Draft:
         """A memory as it may be stored."""
-        from lamina import credentials
-
-        kinds = [one.kind for one in credentials.in_text(made.content)]
-        if made.metadata or made.source is not None or made.evidence:
-            kinds += [one.kind for said in _beside(made) for one in credentials.in_text(said)]
-        if not kinds:
+        fields = _fields(made)
+        secrets = _credentials().in_fields(fields)
+        if not secrets:
             return made
-        self._tell(kinds)
-        return made if self._mode == WARN else _redacted(made)
+        self._tell(list(secrets.values()))
+        return made if self._mode == WARN else _replaced(made, _without(fields, secrets))
+
+    def conversation(self, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """What is kept of a conversation as it was told. What is a secret in one turn of it is one in all."""
+        if self._mode != REDACT:  # its turns are memories, and looked at as such
+            return [dict(fields) for fields in told]
+        find = _credentials().in_fields
+        secrets = {secret: kind for fields in told for secret, kind in find(fields).items()}
+        if secrets:
+            self._tell(list(secrets.values()))
+        return [_without(fields, secrets) if secrets else dict(fields) for fields in told]
 
     def text(self, said: str) -> str:
         """A text that is kept beside the memories."""
+        if self._mode != REDACT:
+            return said
+        secrets = _credentials().in_fields({"text": said})
+        if secrets:
+            self._tell(list(secrets.values()))
+        return _credentials().redacted(said) if secrets else said
+
+
+def _credentials() -> ModuleType:
+    """What knows secrets, loaded with the first memory: who only reads does not wait for it."""
+    try:
         from lamina import credentials
-
-        return credentials.redacted(said) if self._mode == REDACT else said
-
-
-def _beside(made: Draft) -> list[str]:
-    from lamina import traces
-
-    return [*traces.strings(made.metadata), made.source or "", *(one for one in made.evidence if not is_id(one))]
+    except OSError as error:  # the disk fails, and took our own files with it
+        raise StoreUnavailable(f"the program cannot be read: {error.strerror}; nothing was stored") from error
+    return credentials
 
 
-def _redacted(made: Draft) -> Draft:
-    from lamina import credentials
+def _fields(made: Draft) -> dict[str, Any]:
+    """What a memory holds that somebody has written."""
+    fields: dict[str, Any] = {"content": made.content}
+    if made.metadata:
+        fields["metadata"] = made.metadata
+    if made.source is not None:
+        fields["source"] = made.source
+    if made.evidence and (written := [one for one in made.evidence if not is_id(one)]):
+        fields["evidence"] = written
+    if made.tags:
+        fields["tags"] = made.tags
+    if made.speaker is not None:
+        fields["speaker"] = made.speaker
+    if made.session is not None:
+        fields["session"] = made.session
+    return fields
 
-    return structs.replace(
-        made,
-        content=credentials.redacted(made.content),
-        metadata=_deep(made.metadata),
-        source=None if made.source is None else credentials.redacted(made.source),
-        evidence=tuple(one if is_id(one) else credentials.redacted(one) for one in made.evidence),
-    )
+
+def _without(fields: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:
+    """Fields without their secrets, as valid as they were: a mark can be longer than what it stands for."""
+    clean = _credentials().without(fields, secrets)
+    return {name: _fitting(value) if name in SHORT else value for name, value in clean.items()}
 
 
-def _deep(value: Any) -> Any:
-    """The same values, each text without its secrets."""
-    from lamina import credentials
+def _fitting(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_fitting(one) for one in value]
+    return value[: rules.MAX_LABEL] if isinstance(value, str) else value
 
-    if isinstance(value, str):
-        return credentials.redacted(value)
-    if isinstance(value, Mapping):
-        return {name: _deep(item) for name, item in value.items()}
-    return [_deep(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+def _replaced(made: Draft, fields: dict[str, Any]) -> Draft:
+    """A memory with other fields; those that name others stay without a repetition."""
+    if "tags" in fields:
+        fields["tags"] = tuple(dict.fromkeys(tag.lower() for tag in fields["tags"]))
+    if "evidence" in fields:
+        written = iter(fields["evidence"])
+        fields["evidence"] = tuple(dict.fromkeys(one if is_id(one) else next(written) for one in made.evidence))
+    return structs.replace(made, **fields)

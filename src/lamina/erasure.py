@@ -7,8 +7,8 @@ can be done again: whoever is interrupted resumes, and the certificate is writte
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,22 @@ import msgspec
 
 from lamina import canon, rules, traces
 from lamina.clock import Clock
-from lamina.errors import InvalidInput, NotFound, Refused, StoreUnavailable
+from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
 from lamina.home import Home, make_private_folder, user_name, write_private
 from lamina.model import Actor, Role, iso
-from lamina.store import backup, erasing, removal, residue
+from lamina.store import erasing, removal, residue
+from lamina.store.copies import Copies
 from lamina.store.erasing import Wanted
+from lamina.store.lineage import TIME
+from lamina.store.neighbours import attached
 from lamina.store.reads import Read
 from lamina.store.removal import Begun
 from lamina.store.store import Store
+from lamina.store.transaction import EVERY
+from lamina.traces import Signature
 
-COPYING = frozenset({"export", "backup"})
+COPYING = frozenset({"export", "export_as", "backup"})
+OUTSIDE = "outside the home"
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -46,6 +52,7 @@ class Certificate(msgspec.Struct, frozen=True):
     mentions: int
     notes: int
     reads: int
+    looked_for: int  # words and runs of words that nothing else has
     removed: list[str]
     mirrors: dict[str, str]
     unreached: list[dict[str, str]]
@@ -88,11 +95,10 @@ class Erasures:
         """What an erasure would take, and what it would leave; nothing changes."""
         with self._store.snapshot():
             plan = erasing.plan(self._store, self._store.database.reader(), wanted)
-        if not plan.chosen:
-            raise self._nothing(wanted)
+        self._check_something(wanted, plan.chosen)
         with _disk():
-            exports, backups = (find(set(plan.goes), plan.own) for find in (self._exports, self._backups))
-            copies = {"exports": [str(path) for path in exports], "backups": [str(path) for path in backups]}
+            copies = Copies(self._store, plan.goes, Signature())
+            named = {"exports": [*map(str, copies.exports())], "backups": [*map(str, copies.backups())]}
         return {
             "what": wanted.what,
             "records": plan.chosen,
@@ -100,8 +106,19 @@ class Erasures:
             "kept": [{"id": one.id, "why": one.why} for one in plan.kept],
             "archived": len(plan.archived),
             "mentions": self._mentions(wanted.user, set(plan.goes)),
-            **copies,
+            **named,
         }
+
+    def _check_something(self, wanted: Wanted, chosen: Sequence[str]) -> None:
+        """Raise when nothing is there. Of a user, what was asked for counts too."""
+        if chosen or (wanted.user is not None and self._has_asked(wanted.user)):
+            return
+        if wanted.ids:
+            raise NotFound(f"there is no record {', '.join(wanted.ids)}, or it is erased already")
+        raise NotFound(f"nothing of this {wanted.what} is here")
+
+    def _has_asked(self, user: str) -> bool:
+        return any(read.note.get("user") == user for read in self._store.reads.latest(EVERY))
 
     def _mentions(self, user: str | None, going: set[str]) -> int:
         """How many memories of others name somebody; only a person can tell whether they mean the same one."""
@@ -113,9 +130,13 @@ class Erasures:
     def begin(self, wanted: Wanted, reason: str | None = None, *, keep_backups: bool = False) -> Begun:
         """Take the records out of the tables and of the archive. From here on there is no way back."""
         why = None if reason is None else rules.reason(reason)
+        if wanted.user is not None:
+            with self._store.snapshot():
+                self._check_something(wanted, erasing.plan(self._store, self._store.database.reader(), wanted).chosen)
         begun = removal.begin(self._store, self._actor, self._clock(), wanted, why, keep_backups=keep_backups)
         if begun is None:
-            raise self._nothing(wanted)
+            self._check_something(wanted, ())
+        assert begun is not None, "a user is always something"
         return begun
 
     def unfinished(self) -> list[Begun]:
@@ -125,7 +146,7 @@ class Erasures:
         if back:
             removal.begin(self._store, self._actor, self._clock(), Wanted(tuple(back)))
         with self._store.snapshot():
-            return removal.unfinished(self._store.database.reader())
+            return removal.unfinished(self._store, self._store.database.reader())
 
     def problems(self) -> list[str]:
         with self._store.snapshot():
@@ -143,13 +164,14 @@ class Erasures:
             return self._clean(begun, mirrors)
 
     def _clean(self, begun: Begun, mirrors: Mapping[str, Any]) -> Certificate:
-        now, ids, words = self._clock(), set(begun.ids), frozenset(begun.words)
+        now, known = self._clock(), begun.known
         outside = list(self._copies_elsewhere(begun))
-        reads = self._store.reads.erase(self._actor, now, _is_doomed(ids, words, begun.user))
-        unreached = self._purge(words)
+        doomed = _is_doomed(set(begun.ids), known, begun.user)
+        reads = self._store.reads.erase(self._actor, now, doomed)
+        unreached = [*self._clean_neighbours(begun, doomed, now), *self._purge(known)]
         unreached += [{"place": f"mirror {name}", "why": f"it is told later: {why}"} for name, why in _failures(mirrors)]
-        removed, kept = self._clean_files(begun, ids, words, now)
-        unreached += [*kept, *self._left(words, {one["place"] for one in kept})]
+        removed, kept = self._clean_files(begun, now, has_mirror=bool(mirrors))
+        unreached += [*kept, *self._left(begun, {one["place"] for one in kept}), *outside]
         done = Certificate(
             number=begun.number,
             agent=self._store.agent,
@@ -162,12 +184,13 @@ class Erasures:
             derived=len(begun.ids) - begun.chosen,
             kept=begun.kept,
             read_again=begun.reread,
-            mentions=self._mentions(begun.user, ids),
+            mentions=self._mentions(begun.user, set(begun.ids)),
             notes=begun.notes,
             reads=reads,
-            removed=removed,
+            looked_for=len(known),
+            removed=[known.masked(place) for place in removed],
             mirrors={name: "told" if "error" not in told else "queued" for name, told in mirrors.items()},
-            unreached=[*unreached, *outside],
+            unreached=[{"place": known.masked(one["place"]), "why": one["why"]} for one in unreached],
         )
         self._certify(done)
         return done
@@ -187,116 +210,88 @@ class Erasures:
                 make_private_folder(folder)
                 write_private(path, msgspec.json.format(canon.encode(done.to_dict()), indent=2) + b"\n")
 
-    def _nothing(self, wanted: Wanted) -> NotFound:
-        if not wanted.ids:
-            return NotFound(f"nothing of this {wanted.what} is here")
-        return NotFound(f"there is no record {', '.join(wanted.ids)}, or it is erased already")
-
     # Files that hold what was erased.
 
-    def _clean_files(
-        self, begun: Begun, ids: set[str], words: frozenset[str], now: datetime
-    ) -> tuple[list[str], list[dict[str, str]]]:
+    def _clean_files(self, begun: Begun, now: datetime, *, has_mirror: bool) -> tuple[list[str], list[dict[str, str]]]:
         """Remove copies; what was removed, and what could not be."""
-        removed: list[str] = []
-        unreached: list[dict[str, str]] = []
-        backups = list(self._backups(ids, words))
+        copies = Copies(self._store, begun.ids, begun.known)
+        backups = list(copies.backups())
         if backups and not begun.keep_backups:
             self._store.backup(now)  # there must be one at any time
-        told = ids | {one["id"] for one in begun.kept}
-        doomed = [*self._exports(ids, words), *self._damaged(words), *self._conversations(told)]
+        doomed = [*copies.exports(), *copies.damaged(), *copies.conversations({*begun.ids, *(one["id"] for one in begun.kept)})]
+        doomed += [] if has_mirror else copies.mirror()
         doomed += [] if begun.keep_backups else backups
+        removed: list[str] = []
+        unreached = [{"place": self._name(path), "why": "backups are kept"} for path in backups if begun.keep_backups]
         for path in doomed:
             try:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
                 removed.append(self._name(path))
             except OSError as error:
                 unreached.append({"place": self._name(path), "why": f"it cannot be removed: {error.strerror}"})
-        unreached += [{"place": self._name(path), "why": "backups are kept"} for path in backups if begun.keep_backups]
-        residue.masked(self._home.violations, words)
-        removed += self._clean_status(words)
-        return removed, unreached
+        residue.masked(self._home.violations, begun.known)
+        return removed + self._clean_status(begun), unreached
 
-    def _clean_status(self, words: frozenset[str]) -> list[str]:
+    def _clean_status(self, begun: Begun) -> list[str]:
         """Files that say what is pending, or was done last: they are written again when there is something to say."""
-        looked_for = residue.pattern(words)
         own = [path for path in residue.files([self._home.status]) if path.name.startswith(f"{self._store.agent}_")]
-        found = residue.holding(own, looked_for) if looked_for is not None else []
+        found = [path for path in own if residue.is_in(path, begun.known, begun.ids)]
         for path in found:
             path.unlink(missing_ok=True)
         return [self._name(path) for path in found]
 
-    def _exports(self, ids: set[str], words: frozenset[str]) -> Iterator[Path]:
-        """The exports in the home that hold some of it."""
-        looked_for = residue.pattern(words)
-        for path in residue.files([self._store.place("exports")]):
-            if not ids.isdisjoint(_exported(path)) or (looked_for is not None and residue.first(path, looked_for)):
-                yield path
-
-    def _backups(self, ids: set[str], words: frozenset[str]) -> Iterator[Path]:
-        """The backups in the home that hold some of it, and what is left of one that was being made or removed."""
-        looked_for = residue.pattern(words)
-        place = self._store.folder / "backups"
-        whole = backup.backups(self._store.folder)
-        for folder in sorted(place.iterdir()) if place.is_dir() else ():
-            held = looked_for is not None and residue.holding(residue.files([folder]), looked_for)
-            if held or (folder in whole and backup.holds(folder, ids)):
-                yield folder
-
-    def _conversations(self, ids: set[str]) -> Iterator[Path]:
-        """The files of whole conversations of which something is erased; a part of one has no place there."""
-        return (path for path in residue.files([self._store.place("episodes")]) if path.stem in ids)
-
-    def _damaged(self, words: frozenset[str]) -> Iterator[Path]:
-        """Damaged stores that were set aside."""
-        looked_for = residue.pattern(words)
-        folder = self._store.folder / "damaged"
-        for path in sorted(folder.iterdir()) if folder.is_dir() and looked_for is not None else ():
-            if looked_for is not None and residue.holding(residue.files([path]), looked_for):
-                yield path
+    def _clean_neighbours(self, begun: Begun, doomed: Callable[[Read], bool], now: datetime) -> Iterator[dict[str, str]]:
+        """What other agents have asked for, where this one shared something; and what they themselves know of the user."""
+        for agent in self._home.agents():
+            if agent == self._store.agent:
+                continue
+            try:
+                store = attached(self._home.agent_folder(agent), agent, self._store.settings)
+                if store is None:
+                    continue
+                with closing(store):
+                    store.reads.erase(
+                        self._actor, now, lambda read: read.note.get("shared_by") == self._store.agent and doomed(read)
+                    )
+                    number = 0 if begun.user is None else erasing.count_of(store, begun.user)
+            except LaminaError as error:
+                yield {"place": f"agents/{agent}", "why": f"it cannot be asked: {error.message}"}
+                continue
+            if number:
+                yield {"place": f"agents/{agent}", "why": f"it has {number} memories of this user; erase them there too"}
 
     def _copies_elsewhere(self, begun: Begun) -> Iterator[dict[str, str]]:
         """Copies that were written out of the home since the first of these was made, as the trail of reads tells."""
-        oldest = min(one[:10] for one in begun.ids)
-        for read in self._store.reads.latest(1 << 31):
+        oldest = min((one[:TIME] for one in begun.ids), default="")
+        for read in self._store.reads.latest(EVERY):
             path = read.note.get("path")
-            is_later = self._store.ids.prefix(read.at)[:10] >= oldest
+            is_later = self._store.ids.prefix(read.at)[:TIME] >= oldest
             if read.action in COPYING and path and is_later and not Path(path).is_relative_to(self._store.folder):
-                yield {"place": path, "why": f"{read.action} of {iso(read.at)}, outside the home"}
+                yield {"place": path, "why": f"{read.action} of {iso(read.at)}, {OUTSIDE}"}
+        for earlier in self.certificates():
+            yield from (one for one in earlier.unreached if one["why"].endswith(OUTSIDE))
         for path in begun.files:
             yield {"place": path, "why": "some of it was imported from there"}
 
     # Bytes that no row holds any more.
 
-    def _purge(self, words: frozenset[str]) -> list[dict[str, str]]:
+    def _purge(self, known: Signature) -> Iterator[dict[str, str]]:
         """Take the words out of the index and of the logs; where anything may be left, the file is written anew."""
-        held: list[dict[str, str]] = []
-        looked_for = residue.pattern(words)
         removal.purge(self._store)
         for database in filter(None, (self._store.database, self._store.reads.sound())):
             is_folded = database.fold()
-            if looked_for is not None and any(residue.first(one, looked_for) for one in _with_log(database.path)):
+            if known and any(residue.is_in(one, known) for one in _with_log(database.path)):
                 database.rewrite()  # what is found after this is in rows that nobody wanted erased
                 is_folded = database.fold()
             if not is_folded:
-                why = "another process is reading it; `lamina doctor` tells when its log is empty"
-                held.append({"place": self._name(database.path) + "-wal", "why": why})
-        return held
+                why = "another process is reading it; it is emptied when that has ended and the store is written to"
+                yield {"place": self._name(database.path) + "-wal", "why": why}
 
-    def _left(self, words: frozenset[str], known: set[str]) -> Iterator[dict[str, str]]:
-        """The files in the home that hold words which nobody else has, whatever they are.
-
-        The databases and the newest backup were just written anew, and the archive has nothing but its records.
-        """
-        looked_for = residue.pattern(words)
-        if looked_for is None:
-            return
-        own = {self._store.database.path, self._store.reads.path, self._store.place("archive")}
-        own |= set(backup.backups(self._store.folder)[:1])
-        places = [self._store.folder, self._home.violations, self._home.status]
-        for path in residue.files(places):
-            line = [path, *path.parents]
-            if own.isdisjoint(line) and known.isdisjoint(map(self._name, line)) and residue.first(path, looked_for):
+    def _left(self, begun: Begun, known: set[str]) -> Iterator[dict[str, str]]:
+        """Whatever else holds what was erased: in the agent's folder, and among the files of the home."""
+        beside = [path for path in sorted(self._home.path.iterdir()) if path.is_file()]
+        for path in Copies(self._store, (), begun.known).others([*beside, self._home.status]):
+            if known.isdisjoint(map(self._name, (path, *path.parents))):
                 yield {"place": self._name(path), "why": "it holds words that nothing else has"}
 
     def _name(self, path: Path) -> str:
@@ -314,13 +309,13 @@ def _disk() -> Iterator[None]:
         raise StoreUnavailable(f"{why}; `lamina erase --resume` finishes what was begun") from error
 
 
-def _is_doomed(ids: set[str], words: frozenset[str], user: str | None) -> Callable[[Read], bool]:
+def _is_doomed(ids: set[str], known: Signature, user: str | None) -> Callable[[Read], bool]:
     """Whether the note of a read has to go: it found what is erased, asked for it, or was made for whom it was about."""
 
     def is_doomed(read: Read) -> bool:
         if not ids.isdisjoint(read.records) or (user is not None and read.note.get("user") == user):
             return True
-        return traces.is_betrayed(" ".join(traces.strings(read.note)), words)
+        return known.is_among(traces.strings(read.note))
 
     return is_doomed
 
@@ -333,23 +328,3 @@ def _failures(mirrors: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, told in mirrors.items():
         if "error" in told:
             yield name, told["error"]
-
-
-class _Exported(msgspec.Struct):
-    class Line(msgspec.Struct):
-        record: _Exported.Record
-
-    class Record(msgspec.Struct):
-        id: str
-
-    records: list[_Exported.Record] = []
-    archived: list[_Exported.Line] = []
-
-
-def _exported(path: Path) -> set[str]:
-    """The ids in an export; none when it is something else, in which only words can be looked for."""
-    try:
-        found = msgspec.json.decode(path.read_bytes(), type=_Exported)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return set()
-    return {one.id for one in found.records} | {line.record.id for line in found.archived}

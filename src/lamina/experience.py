@@ -53,11 +53,14 @@ class Experience:
         """Learn anew from the history of this store; what came of it. Without enough to learn from, the tables stand."""
         from lamina.engines.learning import learn
 
+        erasures = self._store.count_erasures()
         examples = list(self._examples())
         model = learn(examples)
         body = None if model is None else msgspec.json.encode(model, order="sorted").decode()
         if body != self._store.learned(NAME):
             with self._store.database.atomic() as transaction:
+                if self._store.count_erasures() != erasures:  # what was just learned may be erased
+                    body = model = None
                 learned.keep(transaction.cursor, NAME, body, to_micros(self._clock()))
         self._model = model
         gain = {} if model is None else {"gain": model.gain}

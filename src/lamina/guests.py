@@ -67,6 +67,10 @@ class Guest(Viewer):
     def _audit(self, action: str, found: tuple[str, ...], **note: Any) -> None:
         """At the reader with what was asked; at the giver only who looked and what was seen, since the question is not its."""
         now, mine = self._clock(), {**note, "shared_by": self.agent}
+        if "query" in note:
+            from lamina import credentials  # searches load more than this
+
+            mine["query"] = credentials.redacted(note["query"])
         if self.user is not None:
             mine["user"] = self.user
         self._own_reads.add(Read(now, self.actor, action, found, mine))

@@ -71,7 +71,11 @@ def look(
     place, name, scope = Home(home_path(home)), agent_name(agent), user_name(user)
     who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
     values = config.load(place.path, settings)
-    store = _ready(attached(place.agent_folder(name), name, values), name)
+    try:
+        store = _ready(attached(place.agent_folder(name), name, values), name)
+    except Refused as error:
+        place.log_violation(now(), who, error.message, name)
+        raise
     store.database.writable = False
     return _kind(role)(place, store, scope, who, now, values)
 
@@ -110,10 +114,12 @@ def restore(
         name = agent_name(chosen_agent(agent))
         actor = Actor(Role.OPERATOR, local_user(), surface)
         values = config.load(place.path)
-        return {
-            **restoration.over_damage(place.prepare(name), name, values, source, actor, now, progress),
-            "damage": error.message,
-        }
+        done = restoration.over_damage(place.prepare(name), name, values, source, actor, now, progress)
+        with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key) as operator:
+            assert isinstance(operator, Operator)
+            operator.resume_erasures()
+            operator.end_grants_but((), "nobody knows whether it was ended before the store was damaged")
+        return {**done, "damage": error.message}
 
 
 def chosen_agent(given: str | None = None) -> str:

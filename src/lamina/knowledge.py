@@ -86,6 +86,8 @@ class Knowledge:
             with self._store.change(self._actor, ACTION, self._clock()) as transaction:
                 if transaction.slept() != marks or transaction.has_heard(after):  # somebody else slept meanwhile
                     continue
+                if any(transaction.find(turn.id) is None for turn in turns):  # or something was erased or archived
+                    continue
                 done += self._absorb(transaction, said)
                 transaction.sleep_until(after)
             done["turns"] += len(turns)

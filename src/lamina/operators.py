@@ -102,11 +102,9 @@ class Operator(Memory):
         from lamina.store import restoration
 
         self._check_whole("restore")
-        shared = {one.number for one in self.grants()}
+        shared = self.grants()
         done = restoration.over_live(self._store, given_path(folder), self.actor, self._clock(), progress)
-        for one in self.grants():
-            if one.number not in shared:  # it was ended since the backup was made, and stays so
-                self.revoke_grant(one.number, "it was ended before this backup was restored")
+        self.end_grants_but(shared, "it was ended before this backup was restored")
         again = self.resume_erasures()
         return {**done, "erased_again": sum(len(one.records) for one in again)} if again else done
 
@@ -356,15 +354,40 @@ class Operator(Memory):
     def _cleaned(self, begun: Begun) -> Certificate:
         """Everything that follows from what is gone, then the certificate."""
         self._note_problem(self._profiles.write_snapshot())
-        if self.user is None and self.world.has_files:
-            self.world.sync()
+        self._write_world()
+        if begun.user is not None:
+            self._end_tokens(begun.user)
         return self._erasures.clean(begun, self.sync_mirrors())
+
+    def _write_world(self) -> None:
+        """The files of the world model, which is everybody's, whomever this handle is for."""
+        from lamina.world import WorldModel
+
+        drafter = rules.Drafter(self.actor, None, self._kinds, self.settings["content.max_bytes"], None)
+        world = WorldModel(self._store, self._store.place("world_model"), drafter.draft, self.actor, self._clock)
+        if world.has_files:
+            world.sync()
+
+    def _end_tokens(self, user: str) -> None:
+        """Tokens that open the memory of somebody who is erased."""
+        from lamina.access import Access
+
+        access = Access(self.home.path)
+        for token in access.tokens():
+            if (token.agent, token.user) == (self.agent, user):
+                access.revoke(token.id)
 
     @cached_property
     def _erasures(self) -> Erasures:
         from lamina.erasure import Erasures
 
         return Erasures(self._store, self.home, self.actor, self.user, self._clock)
+
+    def end_grants_but(self, kept: Collection[Grant], reason: str) -> None:
+        """End every grant that is open, except some: what a restored backup gives may have been ended since."""
+        for one in self.grants():
+            if one not in kept:
+                self.revoke_grant(one.number, reason)
 
     def archives(self) -> list[File]:
         """The files of the archive, the newest first."""

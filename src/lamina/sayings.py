@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from lamina.tokens import GONE, PLACEHOLDER, Found, looks_random
+from lamina.tokens import GONE, PLACEHOLDER, Found, lazy, looks_random
 
 
 class Name(NamedTuple):
@@ -73,29 +73,30 @@ TALK = frozenset(
     "the is not your and of too must should be at least enter incorrect wrong required invalid password expired weak strong"
     " safe".split()
 )
-MASK = re.compile(r"[*•●…#.█■]+|[xX]{3,}|<[A-Za-z _-]*>|\[[A-Za-z _-]*\]")
-VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
-REFERENCE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)\}|(?<![\w$])\$([A-Z_][A-Z0-9_]*)(?!\w)|^env:([A-Za-z_]\w*)$", re.A)
-TEMPLATE = re.compile(r"%[sd]|%\(\w{1,40}\)s|\{[^{}]{0,80}\}|<[^<>]{0,80}>")
-CODE = re.compile(r"[({\[<%$].*|[^(\[]*+[(\[].*|\w*:?//.*|[~.]{0,2}/.*|[a-z]:\\.*", re.S)
-DOTTED = re.compile(r"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)++")
-ALGORITHM = re.compile(r"(?i)(?:sha|md|base|utf|aes|bcrypt|argon|oauth|pbkdf|rfc|v)-?[0-9]|[0-9]+-?[a-z]{1,8}$")
-DIGITS = re.compile(r"[0-9]{4,32}|[0-9]{3,5}[ -][0-9]{3,5}")
+MASK = lazy(r"[*•●…#.█■]+|[xX]{3,}|<[A-Za-z _-]*>|\[[A-Za-z _-]*\]")
+VARIABLE = lazy(r"[A-Z_][A-Z0-9_]*")
+REFERENCE = lazy(r"\$\{(?:env:)?([A-Za-z_]\w*)\}|(?<![\w$])\$([A-Z_][A-Z0-9_]*)(?!\w)|^env:([A-Za-z_]\w*)$", re.A)
+TEMPLATE = lazy(r"%[sd]|%\(\w{1,40}\)s|\{[^{}]{0,80}\}|<[^<>]{0,80}>")
+CODE = lazy(r"[({\[<%$].*|[^(\[]*+[(\[].*|\w*:?//.*|[~.]{0,2}/.*|[a-z]:\\.*", re.S)
+DOTTED = lazy(r"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)++")
+ALGORITHM = lazy(r"(?i)(?:sha|md|base|utf|aes|bcrypt|argon|oauth|pbkdf|rfc|v)-?[0-9]|[0-9]+-?[a-z]{1,8}$")
+DIGITS = lazy(r"[0-9]{4,32}|[0-9]{3,5}[ -][0-9]{3,5}")
 LONGEST_NUMBER = 10  # digits that may stand beside a name and yet be no password
-NUMBER = re.compile(r"[0-9.,]{1,7}")
-STRONG = re.compile(r"(?=[^0-9]*+[0-9])(?=[\W\d_]*+[^\W\d_]).{6,}", re.S)
-KEY = re.compile(r"[A-Za-z0-9_+/=.~-]{12,}")
-BASE32 = re.compile(r"(?=[A-Z]*+[2-7])[A-Z2-7]{16,}")
-MIXED = re.compile(r"[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])")
-SIGNATURE = re.compile(r"(?=[^0-9]*+[0-9])[A-Za-z0-9%+/=_-]{32,}")
-LONG_HEX = re.compile(r"[0-9a-fA-F]{26,}")
+NUMBER = lazy(r"[0-9.,]{1,7}")
+AMOUNT = lazy(r"(?i)[0-9.,]{1,9}-?(?:eur|euros?|usd|dollars?|gbp|chf|sek|nok|dkk|pln|czk|jpy|inr|days?|min|km)")
+STRONG = lazy(r"(?=[^0-9]*+[0-9])(?=[\W\d_]*+[^\W\d_]).{6,}", re.S)
+KEY = lazy(r"[A-Za-z0-9_+/=.~-]{12,}")
+BASE32 = lazy(r"(?=[A-Z]*+[2-7])[A-Z2-7]{16,}")
+MIXED = lazy(r"[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])")
+SIGNATURE = lazy(r"(?=[^0-9]*+[0-9])[A-Za-z0-9%+/=_-]{32,}")
+LONG_HEX = lazy(r"[0-9a-fA-F]{26,}")
 SHORTEST = 3
 COMPARED = frozenset(("==", "===", "!=", "!=="))
 MADE_BY_MACHINES = frozenset(("token", "key", "cookie"))  # such a secret is no plain word
 LONGEST_JUDGED = 64  # characters of a value; how it goes on does not matter
 
-HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-NO_WORD = re.compile(r"[\W_]+")
+HUMP = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+NO_WORD = lazy(r"[\W_]+")
 
 # Everything below looks at the lower-cased text. A name is an identifier with a telling part, or a spoken word.
 TELLING = "pass pw secret token key cred auth cookie bearer jwt psk phrase code sid sess sig sandi".split()
@@ -112,7 +113,7 @@ for _name in sorted(SPOKEN, key=len, reverse=True):
     _NAMES.setdefault(_name[0], []).append(re.escape(_name[1:]))
 for _name in TELLING:
     _NAMES.setdefault(_name[0], []).append(_name[1:] + REST_OF_NAME)
-NAMES = re.compile("|".join(f"{first}(?:{'|'.join(rests)})" for first, rests in _NAMES.items()))
+NAMES = lazy("|".join(f"{first}(?:{'|'.join(rests)})" for first, rests in _NAMES.items()))
 PREPOSITIONS = (
     "for to of on in at from that which you we i für vom zum zur im am de del della du da do di dla för till på от для к на van"
     " voor pour para per של שלי của untuk"
@@ -132,45 +133,46 @@ PAIR = r",?[ \t\r\n]{1,8}[\"']?value[\"']?[ \t]{0,2}[:=]"
 SIGN = rf"{SPACE}{{0,4}}(?P<sign>:=|[-=]>|→|={{1,3}}|!==?|[:：]|{PAIR})[ \t\r\n\u00a0\u202f]{{0,4}}"
 CALL = r"[ \t]{0,2}(?P<call>[,(])[ \t\r\n]{0,4}(?=[\"'])|(?P<tag>>)[ \t\r\n]{0,4}"
 BESIDE = rf"(?P<beside>{SPACE}{{1,4}})(?=[\"'`“„«「『]|\S{{0,64}}?[0-9])"
-LINK = re.compile(rf"\\{{0,3}}[\"'`]?[\])]?(?:{BETWEEN}(?:{SIGN}|(?P<said>{IS}))|{CALL}|{BESIDE})")
+LINK = lazy(rf"\\{{0,3}}[\"'`]?[\])]?(?:{BETWEEN}(?:{SIGN}|(?P<said>{IS}))|{CALL}|{BESIDE})")
 # Scripts without spaces between words.
 UNSPACED = "\u3000-\u9fff\uac00-\ud7af\uff01-\uff5e"
 QUOTES = "\"'`“”„«»「」『』"
-VALUE = re.compile(
+VALUE = lazy(
     r"(?:(?i:basic|bearer|digest|token|ssws)[ \t]{1,4})?"
     r"(?:\\{0,3}(?:([\"'`])|[“„«「『])(?P<quoted>(?:(?!\1)[^“”»」』\n\x1f]){1,64}+)|\*{0,2}(?P<bare>"
     rf"[0-9]{{3,5}}[ -][0-9]{{3,5}}(?![\w-])|(?![{UNSPACED}(){{\[<%,;])[^\s{QUOTES}\x1f]{{3,64}}+))"
 )
-QUOTED_REST = re.compile(rf"[^{QUOTES}\n\x1f]*+")
-REST = re.compile(rf"[^\s{QUOTES}&;,<\\\x1f]*+")
-RANDOM = re.compile(r"[\\\"'`]{0,4}(?=[A-Za-z+/_=%-]{0,40}+[0-9])[A-Za-z0-9+/_=%-]{20}")  # what a weak name needs behind it
+MORE = lazy(r"[ \t]{0,2}[ ,;\n][ \t\n]{0,4}(?:and )?((?=[A-Za-z-]{0,32}+[0-9])[A-Za-z0-9-]{4,32}+)(?!\w)")  # of a list of codes
+QUOTED_REST = lazy(rf"[^{QUOTES}\n\x1f]*+")
+REST = lazy(rf"[^\s{QUOTES}&;,<\\\x1f]*+")
+RANDOM = lazy(r"[\\\"'`]{0,4}(?=[A-Za-z+/_=%-]{0,40}+[0-9])[A-Za-z0-9+/_=%-]{20}")  # what a weak name needs behind it
 # Where a value without quotes ends although no space follows: the next field, an escaped line end, a tag, a word of a script
 # without spaces. A set of characters comes first: regex engines look for that faster than for one of several patterns.
-CUT = re.compile(
+CUT = lazy(
     rf"[&;,<\\{UNSPACED}](?:(?<=[&;,])(?=[A-Za-z_][\w. -]{{0,40}}[=:])|(?<=&)(?:quot|amp|lt|#)|(?<=<)/"
     rf"|(?<=\\)\\*+[nrt\"'](?=[\w\"'}}\],]|$)|(?<=[^{UNSPACED}][{UNSPACED}]))"
 )
 ENDS = ".,;:)}]>\\。，"
 
 OWN = r"(?:my|the|our|your|a|his|her|mein|das|unser|mi|la|mon|le|notre)"
-TURNED = re.compile(
+TURNED = lazy(
     rf" (?:\(?(?:that|this|which) )?(?:(?:is|ist|es|est) {OWN}|(?:as|als|como|comme)(?: {OWN})?)(?: [\w-]{{1,20}}){{0,2}}?"
     rf" (?:password|passphrase|passcode|pw|pwd|pin|{'|'.join(SPOKEN_PASSWORDS).replace('_', ' ')})"
     r"(?!\w| (?:manager|policy|reset|field|hash|prompt|storage))"
 )
 LOGINS = ("cred", "credential", "login", "zugangsdaten", "identifiant")
-LOGIN = re.compile(
+LOGIN = lazy(
     rf"(?<!\w)(?:{'|'.join(LOGINS)})s?{BETWEEN}(?: (?:is|are|sind|[:→–-]|[=-]>)|:) [^\s/:|,]{{1,64}}"
     r"(?::| ?/ ?| \| )(?P<secret>[^\s\"'`/][^\s\"'`]{5,63}+)"
 )
-PHRASE = re.compile(
+PHRASE = lazy(
     r"(?:seed|recovery|mnemonic|backup|secret)[ _-](?:phrase|words)[^\w\n]{0,4}(?: ?(?:is|are|was))?[^\w\n]{0,4}"
     r"(?P<secret>[a-z]{3,8}(?:[ ,\n]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
 )
 GRAMMAR = frozenset("the and are for was but not has your our can its his her they were".split())  # in no list of such words
 # Options of programs that take a password.
 OPTIONS = tuple(
-    (program, re.compile(pattern))
+    (program, lazy(pattern))
     for program, pattern in (
         ("curl", r"(?<=\s)(?:-[a-zA-Z]?u|--user|--proxy-user|-U)[ =]?[\"']?[^\s:\"'$]{1,64}:(?P<secret>[^\s\"']{3,}+)"),
         ("mysql", r"(?<=\s)-p[\"']?(?P<secret>[^\s\"'/-][^\s\"']{2,}+)"),
@@ -197,7 +199,12 @@ def may_tell(text: str, lowered: str) -> bool:
     """Whether a text is worth a closer look."""
     if SIGNS.search(text) is None and " -" not in text:
         return "phrase" in lowered
-    return any(map(lowered.__contains__, PARTS)) or (not text.isascii() and any(map(lowered.__contains__, FOREIGN_PARTS)))
+    return may_name(lowered)
+
+
+def may_name(lowered: str) -> bool:
+    """Whether something in lower case has a part of a telling name."""
+    return any(map(lowered.__contains__, PARTS)) or (not lowered.isascii() and any(map(lowered.__contains__, FOREIGN_PARTS)))
 
 
 def said(text: str, lowered: str) -> Iterator[Found]:
@@ -244,7 +251,10 @@ def _named_values(text: str, lowered: str) -> Iterator[Found]:
         value = VALUE.match(text, link.end())
         if value is not None and (found := _told(text, name, link, value)) is not None:
             yield found
-            place = found.end
+            place, size = found.end, found.end - found.start
+            while name.words[-1] == "codes" and (more := MORE.match(text, place)) and len(more[1]) == size:
+                yield Found(found.kind, *more.span(1))
+                place = more.end()
 
 
 def _name_at(text: str, lowered: str, floor: int, match: re.Match[str], names: dict[str, Name]) -> Name:
@@ -282,7 +292,7 @@ def _told(text: str, name: Name, link: re.Match[str], value: re.Match[str]) -> F
     else:
         ends = start + len(given) < end or text[end : end + 8].lstrip(" \t")[:1] in "\r\n,;)}]|#"
         sure = _is_bare(name, link, given, ends)
-    if not sure or PLACEHOLDER.search(text, start, end) or not _is_meant(name, given):
+    if not sure or PLACEHOLDER.search(text, start, end) or not is_meant(name, given):
         return None
     kind = "password" if name.kind == "pin" else name.kind or "key"
     return Found(kind, start, _end(text, start + len(given), len(given), group))
@@ -332,7 +342,7 @@ def _is_signed(name: str, value: str) -> bool:
     return pattern is not None and pattern.fullmatch(value) is not None
 
 
-def _is_meant(name: Name, value: str) -> bool:
+def is_meant(name: Name, value: str) -> bool:
     """Whether a value is meant as a secret, and not as an example, a version, or a piece of a program."""
     if _is_own(name.words, value) or is_count(name.words, value) or not is_literal(name, value):
         return False
@@ -389,7 +399,8 @@ def _is_own(words: Sequence[str], value: str) -> bool:
         return True
     if value.isidentifier() and value.isalpha() and words_of(value)[-1] in TELLING_WORDS:
         return True
-    return words == ["pass"] and (not STRONG.fullmatch(value) or (value.isidentifier() and "_" in value))
+    is_none = not STRONG.fullmatch(value) or AMOUNT.fullmatch(value) or (value.isidentifier() and "_" in value)
+    return words == ["pass"] and bool(is_none)
 
 
 def is_literal(name: Name, value: str) -> bool:

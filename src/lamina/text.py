@@ -135,6 +135,13 @@ def tokens(text: str) -> frozenset[str]:
     return frozenset(UNSPACED.sub(lambda run: f" {' '.join(run.group())} {_pairs(run.group())} ", _folded(text)).split())
 
 
+def row(text: str) -> list[str]:
+    """The words of a text in their order; scripts without spaces character by character."""
+    if text.isascii():
+        return WORD.findall(text.casefold())
+    return UNSPACED.sub(lambda run: f" {' '.join(run.group())} ", _folded(text)).split()
+
+
 def _asked(folded: str) -> tuple[str, ...]:
     if folded.isascii():
         return tuple(dict.fromkeys(WORD.findall(folded)))

@@ -6,7 +6,7 @@ import binascii
 import re
 from collections.abc import Iterator, Sequence
 from operator import ne
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 RANDOM, IN_URL = "random string", "password in a URL"
 GONE = "\x1f"  # stands for what was redacted: it ends a word, and no pattern reaches over it
@@ -19,6 +19,25 @@ class Found(NamedTuple):
     kind: str
     start: int
     end: int
+
+
+class Lazy:
+    """A pattern that is compiled when it is first used: most texts need few of them, and compiling all takes long."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._given = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        """Asked for what is not here yet: from now on it is here, and as quick to reach as in the pattern itself."""
+        compiled = re.compile(*self._given)
+        for each in ("search", "match", "fullmatch", "finditer", "findall", "sub", "split", "pattern", "flags"):
+            setattr(self, each, getattr(compiled, each))
+        return getattr(compiled, name)
+
+
+def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """The same as `re.compile`, later."""
+    return cast(re.Pattern[str], Lazy(pattern, flags))
 
 
 class Shape(NamedTuple):
@@ -36,6 +55,11 @@ NUMBERED = r"(?=[A-Za-z_-]{0,200}+[0-9])"  # somewhere in what follows is a digi
 
 # What files with private keys begin with, in base64: RSA, EC, OpenSSH and without a word.
 PEM_IN_BASE64 = "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS LS0tLS1CRUdJTiBFQyBQUklWQVRF LS0tLS1CRUdJTiBPUEVOU1NI LS0tLS1CRUdJTiBQUklWQVRF"
+
+# What private keys of Ed25519 and of curves begin with, and which bytes are in those of RSA alone; their lines, one or more.
+PKCS8 = ("MC4CAQAwBQYDK2VwBCIEI", "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg")
+PKCS8_RSA = "IBADANBgkqhkiG9w0BAQEFAASC"
+KEY_LINES = r"[A-Za-z0-9+/=]{16,}+(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{16,}+)*+"
 
 # Words that begin a token of a known service, and how it goes on. Ends are open: of a longer token nothing is left behind.
 PREFIXES = (
@@ -64,6 +88,8 @@ PREFIXES = (
     ("Tailscale key", "tskey-", r"[A-Za-z0-9_-]{20,}"),
     ("OpenShift token", "sha256~", r"[A-Za-z0-9_-]{40,}"),
     ("private key", PEM_IN_BASE64, r"[A-Za-z0-9+/=]{40,}"),
+    ("private key", " ".join(PKCS8), KEY_LINES),
+    ("private key", "MII", rf"[A-Za-z0-9+/]{{3}}{PKCS8_RSA}{KEY_LINES}"),
     ("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}"),
     ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{20,}"),
     ("GitHub token", "github_pat_", r"[A-Za-z0-9_]{20,}"),
@@ -138,6 +164,7 @@ PREFIXES = (
     ("Dropbox token", "sl.", r"[A-Za-z0-9_=-]{100,}"),
     ("Mapbox token", "sk.eyJ", r"[A-Za-z0-9_-]{20,}+\.[A-Za-z0-9_-]{16,}"),
     ("Yandex token", "AQVN y0_", r"[A-Za-z0-9_-]{35,}"),
+    ("Lamina token", "lamina_", r"(?=[a-z_-]{0,42}+[0-9A-Z])[A-Za-z0-9_-]{43,}"),
     ("Hugging Face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}"),
     ("model key", "gsk_ xai- pplx- csk- tgp_v1_ fw_ jina_ e2b_", NUMBERED + r"[A-Za-z0-9_-]{20,}"),
     ("model key", "llx- rpa_ vck_ crsr_ wandb_v1_ nvapi- pcsk_ tvly- r8_ lsv2_ pa-", NUMBERED + r"[A-Za-z0-9_-]{32,}"),
@@ -152,18 +179,18 @@ PREFIXES = (
 PREFIXED: dict[str, list[Shape]] = {}
 for _kind, _prefixes, _rest in PREFIXES:
     for _prefix in _prefixes.split():
-        PREFIXED.setdefault(_prefix[:2], []).append(Shape(_kind, _prefix, re.compile(re.escape(_prefix) + _rest)))
+        PREFIXED.setdefault(_prefix[:2], []).append(Shape(_kind, _prefix, lazy(re.escape(_prefix) + _rest)))
 # Where a word starts that may be one of these, also behind an escaped line end and the like.
 _FIRST: dict[str, str] = {}
 for _start in sorted(PREFIXED):
     _FIRST[_start[0]] = _FIRST.get(_start[0], "") + re.escape(_start[1])
-STARTS = re.compile(
+STARTS = lazy(
     rf"(?:{'|'.join(f'{first}[{seconds}]' for first, seconds in _FIRST.items())})(?=[A-Za-z0-9_.$~/+-]{{14}})"
     r"(?:(?<![A-Za-z0-9_-]..)|(?<=\\[nrt]..)|(?<=%[0-9A-F][0-9A-F]..)|(?<=\\u00[0-9a-f][0-9a-f]..)|(?<=\x1b\[[0-9]m..)"
     r"|(?<=\x1b\[[0-9][0-9]m..))"
 )
 LONG = re.compile(r"[^ \x1f]{16}")  # every known shape has as many characters without a space
-LONG_WORD = re.compile(r"[^ \t\r\n\x1f]{16,}+")
+LONG_WORD = lazy(r"[^ \t\r\n\x1f]{16,}+")
 
 # Those that begin anyhow, but have a telling piece within. Of a file with a key the head and the end, or lines without an end.
 KEY_BLOCK = (
@@ -175,7 +202,7 @@ DISCORD = r"[MNO](?<![A-Za-z0-9_-][MNO])[A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.
 AZURE = r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,}[A-Za-z0-9_~-]"
 WALLET = r"[5KL](?<![0-9A-Za-z/+_-][5KL])[1-9A-HJ-NP-Za-km-z]{50,51}(?![0-9A-Za-z/+=_-])"
 SHAPES = tuple(
-    Shape(kind, hint, re.compile(pattern, re.S))
+    Shape(kind, hint, lazy(pattern, re.S))
     for kind, hint, pattern in (
         ("private key", "PRIVATE KEY-----", KEY_BLOCK),
         ("private key", "PRIVATE KEY BLOCK-----", KEY_BLOCK),
@@ -194,16 +221,16 @@ SHAPES = tuple(
     )
 )
 KINDS = {kind for kind, *_ in (*PREFIXES, *SHAPES)} | {RANDOM, IN_URL}
-PLACEHOLDER = re.compile(r"[xX]{8}|0{12}|\*{3}|\.{3}|[Yy][Oo][Uu][Rr]")
+PLACEHOLDER = lazy(r"[xX]{8}|0{12}|\*{3}|\.{3}|[Yy][Oo][Uu][Rr]")
 
-URL = re.compile(r"://[^\s/@:]{0,128}:(?![$<{*]|%s)(?P<secret>[^\s/]{1,512})@")
+URL = lazy(r"://[^\s/@:]{0,128}:(?![$<{*]|%s)(?P<secret>[^\s/]{1,512})@")
 NO_PASSWORDS = frozenset("password passwd pass pwd passwort secret token your_password yourpassword".split())
 
-# What may be random, behind what only looks like it: addresses, pictures, checksums, lines of a block.
+# What may be random, behind what only looks like it: addresses, pictures, checksums, hashed passwords, lines of a block.
 LINE = r"[A-Za-z0-9+/]{60,}+[ \t]{0,4}(?:\\n|\r?\n)[ \t]{0,16}"
-BLOCK = re.compile(rf"(?:{LINE}){{2,}}+[A-Za-z0-9+/=]*+|{LINE}[A-Za-z0-9+/=]{{24,}}+")
-RUNS = re.compile(
-    r"://[^\s\"'<>`]++|base64,[A-Za-z0-9+/=]++|(?i:sha-?[0-9]{1,3}|md5|h1)[-:=][A-Za-z0-9+/=]++"
+BLOCK = lazy(rf"(?:{LINE}){{2,}}+[A-Za-z0-9+/=]*+|{LINE}[A-Za-z0-9+/=]{{24,}}+")
+RUNS = lazy(
+    r"://[^\s\"'<>`]++|\$(?:2[abxy]|[156y]|argon2[id]{1,2}|scrypt|pbkdf2[a-z0-9-]{0,16})\$[\w$./+=,-]++|base64,[A-Za-z0-9+/=]++|(?i:sha-?[0-9]{1,3}|md5|h1)[-:=][A-Za-z0-9+/=]++"
     r"|(?<![A-Za-z0-9+/_=.@#~-])([A-Za-z0-9+/_-]{20,128}+(?![A-Za-z0-9+/_-])={0,2})(?![(=~@]|\.[A-Za-z])|[A-Za-z0-9+/_-]++"
 )
 # Words in front of what is no secret although it looks random.
@@ -214,15 +241,15 @@ NAMES_ORDINARY = (
 )
 CONTEXT = 32
 # Ids that say what they are the id of, files and pictures as text, public keys, addresses of coins and contents.
-ORDINARY = re.compile(
+ORDINARY = lazy(
     r"(?!(?:sk|rk|api|key|token|secret|live|test|priv|auth|pat)[_-])[a-z]{2,12}[_-][A-Za-z0-9+/]{8,30}={0,2}"
     r"|(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR|JVBERi|UEsDB|H4sI|eJ|AAAA[BCE]|MII|TVqQ|AGFzbQ|pk_).*"
-    r"|(?:Qm|[13])[1-9A-HJ-NP-Za-km-z]{25,44}|[\w/-]*[_/-][0-9a-f]{16,}|[0-9a-f]{16,}-[A-Z]{1,8}",
+    r"|0x[0-9a-fA-F]{40}|(?:Qm|[13])[1-9A-HJ-NP-Za-km-z]{25,44}|[\w/-]*[_/-][0-9a-f]{16,}|[0-9a-f]{16,}-[A-Z]{1,8}",
     re.S,
 )
-WORD = re.compile(r"[A-Za-z0-9+/_=-]+")
-UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-HEX_OR_ULID = re.compile(r"[0-9a-fA-F]+|[0-9a-hjkmnp-tv-z]{26}")
+WORD = lazy(r"[A-Za-z0-9+/_=-]+")
+UUID = lazy(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+HEX_OR_ULID = lazy(r"[0-9a-fA-F]+|[0-9a-hjkmnp-tv-z]{26}")
 CLASSES = str.maketrans(LETTERS + LETTERS.upper() + "0123456789", "a" * 26 + "A" * 26 + "0" * 10)
 LONGEST_PIECE = 3.0  # characters a piece, on average: words in a name have more, random text has two
 MOST_SIGNS = 4  # more are in paths and in names
@@ -273,11 +300,11 @@ def random(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Found]:
             continue
         for match in RUNS.finditer(text, first, last):
             start, end = match.span(1)
-            if start >= 0 and _is_random(match[1]) and not _names_ordinary(text[max(0, start - CONTEXT) : start]):
+            if start >= 0 and _is_random(match[1]) and not names_ordinary(text[max(0, start - CONTEXT) : start]):
                 yield Found(RANDOM, start, end)
 
 
-def _names_ordinary(before: str) -> bool:
+def names_ordinary(before: str) -> bool:
     """Whether what stands before a word says that it is an id, a hash, or public."""
     return before.rstrip(" \t:=(\"'").removesuffix(" is").removesuffix(" W/").rstrip(":").lower().endswith(NAMES_ORDINARY)
 

@@ -1,4 +1,4 @@
-"""What goes with a memory that is erased: whatever was made of it and says what it said. Pure."""
+"""What goes with a memory that is erased, and by what it would be known again. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import msgspec
 from lamina import text
 from lamina.clock import is_id
 
-RUN = 4  # so many words in a row are said by nobody else by chance
+RUN = 4  # so many words in a row are seldom said twice by chance
 SHORTEST = 3  # a shorter word betrays nothing
 SLEEP = "sleep"
+GONE = "…"
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -37,6 +38,34 @@ class Verdict(msgspec.Struct, frozen=True):
     id: str
     goes: bool
     why: str
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """By what erased texts would be known again: words and runs of words that nothing else has."""
+
+    words: frozenset[str] = frozenset()
+    runs: frozenset[str] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.words) + len(self.runs)
+
+    def is_in(self, said: str) -> bool:
+        """Whether a text holds one of them."""
+        if not self.words.isdisjoint(text.tokens(said)):
+            return True
+        return bool(self.runs) and any(run in self.runs for run in _runs(text.row(said), self._lengths))
+
+    def is_among(self, texts: Iterable[str]) -> bool:
+        return any(map(self.is_in, texts))
+
+    def masked(self, said: str) -> str:
+        """A text without these words; all of it is gone when a run of them is in it."""
+        kept = text.WORD.sub(lambda found: GONE if self.is_in(found.group()) else found.group(), said)
+        return GONE if self.is_in(kept) else kept
+
+    @property
+    def _lengths(self) -> set[int]:
+        return {run.count(" ") + 1 for run in self.runs}
 
 
 def trace(fields: Mapping[str, Any], *, is_vouched: bool = False) -> Trace:
@@ -65,56 +94,53 @@ def words(traces: Iterable[Trace]) -> set[str]:
     return {word for one in traces for said in one.texts for word in text.tokens(said) if len(word) >= SHORTEST}
 
 
+def runs(traces: Iterable[Trace]) -> set[str]:
+    """Every few words in a row of these; a text of fewer is one run, unless it is a single word."""
+    return {run for one in traces for said in one.texts for run in _whole(text.row(said))}
+
+
 def verdicts(chosen: Collection[Trace], resting: Collection[Trace], own: AbstractSet[str]) -> list[Verdict]:
     """What becomes of the records that rest on the chosen ones, however far; `own` are words that nobody else has.
 
-    What sleep has made is read again from what is left. What says anything that only the erased ones said goes with them,
+    What sleep has made is read again from what is left. What says anything that only those said which go, goes with them,
     whoever wrote it. What rests on nothing else goes too, unless an operator has written it.
     """
     gone = {one.id for one in chosen}
-    said = {run for one in chosen for run in _runs(one.texts[0], (RUN,), whole=True)}
+    going = list(chosen)
     open_ = {one.id: one for one in resting if one.id not in gone}
     found: dict[str, Verdict] = {}
-    while True:
-        fresh = [Verdict(one.id, True, why) for one in open_.values() if (why := _why(one, gone, own, said)) is not None]
-        if not fresh:
-            break
-        found |= {verdict.id: verdict for verdict in fresh}
-        gone |= found.keys()
-        open_ = {name: one for name, one in open_.items() if name not in gone}
+    while going:
+        said = Signature(frozenset(words(going)) & own, frozenset(runs(going)))
+        fresh = {one.id: why for one in open_.values() if (why := _why(one, gone | found.keys(), said)) is not None}
+        found |= {name: Verdict(name, True, why) for name, why in fresh.items()}
+        going = [open_.pop(name) for name in fresh]
+    gone |= found.keys()
     kept = [one for one in open_.values() if not gone.isdisjoint(one.sources)]
     return [*found.values(), *(Verdict(one.id, False, _why_kept(one, gone)) for one in kept)]
 
 
-def _why(one: Trace, gone: AbstractSet[str], own: AbstractSet[str], said: AbstractSet[tuple[str, ...]]) -> str | None:
+def _why(one: Trace, gone: AbstractSet[str], said: Signature) -> str | None:
     """Why a record goes; None when it stays, so far."""
     if gone.isdisjoint(one.sources):
         return None
     if one.origin == SLEEP:
         return "sleep made it of this"
-    if not words([one]).isdisjoint(own):
-        return "it holds words that only this has"
-    lengths = {len(run) for run in said}
-    if any(run in said for part in one.texts for run in _runs(part, lengths)):
-        return "it says the same"
-    if set(one.sources) <= gone and not one.is_vouched:
-        return "it rests on nothing else"
-    return None
+    if said.is_among(one.texts):
+        return "it says what only this says"
+    return "it rests on nothing else" if set(one.sources) <= gone and not one.is_vouched else None
 
 
 def _why_kept(one: Trace, gone: AbstractSet[str]) -> str:
     return "an operator wrote it, in other words" if set(one.sources) <= gone else "it rests on other memories too"
 
 
-def _runs(said: str, lengths: Collection[int], *, whole: bool = False) -> Iterator[tuple[str, ...]]:
-    """Every few words in a row of a text; a text of fewer words is one run, where the whole of it is wanted."""
-    row = text.WORD.findall(text.normalise(said))
+def _whole(row: Sequence[str]) -> Iterator[str]:
+    if len(row) >= RUN:
+        yield from _runs(row, (RUN,))
+    elif len(row) > 1:
+        yield " ".join(row)
+
+
+def _runs(row: Sequence[str], lengths: Iterable[int]) -> Iterator[str]:
     for length in lengths:
-        yield from (tuple(row[start : start + length]) for start in range(len(row) - length + 1))
-    if whole and 0 < len(row) < min(lengths):
-        yield tuple(row)
-
-
-def is_betrayed(said: str, own: AbstractSet[str]) -> bool:
-    """Whether a text holds a word that only erased memories had."""
-    return not own.isdisjoint(text.tokens(said))
+        yield from (" ".join(row[start : start + length]) for start in range(len(row) - length + 1))

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from lamina.conversations import Conversation
 
 log = logging.getLogger("lamina")
+secrets_log = logging.getLogger("lamina.secrets")  # of its own, for who tells of them in another way
+ERASED_TASK = "an erased task"
 
 # A search embeds a few new records by itself; from here on it pays to do it once for all, behind the writers.
 MANY = 2048
@@ -128,7 +130,7 @@ class Writer(Reader):
         """
         from lamina import conversations
 
-        given = conversations.checked(turns, session, participants).told(self._discretion.text)
+        given = conversations.checked(turns, session, participants).told(self._discretion.conversation)
         drafts = []
         for index, item in enumerate(conversations.items(given, key)):
             try:
@@ -203,9 +205,10 @@ class Writer(Reader):
             if not notes or not self._in_scope(notes[0]):
                 raise Refused(f"the run {text.shown(task, 60)} is closed already")
             made = None
+            named = task if notes[0].id == run_id else ERASED_TASK  # what opened it says no more what it was about
             if summary is not None or self.settings["runs.episodes"]:
                 (made,) = transaction.insert(
-                    [ending(task, notes, summary, failure, self._draft, self.settings["content.max_bytes"])]
+                    [ending(named, notes, summary, failure, self._draft, self.settings["content.max_bytes"])]
                 )
             for row, note in zip(rows, notes, strict=True):
                 rules.check_move(note.state, State.TOMBSTONED, self.actor.role)
@@ -245,9 +248,9 @@ class Writer(Reader):
             self.secrets[kind] = self.secrets.get(kind, 0) + 1
         named = ", ".join(dict.fromkeys(kinds))
         if self.settings["secrets.capture"] == "redact":
-            log.warning("redacted before it was stored: %s", named)
+            secrets_log.warning("redacted before it was stored: %s", named)
             return
-        log.warning("a memory holds what looks like a secret: %s", named)
+        secrets_log.warning("a memory holds what looks like a secret: %s", named)
         self._note_problem("memories hold what looks like secrets; `lamina doctor` lists them, `lamina erase` removes them")
 
     def _note_problem(self, problem: str | None) -> None:
@@ -289,7 +292,7 @@ class Writer(Reader):
             key = text.shown(draft.key)
             raise Conflict(f"the key {key} was used for another text, in record {existing.id}", record=existing.id)
         if draft.key is not None:
-            transaction.guard.refuse_erased(draft.key)
+            transaction.guard.refuse_erased(draft.user, draft.key)
         transaction.check_evidence(draft, self._note_crossing)
         vouched = self.actor.role is Role.OPERATOR  # for what it says, whatever that rests on
         return transaction.insert([draft if vouched else transaction.derived(draft)])[0]

@@ -5,12 +5,18 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 import lamina
-from lamina import Memory, Operator
+from lamina import Memory, Operator, handles
+from lamina.access import Access
+from lamina.knowledge import Knowledge
+from lamina.store import erasing, look
 from tests.conftest import Desk
 
 MARK = "zanzibarite4711"
@@ -261,3 +267,172 @@ def test_a_file_that_nobody_knows_is_named(desk: Desk) -> None:
     assert [one["place"] for one in certificate.unreached] == ["agents/sky/notes-of-ana.txt"]
     assert MARK not in str(certificate.to_dict())
     assert {path.name: MARK in path.read_text() for path in (desk.folder() / "erasures").iterdir()} == {"0001.json": False}
+
+
+EVERYDAY = "we went to the market and then we came home again"
+
+
+def told_by_everybody(operator: Operator) -> None:
+    """Memories that have every word of the sentence, in other orders."""
+    for said in ("then home to the market", "we came again", "and we went", "the market again, and then home we came to"):
+        operator.remember(said)
+
+
+@pytest.mark.parametrize("said", [EVERYDAY, "昨天我们去了市场然后回家", "Занзибарит лежит в подвале", "Ünüvar gehört dazu"])
+def test_a_sentence_is_known_by_its_order_and_in_every_script(desk: Desk, said: str) -> None:
+    """P5, Q8: everyday words, words with accents and scripts without spaces are looked for as well."""
+    operator = desk.operator()
+    told_by_everybody(operator)
+    gone = operator.remember(said)
+    kept = operator.remember("something else", evidence=[gone.id, operator.remember("a page").id])
+    operator.search(said)
+    operator.forget(kept.id, f"because {said.upper()}")
+    stray = desk.folder() / "stray.json"
+    stray.write_text(json.dumps({"said": said}))
+    damaged = desk.folder() / "damaged" / "1"
+    damaged.mkdir(parents=True)
+    (damaged / "memory.db").write_bytes(b"\0\1" + said.encode() + b"\0")
+    certificate = operator.erase(gone.id)
+    assert [one["place"] for one in certificate.unreached] == ["agents/sky/stray.json"]
+    assert not damaged.exists()
+    operator.close()
+    for path in desk.home.rglob("*"):
+        assert path == stray or not path.is_file() or said.encode() not in path.read_bytes()
+    again = desk.operator()
+    assert again.search("market").outcome == "found"
+    assert all(read.note.get("query") != said for read in again.audit_reads(100))
+    assert again.history(kept.id)[-1].reason is None
+
+
+def test_what_sleeps_meanwhile_does_not_bring_it_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P5, S1: a turn that is erased while sleep reads it becomes no fact."""
+    operator, other = desk.operator(), desk.operator()
+    operator.remember_conversation([{"speaker": "Ana", "text": f"I live in {MARK.title()}."}], session="s1")
+    said = Knowledge._said
+
+    def erased_meanwhile(self: Knowledge, *given: Any) -> Any:
+        found = list(said(self, *given))
+        monkeypatch.setattr(Knowledge, "_said", said)
+        other.erase(session="s1")
+        return iter(found)
+
+    monkeypatch.setattr(Knowledge, "_said", erased_meanwhile)
+    operator.sleep()
+    assert operator.facts() == []
+    operator.close()
+    other.close()
+    assert holding(desk.home, MARK) == []
+
+
+def test_what_was_read_before_is_not_stored_after(desk: Desk) -> None:
+    """P5: a model that was learned, a vector that was made and an ending that was told meanwhile are not kept."""
+    operator, other = desk.operator(), desk.operator()
+    with operator.run(f"find the {MARK}") as run:
+        run.note("looking")
+        other.erase(run.id)
+    (ending,) = operator.list(layers=["episodic"])
+    assert MARK not in ending.content
+    gone = operator.remember(f"the {MARK} is here")
+    indexed = operator._recall.indexer
+    with operator._store.database.moment() as connection:
+        waiting = look.unseen(connection, 0, 100)
+    other.erase(gone.id)
+    indexed.run()
+    numbers = {number for (number,) in operator._store.database.reader().execute("SELECT record FROM vectors")}
+    assert gone.seq in {number for number, _ in waiting}
+    assert gone.seq not in numbers
+    operator.close()
+    other.close()
+    assert holding(desk.home, MARK) == []
+
+
+def test_two_who_erase_the_same_do_not_disturb_each_other(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P5: who comes second is told that it is gone, and whatever is erased later is erased."""
+    first, second = desk.operator(), desk.operator()
+    gone, later = first.remember(f"the {MARK} is here"), first.remember("and something else")
+    plan = erasing.plan
+
+    def outrun(*given: Any) -> Any:
+        found = plan(*given)
+        monkeypatch.setattr(erasing, "plan", plan)
+        second.erase(gone.id)
+        return found
+
+    monkeypatch.setattr(erasing, "plan", outrun)
+    with pytest.raises(lamina.NotFound):
+        first.erase(gone.id)
+    assert first.erase(later.id).number == 2
+    assert first.status()["problems"] == []
+
+
+def test_no_copy_holds_what_was_looked_for(desk: Desk) -> None:
+    """P5: the list of words that an erasure looks for is in no backup, and gone when it is done."""
+    operator = desk.operator()
+    gone = operator.remember(f"the {MARK} is here")
+    operator.backup()
+    operator.erase(gone.id)
+    assert [path.name for path in (desk.folder() / "erasures").iterdir()] == ["0001.json"]
+    (copy,) = (desk.folder() / "backups").iterdir()
+    with closing(apsw.Connection(str(copy / "memory.db"))) as connection:
+        assert MARK not in str(list(connection.execute("SELECT todo FROM erasures")))
+        assert "known" not in str(list(connection.execute("SELECT todo FROM erasures WHERE todo LIKE '%words%'")))
+
+
+def test_a_guests_questions_go_too(desk: Desk) -> None:
+    """P3, P5: what another agent asked, where something was shared, leaves that agent's trail."""
+    operator = desk.operator()
+    gone = operator.remember(f"the {MARK} is here", tags=["shared"])
+    guest = desk.agent("sentinel")
+    operator.grant("sentinel", tag="shared")
+    guest.shared("sky").search(f"where is the {MARK}?")
+    guest.close()
+    assert operator.erase(gone.id).is_complete
+    operator.close()
+    assert holding(desk.home, MARK) == []
+    with lamina.operator("sentinel", home=desk.home) as other:
+        assert other.audit_verify()["reads"].ok
+
+
+def test_a_user_who_only_asked_is_erased_too(desk: Desk) -> None:
+    """P5: queries and tokens of a person go, and other agents that know them are named."""
+    hers = desk.agent(user=MARK)
+    hers.search("what do you know about me?")
+    hers.close()
+    desk.agent("sentinel", user=MARK).remember("she was here")
+    operator = desk.operator()
+    _, secret = Access(desk.home).create("sky", MARK, desk.clock())
+    certificate = operator.erase(user=MARK)
+    assert certificate.records == []
+    assert [one["place"] for one in certificate.unreached] == ["agents/sentinel"]
+    assert Access(desk.home).find(secret, desk.clock()) is None
+    operator.close()
+    assert [path for path in holding(desk.home, MARK) if "sentinel" not in path] == []
+    with pytest.raises(lamina.NotFound):
+        desk.operator().erase(user="nobody")
+
+
+def test_a_store_that_was_damaged_is_restored_without_it(desk: Desk, tmp_path: Path) -> None:
+    """P3, P5: over a damaged store, too, what was erased stays so, and every grant is given anew or not at all."""
+    operator = desk.operator()
+    desk.agent("sentinel").close()
+    gone = operator.remember(f"the {MARK} is here")
+    operator.grant("sentinel", layer="short_term")
+    elsewhere = operator.backup(tmp_path / "usb")
+    operator.erase(gone.id)
+    operator.close()
+    (desk.folder() / "memory.db").write_bytes(b"nonsense" * 1000)
+    handles.restore(elsewhere, "sky", desk.home, desk.clock)
+    again = desk.operator()
+    assert again.get(gone.id).kind == "erased"
+    assert again.grants() == []
+
+
+def test_one_users_erasure_bars_no_other(desk: Desk, tmp_path: Path) -> None:
+    """P2, P5: keys and texts of others are theirs, and what anybody might say is never barred."""
+    hers, his = desk.agent(user="ana"), desk.agent(user="ben")
+    hers.remember("Thank you!", key="m-1")
+    desk.operator().erase(user="ana")
+    assert his.remember("something else", key="m-1").user == "ben"
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(json.dumps({"content": "Thank you!", "timestamp": "2026-05-01T08:00:00Z"}) + "\n")
+    assert desk.operator().import_(lines)["taken"] == 1

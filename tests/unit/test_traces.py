@@ -68,6 +68,25 @@ def test_a_trace_holds_every_text_of_a_record() -> None:
     assert (found.origin, found.sources) == ("sleep", [NAMES[1]])
 
 
+def test_what_repeats_what_goes_goes_too() -> None:
+    """P5: also one step further: the second says what only the first had said."""
+    resting = [trace(1, "a quokka instead", 0), trace(2, "the quokka again", 1, 9)]
+    assert decided([trace(0, "a wombat")], resting, {"wombat", "quokka"}) == {1: True, 2: True}
+
+
+def test_a_signature_knows_words_and_runs_in_any_script() -> None:
+    """P5, Q8: whole words in any case and accent, several everyday words in a row, and scripts without spaces."""
+    words = traces.Signature(frozenset({"zanzibarit", "unuvar"}))
+    assert words.is_in("Der ZANZIBARIT!")
+    assert words.is_in("Ünüvar")
+    assert not words.is_in("zanzibarits")
+    runs = traces.Signature(frozenset(), frozenset(traces.runs([trace(0, "I told her about the house"), trace(1, "我喜欢绿茶")])))
+    assert runs.is_in("yes, I told her about it")
+    assert runs.is_in("他说我喜欢绿茶。")
+    assert not runs.is_in("I told him about her house")
+    assert words.masked("/x/zanzibarit.json") == "/x/….json"
+
+
 SAID = st.lists(st.sampled_from("tea rome ana lives green wombat in".split()), max_size=6).map(" ".join)
 
 

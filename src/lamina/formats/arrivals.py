@@ -132,7 +132,7 @@ class Arrivals:
 
     def _add(self, entry: Entry, number: int, key: str) -> None:
         """Take one entry in, or raise what is wrong with it."""
-        named = key if entry.id is None else f"{self._name}:{_digest(entry.id.encode())}"
+        named = key if entry.id is None else f"{self._name}:{_digest(canon.encode([entry.realm, entry.id]))}"
         draft = self._drafted(entry, named)
         here, is_same = self._known(key, named, draft, entry)
         if entry.doing is Doing.REMOVE:
@@ -165,7 +165,7 @@ class Arrivals:
         self._keys[key] = number
 
     def _check(self, draft: Draft) -> None:
-        if self._transaction.guard.is_erased(draft.content):
+        if self._transaction.guard.is_erased(draft.user, draft.content):
             raise Refused("what this says was erased here; an import does not bring it back")
         self._transaction.guard.refuse_rejected(draft)
 

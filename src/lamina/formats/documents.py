@@ -14,7 +14,8 @@ from lamina.text import shown
 
 SPACE = b" \t\r\n"
 GAP = re.compile(rb"[ \t\r\n]*")
-OUTSIDE = re.compile(rb'["\[\]{}]')
+# Up to the next bracket, over whole texts; never back, so that no file can make it slow.
+OUTSIDE = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.S)
 INSIDE = re.compile(rb'[\\"]')
 SCALAR = re.compile(rb"[^\s,\]}]*")
 # A name in an object, as far as one of ours could go.
@@ -47,20 +48,41 @@ def read(source: Path, lists: Collection[str]) -> Iterator[Line]:
             raise InvalidInput(f"{source} cannot be read: {error.strerror}") from None
 
 
-def names(source: Path, number: int) -> list[str]:
-    """The first names of the object that a document is; none for anything else."""
-    found: list[str] = []
+class Shape(NamedTuple):
+    """What a file is at first sight: its first sign, the names of its first object, and whether that is all of it.
+
+    An object that has no end has the names up to there.
+    """
+
+    sign: bytes
+    names: list[str]
+    is_alone: bool
+    is_cut: bool = False
+
+    def is_document(self, lists: Collection[str]) -> bool:
+        """Whether this is one document with such lists, perhaps the first part of one, and not a file of lines."""
+        return self.is_alone or (self.is_cut and not set(self.names).isdisjoint(lists))
+
+
+def shape(source: Path) -> Shape:
+    """What a file begins with, read to the end of its first object, or as far as that is JSON."""
+    names: list[str] = []
     with lines.opened(source) as file:
         scanner = Scanner(file, source)
-        if scanner.peek() != b"{":
-            return found
-        scanner.take(b"{")
-        while scanner.peek() == b'"' and len(found) < number:
-            found.append(scanner.name())
-            scanner.value()
-            if scanner.peek() == b",":
-                scanner.take(b",")
-    return found
+        sign = scanner.peek()
+        if sign != b"{":
+            return Shape(sign, names, is_alone=sign == b"[")
+        try:
+            scanner.take(b"{")
+            while scanner.peek() != b"}":
+                names.append(scanner.name())
+                scanner.value()
+                if scanner.peek() != b"}":
+                    scanner.take(b",")
+            scanner.take(b"}")
+        except InvalidInput:  # whoever reads it says what is wrong with it
+            return Shape(sign, names, is_alone=False, is_cut=True)
+        return Shape(sign, names, is_alone=not scanner.peek())
 
 
 def _elements(scanner: Scanner, lists: Collection[str]) -> Iterator[Line]:
@@ -207,19 +229,22 @@ class Scanner:
     def _closing(self, depth: int, quoted: bool) -> tuple[int, int, bool]:
         """How far a value goes in this window, and where in it that is."""
         window, place = self._window, self._place
+        if not depth and not quoted and window.startswith(b'"', place):
+            quoted, place = True, place + 1
         while place < len(window):
-            found = (INSIDE if quoted else OUTSIDE).search(window, place)
-            if found is None:
-                return len(window), depth, quoted
-            place, sign = found.end(), found.group()
-            if sign == b"\\":
-                if place == len(window):
-                    return place - 1, depth, quoted  # what it escapes is in the next window
-                place += 1
-            elif sign == b'"':
-                quoted = not quoted
+            if quoted:
+                found = INSIDE.search(window, place)
+                if found is None:
+                    return len(window), depth, quoted
+                place = found.end()
+                if found.group() == b'"':
+                    quoted = False
+                elif place == len(window):
+                    return place - 1, depth, quoted  # what is escaped is in the next window
+                else:
+                    place += 1
             else:
-                depth += 1 if sign in b"[{" else -1
+                place, depth, quoted = _bracket(window, place, depth)
             if depth == 0 and not quoted:
                 break
         return place, depth, quoted
@@ -234,3 +259,13 @@ class Scanner:
         more = self._file.read(CHUNK)
         self._window, self._place = self._window[self._place :] + more, 0
         return bool(more)
+
+
+def _bracket(window: bytes, place: int, depth: int) -> tuple[int, int, bool]:
+    """Past the next bracket, or the beginning of a text that does not end in this window."""
+    found = OUTSIDE.match(window, place)
+    assert found is not None, "it matches nothing too"
+    sign = window[found.end() : found.end() + 1]
+    if not sign:
+        return found.end(), depth, False
+    return found.end() + 1, depth + (1 if sign in b"[{" else -1 if sign in b"]}" else 0), sign == b'"'

@@ -39,7 +39,8 @@ class Entry(NamedTuple):
     """A memory as a line tells it: what the rules will check, and what they do not know of.
 
     Who says a state knows our layers, and is kept in the layer that is said, if need be for a person to look at. `key` is
-    what tells this entry from others where a line holds several. `succeeds` and `succeeded_by` are ids of the file.
+    what tells this entry from others where a line holds several. `succeeds` and `succeeded_by` are ids of the file. Ids
+    mean the same thing within one `realm`.
     """
 
     item: dict[str, Any]
@@ -54,6 +55,7 @@ class Entry(NamedTuple):
     succeeded_by: str | None = None
     key: tuple[str, ...] | None = None
     doing: Doing = Doing.TELL
+    realm: str = ""
 
 
 def own(line: Fields) -> Entry:

@@ -74,27 +74,20 @@ def _of_database(source: Path) -> str:
 def _of_document(source: Path) -> str | None:
     """The form of a file that is one JSON document; None for lines, and for what is not JSON at all."""
     with lines.opened(source) as file:
-        head = file.read(4096).removeprefix(lines.BOM)
-    if jsonl.EXPORT.match(head) or not head.lstrip().startswith((b"{", b"[")):
+        if jsonl.EXPORT.match(file.read(4096).removeprefix(lines.BOM)):
+            return None
+    found = documents.shape(source)
+    if "format" in found.names:
+        return None
+    for name, module in OTHERS.items():
+        if found.is_document(module.LISTS) and not set(found.names).isdisjoint(module.LISTS):
+            return name
+    if not found.is_alone:
         return None
     try:
-        if head.lstrip().startswith(b"["):
-            return _by_look(islice(documents.read(source, ()), LOOK))
-        if _has_many(source):
-            return None
-        named = documents.names(source, LOOK)
-        for name, module in OTHERS.items():
-            if not set(named).isdisjoint(module.LISTS) and "format" not in named:
-                return name
-        return _by_look(islice(documents.read(source, ()), 1)) if len(named) < LOOK else None
+        return _by_look(islice(documents.read(source, ()), LOOK))
     except InvalidInput:  # whoever reads it says what is wrong with it
         return None
-
-
-def _has_many(source: Path) -> bool:
-    """Whether the first line of a file is an object by itself, and not all of it."""
-    found = list(islice(lines.read(source), 2))
-    return len(found) == 2 and found[0].value is not None
 
 
 def _of_lines(source: Path) -> str:
@@ -113,22 +106,10 @@ def _lines(source: Path, name: str) -> Iterator[Line]:
     module = OTHERS[name]
     if foreign.is_database(source):
         yield from _rows(source, name)
-    elif _is_document(source):
+    elif documents.shape(source).is_document(module.LISTS):
         yield from documents.read(source, module.LISTS)
     else:
         yield from lines.read(source)
-
-
-def _is_document(source: Path) -> bool:
-    """Whether a file is one JSON document, and not made of lines."""
-    with lines.opened(source) as file:
-        head = file.read(4096).removeprefix(lines.BOM).lstrip()
-    if head.startswith(b"["):
-        return True
-    first = next(lines.read(source), None)
-    if not head.startswith(b"{") or first is None or (first.value is None and source.suffix.lower() in jsonl.SUFFIXES):
-        return False
-    return not _has_many(source)
 
 
 def _rows(source: Path, name: str) -> Iterator[Line]:

@@ -59,7 +59,7 @@ def _section(title: str, body: Iterable[str], level: int = 2) -> Iterator[str]:
     """A heading and what is under it; nothing when that is nothing."""
     lines = list(body)
     if lines:
-        yield from ("", f"{'#' * level} {title}", "", *lines)
+        yield from ("", f"{'#' * level} {title}", *([""] if lines[0] else []), *lines)
 
 
 def _items(records: Sequence[Record]) -> Iterator[str]:

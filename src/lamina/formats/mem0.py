@@ -64,13 +64,14 @@ def _with_speaker(fields: Fields, item: dict[str, Any]) -> Entry:
 
 def _relation(line: Fields) -> Entry:
     fields = {name: value for name, value in line.items() if value is not None}
-    source, target = fields["source"], fields.get("target", fields.get("destination"))
+    source, related = fields.get("source"), fields.get("relationship")
+    target = fields.get("target", fields.get("destination"))
     if "user_id" not in fields:
         raise Refused("this relation does not say whose it is, so that everybody would see it; add its user_id")
-    if not all(isinstance(one, str) for one in (source, fields["relationship"], target)):
+    if not all(isinstance(one, str) for one in (source, related, target)):
         raise InvalidInput(f"the relation {shown(line)} is not between two names")
     more = {name: value for name, value in fields.items() if name != "user_id"}
-    item = {"kind": "fact", "content": f"{source} {fields['relationship']} {target}", "metadata": more}
+    item = {"kind": "fact", "content": f"{source} {related} {target}", "metadata": more}
     return Entry(item, None, fields.get("user_id"), long=True)
 
 
@@ -84,6 +85,7 @@ def _event(line: Fields) -> list[Entry]:
         return []
     text = fields.get("old_memory" if doing is Doing.REMOVE else "new_memory")
     more = {name: value for name, value in fields.items() if name not in (*EVENT, "user_id", "run_id", "metadata")}
+    more |= {ours: fields[name] for name, ours in (("id", "history_id"), ("role", "role")) if name in fields}
     metadata = entries.beside(entries.mapping(fields.get("metadata", {}), "metadata"), more, "mem0")
     item = {"kind": "fact", "content": text, "metadata": metadata}
     when = fields.get("updated_at") if doing is not Doing.TELL else None
@@ -112,10 +114,9 @@ def line_of(record: Record) -> dict[str, Any]:
         "categories": list(record.tags),
         "created_at": iso(record.occurred_at),
         "updated_at": iso(record.last_verified or record.occurred_at),
-        "user_id": record.user,
         "agent_id": record.agent,
     }
-    more = {"run_id": record.session, "actor_id": record.speaker}
+    more = {"user_id": record.user, "run_id": record.session, "actor_id": record.speaker}
     return made | {name: value for name, value in more.items() if value is not None}
 
 

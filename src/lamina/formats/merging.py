@@ -88,7 +88,7 @@ class Merger:
         self._refused.append({"id": record_id, "message": message})
 
     def _is_erased(self, transaction: Transaction, record: Written) -> bool:
-        is_erased = transaction.guard.is_erased(record.content)
+        is_erased = transaction.guard.is_erased(record.user, record.content)
         if is_erased:
             self._refuse(record.id, "what this says was erased here; an import does not bring it back")
         return is_erased

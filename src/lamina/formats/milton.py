@@ -104,7 +104,8 @@ def entry_of(line: Fields) -> Entry:
         item["metadata"] = metadata
     tier = entries.taken(fields, "committed", "promoted_at")
     is_long = entries.is_long(tier) or SIGNS.sub("", str(line.get("record_type", "")).lower()) == "longterm"
-    return Entry(item, entries.identity(fields), fields.get("user"), is_long, promoted_at=entries.promotion(fields))
+    made = Entry(item, entries.identity(fields), fields.get("user"), is_long, promoted_at=entries.promotion(fields))
+    return made._replace(realm=str(fields.get("agent", "")))
 
 
 def _metadata(fields: Fields) -> dict[str, Any]:

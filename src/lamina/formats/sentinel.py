@@ -54,7 +54,11 @@ def _episode(line: Fields) -> Entry:
     metadata: dict[str, Any] = entries.taken(fields, "raw_hash")
     if "participants" in fields:
         metadata["participants"] = entries.texts(fields["participants"], "participants")
-    item = {"content": fields["summary"], "metadata": metadata, "tags": entries.texts(fields.get("tags"), "tags")}
+    item: dict[str, Any] = {
+        "content": fields.get("summary"),
+        "metadata": metadata,
+        "tags": entries.texts(fields.get("tags"), "tags"),
+    }
     item |= entries.importance(fields) | entries.times(fields, "timestamp")
     return Entry(item, entries.identity(fields), None, True, Layer.EPISODIC, state=State.ACTIVE)
 

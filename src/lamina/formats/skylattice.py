@@ -18,9 +18,7 @@ FIELDS = (
     *("created_at", "updated_at"),
 )
 LAYERS = (Layer.EPISODIC, Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE)
-CARRIED = frozenset(
-    "id user layer state content confidence metadata evidence session occurred_at last_verified superseded_by".split()
-)
+CARRIED = frozenset("id user layer state content confidence metadata evidence session occurred_at last_verified".split())
 
 
 def is_ours(line: Fields) -> bool:

@@ -109,6 +109,23 @@ def holds(folder: Path, ids: Collection[str]) -> bool:
         return True
 
 
+def is_readable(folder: Path) -> bool:
+    """Whether the database of a backup can be asked."""
+    try:
+        with _opened(folder / "memory.db") as connection:
+            return bool(connection.execute("SELECT count(*) FROM sqlite_schema").get)
+    except (Corrupt, StoreUnavailable):
+        return False
+
+
+def notes(folder: Path) -> Iterator[str]:
+    """The texts that belong to the events and reads of a backup."""
+    for name in ("memory.db", "reads.db"):
+        if (folder / name).exists():
+            with _opened(folder / name) as connection:
+                yield from (body for (body,) in connection.execute("SELECT body FROM notes"))
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[apsw.Connection]:
     """A database of a backup, to look into."""

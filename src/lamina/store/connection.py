@@ -26,6 +26,7 @@ PRAGMAS = (
 )
 WAL_ATTEMPTS = 200
 FORK_PATIENCE = 2.0
+FOLD_PATIENCE_MS = 1000
 # After these a connection may have been left with a file that it could only open for reading.
 SUSPICIOUS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError)
 # What reading or writing a file can raise: SQLite's own errors, and text in it that is none.
@@ -120,9 +121,14 @@ class Database:
             self.writer().execute("SELECT count(*) FROM sqlite_schema").fetchall()
 
     def fold(self) -> bool:
-        """Bring the whole log into the file and empty it; whether nobody kept us from that."""
+        """Bring the whole log into the file and empty it; whether nobody kept us from that for long: others wait meanwhile."""
         with self.write_lock, translated(self.path):
-            busy, *_ = self.writer().execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+            writer = self.writer()
+            writer.connection.set_busy_timeout(FOLD_PATIENCE_MS)
+            try:
+                busy, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+            finally:
+                writer.connection.set_busy_timeout(self._busy_ms)
         return not busy
 
     def rewrite(self) -> None:

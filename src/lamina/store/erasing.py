@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,15 @@ from lamina.model import Layer, Record, State, Trust
 from lamina.store import archive, events, records
 from lamina.store.connection import rows, translated
 from lamina.store.records import PLACE, Row
-from lamina.traces import Trace, Verdict
+from lamina.traces import Signature, Trace, Verdict
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
 
 BATCH = 500
 ERASED = "[erased]"
+FEWEST_BARRED = 3  # words of a text that is not to come back by an import
+LOOKED_AT = 20  # records that seem to hold a word, of which each may hold another with the same stem
 CERTIFICATES = "erasures"
 UNFINISHED = "an erasure is not finished; run `lamina erase --resume`"
 AGAIN = "erase_again"  # under which name `meta` has what a restored backup has brought back
@@ -82,7 +83,6 @@ class Plan(msgspec.Struct, frozen=True):
     chosen: list[str]
     verdicts: list[Verdict]
     archived: list[str]  # of those that go
-    own: frozenset[str]  # words that nobody else has, before anything is gone
 
     @property
     def goes(self) -> list[str]:
@@ -138,22 +138,37 @@ def is_erased(connection: apsw.Connection, record_id: str) -> bool:
     return connection.execute("SELECT 1 FROM erased WHERE id = ?", (record_id,)).get is not None
 
 
-def fingerprint(store_id: str, said: str) -> bytes:
-    """By what a text is known again that nobody can read any more. It is of this store alone."""
-    return hashlib.sha256(canon.encode([store_id, text.normalise(said)])).digest()
+def fingerprint(store_id: str, user: str | None, said: str) -> bytes:
+    """By what a text is known again that nobody can read any more. It is of this store and this user alone."""
+    return hashlib.sha256(canon.encode([store_id, user, said])).digest()
 
 
-def is_back(connection: apsw.Connection, store_id: str, content: str) -> bool:
+def content_print(store_id: str, user: str | None, content: str) -> bytes | None:
+    """The same for what a memory says; what anybody might say bars nothing."""
+    row = text.row(content)
+    return fingerprint(store_id, user, " ".join(row)) if len(row) >= FEWEST_BARRED else None
+
+
+def any_erased(connection: apsw.Connection) -> bool:
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM erased)").get)
+
+
+def is_back(connection: apsw.Connection, store_id: str, user: str | None, content: str) -> bool:
     """Whether a text says what was erased here."""
-    if connection.execute("SELECT EXISTS (SELECT 1 FROM erased)").get == 0:
+    if not any_erased(connection):
         return False
-    query = "SELECT 1 FROM erased WHERE content = ?"
-    return connection.execute(query, (fingerprint(store_id, content),)).get is not None
+    print_ = content_print(store_id, user, content)
+    return connection.execute("SELECT 1 FROM erased WHERE content = ?", (print_,)).get is not None
 
 
-def has_key(connection: apsw.Connection, store_id: str, key: str) -> bool:
+def has_key(connection: apsw.Connection, store_id: str, user: str | None, key: str) -> bool:
     """Whether an idempotency key was that of a record which is erased."""
-    return connection.execute("SELECT 1 FROM erased WHERE key = ?", (fingerprint(store_id, key),)).get is not None
+    return connection.execute("SELECT 1 FROM erased WHERE key = ?", (fingerprint(store_id, user, key),)).get is not None
+
+
+def erased_of(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+    """Those of some records that are erased."""
+    return [one for (one,) in _some(connection, "SELECT id FROM erased", list(ids))] if any_erased(connection) else []
 
 
 def plan(store: Store, connection: apsw.Connection, wanted: Wanted) -> Plan:
@@ -162,19 +177,64 @@ def plan(store: Store, connection: apsw.Connection, wanted: Wanted) -> Plan:
     chosen = _chosen(connection, wanted, lines)
     resting = _resting(connection, chosen, lines)
     found = {one.id: one for one in _traces(connection, [*chosen, *resting], lines)}
-    first = [found[one] for one in chosen]
-    numbers = _numbers(connection, found)
-    own = frozenset(word for word in traces.words(first) if _holders(connection, word, len(numbers)) <= numbers)
-    own -= _names(connection, found.keys())
-    verdicts = traces.verdicts(first, [found[one] for one in resting], own)
+    held = Held(connection, found, lines)
+    own = {word for word in traces.words(found.values()) if not held.has_word(word)}
+    verdicts = traces.verdicts([found[one] for one in chosen], [found[one] for one in resting], own)
     going = {*chosen, *(one.id for one in verdicts if one.goes)}
-    return Plan(chosen, verdicts, [one for one in going if one in lines], own)
+    verdicts += [Verdict(one, False, "another version of it") for one in _versions(connection, chosen) if one not in going]
+    return Plan(chosen, verdicts, [one for one in going if one in lines])
 
 
-def own_words(connection: apsw.Connection, candidates: Iterable[str]) -> list[str]:
-    """The words that no record holds any more, once what had them is gone."""
-    alone = {word for word in candidates if not _holders(connection, word, 0)}
-    return sorted(alone - _names(connection, ()))
+def signature(store: Store, connection: apsw.Connection, gone: Collection[Trace]) -> Signature:
+    """By what records would be known again, once they are gone: what nothing else has."""
+    lines = {one.id: one for one in _lines(store)}
+    held = Held(connection, {one.id: one for one in gone}, lines)
+    words = frozenset(word for word in traces.words(gone) if not held.has_word(word))
+    return Signature(words, frozenset(run for run in traces.runs(gone) if not held.has_run(run)))
+
+
+class Held:
+    """What all other records hold, in the store and in its archive."""
+
+    def __init__(self, connection: apsw.Connection, without: Mapping[str, Trace], lines: Mapping[str, Line]) -> None:
+        self._connection = connection
+        self._without = _numbers(connection, without)
+        others = [traces.trace(msgspec.structs.asdict(line)) for name, line in lines.items() if name not in without]
+        self._words = traces.words(others) | _names(connection, without)
+        self._runs = traces.runs(others)
+
+    def has_word(self, word: str) -> bool:
+        """Whether another record holds a word. One that only has the same stem does not."""
+        return word in self._words or any(word in text.tokens(said) for said in self._holding(word))
+
+    def has_run(self, run: str) -> bool:
+        return run in self._runs or any(f" {run} " in f" {' '.join(text.row(said))} " for said in self._holding(run))
+
+    def _holding(self, said: str) -> Iterator[str]:
+        """Texts of other records that seem to hold a word or a run of them."""
+        query = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
+        phrase = f'"{text.analyse(said)}"'
+        found = rows(self._connection, query, (phrase, len(self._without) + LOOKED_AT))
+        for number in [one for (one,) in found if one not in self._without][:LOOKED_AT]:
+            row = records.one(self._connection, f"{records.SELECT} WHERE seq = ?", (number,))
+            if row is not None:
+                yield from _trace_of(self._connection, row, judged=False).texts
+
+
+def _versions(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+    """What some records have superseded, and what has superseded them, however far."""
+    query = (
+        "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'supersedes' AND l.target = ?1"
+        " UNION SELECT e.value FROM records r, json_each(r.supersedes) e WHERE r.id = ?1"
+    )
+    found: dict[str, None] = {}
+    fresh = list(ids)
+    while fresh:
+        for (one,) in rows(connection, query, (fresh.pop(),)):
+            if one not in found and one not in ids:
+                found[one] = None
+                fresh.append(one)
+    return [one for one in found if not is_erased(connection, one)]
 
 
 def texts_of(connection: apsw.Connection, store: Store, ids: Collection[str]) -> list[Trace]:
@@ -215,11 +275,12 @@ def _traces(connection: apsw.Connection, ids: Collection[str], lines: Mapping[st
     return found + [traces.trace(msgspec.structs.asdict(lines[one])) for one in ids if one in lines]
 
 
-def _trace_of(connection: apsw.Connection, row: Row) -> Trace:
+def _trace_of(connection: apsw.Connection, row: Row, *, judged: bool = True) -> Trace:
     fields = dict(zip(records.COLUMNS, row, strict=True))
     for name in ("tags", "metadata", "evidence"):
         fields[name] = canon.decode(fields[name])
-    return traces.trace(fields, is_vouched=fields["trust"] == Trust.OPERATOR and _is_written(connection, row))
+    is_vouched = judged and fields["trust"] == Trust.OPERATOR and _is_written(connection, row)
+    return traces.trace(fields, is_vouched=is_vouched)
 
 
 def _is_written(connection: apsw.Connection, row: Row) -> bool:
@@ -231,12 +292,6 @@ def _is_written(connection: apsw.Connection, row: Row) -> bool:
         if event is None or not own or own[0].previous is None:
             return event is not None and event.action in WRITING
         at = own[0].previous
-
-
-def _holders(connection: apsw.Connection, word: str, most: int) -> set[int]:
-    """The numbers of records whose texts hold a word; a few more than `most` are enough to know."""
-    query = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
-    return {number for (number,) in rows(connection, query, (f'"{word}"', most + 1))}
 
 
 def _numbers(connection: apsw.Connection, ids: Collection[str]) -> set[int]:
@@ -254,6 +309,14 @@ def _names(connection: apsw.Connection, without: Collection[str]) -> set[str]:
         for (value,) in rows(connection, query, (own,)):
             found |= text.tokens(value)
     return found
+
+
+def count_of(store: Store, user: str) -> int:
+    """How many records are this user's own, in the store and in its archive."""
+    query = "SELECT (SELECT count(*) FROM records WHERE user = ?1) + (SELECT count(*) FROM archived WHERE user = ?1)"
+    with translated(store.database.path):
+        number = store.database.reader().execute(query, (user,)).get
+    return number if isinstance(number, int) else 0
 
 
 def naming(connection: apsw.Connection, name: str) -> set[str]:
@@ -278,11 +341,11 @@ def _some(connection: apsw.Connection, select: str, ids: Sequence[str]) -> Itera
         yield from rows(connection, f"{select} WHERE id IN ({records.marks(part)})", part)
 
 
-def notes_about(connection: apsw.Connection, told: Collection[int], own: AbstractSet[str]) -> list[tuple[int, int]]:
-    """The notes of some events, and those that hold words which nobody else has."""
+def notes_about(connection: apsw.Connection, told: Collection[int], known: Signature) -> list[tuple[int, int]]:
+    """The notes of some events, and those by which what is erased would be known again."""
     found: set[tuple[int, int]] = set()
     for event, position, body in rows(connection, "SELECT event, position, body FROM notes"):
-        if event in told or traces.is_betrayed(" ".join(traces.strings(canon.decode(body))), own):
+        if event in told or known.is_among(traces.strings(canon.decode(body))):
             found.add((event, position))
     return sorted(found)
 

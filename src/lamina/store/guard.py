@@ -74,13 +74,18 @@ class Guard:
             self.note_refused(found)
         return found
 
-    def is_erased(self, content: str) -> bool:
-        """Whether a text was erased here; only somebody who says it anew may bring it back, no file."""
-        return erasing.is_back(self._cursor.connection, self._store.id, content)
+    def check_there(self, ids: Sequence[str]) -> None:
+        """Raise when one of some records is erased: what was made of it meanwhile must not be stored."""
+        for gone in erasing.erased_of(self._cursor.connection, ids):
+            raise Conflict(f"the record {gone} was erased meanwhile; try again", erased=gone)
 
-    def refuse_erased(self, key: str) -> None:
+    def is_erased(self, user: str | None, content: str) -> bool:
+        """Whether a text was erased here; only somebody who says it anew may bring it back, no file."""
+        return erasing.is_back(self._cursor.connection, self._store.id, user, content)
+
+    def refuse_erased(self, user: str | None, key: str) -> None:
         """Raise when a key was that of an erased record: a retry must not store it once more."""
-        if erasing.has_key(self._cursor.connection, self._store.id, key):
+        if erasing.has_key(self._cursor.connection, self._store.id, user, key):
             raise Conflict(f"the key {text.shown(key)} was that of a record that is erased; use another one")
 
     def note_refused(self, rejected: str) -> None:

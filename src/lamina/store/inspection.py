@@ -122,12 +122,14 @@ def _derived(connection: apsw.Connection) -> Finding:
 
 def _secrets(connection: apsw.Connection) -> Iterator[Finding]:
     """Memories that hold what looks like a secret; by their ids and kinds alone."""
-    from lamina import credentials, traces
+    from lamina import credentials
 
     found: list[str] = []
-    for record_id, content, metadata in connection.execute("SELECT id, content, metadata FROM records ORDER BY seq"):
-        told = [] if metadata == "{}" else traces.strings(canon.decode(metadata))
-        kinds = {one.kind for said in (content, *told) for one in credentials.in_text(said)}
+    columns = "id, content, source, speaker, session, tags, evidence, metadata"
+    for record_id, *told, tags, evidence, metadata in connection.execute(f"SELECT {columns} FROM records ORDER BY seq"):
+        fields = {name: said for name, said in zip(("content", "source", "speaker", "session"), told, strict=True) if said}
+        fields |= {"tags": canon.decode(tags), "evidence": canon.decode(evidence), "metadata": canon.decode(metadata)}
+        kinds = set(credentials.in_fields(fields).values())
         if kinds:
             found.append(f"{record_id} ({', '.join(sorted(kinds))})")
     if found:

@@ -71,3 +71,9 @@ def keep(cursor: apsw.Cursor, name: str, body: str | None, now: int) -> None:
     cursor.execute("DELETE FROM models WHERE name = ?", (name,))
     if body is not None:
         cursor.execute("INSERT INTO models (name, body, made_at) VALUES (?, ?, ?)", (name, body, now))
+
+
+def count_erasures(connection: apsw.Connection) -> int:
+    """How often something was erased: what was learned before must not be kept after."""
+    number = connection.execute("SELECT count(*) FROM erasures").get
+    return number if isinstance(number, int) else 0

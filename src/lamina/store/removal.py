@@ -7,13 +7,15 @@ import hashlib
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
 
 from lamina import canon, traces
-from lamina.errors import Conflict, Refused
+from lamina.errors import Conflict, Corrupt, NotFound, Refused
+from lamina.home import make_private_folder, write_private
 from lamina.model import Actor
 from lamina.store import archive, derived, erasing, events, grants, records, rejections, sealing
 from lamina.store.connection import rows
@@ -22,11 +24,13 @@ from lamina.store.events import Changed
 from lamina.store.records import PLACE, Row
 from lamina.store.transaction import Transaction
 from lamina.store.written import Written
+from lamina.traces import Signature, Trace
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
 
 ACTION = "erase"
+STUBBED = ("layer", "content", "key")
 
 
 class Begun(msgspec.Struct, frozen=True):
@@ -38,19 +42,19 @@ class Begun(msgspec.Struct, frozen=True):
     ids: list[str]
     chosen: int
     kept: list[dict[str, str]]
-    words: list[str]
     user: str | None
     notes: int
     reread: int
     files: list[str] = []  # that they had been imported from
     keep_backups: bool = False
+    known: Signature = Signature()  # by what they would be known again: kept in a file of its own, in no copy of the store
 
 
 class Removal(Transaction):
     """A transaction that erases."""
 
-    def erase(self, plan: Plan, number: int, files: Mapping[str, str], user: str | None) -> list[str]:
-        """Take records out of every table; the words that nobody has any more. `files` are archives, old name to new."""
+    def erase(self, plan: Plan, number: int, files: Mapping[str, str], user: str | None) -> Signature:
+        """Take records out of every table; by what they would be known again. `files` are archives, old name to new."""
         going = plan.goes
         traced = erasing.texts_of(self.cursor.connection, self._store, going)
         told = erasing.events_about(self.cursor.connection, going)
@@ -59,11 +63,12 @@ class Removal(Transaction):
             self._leave_file(old, new, set(going), number)
         self._leave(live, number)
         told |= self._end_grants(live, user)
-        words = erasing.own_words(self.cursor.connection, traces.words(traced))
-        self._forget_notes(told, frozenset(words), set(going))
-        self._forget_outcomes(frozenset(words))
+        named = [Trace("", (), (user,))] if user is not None else []
+        known = erasing.signature(self._store, self.cursor.connection, [*traced, *named])
+        self._forget_notes(told, known, set(going))
+        self._forget_outcomes(known)
         self._forget_work(going)
-        return words
+        return known
 
     def _leave(self, leaving: Sequence[Row], number: int) -> None:
         for row in leaving:
@@ -73,8 +78,7 @@ class Removal(Transaction):
             before = {"erased": None, "private": None, "seq": row[0]}
             event = self._next_event()
             self._changes.append(Changed(row[1], digest, before, after, row[PLACE["event"]]))
-            fields = (row[PLACE["layer"]], row[PLACE["content"]], row[PLACE["key"]])
-            self._leave_stub(row[1], private, number, event, *fields)
+            self._leave_stub(row[1], row[PLACE["user"]], number, event, *(row[PLACE[name]] for name in STUBBED))
         derived.forget(self.cursor, leaving)
         self.cursor.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in leaving])
         sealing.repack(self.cursor.connection, [row[0] for row in leaving])
@@ -94,15 +98,16 @@ class Removal(Transaction):
         before = {"archived": at, "erased": None, "private": None}
         event = self._next_event()
         self._changes.append(Changed(one.id, place.hash, before, after, place.event))
-        self._leave_stub(one.id, one.user is not None, number, event, one.layer, one.content, one.key)
+        self._leave_stub(one.id, one.user, number, event, one.layer, one.content, one.key)
         self.cursor.execute("DELETE FROM archived WHERE id = ?", (one.id,))
 
     def _leave_stub(
-        self, record_id: str, private: bool, number: int, event: int, layer: str, content: str, key: str | None
+        self, record_id: str, user: str | None, number: int, event: int, layer: str, content: str, key: str | None
     ) -> None:
-        prints = [None if said is None else erasing.fingerprint(self._store.id, said) for said in (content, key)]
+        said = erasing.content_print(self._store.id, user, content)
+        keyed = None if key is None else erasing.fingerprint(self._store.id, user, key)
         insert = "INSERT INTO erased (id, layer, private, erasure, event, content, key) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self.cursor.execute(insert, (record_id, layer, private, number, event, *prints))
+        self.cursor.execute(insert, (record_id, layer, user is not None, number, event, said, keyed))
 
     def _end_grants(self, gone: Sequence[Row], user: str | None) -> set[int]:
         """Take out grants that name what is gone, a tag that nothing has any more, or the user; the events about them."""
@@ -112,9 +117,9 @@ class Removal(Transaction):
         numbers = grants.remove(self, [row[1] for row in gone], alone, user)
         return {*numbers, *grants.ending(self.cursor.connection, numbers)}
 
-    def _forget_notes(self, told: Collection[int], own: frozenset[str], going: Collection[str]) -> None:
+    def _forget_notes(self, told: Collection[int], known: Signature, going: Collection[str]) -> None:
         """Notes of events about what is erased, and those that hold its words. What they bar stays barred."""
-        gone = erasing.notes_about(self.cursor.connection, told, own)
+        gone = erasing.notes_about(self.cursor.connection, told, known)
         barred: dict[str, list[str]] = {}
         for event, position in gone:
             note = events.notes_of(self.cursor.connection, event)[position]
@@ -142,11 +147,11 @@ class Removal(Transaction):
             self.cursor.executemany(query, [(one,) for one in going])
         self.cursor.execute("DELETE FROM models")
 
-    def _forget_outcomes(self, own: frozenset[str]) -> None:
+    def _forget_outcomes(self, known: Signature) -> None:
         """What jobs have told about their last run; whether it went well stays."""
         for job, outcome in rows(self.cursor.connection, "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"):
             told = canon.decode(outcome)
-            if traces.is_betrayed(" ".join(traces.strings(told)), own):
+            if known.is_among(traces.strings(told)):
                 kept = canon.encode({"ok": bool(told.get("ok"))}).decode()
                 self.cursor.execute("UPDATE jobs SET outcome = ? WHERE name = ?", (kept, job))
 
@@ -159,7 +164,8 @@ class Removal(Transaction):
 
     def keep(self, begun: Begun) -> None:
         """Keep what still has to be done, as long as it has to."""
-        todo = canon.encode({**msgspec.structs.asdict(begun), "words": _packed(begun.words)}).decode()
+        write_private(todo_file(self._store.folder, begun.number), _packed(begun.known))
+        todo = canon.encode({**msgspec.structs.asdict(begun), "known": {}}).decode()
         self.cursor.execute("INSERT INTO erasures (number, at, todo) VALUES (?, ?, ?)", (begun.number, self._micros, todo))
 
 
@@ -175,29 +181,29 @@ def begin(
         assert isinstance(transaction, Removal)
         connection = transaction.cursor.connection
         plan = erasing.plan(store, connection, wanted)
+        if not plan.chosen and wanted.user is None:
+            raise NotFound("somebody else has erased this just now")
         if erasing.archives_of(connection, plan.goes) != old:
             raise Conflict("the archive was written to meanwhile; try again")
-        if reason is not None and traces.is_betrayed(reason, plan.own):
-            raise Refused("the reason repeats words of what is to be erased; say it without them")
         number = connection.execute("SELECT ifnull(max(number), 0) + 1 FROM erasures").get
         assert isinstance(number, int)
-        files = _files(connection, plan.goes)
-        turns = _turns(connection, store, plan)
-        words = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
-        kept = [{"id": one.id, "why": one.why} for one in plan.kept]
+        files, turns = _files(connection, plan.goes), _turns(connection, store, plan)
+        known = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
+        if reason is not None and known.is_in(reason):
+            raise Refused("the reason repeats words of what is to be erased; say it without them")
         begun = Begun(
             number,
             wanted.what,
             str(actor),
             plan.goes,
             len(plan.chosen),
-            kept,
-            words,
+            [{"id": one.id, "why": one.why} for one in plan.kept],
             wanted.user,
             transaction.erased_notes,
             transaction.read_again(turns),
             files,
             keep_backups,
+            known,
         )
         transaction.keep(begun)
         connection.execute("DELETE FROM meta WHERE name = ?", (erasing.AGAIN,))  # it was erased before anything else
@@ -206,9 +212,10 @@ def begin(
     with store.snapshot():
         connection = store.database.reader()
         plan = erasing.plan(store, connection, wanted)
-        if not plan.chosen:
+        if not plan.chosen and wanted.user is None:
             return None
         old = erasing.archives_of(connection, plan.goes)
+    make_private_folder(store.folder / erasing.CERTIFICATES)
     begun = store.archive.filing.filled(actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill, change)
     store.archive.filing.tidy()
     return begun
@@ -231,21 +238,30 @@ def _files(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
     return sorted(found)
 
 
-def unfinished(connection: apsw.Connection) -> list[Begun]:
+def unfinished(store: Store, connection: apsw.Connection) -> list[Begun]:
     """The erasures that have still something to clean, the oldest first."""
     query = "SELECT todo FROM erasures WHERE todo IS NOT NULL ORDER BY number"
-    found = [canon.decode(todo) for (todo,) in rows(connection, query)]
-    return [msgspec.convert({**todo, "words": _unpacked(todo["words"])}, Begun) for todo in found]
+    found = [msgspec.json.decode(todo, type=Begun) for (todo,) in rows(connection, query)]
+    return [msgspec.structs.replace(one, known=_read(todo_file(store.folder, one.number))) for one in found]
 
 
-def _packed(words: Sequence[str]) -> str:
-    """Words in a form in which they are not found where files are searched for them."""
-    return base64.b85encode(zlib.compress(canon.encode(words))).decode()
+def todo_file(folder: Path, number: int) -> Path:
+    """Where the signature of an erasure is kept until it is done."""
+    return folder / erasing.CERTIFICATES / f".todo-{number:04d}"
 
 
-def _unpacked(packed: str) -> list[str]:
-    found: list[str] = canon.decode(zlib.decompress(base64.b85decode(packed)))
-    return found
+def _packed(known: Signature) -> bytes:
+    """A signature in a form in which it is not found where files are searched for it."""
+    return base64.b85encode(zlib.compress(canon.encode([sorted(known.words), sorted(known.runs)])))
+
+
+def _read(path: Path) -> Signature:
+    """What is looked for; nothing when somebody has removed or damaged the file."""
+    try:
+        words, runs = canon.decode(zlib.decompress(base64.b85decode(path.read_bytes())))
+    except (OSError, ValueError, zlib.error, Corrupt):
+        return Signature()
+    return Signature(frozenset(words), frozenset(runs))
 
 
 def purge(store: Store) -> bool:
@@ -262,6 +278,7 @@ def finish(store: Store, actor: Actor, now: datetime, number: int, certificate: 
     with store.change(actor, "erase.certified", now, details=details) as transaction:
         done = "UPDATE erasures SET todo = NULL, certificate = ? WHERE number = ?"
         transaction.cursor.execute(done, (body.decode(), number))
+    todo_file(store.folder, number).unlink(missing_ok=True)
 
 
 def certificates(connection: apsw.Connection) -> list[dict[str, Any]]:

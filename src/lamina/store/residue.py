@@ -1,4 +1,4 @@
-"""What is left of words in files, byte by byte: an erasure looks, instead of believing that it was thorough."""
+"""What is left of erased texts in files: an erasure looks, instead of believing that it was thorough."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-MOST = 32  # words that are looked for, the longest first
-SHORTEST = 5
+from lamina.traces import Signature
 
-
-def pattern(words: Iterable[str]) -> re.Pattern[bytes] | None:
-    """What is looked for: whole words, in any case; None when none of them is long enough to be told from chance."""
-    telling = sorted({word for word in words if len(word) >= SHORTEST}, key=lambda word: (-len(word), word))[:MOST]
-    if not telling:
-        return None
-    joined = b"|".join(re.escape(word.encode()) for word in telling)
-    return re.compile(rb"(?<![0-9A-Za-z\x80-\xff])(?:" + joined + rb")(?![0-9A-Za-z\x80-\xff])", re.IGNORECASE)
+AT_ONCE = 1 << 20  # bytes of a file that are looked at together
+OVERLAP = 1 << 12  # of which so many again with the next: a text may lie across
+ID = re.compile(rb"(?<![0-9a-z])[0-9a-hjkmnp-tv-z]{26}(?![0-9a-z])")
+PRINTED = re.compile(rb"(?:[\t\n\r\x20-\x7e]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})+")
+ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+VALUE = re.compile(rb'": ?"((?:[^"\\]|\\.)*)"')
 
 
 def files(folders: Iterable[Path]) -> Iterator[Path]:
@@ -29,36 +26,51 @@ def files(folders: Iterable[Path]) -> Iterator[Path]:
             yield from files(sorted(folder.iterdir()))
 
 
-def holding(paths: Iterable[Path], looked_for: re.Pattern[bytes]) -> list[Path]:
-    """The files that hold one of the words."""
-    return [path for path in paths if first(path, looked_for) is not None]
-
-
-def first(path: Path, looked_for: re.Pattern[bytes]) -> bytes | None:
-    """The first such word in a file."""
+def is_in(path: Path, known: Signature, ids: Collection[str] = ()) -> bool:
+    """Whether a file holds what was erased: by what that is known again, or one of its ids."""
+    wanted = {one.encode() for one in ids}
     try:
-        with path.open("rb") as file:
-            if not path.stat().st_size:
-                return None
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-                found = looked_for.search(mapped)
-                return None if found is None else bytes(found.group())
+        for part in _parts(path):
+            if wanted and not wanted.isdisjoint(ID.findall(part)):
+                return True
+            if known and known.is_in(_text(part)):
+                return True
     except FileNotFoundError:  # somebody has just removed it
-        return None
+        pass
+    return False
 
 
-def masked(path: Path, looked_for: Collection[str]) -> int:
-    """Overwrite words in a file of text where they stand, so that those who append to it lose nothing; how many.
+def is_below(folder: Path, known: Signature, ids: Collection[str] = ()) -> bool:
+    return any(is_in(path, known, ids) for path in files([folder]))
 
-    Every byte of a word becomes an x: the lines stay lines of JSON.
-    """
-    found = pattern(looked_for)
-    if found is None or not path.is_file() or not path.stat().st_size:
+
+def _parts(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        kept = b""
+        while part := file.read(AT_ONCE):
+            yield kept + part
+            kept = part[-OVERLAP:]
+
+
+def _text(part: bytes) -> str:
+    """What people could read of some bytes."""
+    said = b"\n".join(PRINTED.findall(part)).decode(errors="ignore")
+    return ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), said) if "\\u" in said else said
+
+
+def masked(path: Path, known: Signature) -> int:
+    """Overwrite texts in a log of JSON where they stand, so that those who append to it lose nothing; how many."""
+    if not known or not path.is_file() or not path.stat().st_size:
         return 0
-    number = 0
+    number, start = 0, 0
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
-        for place in [match.span() for match in found.finditer(mapped)]:
-            mapped[place[0] : place[1]] = b"x" * (place[1] - place[0])
-            number += 1
+        while start < len(mapped):
+            end = mapped.find(b"\n", start)
+            end = len(mapped) if end < 0 else end
+            for found in VALUE.finditer(mapped[start:end]):
+                if known.is_in(_text(found.group(1))):
+                    mapped[start + found.start(1) : start + found.end(1)] = b"x" * len(found.group(1))
+                    number += 1
+            start = end + 1
         mapped.flush()
     return number

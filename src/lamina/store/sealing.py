@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -59,8 +60,16 @@ def embedded(database: Database, batch: Batch, made: Vectors) -> bool:
         space = vectors.add_space(connection, batch.space, made.shape[1])
         if space.seen != batch.seen:
             return False
-        vectors.put(connection, space, [number for number, _ in batch.records], made, batch.records[-1][0])
+        there = _there(connection, [number for number, _ in batch.records])  # some may have left meanwhile
+        kept = [place for place, (number, _) in enumerate(batch.records) if number in there]
+        numbers = [batch.records[place][0] for place in kept]
+        vectors.put(connection, space, numbers, made[kept], batch.records[-1][0])
     return True
+
+
+def _there(connection: apsw.Connection, numbers: Sequence[int]) -> set[int]:
+    query = "SELECT seq FROM records WHERE seq IN (SELECT value FROM json_each(?))"
+    return {number for (number,) in rows(connection, query, (json.dumps(numbers),))}
 
 
 def forget_others(database: Database, names: Sequence[str]) -> list[str]:

@@ -257,6 +257,10 @@ class Store:
         with translated(self.database.path):
             return learned.decisions(self.database.reader(), limit)
 
+    def count_erasures(self) -> int:
+        with translated(self.database.path):
+            return learned.count_erasures(self.database.reader())
+
     def learned(self, name: str) -> str | None:
         """What was learned from this store, if anything."""
         with translated(self.database.path):

@@ -203,7 +203,9 @@ class Transaction(Atomic):
         return None if place is None else self._store.archive.read(place)
 
     def insert(self, drafts: Sequence[Draft]) -> list[Record]:
-        """Give drafts their identity and store them."""
+        """Give drafts their identity and store them. None rests on what was erased meanwhile."""
+        if evidence := [one for draft in drafts for one in draft.evidence if is_id(one)]:
+            self.guard.check_there(evidence)
         made: list[Record] = []
         for start in range(0, len(drafts), CHANGES_PER_EVENT):
             made += self._insert_some(drafts[start : start + CHANGES_PER_EVENT])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lamina import Operator
 from lamina.errors import NotFound, Refused, StoreUnavailable
 from lamina.formats import jsonl, lines, sky
+from lamina.formats.arrivals import Arrivals
 from lamina.formats.rejects import Rejects
 from lamina.model import Layer, State, Trust
 from tests.conftest import FULL, Desk, contents, move, size, verified
@@ -276,7 +277,7 @@ def test_a_failed_import_leaves_no_rejects(op: Operator, source: Path, monkeypat
         if before is not None:
             Path(f"{source}.rejected").write_bytes(before)
         with monkeypatch.context() as patch:
-            patch.setattr(jsonl.Arrivals, "flush", fail)
+            patch.setattr(Arrivals, "flush", fail)
             with pytest.raises(StoreUnavailable):
                 read(op, source, "bad\n" + GOOD)
         assert Path(f"{source}.rejected").exists() == (before is not None)

@@ -125,7 +125,9 @@ def _show(one: Certificate) -> None:
         ("mirrors", ", ".join(f"{name} {told}" for name, told in one.mirrors.items())),
     ]
     output.pairs([(name, value) for name, value in told if value])
-    if one.is_complete:
+    if not one.looked_for:
+        click.echo("its words are everybody's: nothing could be looked for afterwards, only its ids")
+    elif one.is_complete:
         click.echo("nothing of it was found in this home afterwards")
     for place in one.unreached:
         click.echo(click.style("not reached: ", fg="yellow") + f"{place['place']}: {place['why']}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -56,7 +59,8 @@ def remember(group: click.Group) -> None:
     def run(session: Session, /, text: str, metadata: tuple[str, ...], **fields: Any) -> None:
         """Store TEXT as a memory; with - the text is read from standard input."""
         content = _standard_input() if text == "-" else text
-        stored = session.memory().remember(content, metadata=metadata_of(metadata), **fields)
+        with _secrets_told_here():
+            stored = session.memory().remember(content, metadata=metadata_of(metadata), **fields)
         _show(session, stored)
 
 
@@ -84,6 +88,17 @@ def value_of(text: str) -> Any:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return text
+
+
+@contextmanager
+def _secrets_told_here() -> Iterator[None]:
+    """The log is silent about secrets meanwhile: `_show` tells of them, with what to do, and once is enough."""
+    log = logging.getLogger("lamina.secrets")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
 
 
 def _show(session: Session, stored: Record) -> None:
@@ -177,7 +192,8 @@ def runs(group: click.Group) -> None:
         open_runs = {run.id: run for run in session.memory().runs()}
         if run_id not in open_runs:
             raise NotFound(f"there is no open run {run_id}")
-        ending = open_runs[run_id].close(summary, failed)
+        with _secrets_told_here():
+            ending = open_runs[run_id].close(summary, failed)
         if ending is not None:
             _show(session, ending)
         else:

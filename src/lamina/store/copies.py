@@ -1,0 +1,107 @@
+"""Copies of memories in files of an agent, and which of them hold what was erased."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lamina.store import backup, erasing, residue
+from lamina.traces import Signature
+
+if TYPE_CHECKING:
+    from lamina.store.store import Store
+
+LEFTOVER = (".tmp", ".replaced")  # what a killed process, or a restored backup, has left
+OURS = frozenset({".written.json", ".position.json"})  # names and numbers that we keep about files, no text of a memory
+
+
+class Copies:
+    """The files beside the databases of a store, as far as they hold some records."""
+
+    def __init__(self, store: Store, ids: Collection[str], known: Signature) -> None:
+        self._store = store
+        self._ids = frozenset(ids)
+        self._known = known
+
+    def exports(self) -> Iterator[Path]:
+        """Exports in any form. One of our own knows ids in its history too, so its records are asked."""
+        for path in residue.files([self._store.place("exports")]):
+            own = _exported(path)
+            ids = self._ids if own is None else ()
+            if not self._ids.isdisjoint(own or ()) or residue.is_in(path, self._known, ids):
+                yield path
+
+    def backups(self) -> Iterator[Path]:
+        """Backups, also one that is being made or was being removed."""
+        place = self._store.folder / "backups"
+        for folder in sorted(place.iterdir()) if place.is_dir() else ():
+            if (folder / backup.MANIFEST).is_file() and backup.is_readable(folder):
+                if backup.holds(folder, self._ids) or self._known.is_among(backup.notes(folder)):
+                    yield folder
+            elif residue.is_below(folder, self._known, self._ids):
+                yield folder
+
+    def damaged(self) -> Iterator[Path]:
+        """Damaged stores that were set aside, and what work that was cut off has left."""
+        place = self._store.folder / "damaged"
+        found = sorted(place.iterdir()) if place.is_dir() else []
+        found += [path for path in sorted(self._store.folder.rglob("*")) if _is_leftover(path) and place not in path.parents]
+        backups = self._store.folder / "backups"
+        return (path for path in found if path.parent != backups and residue.is_below(path, self._known, self._ids))
+
+    def mirror(self) -> Iterator[Path]:
+        """Files of a JSONL mirror that nobody keeps up to date any more."""
+        folder = self._store.place("jsonl")
+        if any(residue.is_in(path, self._known, self._ids) for path in residue.files([folder])):
+            yield folder
+
+    def conversations(self, ids: Collection[str]) -> Iterator[Path]:
+        """The files of whole conversations of which something is erased; a part of one has no place there."""
+        return (path for path in residue.files([self._store.place("episodes")]) if path.stem in ids)
+
+    def others(self, beside: Collection[Path]) -> Iterator[Path]:
+        """Any other file of the agent, and any at the given places, by which what was erased would be known again.
+
+        The databases were just written anew, backups were asked for the records, and an archive has nothing else.
+        """
+        if not self._known:
+            return
+        folder = self._store.folder
+        own = {folder / f"{name}{end}" for name in ("memory.db", "reads.db") for end in ("", "-wal", "-shm")}
+        own |= {folder / erasing.CERTIFICATES, *(folder / file.file for file in self._store.archives())}
+        own |= set(backup.backups(folder))
+        for path in residue.files([folder, *beside]):
+            if path.name not in OURS and own.isdisjoint((path, *path.parents)) and residue.is_in(path, self._known):
+                yield path
+
+
+class _Record(msgspec.Struct):
+    id: str
+
+
+class _Line(msgspec.Struct):
+    record: _Record
+
+
+class _Exported(msgspec.Struct):
+    format: str
+    records: list[_Record] = []
+    archived: list[_Line] = []
+
+
+def _exported(path: Path) -> set[str] | None:
+    """The ids in an export of our own; None when it is something else."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=_Exported)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if not found.format.startswith("lamina-"):
+        return None
+    return {one.id for one in found.records} | {line.record.id for line in found.archived}
+
+
+def _is_leftover(path: Path) -> bool:
+    return path.name.endswith(LEFTOVER) or ".replaced-" in path.name

@@ -1,0 +1,165 @@
+"""What every request must pass, and what every answer carries: hosts, origins, methods, sizes, headers."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lamina.errors import InvalidInput, LaminaError, Refused
+from lamina.surfaces.http import errors
+from lamina.text import shown
+
+METHODS = ("GET", "HEAD")
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+HTTP_PORT = 80
+# Sent by browsers: how the page that asks is related to us. A page of another port of this machine is not us.
+OWN_SITES = (b"none", b"same-origin")
+HEADERS = {
+    b"content-security-policy": (
+        b"default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none';"
+        b" frame-ancestors 'none'"
+    ),
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
+}
+CLOSE = (b"connection", b"close")
+IS_HEAD = "lamina.is_head"
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much a client may ask for, and how long it may take."""
+
+    url_bytes: int = 16 * 1024
+    header_bytes: int = 32 * 1024
+    arrival_seconds: float = 10.0  # until a whole request is here
+    answer_seconds: float = 20.0  # until the memory has answered
+    request_seconds: float = 30.0  # until the answer has been taken
+    threads: int = 4
+    waiting: int = 64  # requests for which no thread is free yet
+    connections: int = 256
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a request goes no further."""
+
+    status: int
+    error: LaminaError
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Guard:
+    """Stands before the app. It needs no token to turn away who should not be here at all."""
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[bytes], origins: Iterable[bytes], limits: Limits) -> None:
+        self._app = app
+        self._hosts = frozenset(hosts)
+        self._origins = frozenset(origins)
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # nothing here speaks another protocol
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        is_head = scope["method"] == "HEAD"
+        own = {**scope, "method": "GET", IS_HEAD: True} if is_head else scope
+        guarded = _guarded(send, is_head)
+        refusal = self.refusal(scope)
+        if refusal is None:
+            await self._app(own, receive, guarded)
+        else:
+            await _refuse(refusal, guarded)
+
+    def refusal(self, scope: Scope) -> Refusal | None:
+        """Why a request is turned away, if it is."""
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        return self._foreign(headers) or _unknown_method(scope["method"]) or self._oversized(scope, headers)
+
+    def _foreign(self, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+        """A name that is not ours means that another site's page was led here (DNS rebinding); so does its origin."""
+        hosts = [*_values(headers, b"host")]
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return Refusal(403, Refused(f"this server is not called {_told(hosts)}; use the address that it printed"))
+        origins = [*_values(headers, b"origin")]
+        if origins and (len(origins) != 1 or origins[0] not in self._origins):
+            return Refusal(403, Refused(f"pages of {_told(origins)} may not ask this server"))
+        sites = [*_values(headers, b"sec-fetch-site")]
+        if any(site not in OWN_SITES for site in sites):
+            return Refusal(403, Refused("pages of other sites may not ask this server"))
+        return None
+
+    def _oversized(self, scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > self._limits.url_bytes:
+            most = f"an address has at most {self._limits.url_bytes:,} bytes"
+            return Refusal(414, InvalidInput(f"{most}; ask for less at once"), (CLOSE,))
+        if sum(len(name) + len(value) for name, value in headers) > self._limits.header_bytes:
+            return Refusal(431, InvalidInput(f"headers have at most {self._limits.header_bytes:,} bytes"), (CLOSE,))
+        if any(_values(headers, b"transfer-encoding")) or any(size != b"0" for size in _values(headers, b"content-length")):
+            return Refusal(413, InvalidInput("a request to read has no body"), (CLOSE,))
+        return None
+
+
+def own_names(port: int, remote: Iterable[str] = ()) -> tuple[set[bytes], set[bytes]]:
+    """The hosts and the origins that are ours: the loopback's, and with remote access the names that were given."""
+    hosts = {f"{name}:{port}" for name in LOOPBACK} | ({*LOOPBACK} if port == HTTP_PORT else set())
+    origins = {f"http://{host}" for host in hosts}
+    for name in remote:
+        both = {name, f"{name}:{port}"}
+        hosts |= both
+        origins |= {f"{scheme}://{host}" for scheme in ("http", "https") for host in both}
+    return {host.encode() for host in hosts}, {origin.encode() for origin in origins}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _unknown_method(method: str) -> Refusal | None:
+    if method in METHODS:
+        return None
+    error = Refused("this server only reads: use GET or HEAD; decisions are made with the command `lamina`")
+    return Refusal(405, error, ((b"allow", ", ".join(METHODS).encode()), CLOSE))
+
+
+def _values(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> Iterator[bytes]:
+    return (value for name, value in headers if name == wanted)
+
+
+def _told(values: list[bytes]) -> str:
+    return shown(b", ".join(values).decode("latin-1"), 80) if values else "nothing at all"
+
+
+def _guarded(send: Send, is_head: bool) -> Send:
+    """Answers that carry our headers, unless they have stricter ones of their own; those to HEAD without a body."""
+
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = list(message.get("headers", ()))
+            given = {name.lower() for name, _ in own}
+            message = {**message, "headers": own + [item for item in HEADERS.items() if item[0] not in given]}
+        elif message["type"] == "http.response.body" and is_head:
+            message = {**message, "body": b""}
+        await send(message)
+
+    return guarded
+
+
+async def _refuse(refusal: Refusal, send: Send) -> None:
+    body = errors.body(refusal.error)
+    headers = [(b"content-type", errors.JSON.encode()), (b"content-length", str(len(body)).encode()), *refusal.headers]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,68 @@
+"""Where a memory comes from and what became of it, as a graph."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from lamina.clock import is_id
+from lamina.memory import Memory
+from lamina.model import Record, iso
+
+MOST = 200
+
+
+def graph(memory: Memory, record_id: str) -> dict[str, Any]:
+    """The records that a record rests on, has replaced, or was replaced by, and theirs in turn; the nearest first.
+
+    An edge leads from a record to its evidence, or to what it supersedes. `complete` says whether that is all of it.
+    """
+    start = memory.get(record_id)
+    nodes: dict[str, dict[str, Any]] = {start.id: _node(start)}
+    edges: dict[tuple[str, str, str], None] = {}
+    waiting, complete = deque([start]), True
+    while waiting:
+        record = waiting.popleft()
+        links = [*_links(record)]
+        fresh = dict.fromkeys(end for edge in links for end in edge[:2] if end not in nodes)
+        room = MOST - len(nodes)
+        complete = complete and len(fresh) <= room
+        found = _reached(memory, [*fresh][:room])
+        nodes |= {one: _node(reached) if reached is not None else _reference(one) for one, reached in found.items()}
+        edges |= {edge: None for edge in links if edge[0] in nodes and edge[1] in nodes}
+        waiting.extend(reached for reached in found.values() if reached is not None)
+    told = [{"from": source, "to": target, "relation": relation} for source, target, relation in edges]
+    return {"record": start.id, "nodes": [*nodes.values()], "edges": told, "complete": complete}
+
+
+def _links(record: Record) -> Iterator[tuple[str, str, str]]:
+    yield from ((record.id, target, "evidence") for target in record.evidence)
+    yield from ((record.id, target, "supersedes") for target in record.supersedes)
+    if record.superseded_by is not None:
+        yield record.superseded_by, record.id, "supersedes"
+
+
+def _reached(memory: Memory, names: list[str]) -> dict[str, Record | None]:
+    """The records with these names, as far as they are records that may be seen: following a link is no trespass."""
+    ids = [name for name in names if is_id(name)]
+    seen = memory.contents(ids) if ids else {}
+    return {name: memory.get(name) if name in seen else None for name in names}
+
+
+def _node(record: Record) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "is_record": True,
+        "layer": record.layer.value,
+        "kind": record.kind,
+        "state": record.state.value,
+        "trust": record.trust.value,
+        "occurred_at": iso(record.occurred_at),
+        "content": record.content,
+    }
+
+
+def _reference(name: str) -> dict[str, Any]:
+    """An address, a path, or a record that is gone or another's."""
+    return {"id": name, "is_record": False}

@@ -1,0 +1,102 @@
+"""The few pages that need no token: the description of the API, and signing in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from lamina.surfaces.http.guard import IS_HEAD, is_loopback
+from lamina.surfaces.http.service import Service
+from lamina.surfaces.http.sessions import LIFE
+
+STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h2 { font-family: ui-monospace, monospace; font-size: 1.05rem; margin-top: 2.5rem; overflow-wrap: anywhere; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top; }
+pre { overflow-x: auto; padding: .8rem; border: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
+"""
+USED_UP = (
+    "This link was used already, or is too old. Press Enter where <code>lamina serve</code> runs, and it prints a new one."
+)
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/docs")
+async def docs(request: Request) -> Response:
+    """The description of the API for people."""
+    return HTMLResponse(document("Lamina: the HTTP API", "\n".join(_described(request.app.openapi()))))
+
+
+@router.get("/docs.css")
+async def style() -> Response:
+    return Response(STYLE, media_type="text/css")
+
+
+@router.get("/sign-in")
+async def sign_in(request: Request, link: str = "") -> Response:
+    """Take a link that was printed, once, and let this browser in. A look at the headers alone does not use it up."""
+    service: Service = request.app.state.service
+    session = None if request.scope.get(IS_HEAD) else service.sessions.redeem(link)
+    if session is None:
+        return HTMLResponse(document("Not signed in", f"<p>{USED_UP}</p>"), 401)
+    answer = RedirectResponse("/", 303)
+    answer.set_cookie(
+        request.app.state.cookie,
+        session,
+        max_age=int(LIFE.total_seconds()),
+        httponly=True,
+        samesite="strict",
+        secure=not is_loopback(request.url.hostname or ""),
+    )
+    return answer
+
+
+@router.get("/sign-out")
+async def sign_out(request: Request) -> Response:
+    """End the session of this browser."""
+    service: Service = request.app.state.service
+    service.sessions.end(request.cookies.get(request.app.state.cookie, ""))
+    answer = RedirectResponse("/docs", 303)
+    answer.delete_cookie(request.app.state.cookie, httponly=True, samesite="strict")
+    return answer
+
+
+async def front() -> Response:
+    """Where the console will be."""
+    return RedirectResponse("/docs", 303)
+
+
+def document(title: str, body: str) -> str:
+    """A whole page. The body is HTML already."""
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="stylesheet" href="/docs.css">\n'
+        f"</head>\n<body>\n<main>\n<h1>{escape(title)}</h1>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _described(schema: dict[str, Any]) -> Iterator[str]:
+    yield f"<p>{escape(schema['info']['description'])}</p>"
+    yield '<p>For programs: <a href="/openapi.json">openapi.json</a></p>'
+    for path, methods in schema["paths"].items():
+        route = methods["get"]
+        yield f"<h2>GET {escape(path)}</h2>\n<p>{escape(route['description'])}</p>"
+        if route.get("parameters"):
+            rows = "\n".join(map(_row, route["parameters"]))
+            yield f"<table>\n<tr><th>parameter</th><th>default</th><th>what it is</th></tr>\n{rows}\n</table>"
+        example = route["responses"]["200"]["content"]["application/json"]["example"]
+        yield f"<pre tabindex='0'>{escape(json.dumps(example, indent=2, ensure_ascii=False))}</pre>"
+
+
+def _row(parameter: dict[str, Any]) -> str:
+    schema = parameter.get("schema", {})
+    default = "required" if parameter.get("required") else json.dumps(schema.get("default"))
+    what = parameter.get("description") or schema.get("description") or ""
+    return f"<tr><td>{escape(parameter['name'])}</td><td>{escape(default)}</td><td>{escape(what)}</td></tr>"

@@ -1,0 +1,118 @@
+"""Pages of long lists: a cursor says where the last page ended, and stays right while memories come and go."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from lamina import clock as clocks
+from lamina.errors import InvalidInput
+from lamina.model import Event, Record
+from lamina.rules import LIMITS
+from lamina.text import shown
+
+_, MOST = LIMITS
+GROWTH = 4
+Item = TypeVar("Item")
+Place = TypeVar("Place")
+
+
+class InTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a page of records ended: the time and the number of the last one."""
+
+    at: int
+    seq: int
+
+
+class InTrail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a page of the trail ended: the number of its last event."""
+
+    seq: int
+
+
+class InOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a page of anything else ended: what its last item is called, and how many came before that is gone."""
+
+    last: str
+    number: int
+
+
+def of_records(
+    listed: Callable[[datetime | str | None, int], list[Record]], until: str | None, cursor: str | None, limit: int
+) -> dict[str, Any]:
+    """A page of records, the newest first; `listed` gives those until a time, so many at most."""
+    if cursor is None:
+        return _page(listed(until, limit + 1), limit, _in_time)
+    last = read(cursor, InTime)
+    at = _moment(last.at)
+    bound = at + clocks.MICROSECOND if until is None else min(at + clocks.MICROSECOND, clocks.moment(until, "until"))
+    number = limit + 2
+    while True:  # many may have happened at one moment, and some of them were on the page before
+        found = listed(bound, number)
+        later = [one for one in found if (one.occurred_at, one.seq) < (at, last.seq)]
+        if len(later) > limit or len(found) < number:
+            return _page(later, limit, _in_time)
+        if number == MOST:
+            raise InvalidInput(f"more than {MOST:,} records are of one moment; narrow the list, such as by a tag")
+        number = min(number * GROWTH, MOST)
+
+
+def of_trail(latest: Callable[[int], list[Event]], cursor: str | None, limit: int) -> dict[str, Any]:
+    """A page of the trail, the newest event first; `latest` gives so many of them."""
+    newer = 0
+    if cursor is not None:
+        newest = latest(1)
+        newer = max(0, newest[0].seq - read(cursor, InTrail).seq + 1) if newest else 0
+    if newer + limit + 1 > MOST:
+        raise InvalidInput(f"only the newest {MOST:,} events are here; `lamina export` has all of them")
+    return _page(latest(newer + limit + 1)[newer:], limit, lambda event, _: InTrail(event.seq))
+
+
+def of_items(found: Sequence[Item], called: Callable[[Item], str], cursor: str | None, limit: int) -> dict[str, Any]:
+    """A page of a list that is known in full, in its order."""
+    start = 0
+    if cursor is not None:
+        last = read(cursor, InOrder)
+        places = [place for place, item in enumerate(found) if called(item) == last.last]
+        start = places[0] + 1 if places else max(0, last.number)
+    return _page(found[start : start + limit + 1], limit, lambda item, place: InOrder(called(item), start + place))
+
+
+def read(cursor: str, kind: type[Place]) -> Place:
+    """What a cursor says; it is only ever where to go on, never what may be seen."""
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        return msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=kind)
+    except (UnicodeEncodeError, binascii.Error, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise InvalidInput(f"the cursor {shown(cursor, 80)} is not one that a page of this list gave") from None
+
+
+def _page(found: Sequence[Any], limit: int, place: Callable[[Any, int], msgspec.Struct]) -> dict[str, Any]:
+    """The items that fit, and where the next page begins if there are more."""
+    shown_ = found[:limit]
+    more = len(found) > limit
+    return {"items": [_plain(item) for item in shown_], "next": _written(place(shown_[-1], limit)) if more else None}
+
+
+def _plain(item: Any) -> Any:
+    return item if isinstance(item, dict) else item.to_dict()
+
+
+def _written(place: msgspec.Struct) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(place)).rstrip(b"=").decode()
+
+
+def _in_time(record: Record, _: int) -> InTime:
+    return InTime(clocks.to_micros(record.occurred_at), record.seq)
+
+
+def _moment(micros: int) -> datetime:
+    try:
+        return clocks.moment(clocks.from_micros(micros), "cursor")
+    except OverflowError:
+        raise InvalidInput("the cursor is not one that a page of this list gave") from None

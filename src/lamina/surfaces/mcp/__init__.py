@@ -1,0 +1,1 @@
+"""The memory as tools for agents that speak the Model Context Protocol."""

@@ -1,0 +1,47 @@
+"""The server over streamable HTTP, for clients that do not start it themselves. It listens on the loopback alone."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecuritySettings
+
+from lamina.surfaces.http import server as serving
+from lamina.surfaces.http.guard import Limits, own_names
+from lamina.surfaces.mcp.door import Check, Door
+from lamina.surfaces.mcp.frames import LONGEST
+
+PATH = "/mcp"
+ADDRESS = "127.0.0.1"
+CONNECTIONS = 64
+DELIVERY = 10.0  # seconds to send a request and to take its answer, beside those that the memory may need
+
+
+def bound(port: int) -> socket.socket:
+    """A socket that listens on the loopback; 0 takes a port that is free."""
+    return serving.listen(ADDRESS, port)
+
+
+def app(server: Server[Any], port: int, whose: tuple[str, str | None], check: Check) -> Door:
+    """The server behind its door. It keeps no sessions: every request stands alone."""
+    hosts, origins = own_names(port)
+    inside = server.streamable_http_app(
+        streamable_http_path=PATH,
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=LONGEST,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=sorted(host.decode() for host in hosts),
+            allowed_origins=sorted(origin.decode() for origin in origins),
+        ),
+    )
+    return Door(inside, hosts, origins, whose, check)
+
+
+def run(server: Server[Any], listening: socket.socket, seconds: float, whose: tuple[str, str | None], check: Check) -> None:
+    """Serve until SIGINT or SIGTERM; a call may take so many seconds."""
+    limits = Limits(request_seconds=seconds + DELIVERY, connections=CONNECTIONS)
+    made = serving.server(app(server, listening.getsockname()[1], whose, check), limits)
+    serving.run(made, listening)

@@ -1,0 +1,193 @@
+"""Clients and servers of the Model Context Protocol for tests: in this process, over real pipes, over a real port."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import httpx2
+import mcp_types as types
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from lamina import Memory
+from lamina.access import Access
+from lamina.model import Trust
+from lamina.surfaces.mcp import server, tools
+from lamina.surfaces.mcp.keeper import Keeper
+
+PROGRAM = [sys.executable, "-P", "-m", "lamina.surfaces.cli.main"]
+PATIENCE = 60.0
+LEGACY, MODERN = "legacy", "2026-07-28"
+GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+def command(home: Path, *options: str, agent: str = "sky", user: str | None = None) -> list[str]:
+    whose = ["--home", str(home), "--agent", agent, *(["--user", user] if user else [])]
+    return [*PROGRAM, *whose, "mcp", *options]
+
+
+def environment() -> dict[str, str]:
+    """Nothing of the settings of whoever runs the tests, and no jobs behind them."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")}
+    return {**kept, "LAMINA_MAINTENANCE": "off"}
+
+
+Talk = Callable[[Client], Awaitable[Any]]
+
+
+def in_process(
+    opened: Callable[[], Memory], talk: Talk, mode: str = MODERN, trust: Trust | None = None, seconds: float = PATIENCE
+) -> Any:
+    """Let a client talk to a server in this process."""
+
+    async def run() -> Any:
+        with closing(Keeper(opened, seconds)) as keeper:
+            async with Client(server.made(keeper, tools.tools(trust)), mode=mode, read_timeout_seconds=PATIENCE) as client:
+                return await talk(client)
+
+    return asyncio.run(run())
+
+
+def over_pipes(home: Path, talk: Talk, *options: str, mode: str = "auto", **whose: Any) -> Any:
+    """Let a client talk to a server that it starts, as clients do."""
+    program, *arguments = command(home, *options, **whose)
+    started = StdioServerParameters(command=program, args=arguments, env=environment())
+
+    async def run() -> Any:
+        async with Client(started, mode=mode, read_timeout_seconds=PATIENCE) as client:
+            return await talk(client)
+
+    return asyncio.run(run())
+
+
+class Served(NamedTuple):
+    """A server on a port, and a token that opens it."""
+
+    home: Path
+    url: str
+    secret: str
+    ending: list[tuple[int, str]]  # when it has ended: its exit code and its complaints
+
+    def talk(self, talk: Talk, mode: str = "auto") -> Any:
+        async def run() -> Any:
+            async with self._client(mode) as client:
+                return await talk(client)
+
+        return asyncio.run(run())
+
+    @asynccontextmanager
+    async def _client(self, mode: str) -> AsyncIterator[Client]:
+        headers = {"Authorization": f"Bearer {self.secret}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as http,
+            Client(streamable_http_client(self.url, http_client=http), mode=mode, read_timeout_seconds=PATIENCE) as client,
+        ):
+            yield client
+
+
+@contextmanager
+def over_http(home: Path, *options: str, agent: str = "sky") -> Iterator[Served]:
+    """A server on a free port, until the block ends."""
+    ending: list[tuple[int, str]] = []
+    _, secret = Access(home).create(agent, None, datetime.now(UTC), tools=True)
+    with subprocess.Popen(
+        command(home, "--http", "--port", "0", *options, agent=agent), stderr=subprocess.PIPE, text=True, env=environment()
+    ) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            assert " at http://" in line, line + process.stderr.read()
+            yield Served(home, line.split(" at ")[1].strip(), secret, ending)
+        finally:
+            process.terminate()
+            _, complaints = process.communicate(timeout=PATIENCE)
+            ending.append((process.returncode, complaints))
+
+
+class Raw:
+    """A server on pipes, and lines that need not be what a client would send."""
+
+    def __init__(self, home: Path, *options: str) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command(home, *options), stdin=pipe, stdout=pipe, stderr=pipe, env=environment())
+        self._patience = threading.Timer(PATIENCE, self.process.kill)  # a test that waits in vain fails, and does not hang
+        self._patience.start()
+
+    def send(self, *lines: bytes | dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        for line in lines:
+            self.process.stdin.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def receive(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def greet(self) -> None:
+        """The handshake that comes before all else."""
+        self.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": GREETING})
+        assert self.receive()["result"]["serverInfo"]["name"] == "lamina"
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def end(self) -> tuple[int, bytes, bytes]:
+        """Close the pipe, and wait for the end: the exit code, what was still said, and the complaints."""
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out, err
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._patience.cancel()
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+
+
+def call(number: int, tool: str, **arguments: Any) -> dict[str, Any]:
+    """A call of a tool as it is on the wire."""
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+
+
+def said(result: types.CallToolResult) -> str:
+    """What the model reads."""
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+def codes(answers: Sequence[dict[str, Any]]) -> list[tuple[Any, int]]:
+    """The ids and codes of answers that are errors."""
+    return [(answer["id"], answer["error"]["code"]) for answer in answers]
+
+
+async def ask(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+    """The structured answer of a call that went well."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, said(result)
+    answer: dict[str, Any] = result.structured_content
+    assert said(result) == answer["text"]
+    return answer
+
+
+async def complaint(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+    """The error of a call that was refused, which the model reads as JSON."""
+    result = await client.call_tool(name, arguments)
+    assert result.is_error, said(result)
+    assert json.loads(said(result)) == result.structured_content
+    error: dict[str, Any] = result.structured_content["error"]
+    return error

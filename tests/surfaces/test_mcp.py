@@ -1,0 +1,348 @@
+"""Promises of the MCP server: six tools with typed answers, for one agent and user, on pipes and over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+from lamina import Memory, StoreUnavailable, fence
+from lamina.model import State, Trust
+from lamina.surfaces.cli import mcp_server
+from lamina.surfaces.mcp import schemas, tools
+from tests.conftest import Desk, size
+from tests.surfaces.mcp_harness import (
+    LEGACY,
+    MODERN,
+    PATIENCE,
+    Served,
+    ask,
+    command,
+    complaint,
+    environment,
+    in_process,
+    over_http,
+    over_pipes,
+)
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "mcp_tools.json"
+PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
+TOOLS = ["remember", "search", "recall_context", "propose", "request_forget", "status"]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with over_http(tmp_path_factory.mktemp("served") / "home") as server:
+        yield server
+
+
+def opened(desk: Desk, **more: Any) -> partial[Memory]:
+    return partial(desk.agent, surface="mcp", **more)
+
+
+async def each_tool(client: Client) -> dict[str, dict[str, Any]]:
+    """One call of every tool, the way an agent would use them."""
+    kept = await ask(client, "remember", content="Ana lives in Lisbon", kind="fact", tags=["home"], importance=0.9)
+    return {
+        "remember": kept,
+        "search": await ask(client, "search", query="Where does Ana live?"),
+        "recall_context": await ask(client, "recall_context", goal="Plan a trip"),
+        "propose": await ask(client, "propose", key="city", value="Lisbon", reason="she said so", evidence=[kept["id"]]),
+        "request_forget": await ask(client, "request_forget", record_id=kept["id"], reason="she moved"),
+        "status": await ask(client, "status"),
+    }
+
+
+def check_each(answers: dict[str, dict[str, Any]]) -> None:
+    """What every server must have answered to `each_tool`."""
+    kept = answers["remember"]
+    assert (kept["layer"], kept["kind"], kept["state"], kept["trust"]) == ("short_term", "fact", "active", "agent")
+    assert kept["importance"] == 0.9
+    found = answers["search"]
+    assert (found["outcome"], [hit["id"] for hit in found["hits"]]) == ("found", [kept["id"]])
+    assert found["text"].startswith(fence.OPEN)
+    assert found["text"].endswith(fence.CLOSE)
+    assert "Ana lives in Lisbon" in found["text"]
+    assert answers["recall_context"]["outcome"] == "nothing_relevant"
+    assert answers["propose"]["state"] == answers["request_forget"]["state"] == "constrained"
+    assert answers["propose"]["command"] == f"lamina review confirm {answers['propose']['id']}"
+    assert answers["request_forget"]["command"] == f"lamina forget {kept['id']}"
+    assert (answers["status"]["agent"], answers["status"]["user"]) == ("sky", None)
+    assert (answers["status"]["memories"], answers["status"]["waiting"]) == ({"short_term": 1}, 2)
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+def test_every_tool_answers_in_both_eras_of_the_protocol(desk: Desk, mode: str) -> None:
+    """H3: clients of the handshake and of the newer protocol get the same typed answers from each tool."""
+    check_each(in_process(opened(desk), each_tool, mode))
+
+
+def test_every_tool_over_pipes_and_across_a_restart(tmp_path: Path) -> None:
+    """H3: the SDK's own client starts `lamina mcp`; what it remembers is there for the next server."""
+    home = tmp_path / "home"
+
+    async def first(client: Client) -> Any:
+        assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
+        return await each_tool(client)
+
+    check_each(over_pipes(home, first))
+    later = over_pipes(home, lambda client: ask(client, "search", query="Lisbon", layers=["short_term"]), mode=LEGACY)
+    assert "Ana lives in Lisbon" in later["text"]
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+def test_every_tool_over_http(tmp_path: Path, served: Served, mode: str) -> None:
+    """H3: over streamable HTTP on the loopback, with a token, the same tools answer, in both eras."""
+
+    async def talk(client: Client) -> Any:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        kept = await ask(client, "remember", content=f"Ben rides a {mode} bicycle", key=mode)
+        found = await ask(client, "search", query=f"{mode} bicycle")
+        return names, kept, found, await complaint(client, "search", query="x", limit=0)
+
+    names, kept, found, error = served.talk(talk, mode)
+    assert names == TOOLS
+    assert kept["id"] in [hit["id"] for hit in found["hits"]]
+    assert error["code"] == "invalid_input"
+
+
+def test_the_schemas_are_pinned() -> None:
+    """H3: clients have seen these names, descriptions and schemas; whoever changes them changes the golden file too."""
+    listed = [
+        {
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.description,
+            "input": schemas.schema(tool.given),
+            "output": schemas.schema(tool.answer),
+            "reads_only": tool.reads_only,
+            "idempotent": tool.idempotent,
+        }
+        for tool in tools.tools().values()
+    ]
+    shown = json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
+    if os.environ.get("LAMINA_GOLDEN") == "write":
+        GOLDEN.write_text(shown, "utf-8")
+    assert shown == GOLDEN.read_text("utf-8")
+
+
+def test_the_list_is_what_clients_need(desk: Desk) -> None:
+    """H3: each tool has a description, annotations and two valid schemas without references; listing opens no store."""
+    found = in_process(opened(desk), lambda client: client.list_tools()).tools
+    assert [tool.name for tool in found] == TOOLS
+    for tool in found:
+        assert tool.description
+        assert tool.annotations.destructive_hint is False
+        assert tool.annotations.open_world_hint is False
+        assert tool.annotations.read_only_hint == (tool.name in ("search", "recall_context", "status"))
+        for schema in (tool.input_schema, tool.output_schema):
+            jsonschema.Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object"
+            assert "$ref" not in json.dumps(schema)
+        assert tool.input_schema["additionalProperties"] is False
+        assert not {"agent", "user", "role", "trust", "home"} & tool.input_schema["properties"].keys()
+    assert not desk.folder().exists()
+
+
+def test_what_comes_through_here_is_an_agents_word(desk: Desk) -> None:
+    """V7, V8: the role is agent and the surface mcp, whoever started it; an untrusted server's memories are external."""
+    kept = in_process(opened(desk), lambda client: ask(client, "remember", content="a note"))
+    low = in_process(opened(desk), lambda client: ask(client, "remember", content="a rumour"), trust=Trust.EXTERNAL)
+    assert (kept["trust"], low["trust"]) == ("agent", "external")
+    event = desk.operator().audit_log()[1]
+    assert (event.actor, event.surface) == ("agent:sky", "mcp")
+
+
+def test_a_request_to_forget_waits_in_the_queue(desk: Desk) -> None:
+    """H3, H1: it is in `lamina review list` with the command to run, and the memory stays as it was."""
+    kept = in_process(opened(desk), each_tool)["remember"]
+    op = desk.operator()
+    assert op.get(kept["id"]).state is State.ACTIVE
+    done = subprocess.run(
+        [*command(desk.home)[:-1], "review", "list"], capture_output=True, text=True, env=environment(), check=True
+    )
+    assert f"lamina forget {kept['id']}" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("remember", {}),
+        ("remember", {"content": 5}),
+        ("remember", {"content": ""}),
+        ("remember", {"content": "x" * (1024 * 1024 + 1)}),
+        ("remember", {"content": "x", "importance": 2}),
+        ("remember", {"content": "x", "importance": "high"}),
+        ("remember", {"content": "x", "layer": "semantic"}),
+        ("remember", {"content": "x", "kind": "nonsense"}),
+        ("remember", {"content": "x", "tags": "home"}),
+        ("remember", {"content": "x", "tags": ["a"] * 257}),
+        ("remember", {"content": "x", "at": "yesterday"}),
+        ("remember", {"content": "x", "agent": "other"}),
+        ("remember", {"content": "x", "user": "ben"}),
+        ("remember", {"content": "x", "trust": "operator"}),
+        ("remember", {"content": "x\ud800"}),
+        ("search", {"query": None}),
+        ("search", {"query": "x", "limit": 101}),
+        ("search", {"query": "x", "limit": True}),
+        ("search", {"query": "x", "layers": ["working"]}),
+        ("search", {"query": "x", "states": ["tombstoned"]}),
+        ("search", {"query": "x" * 70_000}),
+        ("search", {"query": "x", "max_chars": 5}),
+        ("recall_context", {"goal": ["x"]}),
+        ("propose", {"key": "city", "value": "Lisbon", "reason": "why", "evidence": []}),
+        ("propose", {"key": "city", "value": "Lisbon", "reason": "", "evidence": ["01m7j0q97c61zre43we98hxhkb"]}),
+        ("request_forget", {"record_id": "x"}),
+        ("status", {"verbose": True}),
+    ],
+)
+def test_bad_arguments_are_an_answer(desk: Desk, name: str, arguments: dict[str, Any]) -> None:
+    """H3: what a tool cannot take is an error that the model can read and learn from, and leaves no trace."""
+    error = in_process(opened(desk), lambda client: complaint(client, name, **arguments))
+    assert error["code"] == "invalid_input"
+    assert len(error["message"]) < 2000
+    assert size(desk.operator())[0] == 0
+
+
+def test_errors_of_the_memory_are_answers(desk: Desk) -> None:
+    """H3: not found, refused and conflict come with their code in the one shape of all surfaces; null is not given."""
+
+    async def talk(client: Client) -> list[str]:
+        kept = await ask(client, "remember", content="a", key="k", kind=None, tags=None)
+        unknown = "01m7j0q97c61zre43we98hxhkb"
+        return [
+            (await complaint(client, "remember", content="b", key="k"))["code"],
+            (await complaint(client, "request_forget", record_id=unknown, reason="why"))["code"],
+            (await complaint(client, "propose", key="k", value=1, reason="why", evidence=[unknown]))["code"],
+            (await complaint(client, "remember", content=fence.fenced("| a")))["code"],
+            (await ask(client, "search", query="zebra"))["outcome"],
+            (await ask(client, "remember", content="a", key="k"))["id"] == kept["id"] and "again",
+        ]
+
+    told = in_process(opened(desk), talk)
+    assert told == ["conflict", "not_found", "not_found", "refused", "nothing_relevant", "again"]
+
+
+def test_an_unknown_tool_is_an_error_of_the_protocol(desk: Desk) -> None:
+    """H3: a tool that does not exist is no call at all; the message lists those that do."""
+
+    async def talk(client: Client) -> types.ErrorData:
+        with pytest.raises(MCPError, match="request_forget") as caught:
+            await client.call_tool("confirm", {"record_id": "x"})
+        return caught.value.error
+
+    assert in_process(opened(desk), talk).code == types.INVALID_PARAMS
+
+
+def test_a_store_that_cannot_be_opened_is_told_and_tried_again(desk: Desk) -> None:
+    """H3: the server starts without its store, says what is wrong with each call, and works once it is there."""
+    ready: list[bool] = []
+
+    def fragile() -> Memory:
+        if not ready:
+            raise StoreUnavailable("the disk is away")
+        return desk.agent()
+
+    async def talk(client: Client) -> dict[str, Any]:
+        assert (await complaint(client, "status"))["message"] == "the disk is away"
+        ready.append(True)
+        return await ask(client, "status")
+
+    assert in_process(fragile, talk)["agent"] == "sky"
+
+
+def test_a_mistake_of_ours_does_not_end_the_server(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """H3: an unexpected failure is in the log; the client learns nothing of how we are built, and can go on."""
+    calls: list[str] = []
+
+    def broken() -> Memory:
+        calls.append("opened")
+        if len(calls) == 1:
+            raise ValueError("secret /path/inside")
+        return desk.agent()
+
+    async def talk(client: Client) -> tuple[dict[str, Any], dict[str, Any]]:
+        return await complaint(client, "status"), await ask(client, "status")
+
+    error, after = in_process(broken, talk)
+    assert error["code"] == "error"
+    assert "secret" not in json.dumps(error)
+    assert "secret /path/inside" in caplog.text
+    assert after["agent"] == "sky"
+
+
+def test_a_server_on_a_port_is_stopped_cleanly(tmp_path: Path) -> None:
+    """H3, P4: SIGTERM ends it without a complaint, and every read that it answered is in the trail."""
+    home = tmp_path / "home"
+    with over_http(home) as server:
+        server.talk(lambda client: ask(client, "search", query="anything"))
+    assert server.ending == [(0, "")]
+    with Desk(home) as desk:
+        reads = desk.operator(clock=None, store_id=None).audit_reads()
+    assert [(read.action, read.actor.surface) for read in reads if read.action == "search"] == [("search", "mcp")]
+
+
+def test_an_occupied_port_is_told(tmp_path: Path) -> None:
+    """H3: a port that somebody has is an error that says what to do."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        arguments = command(tmp_path / "home", "--http", "--port", port)
+        done = subprocess.run(arguments, capture_output=True, text=True, env=environment(), check=False)
+    assert done.returncode != 0
+    assert f"port {port} " in done.stderr
+    assert "--port" in done.stderr
+
+
+def test_a_name_that_is_none_is_told_at_the_start(tmp_path: Path) -> None:
+    """P2: a server for an impossible agent does not start."""
+    arguments = command(tmp_path / "home", agent="../sky")
+    done = subprocess.run(arguments, capture_output=True, text=True, env=environment(), check=False, input="")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "agent" in done.stderr
+
+
+def blocks(language: str) -> list[str]:
+    """The examples of the page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
+
+
+def test_every_tool_is_on_the_page() -> None:
+    """H3: whoever reads docs/mcp.md knows all tools, and no other."""
+    assert re.findall(r"^\| `(\w+)` \|", PAGE.read_text("utf-8"), re.M) == TOOLS
+
+
+def test_the_configurations_on_the_page_are_ready_to_paste() -> None:
+    """H3: each is valid in its format, and starts our command as it is, or asks where our server listens."""
+    configs = [json.loads(block) for block in blocks("json")] + [tomllib.loads(block) for block in blocks("toml")]
+    servers = [config.get("mcpServers") or config.get("servers") or config["mcp_servers"] for config in configs]
+    assert len(servers) == 8
+    for server in (found["lamina"] for found in servers):
+        if "url" in server:
+            assert server["url"] == f"http://127.0.0.1:{mcp_server.PORT}/mcp"
+            continue
+        assert (server["command"], server["args"]) == ("lamina", ["--agent", "sky", "mcp"])
+
+
+def test_the_example_on_the_page_runs(tmp_path: Path) -> None:
+    """H3: the program for any other client remembers and finds."""
+    (example,) = blocks("python")
+    program = [command(tmp_path)[0], "-c", example.replace("StdioServerParameters(", "StdioServerParameters(env=ENV, ")]
+    own = {**environment(), "LAMINA_HOME": str(tmp_path / "home"), "PATH": f"{Path(program[0]).parent}:{os.environ['PATH']}"}
+    program[2] = f"import os\nENV = dict(os.environ)\n{program[2]}"
+    done = subprocess.run(program, capture_output=True, text=True, env=own, check=False, timeout=PATIENCE)
+    assert "| Ana lives in Lisbon" in done.stdout, done.stderr
