@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test check faults bench bench-search bench-large bench-retrieval bench-updates bench-lifecycle bench-sleep bench-importance docs format clean
+.PHONY: help demo test check faults bench bench-search bench-large bench-retrieval bench-updates bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -34,6 +34,11 @@ bench: $(READY)   ## speed against a bare SQLite floor in the same run
 
 bench-sleep: $(READY)  ## how long a night takes over ten thousand turns, and how much memory
 	$(BIN)/python -m benchmarks.sleeping
+
+bench-serving: $(READY)    ## HTTP and MCP beside the bare library call, and a hook in a cold process
+	$(BIN)/python -m benchmarks.serving
+	$(BIN)/python -m benchmarks.serving_mcp
+	$(BIN)/python -m benchmarks.hooking
 
 bench-lifecycle: $(READY)  ## how fast memories move, and a search through a million archived lines
 	$(BIN)/python -m benchmarks.lifecycle

@@ -114,21 +114,19 @@ Change = Callable[[str | None, Any], Any]
 def in_fields(fields: Mapping[str, Any]) -> dict[str, str]:
     """The secrets in the fields of a memory and the kind of each: what a text tells, and the values of telling names."""
     found: dict[str, str] = {}
+    texts = _texts(fields)
+    if not in_text(GONE.join(texts)) and not ("metadata" in fields and sayings.may_name(GONE.join(texts).lower())):
+        return found
 
     def note(name: str | None, value: Any) -> Any:
-        if name and (kind := _kind_by_name(name, value)) is not None:
+        kind = _kind_by_name(name, value) if name else None
+        if kind is not None:
             found[str(value)] = kind
         elif isinstance(value, str):
-            found.update((value[one.start : one.end], one.kind) for one in _told(value, names=not _may_be_random(name)))
+            found.update((value[one.start : one.end], one.kind) for one in _told(value, name))
         return value
 
-    for field, value in fields.items():
-        if field not in LABELS:
-            _changed(value, "", note)
-        elif isinstance(value, str):
-            note(None, value)
-        elif isinstance(value, (list, tuple, set, frozenset)):  # all in one: most have a few short ones, and no secret
-            note(None, GONE.join(one for one in value if isinstance(one, str)))
+    _each_field(fields, note)
     return found
 
 
@@ -137,39 +135,64 @@ def without(fields: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, 
     spread = sorted((one for one in secrets if len(one) >= SHORTEST_SPREAD), key=len, reverse=True)[:MOST_SPREAD]
     known = {spelled: secrets[one] for one in spread for spelled in (one, json.dumps(one)[1:-1])}
     sure = {one: kind for one, kind in known.items() if kind != tokens.RANDOM}
-    own = {one: kind for one, kind in sure.items() if len(one) >= SURELY_OWN}
 
     def clean(name: str | None, value: Any) -> Any:
-        if name and (kind := _kind_by_name(name, value)) is not None:
+        kind = _kind_by_name(name, value) if name else None
+        if kind is not None:
             return _mark(kind)
-        if not isinstance(value, str):
-            return value
-        return _blacked(value, known, names=not _may_be_random(name)) if name is not None else _blacked(value, own, names=True)
+        return _blacked(value, sure if name is None else known, name) if isinstance(value, str) else value
 
-    def label(_: str | None, value: Any) -> Any:
-        return _blacked(value, sure, names=True) if isinstance(value, str) else value
-
-    return {field: _changed(value, "", label if field in LABELS else clean) for field, value in fields.items()}
+    return _each_field(fields, clean)
 
 
-def _told(text: str, *, names: bool) -> list[Found]:
-    """The secrets in a text; names may look random and are none for that."""
-    return [one for one in in_text(text) if not (names and one.kind == tokens.RANDOM)]
+def _each_field(fields: Mapping[str, Any], change: Change) -> dict[str, Any]:
+    """Fields with every text changed. Those of metadata have names, and labels are changed as keys are."""
+    changed: dict[str, Any] = {}
+    for field, value in fields.items():
+        name = None if field in LABELS else ""
+        if field == "metadata":
+            changed[field] = _changed(value, "", change)
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            changed[field] = [
+                change(name, one) for one in (value if isinstance(value, (list, tuple)) else sorted(value, key=str))
+            ]
+        else:
+            changed[field] = change(name, value)
+    return changed
 
 
-def _may_be_random(name: str | None) -> bool:
-    """Whether a random string of this name is a secret, and no id or hash."""
-    return name is not None and not tokens.names_ordinary(name)
+def _texts(fields: Mapping[str, Any]) -> list[str]:
+    """Every text among some values, and every key below the first."""
+    found: list[str] = []
+    waiting: list[Any] = [*fields.values()]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            waiting += value
+        elif isinstance(value, Mapping):
+            waiting += [*value, *value.values()]
+    return found
 
 
-def _blacked(text: str, known: Mapping[str, str], *, names: bool) -> str:
+def _told(text: str, name: str | None) -> list[Found]:
+    """The secrets in a text. Names, ids and hashes may look random, and are none for that."""
+    found = in_text(text)
+    if found and (name is None or tokens.names_ordinary(name)):
+        return [one for one in found if one.kind != tokens.RANDOM]
+    return found
+
+
+def _blacked(text: str, known: Mapping[str, str], name: str | None) -> str:
     """A text without some known secrets, nor others that it tells itself. Case does not matter: tags have none."""
     lowered = text.lower()
-    here = {one.lower(): kind for one, kind in known.items() if one.lower() in lowered}
+    here = [one for one in known if one.lower() in lowered]
     if here:
+        kinds = {one.lower(): known[one] for one in here}
         pattern = re.compile("|".join([MARKED.pattern, *map(_standing_alone, here)]), re.I)
-        text = pattern.sub(lambda one: _mark(here[said]) if (said := one[0].lower()) in here else one[0], text)
-    return _replaced(text, ((one, _mark(one.kind)) for one in _told(text, names=names)))
+        text = pattern.sub(lambda one: _mark(kinds[said]) if (said := one[0].lower()) in kinds else one[0], text)
+    return _replaced(text, ((one, _mark(one.kind)) for one in _told(text, name)))
 
 
 def _standing_alone(secret: str) -> str:
@@ -185,12 +208,14 @@ def _standing_alone(secret: str) -> str:
 
 def _changed(value: Any, name: str, change: Change, depth: int = 0) -> Any:
     """The same values, each plain one and each key changed."""
+    if isinstance(value, str):
+        return change(name, value)
     if depth > MAX_DEPTH:  # deeper than any rule lets them in
         return value
     if isinstance(value, Mapping):
         changed: dict[Any, Any] = {}
         for key, item in value.items():
-            new = change(None, key)
+            new = change(None, key) if isinstance(key, str) and len(key) >= SURELY_OWN else key
             while new in changed:  # two keys that were secrets
                 new += "_"
             changed[new] = _changed(item, _name_of(key, name, value), change, depth + 1)
@@ -203,7 +228,15 @@ def _changed(value: Any, name: str, change: Change, depth: int = 0) -> Any:
 
 
 def _kind_by_name(name: str, value: Any) -> str | None:
-    """What kind of secret a value of metadata is by its name, judged as a text that says both."""
+    """What kind of secret a value of metadata is by its name; a token that is known for itself is that."""
+    kind = _kind_of_saying(name, value)
+    if kind is None or not isinstance(value, str):
+        return kind
+    return next((one.kind for one in in_text(value) if one.end - one.start == len(value) and one.kind != tokens.RANDOM), kind)
+
+
+def _kind_of_saying(name: str, value: Any) -> str | None:
+    """The same, judged as a text that says both."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not sayings.may_name(name.lower()):
         return None
     known, said = sayings.named(name), str(value)

@@ -19,7 +19,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 
 import msgspec
 
@@ -61,7 +61,8 @@ def find(text: str, anchor: datetime) -> tuple[Mention, ...]:
 
 def _mentions(text: str, today: date) -> Iterator[Mention]:
     place = 0
-    while found := ANY.search(text, place):
+    rules = _any()
+    while found := rules.search(text, place):
         place = found.start() + 1
         if mention := _resolved(found, today):
             place = found.end()
@@ -69,8 +70,9 @@ def _mentions(text: str, today: date) -> Iterator[Mention]:
 
 
 def _resolved(found: re.Match[str], today: date) -> Mention | None:
-    pattern, resolve = RULES[str(found.lastgroup)]
-    parts = pattern.match(found.string, found.start())
+    name = str(found.lastgroup)
+    _, resolve = RULES[name]
+    parts = _rule(name).match(found.string, found.start())
     assert parts, "a rule matches alone what it matches among others"
     try:
         start, end = resolve(parts, today)
@@ -285,9 +287,21 @@ RELATIVE: dict[str, tuple[str, Resolver]] = {
     "skipped": (rf"{W}(?P<unit>weekend|week|month|year){S}(?:before|after){S}(?P<turn>last|next)", partial(_period, steps=2)),
     "weekday": (rf"{W}(?P<turn>{'|'.join(TURNS)}){S}{WEEKDAY}(?!{LETTER}){NOT_OF}{BEST}", _weekday),
 }
-RULES = {name: (re.compile(f"(?ia:{words}){END}"), resolve) for name, (words, resolve) in (STATED | RELATIVE).items()}
-NAMELESS = [f"(?P<{name}>{re.sub(r'[?]P<[a-z]+>', '?:', rule.pattern)})" for name, (rule, _) in RULES.items()]
-ANY = re.compile(f"(?<!{LETTER})(?=[0-9A-Za-z])(?:{'|'.join(NAMELESS)})")
+RULES = {name: (f"(?ia:{words}){END}", resolve) for name, (words, resolve) in (STATED | RELATIVE).items()}
+
+
+@cache
+def _rule(name: str) -> re.Pattern[str]:
+    """One rule. They take long to compile, and most processes never meet a date."""
+    return re.compile(RULES[name][0])
+
+
+@cache
+def _any() -> re.Pattern[str]:
+    """All rules at once: which of them matches here."""
+    nameless = [f"(?P<{name}>{re.sub(r'[?]P<[a-z]+>', '?:', words)})" for name, (words, _) in RULES.items()]
+    return re.compile(f"(?<!{LETTER})(?=[0-9A-Za-z])(?:{'|'.join(nameless)})")
+
 
 # Every date holds one of these; most texts hold none and are done.
 HINT = re.compile(f"[0-9]{{4}}|[월月]|day|week|month|year|morrow|night|noon|[re]ning|{ANY_MONTH}|{SEASON}|tue|wed|thu|fri")

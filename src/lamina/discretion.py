@@ -8,12 +8,14 @@ from typing import Any
 
 from msgspec import structs
 
-from lamina import rules
+from lamina import canon, rules
 from lamina.clock import is_id
-from lamina.errors import StoreUnavailable
+from lamina.errors import InvalidInput, StoreUnavailable
 from lamina.model import Draft
 
 OFF, WARN, REDACT = "off", "warn", "redact"
+WRITTEN = ("content", "metadata", "source", "evidence", "tags", "speaker", "session")
+CHOSEN = frozenset(("kind", "at"))  # from what is known, so that no secret is in them
 SHORT = frozenset(("source", "evidence", "tags", "speaker", "session", "participants"))  # they are on one line
 
 
@@ -43,24 +45,23 @@ class Discretion:
         self._tell(list(secrets.values()))
         return made if self._mode == WARN else _replaced(made, _without(fields, secrets))
 
-    def conversation(self, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """What is kept of a conversation as it was told. What is a secret in one turn of it is one in all."""
-        if self._mode != REDACT:  # its turns are memories, and looked at as such
-            return [dict(fields) for fields in told]
-        find = _credentials().in_fields
-        secrets = {secret: kind for fields in told for secret, kind in find(fields).items()}
-        if secrets:
-            self._tell(list(secrets.values()))
-        return [_without(fields, secrets) if secrets else dict(fields) for fields in told]
+    def conversation(self, told: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """What is kept of a conversation as it was told: what is a secret in one turn of it is one in all."""
+        return self._cleaned(told) if all(map(_is_plain, told)) else list(told)
 
     def text(self, said: str) -> str:
         """A text that is kept beside the memories."""
-        if self._mode != REDACT:
-            return said
-        secrets = _credentials().in_fields({"text": said})
-        if secrets:
-            self._tell(list(secrets.values()))
-        return _credentials().redacted(said) if secrets else said
+        return str(self._cleaned([{"text": said}])[0]["text"])
+
+    def _cleaned(self, told: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        if self._mode != REDACT:  # what becomes a memory of it is looked at as such
+            return list(told)
+        find = _credentials().in_fields
+        secrets = {secret: kind for fields in told for secret, kind in find(fields).items()}
+        if not secrets:
+            return list(told)
+        self._tell(list(secrets.values()))
+        return [_without(fields, secrets) for fields in told]
 
 
 def _credentials() -> ModuleType:
@@ -72,28 +73,29 @@ def _credentials() -> ModuleType:
     return credentials
 
 
+def _is_plain(fields: Mapping[str, Any]) -> bool:
+    """Whether the rules may let these in; what they do not is not stored anyway."""
+    try:
+        for name in fields.keys() - {"at"}:
+            value = fields[name]
+            canon.check_json(list(value) if isinstance(value, (set, frozenset)) else value, name)
+    except InvalidInput:
+        return False
+    return True
+
+
 def _fields(made: Draft) -> dict[str, Any]:
     """What a memory holds that somebody has written."""
-    fields: dict[str, Any] = {"content": made.content}
-    if made.metadata:
-        fields["metadata"] = made.metadata
-    if made.source is not None:
-        fields["source"] = made.source
-    if made.evidence and (written := [one for one in made.evidence if not is_id(one)]):
-        fields["evidence"] = written
-    if made.tags:
-        fields["tags"] = made.tags
-    if made.speaker is not None:
-        fields["speaker"] = made.speaker
-    if made.session is not None:
-        fields["session"] = made.session
+    fields = {name: value for name in WRITTEN if (value := getattr(made, name))}
+    if made.evidence:
+        fields["evidence"] = [one for one in made.evidence if not is_id(one)]
     return fields
 
 
 def _without(fields: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:
     """Fields without their secrets, as valid as they were: a mark can be longer than what it stands for."""
-    clean = _credentials().without(fields, secrets)
-    return {name: _fitting(value) if name in SHORT else value for name, value in clean.items()}
+    clean = _credentials().without({name: value for name, value in fields.items() if name not in CHOSEN}, secrets)
+    return {**fields, **{name: _fitting(value) if name in SHORT else value for name, value in clean.items()}}
 
 
 def _fitting(value: Any) -> Any:

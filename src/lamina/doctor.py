@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from lamina import config
+from lamina.access import FILE_NAME as TOKENS
 from lamina.errors import LaminaError
 from lamina.home import Home
 from lamina.retention import Rules
@@ -155,7 +156,8 @@ def private(home: Home, agent: str) -> Iterator[Finding]:
 
 def _ours(home: Home, agent: str) -> Iterator[Path]:
     folder = home.agent_folder(agent)
-    yield from (path for path in (home.violations, folder.parent, folder) if path.exists())
+    top = (home.violations, home.path / TOKENS, folder.parent, folder)
+    yield from (path for path in top if path.exists())
     if folder.is_dir():
         yield from (path for path in folder.rglob("*") if not path.is_symlink())
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html.parser import HTMLParser
-from typing import NamedTuple
 
 EMPTY = frozenset("br input link meta path rect line".split())
 
 
-class Element(NamedTuple):
+@dataclass(frozen=True)
+class Element:
     """A tag with its attributes, and the words within it."""
 
     tag: str
@@ -19,7 +20,7 @@ class Element(NamedTuple):
     def text(self) -> str:
         return "".join(self.words).strip()
 
-    def __getitem__(self, name: str) -> str:  # type: ignore[override]
+    def __getitem__(self, name: str) -> str:
         return self.attributes[name]
 
 

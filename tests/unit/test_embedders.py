@@ -264,3 +264,15 @@ def _tokenizer() -> Any:
 
 
 TOKENIZER = _tokenizer()
+
+
+SPELLED = st.text("abetis日本éü0-_'.", min_size=1, max_size=24)
+
+
+@given(SPELLED, st.booleans())
+def test_a_word_has_the_same_tokens_with_and_without_the_tokenizer(word: str, begins: bool) -> None:
+    """Q6: the quick way to a word's tokens gives exactly what the tokenizer gives, or nothing."""
+    whole = WordLlama()
+    word = "▁" * begins + word
+    quick = wordllama.merged(word, wordllama._vocabulary())
+    assert quick is None or quick == whole._tokenizer(word)

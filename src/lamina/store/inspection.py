@@ -126,9 +126,12 @@ def _secrets(connection: apsw.Connection) -> Iterator[Finding]:
 
     found: list[str] = []
     columns = "id, content, source, speaker, session, tags, evidence, metadata"
-    for record_id, *told, tags, evidence, metadata in connection.execute(f"SELECT {columns} FROM records ORDER BY seq"):
-        fields = {name: said for name, said in zip(("content", "source", "speaker", "session"), told, strict=True) if said}
-        fields |= {"tags": canon.decode(tags), "evidence": canon.decode(evidence), "metadata": canon.decode(metadata)}
+    for record_id, content, *told, tags, evidence, metadata in connection.execute(
+        f"SELECT {columns} FROM records ORDER BY seq"
+    ):
+        fields = {"content": content, **dict(zip(("source", "speaker", "session"), told, strict=True))}
+        held = {"tags": tags, "evidence": evidence, "metadata": metadata}
+        fields |= {name: canon.decode(stored) for name, stored in held.items() if stored not in ("[]", "{}")}
         kinds = set(credentials.in_fields(fields).values())
         if kinds:
             found.append(f"{record_id} ({', '.join(sorted(kinds))})")

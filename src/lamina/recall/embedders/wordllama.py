@@ -6,10 +6,13 @@ import importlib.util
 import json
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from lamina.errors import EmbedderFailed
 from lamina.recall.embedders import unit
@@ -29,6 +32,20 @@ MAX_TOKENS = 8_192
 # remembered: four times as fast as whole texts. What is longer than a word is cut, to keep what is remembered small.
 WORD = re.compile("▁{1,16}[^▁]{0,64}|[^▁]{1,64}")
 WORDS_REMEMBERED = 8_192
+FEW = 512  # words that are taken without the tokenizer
+NEVER = 1 << 30
+
+
+class Model(msgspec.Struct, frozen=True):
+    """What is needed of the tokenizer's model: the pieces of words, the more frequent ones first."""
+
+    vocab: dict[str, int]
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """The file of the tokenizer, as far as it is needed."""
+
+    model: Model
 
 
 class WordLlama:
@@ -67,7 +84,19 @@ class WordLlama:
 
     @cached_property
     def _word(self) -> Callable[[str], array[int]]:
-        """From a word to its tokens."""
+        """From a word to its tokens. The first few need no tokenizer: to make one takes longer than a whole search."""
+        vocabulary, left = _vocabulary(), FEW
+
+        def tokens(word: str) -> array[int]:
+            nonlocal left
+            left -= 1
+            found = merged(word, vocabulary) if left >= 0 else None
+            return self._tokenizer(word) if found is None else found
+
+        return lru_cache(WORDS_REMEMBERED)(tokens)
+
+    @cached_property
+    def _tokenizer(self) -> Callable[[str], array[int]]:
         from tokenizers import Tokenizer
 
         path = _file(TOKENIZER)
@@ -76,11 +105,37 @@ class WordLlama:
             model = Tokenizer.from_file(str(path)).model
         except Exception as error:  # that is what it raises
             raise EmbedderFailed(f"{path} is not a tokenizer: {error}; reinstall the package wordllama") from error
-        return lru_cache(WORDS_REMEMBERED)(lambda word: array("H", [token.id for token in model.tokenize(word)]))
+        return lambda word: array("H", [token.id for token in model.tokenize(word)])
 
     @cached_property
     def _matrix(self) -> NDArray[np.float16]:
         return mapped(_file(WEIGHTS), TENSOR)
+
+
+def merged(word: str, vocabulary: Mapping[str, int]) -> array[int] | None:
+    """The tokens of a word as the tokenizer has them: of two neighbours those go together first that make the first piece.
+
+    None for a word that only the tokenizer knows how to take: one of characters that are no pieces, or of several spaces.
+    """
+    parts = list(word)
+    if "\u2581" in parts[1:] or not all(part in vocabulary for part in parts):
+        return None
+    while len(parts) > 1:
+        places = [vocabulary.get(left + right, NEVER) for left, right in pairwise(parts)]
+        first = min(places)
+        if first == NEVER:
+            break
+        at = places.index(first)
+        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+    return array("H", [vocabulary[part] for part in parts])
+
+
+def _vocabulary() -> Mapping[str, int]:
+    """The pieces of words; none from a file that is not what it should be, of which the tokenizer says what it is."""
+    try:
+        return msgspec.json.decode(_file(TOKENIZER).read_bytes(), type=Tokens).model.vocab
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}
 
 
 @lru_cache(1)

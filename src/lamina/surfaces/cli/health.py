@@ -6,10 +6,12 @@ import click
 from click.shell_completion import get_completion_class
 
 from lamina import config, doctor
+from lamina.clock import system_clock
 from lamina.errors import InvalidInput
 from lamina.model import State
 from lamina.surfaces.cli import output, running
 from lamina.surfaces.cli.session import Session, command
+from lamina.surfaces.hooks import trouble
 from lamina.text import one_line
 
 KINDS = 5  # of violations, the most frequent ones
@@ -29,6 +31,7 @@ def status(group: click.Group) -> None:
     def run(session: Session) -> None:
         """Show what is in the store, where its bytes are, and what needs attention."""
         found = session.memory().status()
+        found["problems"] += trouble.recent(session.home, session.agent, system_clock())
         if session.json:
             output.show_json(found)
             return

@@ -27,6 +27,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "finding": ("search", "context", "index", "model"),
     "grouping": ("semantic", "procedural"),
     "health": ("status", "doctor", "reindex", "config", "completion"),
+    "hooking": ("hook", "capture"),
     "judging": ("importance",),
     "key": ("key",),
     "lifecycle": ("promote", "prune", "archive"),

@@ -1,0 +1,1 @@
+"""Lamina in the shape that other frameworks expect of a memory: one small file for each."""

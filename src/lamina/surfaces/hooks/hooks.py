@@ -1,0 +1,132 @@
+"""The hooks of an agent in Python. They answer in time or with nothing, and never raise: a memory must not break its agent."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from lamina.clock import system_clock
+from lamina.errors import LaminaError
+from lamina.memory import Memory
+from lamina.model import Record, Role
+from lamina.surfaces.hooks import keeping, switches, telling, trouble
+from lamina.surfaces.hooks.switches import Switches
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+Result = TypeVar("Result")
+UPKEEP = timedelta(minutes=1)  # between two looks at what is due
+MOST_WAITING = 64  # so much may wait for a store that does not answer; what comes then is told, and not kept
+
+
+class Hooks:
+    """What an agent calls before and after its messages, and when it spawns another.
+
+    All work is done in one thread, in its order. Who calls waits for `timeout_ms` at most; what is to be kept is kept behind
+    them then. Whatever fails is told in `problems` and in `lamina status`.
+    """
+
+    def __init__(self, memory: Memory, settings: Switches | None = None) -> None:
+        self.switches = switches.read(os.environ) if settings is None else settings
+        self.problems: deque[str] = deque(maxlen=MOST_WAITING)
+        self._memory = memory
+        self._waiting = threading.BoundedSemaphore(MOST_WAITING)
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="lamina-hooks")
+        self._next_look = datetime.min.replace(tzinfo=UTC)
+        self._started: Popen[bytes] | None = None
+        for problem in self.switches.problems:
+            self._tell("settings", problem)
+
+    def before_message(self, message: str, session: str | None = None) -> str:
+        """What is remembered about a message, for the model to read with it; nothing when nothing matters."""
+        return self._do("before_message", lambda: telling.before(self._memory, message, session, self.switches)) or ""
+
+    def after_message(self, message: str | None, reply: str | None = None, session: str | None = None) -> list[Record]:
+        """Keep the user's message, and the reply if that is wanted; what is kept by now."""
+        wanted = reply if self.switches.store_responses else None
+        kept = self._do("after_message", lambda: keeping.keep(self._memory, message, wanted, session)) or []
+        if kept and self._memory.settings["maintenance"] == "auto":
+            self._upkeep()
+        return kept
+
+    def on_spawn(self, task: str) -> str:
+        """What is remembered about the task of an agent that is about to begin."""
+        return self._do("on_spawn", lambda: telling.before(self._memory, task, None, self.switches)) or ""
+
+    def on_start(self, about: str = "") -> str:
+        """What is good to know when a session begins: what is pending, the profile, and what is known about something."""
+        return self._do("on_start", lambda: telling.at_start(self._memory, about, self.switches)) or ""
+
+    def close(self) -> None:
+        """Wait until all is kept that was to be kept. The handle stays open: it is its owner's."""
+        self._pool.shutdown(wait=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _upkeep(self) -> None:
+        """Have the jobs run that are due, behind the messages; now and then is often enough to look."""
+        now = system_clock()
+        if now < self._next_look:
+            return
+        self._next_look = now + UPKEEP
+        home, agent = self._memory.home.path, self._memory.agent
+
+        def start() -> None:
+            from lamina.handles import connect
+            from lamina.orchestrator import ACTOR
+            from lamina.surfaces.maintenance import start_if_due
+
+            more: dict[str, Any] = {"actor": ACTOR.name, "surface": ACTOR.surface, "scoped": False}
+            with connect(Role.SYSTEM, agent, None, home, **more) as scheduler:
+                self._started = start_if_due(scheduler.orchestrator(), home, agent, self._started)
+
+        self._begin("upkeep", start)
+
+    def _do(self, hook: str, work: Callable[[], Result]) -> Result | None:
+        """The result of some work, if it is there in time."""
+        future = self._begin(hook, work) if self.switches.enabled else None
+        try:
+            return None if future is None else future.result(self.switches.timeout_ms / 1000)
+        except TimeoutError:
+            self._tell(hook, f"the memory did not answer within {self.switches.timeout_ms} ms")
+            return None
+
+    def _begin(self, hook: str, work: Callable[[], Result]) -> Future[Result | None] | None:
+        """Have something done behind the caller; nothing when too much waits already."""
+        if not self._waiting.acquire(blocking=False):
+            self._tell(hook, f"{MOST_WAITING} calls wait for the memory already; this one was not made")
+            return None
+        try:
+            return self._pool.submit(self._done, hook, work)
+        except RuntimeError as error:  # closed, or the interpreter is about to end
+            self._waiting.release()
+            self._tell(hook, str(error))
+            return None
+
+    def _done(self, hook: str, work: Callable[[], Result]) -> Result | None:
+        try:
+            return work()
+        except LaminaError as error:
+            self._tell(hook, error.message)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a memory, its agent goes on; it is told
+            self._tell(hook, repr(error))
+        finally:
+            self._waiting.release()
+        return None
+
+    def _tell(self, hook: str, problem: str) -> None:
+        self.problems.append(f"{hook}: {problem}")
+        unkept = trouble.note(self._memory.home, self._memory.agent, system_clock(), hook, problem)
+        if unkept is not None:
+            self.problems.append(f"this is not in the status: {unkept}")

@@ -1,0 +1,96 @@
+"""The JSON of coding agents' hooks: what they say about an event, and how they want to be answered. Pure.
+
+Claude Code, Codex and Gemini CLI share one form, with other names for some events; Cursor has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from lamina.errors import InvalidInput
+from lamina.text import one_line, shown
+
+START, PROMPT, STOP, SPAWN = "session-start", "user-prompt", "stop", "subagent-start"
+# The names of events in the programs that we know, and what each of them is to us.
+EVENTS: Mapping[str, tuple[str, ...]] = {
+    START: ("SessionStart", "sessionStart"),
+    PROMPT: ("UserPromptSubmit", "BeforeAgent", "beforeSubmitPrompt", "userPromptSubmitted"),
+    STOP: ("Stop", "AfterAgent", "afterAgentResponse"),
+    SPAWN: ("SubagentStart", "subagentStart"),
+    "subagent-stop": ("SubagentStop", "subagentStop"),
+    "pre-compact": ("PreCompact", "PreCompress", "preCompact"),
+    "session-end": ("SessionEnd", "sessionEnd"),
+}
+NAMES = {name: event for event, names in EVENTS.items() for name in (event, *names)}
+CURSOR = "sessionStart"
+MESSAGES = ("prompt", "user_prompt", "message")
+REPLIES = ("last_assistant_message", "prompt_response", "response", "text")
+TASKS = ("task", "prompt", "description")
+SESSIONS = ("session_id", "conversation_id", "sessionId")
+WIDTH = 200  # of a session's id, which others choose
+
+
+class Event(msgspec.Struct, frozen=True):
+    """What happened in an agent: which event it is to us, and by what name the agent knows it."""
+
+    kind: str | None
+    name: str
+    message: str | None = None
+    reply: str | None = None
+    task: str | None = None
+    session: str | None = None
+    folder: str = ""
+    transcript: str | None = None
+
+
+def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
+    """An event from what an agent wrote. Without a kind, its name says which it is; one that we do not serve has none."""
+    if kind is not None and kind not in NAMES:
+        raise InvalidInput(f"there is no hook {shown(kind, 60)}; known are {', '.join(EVENTS)}")
+    if plain:
+        said = data.decode(errors="replace")
+        return Event(NAMES.get(kind or PROMPT), "", message=said, reply=said, task=said)
+    given = _object(data)
+    name = _text(given, ("hook_event_name", "hookEventName")) or ""
+    spawned = given.get("tool_input")
+    return Event(
+        NAMES.get(kind or name),
+        name,
+        message=_text(given, MESSAGES),
+        reply=_text(given, REPLIES),
+        task=_text(given, TASKS) or (_text(spawned, TASKS) if isinstance(spawned, dict) else None),
+        session=one_line(session, WIDTH) if (session := _text(given, SESSIONS)) else None,
+        folder=PurePath(_text(given, ("cwd",)) or "").name,
+        transcript=_text(given, ("agent_transcript_path", "transcript_path")),
+    )
+
+
+def answer(event: Event | None, context: str, *, plain: bool = False) -> bytes:
+    """What the agent reads: the context in the form of its event, or an empty object that says nothing."""
+    if plain:
+        return f"{context}\n".encode(errors="replace") if context else b""
+    if not context or event is None:
+        return b"{}\n"
+    name = event.name or EVENTS[event.kind or PROMPT][0]
+    told: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
+    return msgspec.json.encode({"additional_context": context} if name == CURSOR else told) + b"\n"
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        given = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput(f"standard input is not JSON: {one_line(str(error), WIDTH)}") from None
+    if not isinstance(given, dict):
+        # Not what it holds: this is told where others may look.
+        raise InvalidInput(f"standard input is JSON of the type {type(given).__name__}, not an object")
+    return given
+
+
+def _text(given: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """The first of some fields that is there and holds a text."""
+    return next((value for name in names if isinstance(value := given.get(name), str) and value), None)

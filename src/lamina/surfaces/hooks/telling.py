@@ -1,0 +1,77 @@
+"""What a hook tells an agent: few memories that matter now, fenced as data, and none that the agent has just heard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from lamina import fence, text
+from lamina.engines import awareness
+from lamina.memory import Memory
+from lamina.model import Hit, Layer
+from lamina.recall import context
+from lamina.surfaces.hooks.keeping import SOURCE
+from lamina.surfaces.hooks.switches import Switches
+
+KNOWN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC)  # what is known goes before what was merely said
+SAID = (Layer.EPISODIC, Layer.SHORT_TERM)
+ASKED = 4000  # characters of a message that are searched with: what it is about stands at its beginning
+QUESTIONS = ("?", "\uff1f", "\u061f", "\u037e")  # a question that was kept says nothing about its answer
+BESIDE = 12  # so many more are looked at, since some were said in this very session
+
+
+def before(memory: Memory, message: str, session: str | None, switches: Switches) -> str:
+    """What is remembered about a message or a task, within the caps."""
+    asked, limit = fence.unfenced(message)[:ASKED], switches.context_limit
+    if not limit or switches.context_max_chars < context.LEAST:
+        return ""
+    known = memory.search(asked, limit, layers=KNOWN)
+    said = memory.search(asked, limit + BESIDE, layers=SAID)
+    return context.made(chosen(known, fresh(said, asked, session), limit), switches.context_max_chars).text
+
+
+def at_start(memory: Memory, about: str, switches: Switches) -> str:
+    """What is good to know when a session begins: what is pending, who the user is, and what is known about the place."""
+    limit, room = switches.context_limit, switches.context_max_chars
+    if not limit or room < context.LEAST:
+        return ""
+    waiting = pending(memory.pending(), limit, room // 2)
+    room -= len(waiting) + 2
+    people = [Hit(record, 0.0, {}) for record in memory.list(layers=(Layer.PROFILE,), limit=limit)]
+    place = memory.search(about, limit, layers=KNOWN) if text.is_visible(about) else ()
+    hits = list({hit.record.id: hit for hit in (*people, *place)}.values())[:limit]
+    known = context.made(hits, room).text if room >= context.LEAST else ""
+    return "\n\n".join(filter(None, (waiting, known)))
+
+
+def fresh(hits: Iterable[Hit], asked: str, session: str | None) -> list[Hit]:
+    """The hits that tell an agent something: not what it has heard in this session, nor what it asks, nor what was asked."""
+    same = text.asked(asked)
+    return [
+        hit
+        for hit in hits
+        if (session is None or hit.record.session != session)
+        and text.asked(hit.record.content) != same
+        and not (hit.record.source == SOURCE and hit.record.content.endswith(QUESTIONS))
+    ]
+
+
+def chosen(known: Sequence[Hit], said: Sequence[Hit], limit: int) -> list[Hit]:
+    """What is known, and beside it some of what was said; where one has little, the other has more."""
+    kept = min(len(said), max(limit // 3, limit - len(known)))
+    return [*known[: limit - kept], *said[:kept]]
+
+
+def pending(items: Sequence[Mapping[str, Any]], limit: int, room: int) -> str:
+    """What waits for somebody. Of what waits for a review only the number is told: nobody has agreed to its text yet."""
+    reviews = sum(item["why"] == awareness.REVIEW for item in items)
+    lines = [f"[{reviews} proposals wait for a person; `lamina review` shows them]"] if reviews else []
+    room -= len(fence.fenced("")) + sum(map(len, lines)) + 1
+    for item in [item for item in items if item["why"] != awareness.REVIEW][:limit]:
+        day = f"due {item['due']}" if "due" in item else item["at"][:10]
+        line = f"[pending {item['id']}; {item['why']}; {day}]\n| {fence.tamed(text.reveal(item['content']))}"
+        if len(line) >= room:
+            break
+        lines.append(line)
+        room -= len(line) + 1
+    return fence.fenced("\n".join(lines)) if lines else ""
