@@ -17,7 +17,7 @@ from .harness import AGENT, check_sound, size
 from .test_lifecycle import CALLS, Fault, copied, traced
 from .test_reviews import Deciders, opened, points
 
-KILLS = size(quick=12, full=1000)
+KILLS = size(quick=8, full=1000)
 ERRORS = size(quick=4, full=1000)
 
 

@@ -187,7 +187,7 @@ def test_an_error_while_indexing_is_typed_and_passes(
 def test_many_processes_index_while_others_write(tmp_path: Path, base: Path) -> None:
     """Q6, B1, P4: processes that index and write at once see no error, and leave one vector for every record."""
     home = copied(base, tmp_path / "home")
-    each = size(quick=60, full=600)
+    each = size(quick=30, full=600)
     with ExitStack() as stack:
         indexers = [
             stack.enter_context(Child("indexer", "crowd", home, size(quick=5, full=40), f"i{n}")) for n in range(INDEXERS)
@@ -216,7 +216,7 @@ def test_many_processes_index_while_others_write(tmp_path: Path, base: Path) -> 
 
 def test_threads_search_and_index_while_others_write(tmp_path: Path) -> None:
     """Q6, B1: threads of one handle that search, index and write at once see no error, and nothing is missing at the end."""
-    rounds = size(quick=12, full=150)
+    rounds = size(quick=6, full=150)
     escaped: list[BaseException] = []
 
     def repeat(verb: Callable[[int], object]) -> None:

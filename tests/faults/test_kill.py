@@ -44,7 +44,7 @@ def test_an_acknowledged_memory_survives_kill_9(tmp_path: Path) -> None:
     A retry of every key, the unacknowledged one included, leaves exactly one record per key.
     """
     chance = random.Random(SEED)
-    for number, home in enumerate(homes(tmp_path, size(quick=12, full=300))):
+    for number, home in enumerate(homes(tmp_path, size(quick=6, full=300))):
         killed = Killed(home, "one", f"r{number}", chance, step_seconds=0.0015)
         with lamina.operator(AGENT, home=home) as operator:
             check_sound(operator)
@@ -63,7 +63,7 @@ def test_an_acknowledged_memory_survives_kill_9(tmp_path: Path) -> None:
 def test_a_batch_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
     """L1, B1, P4: a kill during `remember_many` leaves all of the batch or none of it; a retry completes it once."""
     chance = random.Random(SEED + 1)
-    for number, home in enumerate(homes(tmp_path, size(quick=8, full=80))):
+    for number, home in enumerate(homes(tmp_path, size(quick=4, full=80))):
         killed = Killed(home, "many", f"b{number}", chance, step_seconds=0.006)
         with lamina.operator(AGENT, home=home) as operator:
             check_sound(operator)
@@ -84,7 +84,7 @@ def test_a_run_is_closed_whole_or_still_open(tmp_path: Path) -> None:
     A run that was left open can be closed later by another process.
     """
     chance = random.Random(SEED + 2)
-    for number, home in enumerate(homes(tmp_path, size(quick=8, full=80))):
+    for number, home in enumerate(homes(tmp_path, size(quick=4, full=80))):
         killed = Killed(home, "run", f"t{number}", chance, step_seconds=0.0008)
         with lamina.operator(AGENT, home=home) as operator:
             check_sound(operator)

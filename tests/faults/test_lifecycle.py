@@ -35,7 +35,7 @@ CALLS = ("pwrite64", "write", "fdatasync", "fsync", "openat", "rename", "unlink"
 TURNING = ("fsync", "rename", "unlink")
 KILLS = size(quick=4, full=300)
 ERRORS = size(quick=2, full=300)
-MOVERS, ROUNDS = 4, size(quick=30, full=150)
+MOVERS, ROUNDS = 4, size(quick=15, full=150)
 RULES = "retention_rules.yaml"
 
 

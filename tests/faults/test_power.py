@@ -18,7 +18,7 @@ from .harness import AGENT, SEED, check_sound, database_of, size
 LOG_HEADER = 32
 FRAME = 24 + 4096
 EARLIER = 5
-MEMORIES = size(quick=12, full=40)
+MEMORIES = size(quick=8, full=40)
 
 
 class Cut(NamedTuple):
@@ -81,7 +81,7 @@ def test_a_log_cut_at_any_frame_leaves_a_prefix(cut: Cut, tmp_path: Path) -> Non
 def test_a_log_cut_at_any_byte_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None:
     """B1, L1, P4: the same for a cut in the middle of a frame, wherever it is."""
     chance = random.Random(SEED)
-    for _ in range(size(quick=30, full=200)):
+    for _ in range(size(quick=15, full=200)):
         length = chance.randrange(len(cut.log))
         assert recovered(tmp_path, cut, cut.log[:length]) == cut.acknowledged[: synced(cut, length)]
 
@@ -89,7 +89,7 @@ def test_a_log_cut_at_any_byte_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None
 def test_garbage_in_the_log_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None:
     """B1, L1, P4: a page of the log that came to the disk wrong ends the log there; everything before it is kept."""
     chance = random.Random(SEED + 1)
-    for _ in range(size(quick=30, full=200)):
+    for _ in range(size(quick=15, full=200)):
         place = chance.randrange(LOG_HEADER, len(cut.log))
         expected = cut.acknowledged[: synced(cut, place)]
         for log in spoiled(cut.log, place, chance):

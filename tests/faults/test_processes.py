@@ -31,7 +31,7 @@ def crowd(people: int, script: str, *arguments: object) -> Iterator[list[Child]]
 
 def test_many_processes_write_one_store(tmp_path: Path) -> None:
     """B1, L1, P4, R1: processes that write at once see no error, lose nothing, and share one gapless order."""
-    each = size(quick=40, full=300)
+    each = size(quick=25, full=300)
     with crowd(WRITERS, "crowd", tmp_path, each) as children:
         for child in children:
             child.tell(go=True)
@@ -47,7 +47,7 @@ def test_many_processes_write_one_store(tmp_path: Path) -> None:
 def test_a_new_store_is_made_once_by_many_processes(tmp_path: Path) -> None:
     """B1: processes that open a fresh home at the same moment all get the same store, and each can write to it."""
     with crowd(OPENERS, "opener") as children:
-        for number in range(size(quick=12, full=500)):
+        for number in range(size(quick=6, full=500)):
             home = tmp_path / f"home{number}"
             for child in children:
                 child.tell(home=str(home))
@@ -60,7 +60,7 @@ def test_a_new_store_is_made_once_by_many_processes(tmp_path: Path) -> None:
 
 def test_threads_share_one_handle(tmp_path: Path) -> None:
     """B1, L1, P4: threads may write and read through one handle at once; nothing fails and nothing is lost."""
-    each = size(quick=100, full=400)
+    each = size(quick=50, full=400)
     failures: list[BaseException] = []
 
     def work(memory: lamina.Memory, name: str) -> None:
@@ -109,7 +109,7 @@ def test_threads_that_end_leave_no_files_open(tmp_path: Path) -> None:
 def test_a_handle_can_be_closed_while_threads_use_it(tmp_path: Path) -> None:
     """B1, P4: whoever is in the middle of something when the handle closes finishes it or gets a `StoreUnavailable`."""
     escaped: list[BaseException] = []
-    for number in range(size(quick=10, full=60)):
+    for number in range(size(quick=5, full=60)):
         home = tmp_path / f"home{number}"
         memory = lamina.open(AGENT, home=home)
         memory.remember_many({"content": f"memory {n}"} for n in range(100))

@@ -31,10 +31,10 @@ from .harness import AGENT, SEED, Child, check_sound, size
 from .test_lifecycle import CALLS, Fault, Nursery, Point, copied, traced
 from .test_processes import crowd
 
-KILLS = size(quick=12, full=100_000)
+KILLS = size(quick=6, full=100_000)
 ERRORS = size(quick=4, full=300)
 PAIRS, NIGHTS = 2, size(quick=3, full=60)
-TURNS = size(quick=40, full=600)
+TURNS = size(quick=25, full=600)
 # Opening a file changes nothing; what follows does.
 WRITES = tuple(call for call in CALLS if call != "openat")
 ALL = 10_000

@@ -29,7 +29,7 @@ MAKE_CALLS = (*WRITE_CALLS, "mkdir")
 MOST_CALLS = 400
 NEVER_FOLDED = 100_000
 # A quick run breaks every third or fourth call of a kind, a full run every one. Each kill needs a process of its own.
-ERROR_STRIDE = size(quick=3, full=1)
+ERROR_STRIDE = size(quick=8, full=1)
 KILL_STRIDE = size(quick=8, full=1)
 
 

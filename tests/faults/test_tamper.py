@@ -146,9 +146,9 @@ def test_an_untouched_store_verifies(base: Base, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("choice", "rounds"),
     [
-        pytest.param(edits.OF_RECORDS, size(quick=66, full=400), id="records"),
+        pytest.param(edits.OF_RECORDS, size(quick=44, full=400), id="records"),
         pytest.param(edits.OF_INDEXES, size(quick=24, full=160), id="tags and links"),
-        pytest.param(edits.OF_EVENTS, size(quick=44, full=330), id="events"),
+        pytest.param(edits.OF_EVENTS, size(quick=30, full=330), id="events"),
         pytest.param(edits.OF_NOTES, size(quick=20, full=110), id="notes"),
     ],
 )

@@ -100,7 +100,7 @@ def admitted(handle: Memory, chosen: Filter) -> set[int]:
 
 
 @given(st.lists(ITEMS, min_size=1, max_size=12), st.lists(FILTERS, min_size=1, max_size=6), st.booleans())
-@settings(max_examples=300 if FULL else 30)
+@settings(max_examples=300 if FULL else 15)
 def test_every_ranker_finds_what_the_filter_admits(
     tmp_path_factory: pytest.TempPathFactory, items: list[dict[str, Any]], filters: list[Filter], sealed: bool
 ) -> None:
@@ -255,7 +255,7 @@ MOMENTS = [START + timedelta(hours=n) for n in range(9)]
     ),
     st.sampled_from(MOMENTS),
 )
-@settings(max_examples=200 if FULL else 25)
+@settings(max_examples=200 if FULL else 12)
 def test_what_was_true_at_a_time(
     tmp_path_factory: pytest.TempPathFactory, items: list[tuple[State, Any, Any]], moment: Any
 ) -> None:
@@ -275,7 +275,7 @@ def test_what_was_true_at_a_time(
 
 
 @given(st.lists(st.tuples(st.sampled_from(["new", "move"]), st.integers(0, 9), st.sampled_from([*State])), max_size=14))
-@settings(max_examples=200 if FULL else 25)
+@settings(max_examples=200 if FULL else 12)
 def test_what_was_known_at_a_time(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, State]]) -> None:
     """Q10: at any time of the past, a search finds what it found then: later records are unknown, later moves undone."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:

@@ -25,7 +25,7 @@ from lamina.model import LONG_TERM, Entry, Layer
 from lamina.retention import Retention
 from tests.conftest import FULL, Desk, Ticking
 
-SIZE = settings(max_examples=200 if FULL else 25, stateful_step_count=40 if FULL else 20)
+SIZE = settings(max_examples=200 if FULL else 12, stateful_step_count=40 if FULL else 20)
 WORDS = ["tea", "coffee", "rain", "猫の手"]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 TAGS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=2, unique=True)

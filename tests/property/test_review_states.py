@@ -29,7 +29,7 @@ from tests.conftest import FULL, TESTER, Desk, move, size, verified
 from .review_model import GUARDED, UNDONE, Deed, Fact, Model, Moves, Stand
 from .test_state_machine import ACTIVE, CONSTRAINED, NEXT, SUPERSEDED
 
-SIZE = settings(max_examples=1000 if FULL else 30, stateful_step_count=40)
+SIZE = settings(max_examples=1000 if FULL else 15, stateful_step_count=40)
 USERS = (None, "ana", "ben")
 KEYS = {"drink": "drink", "DRINK": "drink", "ＤＲＩＮＫ": "drink", "city": "city"}
 VALUES = ("tea", "coffee", "water", "milk", "juice")

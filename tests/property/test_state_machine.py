@@ -27,7 +27,7 @@ NEXT: dict[State, set[State]] = {
     SUPERSEDED: {ACTIVE},
     TOMBSTONED: {ACTIVE},
 }
-SIZE = settings(max_examples=2000 if FULL else 25, stateful_step_count=25)
+SIZE = settings(max_examples=2000 if FULL else 12, stateful_step_count=25)
 WORDS = ["tea", "coffee", "rain", "猫の手"]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 TAGS = st.lists(st.sampled_from(["A", "b ", "c"]), max_size=2)

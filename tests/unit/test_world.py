@@ -710,7 +710,7 @@ class Hands(RuleBasedStateMachine):
 
 def test_records_and_files_stay_in_step() -> None:
     """R11: in any order of changes and edits, nothing that was said is lost, and the files say what the records say."""
-    run_state_machine_as_test(Hands, settings=settings(max_examples=200 if FULL else 20))
+    run_state_machine_as_test(Hands, settings=settings(max_examples=200 if FULL else 8))
 
 
 def test_a_file_may_come_back(world: WorldModel, folder: Path) -> None:

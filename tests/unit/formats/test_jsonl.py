@@ -418,7 +418,7 @@ PIECES = st.one_of(
 
 
 @given(st.lists(PIECES, max_size=12), st.booleans(), st.sampled_from([b"\n", b"\r\n"]))
-@settings(max_examples=300 if FULL else 40)
+@settings(max_examples=300 if FULL else 15)
 def test_no_line_is_ever_lost(tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes], trusted: bool, end: bytes) -> None:
     """B5: whatever a file holds, each line is a record, was here, or is reported and kept; a second time nothing changes."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:

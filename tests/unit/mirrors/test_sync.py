@@ -251,7 +251,7 @@ def happen(op: Operator, step: str, pick: int, made: list[str], archived: list[s
 
 @pytest.mark.parametrize("form", ["sky", "milton"])
 @given(steps=STEPS)
-@settings(max_examples=300 if FULL else 30)
+@settings(max_examples=300 if FULL else 12)
 def test_the_way_makes_no_difference(form: str, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]) -> None:
     """B7, Q6: synced after every step or never before the end, the files have the same bytes, in the order of `seq`."""
     folder = tmp_path_factory.mktemp("home")

@@ -158,7 +158,7 @@ ITEMS = st.fixed_dictionaries(
 
 
 @given(st.lists(st.tuples(ITEMS, st.sampled_from(ALL_STATES)), min_size=1, max_size=12), st.data())
-@settings(max_examples=400 if FULL else 40)
+@settings(max_examples=400 if FULL else 15)
 def test_it_equals_reading_everything(
     tmp_path_factory: pytest.TempPathFactory, items: list[tuple[dict[str, Any], State]], data: st.DataObject
 ) -> None:

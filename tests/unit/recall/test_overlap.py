@@ -165,7 +165,7 @@ def test_ids_decide_among_many_equals(mem: Memory, clock: Ticking) -> None:
     st.sampled_from([0.0, 0.35, 0.9, 1.0]) | st.floats(0, 1),
     st.sampled_from([1, 3, 100]),
 )
-@settings(max_examples=400 if FULL else 40)
+@settings(max_examples=400 if FULL else 15)
 def test_it_equals_reading_everything(
     tmp_path_factory: pytest.TempPathFactory, items: list[dict[str, Any]], queries: list[str], bias: float, limit: int
 ) -> None:
