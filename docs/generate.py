@@ -1,22 +1,48 @@
-"""Writes docs/reference.md from the program: commands, settings and errors. `make docs` runs it."""
+"""Writes docs/reference.md from the program: Python, commands, routes, tools, hooks, settings, errors. `make docs` runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
+from fastapi import FastAPI
 
+import lamina
 from lamina import config, errors
+from lamina.guests import Guest
+from lamina.memory import Memory
+from lamina.operators import Operator
+from lamina.runs import Run
 from lamina.surfaces.cli.main import cli
+from lamina.surfaces.hooks import Hooks, Switches, protocol, switches
+from lamina.surfaces.http import routes
+from lamina.surfaces.mcp import schemas, tools
 
 TARGET = Path(__file__).parent / "reference.md"
+LONGEST = 128  # of a line of code
+MODULES = re.compile(r"\b(?:builtins|lamina\.\w+)\.")
 
 
 def reference() -> str:
     """The whole page."""
     parts = ["# Reference", "", "Made by `make docs` from the program itself.", ""]
-    parts += ["## Settings", "", *settings(), "", "## Errors", "", *exceptions(), "", "## Commands", "", *commands()]
+    sections: dict[str, Callable[[], Iterator[str]]] = {
+        "Settings": settings,
+        "Errors": exceptions,
+        "Python": verbs,
+        "HTTP routes": http_routes,
+        "MCP tools": mcp_tools,
+        "Hook events": hook_events,
+        "Commands": commands,
+    }
+    parts += [f"- [{name}](#{name.lower().replace(' ', '-')})" for name in sections]
+    for name, lines in sections.items():
+        parts += ["", f"## {name}", "", *lines()]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -35,9 +61,138 @@ def settings() -> Iterator[str]:
 def exceptions() -> Iterator[str]:
     yield "| exception | code | meaning |"
     yield "|---|---|---|"
-    known: list[type[errors.LaminaError]] = [errors.LaminaError, *errors.LaminaError.__subclasses__()]
-    for error in known:
+    for error in every_error(errors.LaminaError):
         yield f"| `{error.__name__}` | `{error.code}` | {error.__doc__} |"
+
+
+def every_error(kind: type[errors.LaminaError]) -> Iterator[type[errors.LaminaError]]:
+    """An error and everything that is one of its kind, as far as errors.py has them."""
+    yield kind
+    for narrower in kind.__subclasses__():
+        if narrower.__module__ == errors.__name__:
+            yield from every_error(narrower)
+
+
+def verbs() -> Iterator[str]:
+    for function in (lamina.open, lamina.operator):
+        yield from entry(f"lamina.{function.__name__}", function)
+    for title, kind, known in (
+        ("An agent's handle", Memory, ()),
+        ("An operator's handle, which can also do all of the above", Operator, dir(Memory)),
+        ("A run, from `memory.run(task)`", Run, ()),
+        ("Another agent's memory, from `memory.shared(agent)`", Guest, ()),
+        ("Hooks, from `lamina.surfaces.hooks`", Hooks, ()),
+    ):
+        yield f"### {title}"
+        yield ""
+        for name, function in methods(kind):
+            if name not in known or getattr(Memory, name, None) is not function:
+                yield from entry(name, function)
+
+
+def methods(kind: type) -> Iterator[tuple[str, Any]]:
+    """The public verbs of a class that say what they do, by name."""
+    for name, function in inspect.getmembers(kind, inspect.isfunction):
+        if not name.startswith("_") and function.__doc__:
+            yield name, function
+
+
+def entry(name: str, function: Callable[..., Any]) -> Iterator[str]:
+    """A verb as one would write it, and what it does."""
+    assert function.__doc__, name
+    yield "```python"
+    yield called(name, inspect.signature(function))
+    yield "```"
+    yield ""
+    yield " ".join(function.__doc__.split())
+    yield ""
+
+
+def called(name: str, signature: inspect.Signature) -> str:
+    """A signature on one line, or with each argument on its own when that is too long."""
+    given = [one for one in signature.parameters.values() if one.name != "self"]
+    words: list[str] = []
+    for one in given:
+        if one.kind is one.KEYWORD_ONLY and "*" not in words:
+            words.append("*")
+        words.append(parameter(one))
+    answer = "" if signature.return_annotation in (None, "None", inspect.Signature.empty) else signature.return_annotation
+    end = f" -> {MODULES.sub('', answer)}: ..." if answer else ": ..."
+    line = f"def {name.rpartition('.')[2]}({', '.join(words)}){end}"
+    if len(line) <= LONGEST:
+        return line
+    return f"def {name.rpartition('.')[2]}(\n    " + ",\n    ".join(words) + f",\n){end}"
+
+
+def parameter(one: inspect.Parameter) -> str:
+    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+    kind = "" if one.annotation is one.empty else f": {MODULES.sub('', str(one.annotation))}"
+    default = "" if one.default is one.empty else f" = {one.default!r}"
+    return f"{stars}{one.name}{kind}{default}"
+
+
+def http_routes() -> Iterator[str]:
+    yield "`GET` and `HEAD`, with a token; see [http.md](http.md). The console has pages of its own: [console.md](console.md)."
+    yield ""
+    app = FastAPI()
+    app.include_router(routes.router)
+    for path, methods in app.openapi()["paths"].items():
+        asked = methods["get"]
+        yield f"### GET {path}"
+        yield ""
+        yield asked["description"]
+        yield ""
+        given = [one for one in asked.get("parameters", ()) if one["in"] == "query"]
+        if given:
+            yield from table((one["name"], one["required"], one.get("description", "")) for one in given)
+
+
+def mcp_tools() -> Iterator[str]:
+    yield "What a program that speaks MCP can call; see [mcp.md](mcp.md)."
+    yield ""
+    for tool in tools.EVERY:
+        yield f"### Tool {tool.name}"
+        yield ""
+        yield tool.description
+        yield ""
+        asked = schemas.schema(tool.given)
+        given = asked["properties"].items()
+        if given:
+            yield from table((name, name in asked.get("required", ()), told(value)) for name, value in given)
+        yield f"It answers {', '.join(f'`{name}`' for name in schemas.schema(tool.answer)['properties'])}."
+        yield ""
+
+
+def told(value: dict[str, Any]) -> str:
+    """What a schema says about a value, or about one of the kinds that it may have."""
+    found = [value, *value.get("anyOf", ())]
+    return next((one["description"] for one in found if "description" in one), "")
+
+
+def table(rows: Iterator[tuple[str, bool, str]]) -> Iterator[str]:
+    """The arguments of something, those that it needs in bold."""
+    yield "| argument | meaning |"
+    yield "|---|---|"
+    for name, needed, meaning in rows:
+        yield f"| **`{name}`** (needed) | {meaning} |" if needed else f"| `{name}` | {meaning} |"
+    yield ""
+
+
+def hook_events() -> Iterator[str]:
+    yield "What `lamina hook EVENT` serves; see [hooks.md](hooks.md)."
+    yield ""
+    yield "| event | its names in other programs |"
+    yield "|---|---|"
+    for event, names in protocol.EVENTS.items():
+        yield f"| `{event}` | {', '.join(f'`{name}`' for name in names)} |"
+    yield ""
+    yield f"Switches are read from the environment, also with the prefix `{switches.PREFIXES[1]}`:"
+    yield ""
+    yield "| variable | default |"
+    yield "|---|---|"
+    for field in msgspec.structs.fields(Switches):
+        if field.name != "problems":
+            yield f"| `{switches.PREFIXES[0]}{field.name.upper()}` | `{str(field.default).lower()}` |"
 
 
 def commands() -> Iterator[str]:

@@ -280,7 +280,7 @@ class Erasures:
         removal.purge(self._store)
         for database in filter(None, (self._store.database, self._store.reads.sound())):
             is_folded = database.fold()
-            if known and any(residue.is_in(one, known) for one in _with_log(database.path)):
+            if any(residue.is_sampled(one, known) for one in _with_log(database.path)):
                 database.rewrite()  # what is found after this is in rows that nobody wanted erased
                 is_folded = database.fold()
             if not is_folded:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import credentials, sayings, tokens
-from lamina.credentials import in_mapping, in_text, references
+from lamina.credentials import in_fields, in_mapping, in_text, references, without
 from lamina.errors import InvalidInput
 from tests.conftest import FULL
 
@@ -96,6 +96,7 @@ def test_relatives_of_known_shapes_are_found(secret: str) -> None:
         ("пароль: 12345", "12345"),
         ("我的密码：hunter2", "hunter2"),
         ("Passwort: geheim", "geheim"),
+        ("use lamina_" + DIGITS + "-" + DIGITS[:20] + " now", "lamina_" + DIGITS + "-" + DIGITS[:20]),
     ],
 )
 def test_what_a_text_says_to_be_a_secret_is_one(text: str, secret: str) -> None:
@@ -149,12 +150,20 @@ def test_what_a_text_says_to_be_a_secret_is_one(text: str, secret: str) -> None:
         '"api_key": "The key to use for the service"',
         "token=abc and api_key=name are examples",
         "boarding pass: gate B12, and the pass: open",
+        "ski pass: 320EUR",
+        "backup codes: see the drawer",
         "日本語の文章です。特に秘密はありません。",
     ],
 )
 def test_prose_and_code_are_no_secrets(text: str) -> None:
     """P6: words about secrets, references, hashes and ids are left alone."""
     assert secrets(text) == []
+
+
+def test_every_code_of_a_list_is_found() -> None:
+    """P6: of several codes all are secrets, and what stands behind them is none."""
+    assert secrets("backup codes: 1a2b3c4d 5e6f7a8b, 9c8d7e6f and anything") == ["1a2b3c4d", "5e6f7a8b", "9c8d7e6f"]
+    assert secrets("recovery codes:\n12345-67890\n22345-67890\nthe end") == ["12345-67890", "22345-67890"]
 
 
 @given(st.text(st.characters() | st.sampled_from(" =:\"'-_@/.$"), max_size=200))
@@ -203,10 +212,21 @@ def test_a_hostile_megabyte_is_read_to_its_end() -> None:
 
 def patterns() -> Iterator[re.Pattern[str]]:
     for value in (*vars(credentials).values(), *vars(sayings).values(), *vars(tokens).values()):
-        if isinstance(value, re.Pattern):
-            yield value
-    yield from (shape.pattern for shapes in (*tokens.PREFIXED.values(), tokens.SHAPES) for shape in shapes)
-    yield from (pattern for _, pattern in sayings.OPTIONS)
+        if isinstance(value, (re.Pattern, tokens.Lazy)):
+            yield re.compile(value.pattern, value.flags)
+    lazy = [shape.pattern for shapes in (*tokens.PREFIXED.values(), tokens.SHAPES) for shape in shapes]
+    yield from (re.compile(one.pattern, one.flags) for one in (*lazy, *(pattern for _, pattern in sayings.OPTIONS)))
+
+
+def test_most_patterns_wait_until_they_are_needed() -> None:
+    """P6: a pattern that is compiled when it is first used answers as any other, and the first look needs two of them."""
+    late, at_once = tokens.lazy("a(b)?", re.I), re.compile("a(b)?", re.I)
+    for text in ("xAB", "b", "a"):
+        assert [one and one.span(1) for one in (late.search(text), late.fullmatch(text))] == [
+            one and one.span(1) for one in (at_once.search(text), at_once.fullmatch(text))
+        ]
+    modules = (credentials, sayings, tokens)
+    assert sum(isinstance(value, re.Pattern) for module in modules for value in vars(module).values()) == 2
 
 
 @pytest.mark.parametrize("pattern", list(patterns()), ids=lambda pattern: pattern.pattern[:40])
@@ -360,6 +380,47 @@ def test_a_planted_secret_is_found_with_its_path(config: dict[str, Any], steps: 
     (found,) = in_mapping(config)
     assert found.path == path
     assert secret not in found.path
+
+
+def is_no_placeholder(text: str) -> bool:
+    return not tokens.PLACEHOLDER.search("".join(text.split()))
+
+
+@given(CONFIGS, st.lists(st.integers(0, 5), max_size=4), SECRET_NAMES, LITERALS.filter(is_no_placeholder))
+def test_a_planted_secret_is_taken_out_of_all_fields(config: dict[str, Any], steps: list[int], name: str, literal: str) -> None:
+    """P6: wherever a value has a telling name, it is gone from all fields of a memory, and nothing is found in what is left."""
+    secret = re.sub(r"\s+", "", literal) + "Zq8"
+    planted(config, steps, name, secret)
+    fields = {"content": f"use {secret} now", "metadata": config, "tags": [secret.lower(), "tea"], "source": f"notes: {secret}"}
+    found = in_fields(fields)
+    assert secret in found
+    left = without(fields, found)
+    assert secret.lower() not in str(left).lower()
+    assert left["tags"][1] == "tea"
+    assert in_fields(left) == {}
+    assert without(left, found) == left
+
+
+@given(CONFIGS)
+def test_harmless_fields_are_clean(config: dict[str, Any]) -> None:
+    """P6: metadata without a secret is left alone."""
+    assert in_fields({"content": "hello", "metadata": config}) == {}
+    assert without({"metadata": config}, {}) == {"metadata": config}
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"token": "cat", "session_key": "agent:main", "max_tokens": 4096, "tokens": 12, "token_count": 1700000000},
+        {"password": "[redacted: password]", "api_key": "${API_KEY}", "token_env": "GITHUB_TOKEN", "pass": 15},
+        {"secret": "she loves her cookies", "cookie": "chocolate chip", "pin": 17, "author": "Ana"},
+        {"profile_key": "drink", "value": "tea2go"},
+        {"password_changed": "yes", "use_password": True, "password": None, "password_hint": "your first cat"},
+    ],
+)
+def test_what_is_no_secret_in_metadata(metadata: dict[str, Any]) -> None:
+    """P6: words, counts, references and marks are no secrets, although their names are telling."""
+    assert in_fields({"metadata": metadata}) == {}
 
 
 @pytest.mark.parametrize("levels", [65, 5000])
