@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test check faults bench bench-search bench-large bench-retrieval bench-updates bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
+.PHONY: help demo test test-console check faults bench bench-search bench-large bench-retrieval bench-updates bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -18,6 +18,9 @@ demo: $(READY)    ## a story told with the product itself
 
 test: $(READY)    ## the tests, in under five minutes
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
+
+test-console: $(READY)     ## the console in a real Chromium: usable, accessible, and deaf to hostile text
+	LAMINA_FAULTS=full $(BIN)/python -m pytest -q tests/surfaces/test_console_browser.py
 
 check: $(READY)   ## style, types, the layer order, and the docs
 	$(BIN)/ruff check .

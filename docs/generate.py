@@ -22,9 +22,11 @@ from lamina.surfaces.cli.main import cli
 from lamina.surfaces.hooks import Hooks, Switches, protocol, switches
 from lamina.surfaces.http import routes
 from lamina.surfaces.mcp import schemas, tools
+from lamina.world import WorldModel
 
 TARGET = Path(__file__).parent / "reference.md"
 LONGEST = 128  # of a line of code
+INTERNAL = "is the way to call this"
 MODULES = re.compile(r"\b(?:builtins|lamina\.\w+)\.")
 
 
@@ -81,6 +83,7 @@ def verbs() -> Iterator[str]:
         ("An operator's handle, which can also do all of the above", Operator, dir(Memory)),
         ("A run, from `memory.run(task)`", Run, ()),
         ("Another agent's memory, from `memory.shared(agent)`", Guest, ()),
+        ("The world model, `memory.world`", WorldModel, ()),
         ("Hooks, from `lamina.surfaces.hooks`", Hooks, ()),
     ):
         yield f"### {title}"
@@ -91,9 +94,9 @@ def verbs() -> Iterator[str]:
 
 
 def methods(kind: type) -> Iterator[tuple[str, Any]]:
-    """The public verbs of a class that say what they do, by name."""
+    """The public verbs of a class by name, but those that only another class calls."""
     for name, function in inspect.getmembers(kind, inspect.isfunction):
-        if not name.startswith("_") and function.__doc__:
+        if not name.startswith("_") and INTERNAL not in (function.__doc__ or ""):
             yield name, function
 
 
@@ -116,8 +119,7 @@ def called(name: str, signature: inspect.Signature) -> str:
         if one.kind is one.KEYWORD_ONLY and "*" not in words:
             words.append("*")
         words.append(parameter(one))
-    answer = "" if signature.return_annotation in (None, "None", inspect.Signature.empty) else signature.return_annotation
-    end = f" -> {MODULES.sub('', answer)}: ..." if answer else ": ..."
+    end = f" -> {MODULES.sub('', str(signature.return_annotation))}: ..."
     line = f"def {name.rpartition('.')[2]}({', '.join(words)}){end}"
     if len(line) <= LONGEST:
         return line
@@ -125,10 +127,14 @@ def called(name: str, signature: inspect.Signature) -> str:
 
 
 def parameter(one: inspect.Parameter) -> str:
-    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+    stars = "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
     kind = "" if one.annotation is one.empty else f": {MODULES.sub('', str(one.annotation))}"
-    default = "" if one.default is one.empty else f" = {one.default!r}"
+    default = "" if one.default is one.empty else f" = {literal(one.default)}"
     return f"{stars}{one.name}{kind}{default}"
+
+
+def literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def http_routes() -> Iterator[str]:

@@ -108,25 +108,31 @@ LABELS = frozenset(("tags", "speaker", "session", "participants"))  # names, of 
 SHORTEST_SPREAD = 4  # characters of a secret that is looked for elsewhere; shorter ones are in too many words
 SURELY_OWN = 12  # so many stand nowhere by chance, not even within a word
 MOST_SPREAD = 100
+APART = f"\n{GONE}\n"  # between texts that are looked at in one go: each begins and ends a line, and none reaches the next
 Change = Callable[[str | None, Any], Any]
 
 
-def in_fields(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The secrets in the fields of a memory and the kind of each: what a text tells, and the values of telling names."""
+def in_fields(*told: Mapping[str, Any]) -> dict[str, str]:
+    """The secrets in the fields of memories and the kind of each: what a text tells, and the values of telling names."""
     found: dict[str, str] = {}
-    texts = _texts(fields)
-    if not in_text(GONE.join(texts)) and not ("metadata" in fields and sayings.may_name(GONE.join(texts).lower())):
-        return found
+
+    def add(secret: str, kind: str) -> None:
+        if found.get(secret, tokens.RANDOM) == tokens.RANDOM:  # what is known to be one does not only look like it
+            found[secret] = kind
 
     def note(name: str | None, value: Any) -> Any:
         kind = _kind_by_name(name, value) if name else None
         if kind is not None:
-            found[str(value)] = kind
+            add(str(value).strip(), kind)
         elif isinstance(value, str):
-            found.update((value[one.start : one.end], one.kind) for one in _told(value, name))
+            for one in _told(value, name):
+                add(value[one.start : one.end], one.kind)
         return value
 
-    _each_field(fields, note)
+    for fields in told:
+        texts = APART.join(_texts(fields))
+        if in_text(texts) or ("metadata" in fields and sayings.may_name(texts.lower())):
+            _each_field(fields, note)
     return found
 
 
@@ -152,10 +158,10 @@ def _each_field(fields: Mapping[str, Any], change: Change) -> dict[str, Any]:
         name = None if field in LABELS else ""
         if field == "metadata":
             changed[field] = _changed(value, "", change)
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            changed[field] = [
-                change(name, one) for one in (value if isinstance(value, (list, tuple)) else sorted(value, key=str))
-            ]
+        elif isinstance(value, (list, tuple)):
+            changed[field] = [change(name, one) for one in value]
+        elif isinstance(value, (set, frozenset)):
+            changed[field] = [change(name, one) for one in sorted(value, key=str)]
         else:
             changed[field] = change(name, value)
     return changed
@@ -220,8 +226,6 @@ def _changed(value: Any, name: str, change: Change, depth: int = 0) -> Any:
                 new += "_"
             changed[new] = _changed(item, _name_of(key, name, value), change, depth + 1)
         return changed
-    if isinstance(value, (set, frozenset)):
-        value = sorted(value, key=str)
     if isinstance(value, (list, tuple)):
         return [_changed(item, _flagged(value, place) or name, change, depth + 1) for place, item in enumerate(value)]
     return change(name, value)

@@ -56,8 +56,7 @@ class Discretion:
     def _cleaned(self, told: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         if self._mode != REDACT:  # what becomes a memory of it is looked at as such
             return list(told)
-        find = _credentials().in_fields
-        secrets = {secret: kind for fields in told for secret, kind in find(fields).items()}
+        secrets = _credentials().in_fields(*told)
         if not secrets:
             return list(told)
         self._tell(list(secrets.values()))

@@ -165,6 +165,7 @@ class Erasures:
 
     def _clean(self, begun: Begun, mirrors: Mapping[str, Any]) -> Certificate:
         now, known = self._clock(), begun.known
+        self._store.archive.filing.tidy()  # the archive's former files, if that has failed before
         outside = list(self._copies_elsewhere(begun))
         doomed = _is_doomed(set(begun.ids), known, begun.user)
         reads = self._store.reads.erase(self._actor, now, doomed)
@@ -202,8 +203,10 @@ class Erasures:
         self.file_certificates()
 
     def file_certificates(self) -> None:
-        """Write the certificates that are not in files yet."""
+        """Write the certificates that are not in files yet, and drop the lists of what is done."""
         folder = self._store.folder / erasing.CERTIFICATES
+        with self._store.snapshot():
+            removal.tidy(self._store, self._store.database.reader())
         for done in self.certificates():
             path = folder / f"{done.number:04d}.json"
             if not path.exists():

@@ -14,8 +14,8 @@ from lamina.engines import facts, summary
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.engines.facts import Effect, Fact, Place, Source, Step
 from lamina.listening import Listener
-from lamina.model import Actor, Draft, Layer, Record, Role, State, Trust
-from lamina.store.records import PLACE
+from lamina.model import Actor, Draft, Layer, Record, Role, State, Trust, iso
+from lamina.store.records import PLACE, Row
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
 
@@ -136,38 +136,36 @@ class Knowledge:
                     continue
                 waiting.hear(claim, source, step._replace(effect=Effect.NEW, ends=()), "")
             done[step.effect.value] += 1
-            known.hear(claim, source, step, self._applied(transaction, claim, source, step, made))
+            known.hear(claim, source, *self._applied(transaction, claim, source, step, made))
         return done
 
     def _may_propose(self, transaction: Transaction) -> bool:
         """Whether people can read one more proposal today."""
         return self._actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
 
-    def _applied(self, transaction: Transaction, claim: Claim, source: Source, step: Step, made: Draft) -> str | None:
-        """Write what a step says; the id of the fact that is new."""
+    def _applied(
+        self, transaction: Transaction, claim: Claim, source: Source, step: Step, made: Draft
+    ) -> tuple[Step, str | None]:
+        """Write what a step says; the step with what it wrote, and the id of the fact that is new."""
         if step.effect is Effect.KNOWN:
-            return None
+            return step, None
         if step.effect is Effect.REPEAT:
             assert step.fact is not None
-            self._cut(transaction, step)
             _verify(transaction, step.fact, claim, source, step)
-            return None
-        (record,) = transaction.insert([made])
-        self._cut(transaction, step)
-        if step.effect is Effect.CHANGE:
-            for fact in step.ends:
-                ended = None if step.never_true else step.valid_from
-                row = transaction.find(fact.record)
-                assert row is not None, "nobody else can write now"
-                transaction.update(row, state=State.SUPERSEDED, superseded_by=record.id, valid_to=ended)
-        return record.id
+            newest, record = step.fact.record, None
+        else:
+            newest = record = transaction.insert([made])[0].id
+        earlier = tuple(self._split(transaction, fact, newest) for fact in step.earlier)
+        for fact, after in step.changed:
+            _change(transaction, fact, after, newest)
+        return step._replace(earlier=earlier), record
 
-    def _cut(self, transaction: Transaction, step: Step) -> None:
-        """Let what held when a claim began end there."""
-        for fact in step.cuts:
-            row = transaction.find(fact.record)
-            assert row is not None, "nobody else can write now"
-            transaction.update(row, valid_to=step.valid_from)
+    def _split(self, transaction: Transaction, fact: Fact, newest: str) -> Fact:
+        """A record of its own for the first part of a fact that holds again later."""
+        whole = self._store.record(_row(transaction, fact))
+        same = {name: getattr(whole, name) for name in Draft.__struct_fields__ if name not in ("key", "supersedes")}
+        part = {"state": fact.state, "valid_to": fact.valid_to, "superseded_by": newest}
+        return structs.replace(fact, record=transaction.insert([Draft(**{**same, **part})])[0].id)
 
     def _drafted(self, claim: Claim, source: Source, step: Step) -> Draft:
         """The record of a fact."""
@@ -196,7 +194,7 @@ class Knowledge:
             valid_from=step.valid_from or claim.at,
             valid_to=step.valid_to,
             last_verified=source.at,
-            supersedes=tuple(fact.record for fact in step.ends) if step.effect is Effect.CHANGE else (),
+            supersedes=tuple(fact.record for fact, after in step.changed if facts.is_over(fact, after)),
             superseded_by=step.fact.record if step.effect is Effect.PAST and step.fact else None,
         )
 
@@ -205,10 +203,8 @@ class Known:
     """The facts by what they are about, as they change; and what was taken from which turn, whatever became of it."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        held = [record for record in records if record.state is State.SUPERSEDED]
-        active = [record for record in records if record.state is State.ACTIVE]
-        self._facts: dict[Place, list[Fact]] = {place: list(found) for place, found in facts.by_place(active).items()}
-        self._past: dict[Place, list[Fact]] = {place: list(found) for place, found in facts.by_place(held).items()}
+        told = [record for record in records if record.state in TOLD]
+        self._facts: dict[Place, list[Fact]] = {place: list(found) for place, found in facts.by_place(told).items()}
         self._taken: dict[str, list[Fact]] = {}
         for fact in map(facts.fact_of, filter(facts.is_fact, records)):
             for turn in fact.evidence:
@@ -219,7 +215,7 @@ class Known:
         if any(facts.says(fact, claim) for fact in self._taken.get(source.record, ())):
             return Step(Effect.KNOWN, "taken from there already")
         here = facts.place(source.user, claim.subject, claim.attribute)
-        return facts.decide(self._facts.get(here, ()), claim, source, self._past.get(here, ()))
+        return facts.decide(self._facts.get(here, ()), claim, source)
 
     def at(self, claim: Claim, source: Source) -> list[Fact]:
         """What is known where a claim belongs."""
@@ -232,18 +228,7 @@ class Known:
     def hear(self, claim: Claim, source: Source, step: Step, record: str | None) -> None:
         """Keep what has become of a claim; `record` is the new fact's, if there is one."""
         place = facts.place(source.user, claim.subject, claim.attribute)
-        here, past = self._facts.setdefault(place, []), self._past.setdefault(place, [])
-        if step.effect is Effect.REPEAT and step.fact is not None:
-            here[here.index(step.fact)] = facts.repeated(step.fact, claim, source, step.valid_from)
-            past[:] = [structs.replace(fact, valid_to=step.valid_from) if fact in step.cuts else fact for fact in past]
-        elif step.effect in (Effect.NEW, Effect.CHANGE) and record is not None:
-            ended = None if step.never_true else step.valid_from
-            past += [structs.replace(fact, state=State.SUPERSEDED, valid_to=ended) for fact in step.ends]
-            here[:] = [fact for fact in here if fact not in step.ends]
-            here.append(facts.made(record, claim, source, step))
-        elif step.effect is Effect.PAST and record is not None:
-            past[:] = [structs.replace(fact, valid_to=step.valid_from) if fact in step.cuts else fact for fact in past]
-            past.append(structs.replace(facts.made(record, claim, source, step), state=State.SUPERSEDED))
+        self._facts[place] = facts.after(self._facts.get(place, ()), claim, source, step, record)
 
 
 class Heard:
@@ -285,17 +270,31 @@ def _source(record: Record, episode: str | None) -> Source:
 
 def _verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source, step: Step) -> None:
     """Note that a fact was said again."""
-    row = transaction.find(fact.record)
-    assert row is not None, "nobody else can write now"
+    row = _row(transaction, fact)
     again = facts.repeated(fact, claim, source, step.valid_from)
     fields: dict[str, Any] = {"last_verified": again.last_verified, "confidence": again.confidence}
     if step.valid_from is not None:
         fields["valid_from"] = step.valid_from
     if source.record not in fact.evidence and len(fact.evidence) < MOST_EVIDENCE:
         fields["evidence"] = again.evidence
-    if again.voices != fact.voices:
-        fields["metadata"] = {**canon.decode(row[PLACE["metadata"]]), "voices": list(again.voices)}
+    if (again.voices, again.said) != (fact.voices, fact.said):
+        told = {"voices": list(again.voices), "said": [iso(at) for at in again.said]}
+        fields["metadata"] = {**canon.decode(row[PLACE["metadata"]]), **told}
     transaction.update(row, **fields)
+
+
+def _change(transaction: Transaction, fact: Fact, after: Fact, newest: str) -> None:
+    """Let a fact hold for another time, because of a newer one."""
+    fields: dict[str, Any] = {"valid_from": after.valid_from, "valid_to": after.valid_to}
+    if facts.is_over(fact, after):
+        fields |= {"state": after.state, "superseded_by": newest}
+    transaction.update(_row(transaction, fact), **fields)
+
+
+def _row(transaction: Transaction, fact: Fact) -> Row:
+    row = transaction.find(fact.record)
+    assert row is not None, "nobody else can write now"
+    return row
 
 
 def _believed(made: Draft) -> Draft:

@@ -287,6 +287,16 @@ class Reader(Viewer):
         self._audit("history", (record.id,))
         return self._store.history(record.id)
 
+    def resting_on(self, record_id: str) -> builtins.list[str]:
+        """The ids of what rests on a record: the other way round than its evidence."""
+        from lamina.store import lineage
+
+        record = self._visible("resting_on", record_id, stub=True)
+        with self._store.database.moment() as connection:
+            found = lineage.resting(connection, record.id, self.user)
+        self._audit("resting_on", tuple(found))
+        return found
+
     def status(self) -> dict[str, Any]:
         """What is in the store for this handle, and what needs attention. The whole store only without a user."""
         found: dict[str, Any] = {

@@ -267,7 +267,8 @@ def _name_at(text: str, lowered: str, floor: int, match: re.Match[str], names: d
         before = lowered[max(floor, start - LONGEST_JUDGED) : start]
         start -= len(before) - len(before.rstrip(IDENTIFIER))
         previous = lowered[start - 1 : start]
-    if previous == " " and (word := lowered[max(0, start - 14) : start - 1].rpartition(" ")[2]) in BEFORE:
+    before = lowered[max(0, start - 14) : start - 1].replace("\n", " ")
+    if previous == " " and (word := before.rpartition(" ")[2]) in BEFORE:
         start -= len(word) + 1
     spelled = text[start:end]
     name = names.get(spelled)

@@ -70,3 +70,12 @@ def test_files_stay_readable() -> None:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef):
                 assert (node.end_lineno or 0) - node.lineno < 60, f"{path.name}: {node.name}"
+
+
+def test_the_map_has_every_room() -> None:
+    """CONTRIBUTING.md says of every file and folder of the package what is in it."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    rooms = [*SOURCE.iterdir(), *(SOURCE / "surfaces").iterdir()]
+    names = [f"{path.name}/" if path.is_dir() else path.name for path in rooms if path.suffix in ("", ".py")]
+    hidden = ("__init__.py", "__pycache__/", "surfaces/")
+    assert [name for name in names if name not in hidden and not re.search(rf"[`/]{re.escape(name)}`", text)] == []

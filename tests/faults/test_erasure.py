@@ -80,7 +80,7 @@ def check_gone_or_there(base: Base, home: Path) -> None:
         (certificate,) = operator.erasures()
         # The home is a copy: the trail tells of an export in the one that it was copied from.
         unreached = {one["place"]: one["why"] for one in certificate.unreached if not one["place"].startswith(str(base.home))}
-        assert all(why.startswith("it cannot be removed") for why in unreached.values())
+        assert all(why.startswith("it cannot be removed") for why in unreached.values()), unreached
         assert len(certificate.records) == 3
         assert operator.resume_erasures() == []
         check_sound(operator)

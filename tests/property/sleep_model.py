@@ -100,10 +100,28 @@ def every_saying(attributes: Iterable[str] = VALUES, *, corrections: bool = True
     return found
 
 
-def conversations(sayings: Sequence[Said], most: int = 12) -> st.SearchStrategy[list[Spoken]]:
+def conversations(
+    sayings: Sequence[Said], most: int = 12, people: Sequence[tuple[str | None, str]] = PEOPLE
+) -> st.SearchStrategy[list[Spoken]]:
     """What some people say, one sentence a day."""
-    told = st.lists(st.tuples(st.sampled_from(sayings), st.sampled_from(PEOPLE)), min_size=1, max_size=most)
+    told = st.lists(st.tuples(st.sampled_from(sayings), st.sampled_from(people)), min_size=1, max_size=most)
     return told.map(lambda some: [Spoken(said, *who, START + n * DAY) for n, (said, who) in enumerate(some)])
+
+
+def about_one_thing(*, corrections: bool = True) -> st.SearchStrategy[list[Spoken]]:
+    """One person on one thing, again and again: nearly everything that is said contradicts or repeats something."""
+    return conversations(every_saying(["lives_in"], corrections=corrections), 6, PEOPLE[:1])
+
+
+def in_any_order(spoken: st.SearchStrategy[list[Spoken]]) -> st.SearchStrategy[list[Spoken]]:
+    """Conversations in the order in which they arrive, which is not that in which they were held."""
+    return spoken.flatmap(st.permutations)
+
+
+def arrived(*texts: tuple[int, str]) -> list[Spoken]:
+    """Sentences of one person by their days, in the order in which they arrive."""
+    known = {said.text: said for said in EVERY}
+    return [Spoken(known[text], *PEOPLE[0], START + day * DAY) for day, text in texts]
 
 
 EVERY = every_saying()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import tokens
-from lamina.credentials import KINDS, MARKED, Found, in_text, redacted
+from lamina.credentials import KINDS, MARKED, Found, in_fields, in_text, redacted, without
 
 from .secrets_corpus import FORMATS, Planted, filled, known, ordinary, unseen, unseen_ordinary
 
@@ -77,6 +77,18 @@ def test_the_rest_of_a_text_is_left_alone() -> None:
     """P6: in a text with one secret, nothing but that is found, with at most 2 % exceptions: some have a key beside it."""
     more = [one.text for one in PLANTED if covering(one) and len(in_text(one.text)) > 1]
     assert len(more) <= 0.02 * len(PLANTED), more
+
+
+def test_no_field_hides_a_secret_of_another() -> None:
+    """P6: in whichever field of a memory a text stands, the same is found in it as in the text alone, and all of it goes."""
+    for text in EVERYTHING:
+        alone = {text[one.start : one.end] for one in in_text(text)}
+        fields = {"content": "we met", "source": text, "tags": ["tea"], "metadata": {"said": [text, "hello"]}, "speaker": "Ana"}
+        found = in_fields(fields)
+        assert found.keys() == alone == in_fields({"content": "we met", "source": text, "speaker": "Ana"}).keys(), text
+        left = without(fields, found)
+        assert in_fields(left) == {}
+        assert all(one not in left["source"] for one in alone if len(one) >= 12)
 
 
 def test_redaction_leaves_no_part_of_a_secret() -> None:

@@ -126,6 +126,8 @@ def test_lineage_is_a_graph(served: Served, all_: Everything) -> None:
     assert found["complete"]
     other = served.ask(f"/memory/records/{old}/lineage", served.token()).json
     assert {node["id"] for node in other["nodes"]} == set(nodes)
+    source = served.ask(f"/memory/records/{all_.told.id}/lineage", served.token()).json
+    assert {"from": old, "to": all_.told.id, "relation": "evidence"} in source["edges"]
 
 
 def test_following_evidence_of_another_user_is_no_trespass(desk: Desk) -> None:
@@ -460,7 +462,7 @@ def test_tokens_are_made_listed_and_revoked_by_commands(desk: Desk, capsys: pyte
     assert "wall" in listed
     assert out.strip() not in listed
     (token,) = json.loads(call(desk.home, "token", "list", "--json", capsys=capsys)[1])
-    assert set(token) == {"id", "agent", "user", "name", "trail", "created", "expires"}
+    assert set(token) == {"id", "agent", "user", "name", "trail", "tools", "created", "expires"}
     assert call(desk.home, "token", "revoke", token["id"], capsys=capsys)[0] == 0
     assert call(desk.home, "token", "revoke", token["id"], capsys=capsys)[0] == 3
     assert call(desk.home, "token", "create", "--expires", "soon", capsys=capsys)[0] == 2

@@ -96,6 +96,7 @@ def test_relatives_of_known_shapes_are_found(secret: str) -> None:
         ("пароль: 12345", "12345"),
         ("我的密码：hunter2", "hunter2"),
         ("Passwort: geheim", "geheim"),
+        ("hello\nrecovery code: H3CEF-S37PJ", "H3CEF-S37PJ"),
         ("use lamina_" + DIGITS + "-" + DIGITS[:20] + " now", "lamina_" + DIGITS + "-" + DIGITS[:20]),
     ],
 )

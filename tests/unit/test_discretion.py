@@ -139,10 +139,11 @@ def test_a_password_in_the_profile_is_redacted(desk: Desk) -> None:
     operator.confirm(proposed.id, "right")
     operator.upsert_user_profile({"alarm_password": f"{PASSWORD}2", "garage": {"door_code": 4821}}, [said.id])
     assert proposed.metadata["value"] == "[redacted: password]"
-    assert operator.user_profile().values["garage"] == {"door_code": "[redacted: password]"}
     operator.close()
     assert PASSWORD.encode() not in bytes_of(desk.home)
-    assert b"4821" not in (desk.folder() / "user_profile.json").read_bytes()
+    kept = (desk.folder() / "user_profile.json").read_text("utf-8")
+    assert "redacted: password" in kept
+    assert "4821" not in kept
 
 
 def test_labels_are_looked_at_too(desk: Desk) -> None:

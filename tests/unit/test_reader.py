@@ -265,3 +265,14 @@ def test_times_in_every_spelling(mem: Memory, times: dict[str, Any]) -> None:
         assert set(contents(mem.search("tea", ranker=ranker, **times))) == {"tea 0", "tea 1"}
         until = {"until": times["since"]}
         assert set(contents(mem.search("tea", ranker=ranker, **until))) == {"tea -1"}
+
+
+def test_what_rests_on_a_record(desk: Desk) -> None:
+    """P1, P2: the other way round than evidence, and of another user's records nothing."""
+    memory = desk.agent()
+    base = memory.remember("a turn")
+    one = memory.remember("what follows", evidence=[base.id])
+    desk.agent(user="ana").remember("hers", evidence=[base.id])
+    assert desk.agent(user="ben").resting_on(base.id) == [one.id]
+    assert len(memory.resting_on(base.id)) == 2
+    assert memory.resting_on(one.id) == []

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from lamina import rules, text
+from lamina import clock, rules, text
 from lamina.engines.claims import Claim, attributes
+from lamina.errors import InvalidInput
 from lamina.model import Layer, Record, State, Trust, iso
 
 ORIGIN = "sleep"
@@ -23,6 +24,7 @@ ARTICLES = frozenset("a an the my our his her their some".split())
 UNNAMED = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée spouse".split())
 # A distinct source takes away this share of the doubt, times how sure it is itself.
 CORROBORATION = 0.5
+MOST_SAID = 50
 Place = tuple[str | None, str, str]
 
 
@@ -55,6 +57,7 @@ class Fact(msgspec.Struct, frozen=True):
     trust: Trust
     evidence: tuple[str, ...]
     voices: tuple[str, ...]
+    said: tuple[datetime, ...]  # of when somebody said so, the latest times
 
     @property
     def place(self) -> Place:
@@ -65,8 +68,13 @@ class Fact(msgspec.Struct, frozen=True):
         ended = self.valid_to is not None and self.valid_to <= at
         return self.valid_from <= at and not ended and (self.state is State.ACTIVE or self.valid_to is not None)
 
+    def said_after(self, at: datetime) -> datetime | None:
+        """When it was said again after a time, while it held."""
+        return min((said for said in self.said if said > at and self.holds(said)), default=None)
+
     def to_dict(self) -> dict[str, Any]:
         told = structs.asdict(self)
+        del told["said"]
         for name in ("valid_from", "valid_to", "last_verified"):
             told[name] = None if told[name] is None else iso(told[name])
         return {**told, "state": self.state.value, "trust": self.trust.value, "evidence": list(self.evidence)}
@@ -90,10 +98,10 @@ class Step(NamedTuple):
     why: str
     ends: tuple[Fact, ...] = ()
     fact: Fact | None = None  # the one that it repeats, or that came after it
-    cuts: tuple[Fact, ...] = ()  # what held when it began, and ends there
     valid_from: datetime | None = None
     valid_to: datetime | None = None
-    never_true: bool = False  # what it ends had been a mistake from the beginning
+    changed: tuple[tuple[Fact, Fact], ...] = ()  # what ends, before and after
+    earlier: tuple[Fact, ...] = ()  # what held until then and again later: its first part, which needs a record
 
 
 def place(user: str | None, subject: str, attribute: str) -> Place:
@@ -112,6 +120,7 @@ def fact_of(record: Record) -> Fact:
     """The fact that a record holds."""
     metadata = record.metadata
     voices = metadata.get("voices")
+    since = record.valid_from or record.occurred_at
     return Fact(
         record.id,
         record.user,
@@ -120,20 +129,30 @@ def fact_of(record: Record) -> Fact:
         metadata["value"],
         metadata.get("negated") is True,
         record.state,
-        record.valid_from or record.occurred_at,
+        since,
         record.valid_to,
         record.last_verified,
         record.confidence,
         record.trust,
         record.evidence,
         tuple(voices) if isinstance(voices, (list, tuple)) else (),
+        _times(metadata.get("said")) or (since, record.last_verified or since),
     )
+
+
+def _times(said: object) -> tuple[datetime, ...]:
+    """The times in metadata, which anybody may have written."""
+    try:
+        return tuple(map(clock.moment, said)) if isinstance(said, (list, tuple)) else ()
+    except InvalidInput:  # somebody else's word for something else
+        return ()
 
 
 def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
     """What the record of a fact says beside its words."""
     told: dict[str, Any] = {"origin": ORIGIN, "topic_tags": [claim.attribute], "source_episode": source.episode}
     told |= {"subject": claim.subject, "attribute": claim.attribute, "value": claim.value, "voices": [source.voice]}
+    told["said"] = [iso(since(claim, source))]
     told |= {"span": [claim.start, claim.end], "rule": claim.rule}
     if claim.at > source.at:
         told["when"] = iso(claim.at)  # it speaks of a day to come
@@ -142,37 +161,77 @@ def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
     return {**told, "negated": True} if claim.negated else told
 
 
-def decide(known: Sequence[Fact], claim: Claim, source: Source, past: Sequence[Fact] = ()) -> Step:
-    """What a claim does to the active facts of its place, in the order in which they came. `past` are those that held once."""
-    same = next((fact for fact in reversed(known) if says(fact, claim)), None)
-    if same is not None:
-        return _repeated(same, claim, source, past)
-    ends = _ended(known, claim)
-    if source.trust is Trust.EXTERNAL or any(_is_trusted_less(source.trust, fact) for fact in ends):
-        return Step(Effect.PROPOSE, "who says so is trusted less: a person decides", tuple(ends))
-    if claim.negated and not ends and (not claim.value or _others(known, claim)):
+def since(claim: Claim, source: Source) -> datetime:
+    """The time that a claim is about; a plan for June is one since it was made."""
+    return min(claim.at, source.at)
+
+
+def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
+    """What a claim does to the facts of its place that hold or held once, in the order in which they came."""
+    at = since(claim, source)
+    known = [fact for fact in known if fact.state is State.ACTIVE or fact.valid_to is not None]  # what was not a mistake
+    same = [fact for fact in known if says(fact, claim)]
+    if source.trust is Trust.EXTERNAL and any(fact.state is State.ACTIVE for fact in same):
+        return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
+    holding = [fact for fact in same if fact.holds(at)]
+    if holding and source.trust is not Trust.EXTERNAL:
+        return _repeated(holding[-1], claim, source)
+    ends = _ended([fact for fact in known if fact.holds(at)], claim)
+    rivals = [fact for fact in known if fact not in same and _excludes(fact, claim)]
+    active = [fact for fact in known if fact.state is State.ACTIVE and (fact in ends or fact in rivals)]
+    if source.trust is Trust.EXTERNAL or any(_is_trusted_less(source.trust, fact) for fact in (*active, *ends)):
+        return Step(Effect.PROPOSE, "who says so is trusted less: a person decides", tuple(active))
+    if claim.negated and not claim.value and not ends:
         return Step(Effect.KNOWN, "nothing of that is known")
-    since = min(claim.at, source.at)  # a plan for June is one since it was made
-    if not claim.corrects and any(fact.valid_from > since for fact in ends):
-        return _before(ends, past, claim, since)
+    later = [(fact.valid_from, fact) for fact in (*same, *rivals) if fact.valid_from > at]
+    again = [(said, fact) for fact in ends if (said := fact.said_after(at))]
+    return _inserted(claim, at, ends, min((*again, *later), key=lambda one: one[0], default=None))
+
+
+def _inserted(claim: Claim, at: datetime, ends: Sequence[Fact], following: tuple[datetime, Fact] | None) -> Step:
+    """A claim among what was said before and after: it holds until the next thing that was said, and ends what held."""
+    begin = at
+    if claim.corrects and ends:  # it was so ever since the wrong thing was
+        begin = min(fact.valid_from for fact in ([fact for fact in ends if not fact.negated] or ends))
+    changed = tuple((fact, _after(fact, claim, at, begin)) for fact in ends)
+    earlier = tuple(_until(fact, begin) for fact in ends if fact.said_after(at) and fact.valid_from < begin)
+    until, fact = following or (None, None)
+    if fact is not None and says(fact, claim):
+        return Step(Effect.REPEAT, "held before it was known", tuple(ends), fact, begin, None, changed, earlier)
+    if fact is not None:
+        return Step(Effect.PAST, "something newer is known", tuple(ends), fact, begin, until, changed, earlier)
     if not ends:
-        return Step(Effect.NEW, "not known before", valid_from=since)
-    if claim.corrects and not all(fact.negated for fact in ends):
-        since = min(fact.valid_from for fact in ends if not fact.negated)
+        return Step(Effect.NEW, "not known before", valid_from=begin)
     told = "takes back" if claim.corrects else "ends"
     what = ", ".join(text.shown(fact.value, 40) for fact in ends)
-    return Step(Effect.CHANGE, f"{told} {what}", tuple(ends), valid_from=since, never_true=claim.corrects)
+    return Step(Effect.CHANGE, f"{told} {what}", tuple(ends), None, begin, None, changed, earlier)
 
 
-def _before(ends: Sequence[Fact], past: Sequence[Fact], claim: Claim, since: datetime) -> Step:
-    """A claim about a time before something newer: it held until the next one began, and ends what held when it began."""
-    apart = _apart(claim, past)
-    holding = [fact for fact in apart if fact.holds(since)]
-    if any(says(fact, claim) for fact in holding):
-        return Step(Effect.KNOWN, "known of that time already")
-    following = min((fact for fact in (*ends, *apart) if fact.valid_from > since), key=lambda fact: fact.valid_from)
-    cuts = tuple(fact for fact in holding if fact.valid_from < since)
-    return Step(Effect.PAST, "something newer is known", (), following, cuts, since, following.valid_from)
+def _after(fact: Fact, claim: Claim, at: datetime, begin: datetime) -> Fact:
+    """What becomes of a fact that a claim ends: it holds again since it was said again, if it was."""
+    again = fact.said_after(at)
+    if again is not None:
+        return structs.replace(fact, valid_from=again)
+    return _until(fact, None if claim.corrects and fact.valid_from >= begin else begin)
+
+
+def _until(fact: Fact, end: datetime | None) -> Fact:
+    """A fact that held until a time, or never."""
+    return structs.replace(fact, state=State.SUPERSEDED, valid_to=end)
+
+
+def is_over(before: Fact, after: Fact) -> bool:
+    """Whether a fact that a claim ends does not hold again later."""
+    return before.valid_from == after.valid_from
+
+
+def after(known: Iterable[Fact], claim: Claim, source: Source, step: Step, record: str | None) -> list[Fact]:
+    """The facts of a place after a step; `record` is the new one's, if there is one."""
+    changed = dict(step.changed)
+    if step.effect is Effect.REPEAT and step.fact is not None:
+        changed[step.fact] = repeated(step.fact, claim, source, step.valid_from)
+    found = [changed.get(fact, fact) for fact in known] + list(step.earlier)
+    return found if record is None else [*found, made(record, claim, source, step)]
 
 
 def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
@@ -184,7 +243,7 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
         claim.attribute,
         claim.value,
         claim.negated,
-        State.ACTIVE,
+        State.SUPERSEDED if step.effect is Effect.PAST else State.ACTIVE,
         step.valid_from or claim.at,
         step.valid_to,
         source.at,
@@ -192,18 +251,20 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
         source.trust,
         (source.record,),
         (source.voice,),
+        (since(claim, source),),
     )
 
 
-def repeated(fact: Fact, claim: Claim, source: Source, since: datetime | None = None) -> Fact:
-    """A fact after a claim said the same; `since` when it held before it was known."""
+def repeated(fact: Fact, claim: Claim, source: Source, begin: datetime | None = None) -> Fact:
+    """A fact after a claim said the same; `begin` when it held before it was known."""
     return structs.replace(
         fact,
-        valid_from=since or fact.valid_from,
+        valid_from=begin or fact.valid_from,
         last_verified=max(fact.last_verified or source.at, source.at),
         confidence=surer(fact, claim, source),
         evidence=tuple(dict.fromkeys((*fact.evidence, source.record))),
         voices=tuple(dict.fromkeys((*fact.voices, source.voice))),
+        said=tuple(sorted({*fact.said, since(claim, source)})[-MOST_SAID:]),
     )
 
 
@@ -225,32 +286,10 @@ def same_value(attribute: str, one: str, other: str) -> bool:
     return set(short) <= set(long) and attribute not in ("did", "plan", "goal", "age", "birthday")
 
 
-def _repeated(fact: Fact, claim: Claim, source: Source, past: Sequence[Fact]) -> Step:
-    since = min(claim.at, source.at)
-    if source.trust is Trust.EXTERNAL:
-        return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
-    if since < fact.valid_from:
-        return _earlier(fact, claim, since, past)
-    if fact.last_verified is not None and source.at <= fact.last_verified and source.voice in fact.voices:
+def _repeated(fact: Fact, claim: Claim, source: Source) -> Step:
+    if since(claim, source) in fact.said and source.voice in fact.voices and source.at <= (fact.last_verified or source.at):
         return Step(Effect.KNOWN, "known already")
     return Step(Effect.REPEAT, "says what is known", fact=fact)
-
-
-def _earlier(fact: Fact, claim: Claim, since: datetime, past: Sequence[Fact]) -> Step:
-    """A fact that held before it was known to, unless something else was in between."""
-    apart = _apart(claim, past)
-    if any(one.valid_from > since for one in apart):
-        return _before((), past, claim, since)
-    holding = [one for one in apart if one.holds(since)]
-    if any(says(one, claim) for one in holding):
-        return Step(Effect.KNOWN, "known of that time already")
-    cuts = tuple(one for one in holding if one.valid_from < since)
-    return Step(Effect.REPEAT, "held before it was known", (), fact, cuts, since)
-
-
-def _apart(claim: Claim, past: Sequence[Fact]) -> list[Fact]:
-    """What held at other times, where only one thing can."""
-    return [] if attributes.of(claim.attribute).many else [fact for fact in past if fact.valid_to is not None]
 
 
 def says(fact: Fact, claim: Claim) -> bool:
@@ -262,17 +301,20 @@ def says(fact: Fact, claim: Claim) -> bool:
     return same_value(claim.attribute, fact.value, claim.value)
 
 
-def _ended(known: Sequence[Fact], claim: Claim) -> list[Fact]:
-    """The facts that cannot hold beside a claim."""
-    said = [fact for fact in known if not fact.negated]
-    if claim.corrects and said:
-        said = said[-1:] if attributes.of(claim.attribute).many else said
-        return said + [fact for fact in known if fact.negated and _contradicts(fact, claim)]
+def _ended(holding: Sequence[Fact], claim: Claim) -> list[Fact]:
+    """The facts that cannot hold beside a claim; one that corrects takes back what was said last."""
+    said = [fact for fact in holding if claim.corrects and not fact.negated]
+    wrong = said[-1:] if attributes.of(claim.attribute).many else said
+    return [fact for fact in holding if fact in wrong or _excludes(fact, claim)]
+
+
+def _excludes(fact: Fact, claim: Claim) -> bool:
+    """Whether a fact, which does not say what a claim says, cannot hold beside it."""
     if claim.negated and not claim.value:
-        return [fact for fact in known if not fact.negated]
+        return not fact.negated
     if claim.negated or attributes.of(claim.attribute).many:
-        return [fact for fact in known if _contradicts(fact, claim)]
-    return [fact for fact in known if not fact.negated or not fact.value or _contradicts(fact, claim)]
+        return _contradicts(fact, claim)
+    return not fact.negated or not fact.value or _contradicts(fact, claim)
 
 
 def _contradicts(fact: Fact, claim: Claim) -> bool:
@@ -280,11 +322,6 @@ def _contradicts(fact: Fact, claim: Claim) -> bool:
     replaced = claim.replaces is not None and same_value(claim.attribute, fact.value, claim.replaces) and not fact.negated
     opposed = (fact.negated != claim.negated) == (fact.attribute == claim.attribute)
     return replaced or (opposed and same_value(claim.attribute, fact.value, claim.value))
-
-
-def _others(known: Sequence[Fact], claim: Claim) -> bool:
-    """Whether something else is known where only one thing can be."""
-    return bool(known) and not attributes.of(claim.attribute).many
 
 
 def _is_trusted_less(trust: Trust, fact: Fact) -> bool:
@@ -314,7 +351,7 @@ def known_claim(fact: Fact) -> Claim:
 
 
 def by_place(records: Iterable[Record]) -> Mapping[Place, list[Fact]]:
-    """Active facts by what they are about, in the order in which they began."""
+    """Facts by what they are about, in the order in which they began."""
     found: dict[Place, list[Fact]] = {}
     for fact in sorted(map(fact_of, filter(is_fact, records)), key=lambda fact: (fact.valid_from, fact.record)):
         found.setdefault(fact.place, []).append(fact)

@@ -77,6 +77,15 @@ def trusts(store: Store, connection: apsw.Connection, ids: Sequence[str]) -> set
     return {*found.values(), *(record.trust for one in archived if (record := store.get(one)) is not None)}
 
 
+def resting(connection: apsw.Connection, target: str, user: str | None) -> list[str]:
+    """The records that rest on a record, of those that this user may see, in their order."""
+    query = (
+        "SELECT r.id FROM links l JOIN records r ON r.seq = l.record"
+        f" WHERE l.target = ?1 AND l.relation = 'evidence' AND {records.visible('?2')} ORDER BY r.seq"
+    )
+    return [one for (one,) in rows(connection, query, (target, user))]
+
+
 def _derived(connection: apsw.Connection, target: str) -> list[str]:
     """The records that have had this one as evidence from the beginning, as far as their ids or their numbers say so."""
     query = (

@@ -250,6 +250,16 @@ def todo_file(folder: Path, number: int) -> Path:
     return folder / erasing.CERTIFICATES / f".todo-{number:04d}"
 
 
+def tidy(store: Store, connection: apsw.Connection) -> None:
+    """Remove signatures of erasures that are done, or that never began."""
+    open_ = {
+        todo_file(store.folder, number) for (number,) in rows(connection, "SELECT number FROM erasures WHERE todo IS NOT NULL")
+    }
+    for path in (store.folder / erasing.CERTIFICATES).glob(".todo-*"):
+        if path not in open_:
+            path.unlink(missing_ok=True)
+
+
 def _packed(known: Signature) -> bytes:
     """A signature in a form in which it is not found where files are searched for it."""
     return base64.b85encode(zlib.compress(canon.encode([sorted(known.words), sorted(known.runs)])))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lamina.engines import facts
 from lamina.engines.claims import Claim, attributes
 from lamina.engines.facts import Effect, Fact, Source
-from lamina.model import State, Trust
+from lamina.model import Layer, Record, State, Trust
 
 DAY = timedelta(days=1)
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -30,22 +30,25 @@ class Notebook:
     """Facts of one place, as they follow from claims."""
 
     def __init__(self) -> None:
-        self.known: list[Fact] = []
-        self.past: list[Fact] = []
+        self.facts: list[Fact] = []
         self.heard = 0
 
     def hear(self, said: Claim, voice: str = "ana", trust: Trust = Trust.AGENT) -> Effect:
         self.heard += 1
         come_from = source(self.heard, voice, trust, said.at)
-        step = facts.decide(self.known, said, come_from)
-        if step.effect is Effect.REPEAT:
-            assert step.fact is not None
-            self.known[self.known.index(step.fact)] = facts.repeated(step.fact, said, come_from)
-        elif step.effect in (Effect.NEW, Effect.CHANGE):
-            self.past += [fact for fact in self.known if fact in step.ends]
-            self.known = [fact for fact in self.known if fact not in step.ends]
-            self.known.append(facts.made(f"fact{self.heard}", said, come_from, step))
+        step = facts.decide(self.facts, said, come_from)
+        if step.effect is not Effect.PROPOSE:
+            record = f"fact{self.heard}" if step.effect in (Effect.NEW, Effect.CHANGE, Effect.PAST) else None
+            self.facts = facts.after(self.facts, said, come_from, step, record)
         return step.effect
+
+    @property
+    def known(self) -> list[Fact]:
+        return [fact for fact in self.facts if fact.state is State.ACTIVE]
+
+    def held(self, day: float) -> list[str]:
+        """Which values held on a day."""
+        return [fact.value for fact in self.facts if fact.holds(START + day * DAY) and not fact.negated]
 
     @property
     def values(self) -> list[str]:
@@ -117,11 +120,12 @@ def test_what_is_denied_ends() -> None:
 
 
 def test_denying_what_nobody_said_changes_nothing_else() -> None:
-    """S2: who lives in Porto and says that she does not live in Rome lives in Porto."""
+    """S2: who lives in Porto and says that she does not live in Rome lives in Porto; denying all of nothing is nothing."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto"))
-    assert book.hear(claim("lives_in", "Rome", 1, negated=True)) is Effect.KNOWN
-    assert book.hear(claim("employer", "", 1, negated=True)) in (Effect.KNOWN, Effect.CHANGE)
+    assert book.hear(claim("lives_in", "Rome", 1, negated=True)) is Effect.NEW
+    assert book.values == ["Porto", "not Rome"]
+    assert Notebook().hear(claim("employer", "", 1, negated=True)) is Effect.KNOWN
 
 
 def test_liking_ends_disliking() -> None:
@@ -137,8 +141,9 @@ def test_a_correction_was_always_so() -> None:
     """S2: what is taken back had never been true, and the right value holds since the wrong one did."""
     book = Notebook()
     book.hear(claim("lives_in", "Porto"))
-    step = facts.decide(book.known, claim("lives_in", "Faro", 1, corrects=True), source(9))
-    assert (step.effect, step.never_true, step.valid_from) == (Effect.CHANGE, True, START)
+    assert book.hear(claim("lives_in", "Faro", 1, corrects=True)) is Effect.CHANGE
+    assert (book.values, book.held(0)) == (["Faro"], ["Faro"])
+    assert [(fact.value, fact.state, fact.valid_to) for fact in book.facts[:1]] == [("Porto", State.SUPERSEDED, None)]
 
 
 def test_what_was_true_before_is_history() -> None:
@@ -184,6 +189,86 @@ def test_a_nameless_partner_is_the_one_who_is_known() -> None:
     assert Notebook().hear(claim("partner", "wife")) is Effect.NEW
 
 
+def slip(wrong: str, right: str, day: int) -> list[Claim]:
+    """What "I live in Porto, sorry, I meant Lisbon." says."""
+    return [claim("lives_in", wrong, day), claim("lives_in", right, day, replaces=wrong, corrects=True)]
+
+
+def test_what_was_said_again_later_still_holds() -> None:
+    """S2, Q10: a statement that arrives late, between two that say the same, holds between them and ends neither."""
+    book = Notebook()
+    for day, job in ((1, "nurse"), (4, "nurse"), (6, "nurse"), (2, "teacher")):
+        book.hear(claim("job", job, day))
+    assert book.values == ["nurse"]
+    assert [book.held(day) for day in range(7)] == [[], ["nurse"], ["teacher"], ["teacher"], ["nurse"], ["nurse"], ["nurse"]]
+    assert book.hear(claim("job", "teacher", 5)) is Effect.PAST
+    assert [book.held(day) for day in (4, 5, 6)] == [["nurse"], ["teacher"], ["nurse"]]
+
+
+def test_a_past_value_that_was_said_again_is_known_of_both_times() -> None:
+    """S2, Q10: what is repeated about the past counts when something older arrives in between."""
+    book = Notebook()
+    for day, city in ((1, "Porto"), (7, "Lisbon"), (4, "Porto"), (2, "Braga")):
+        book.hear(claim("lives_in", city, day))
+    assert [book.held(day) for day in (1, 2, 3, 4, 6, 7)] == [["Porto"], ["Braga"], ["Braga"], ["Porto"], ["Porto"], ["Lisbon"]]
+
+
+def test_a_late_statement_does_not_undo_a_correction() -> None:
+    """S2: what was said before a correction, and arrives after it, is not what holds."""
+    book = Notebook()
+    for said in (
+        *(claim("lives_in", "Porto", day) for day in range(1, 7)),
+        *slip("Porto", "Lisbon", 8),
+        claim("lives_in", "Porto", 7),
+    ):
+        book.hear(said)
+    assert book.values == ["Lisbon"]
+    assert {len(book.held(day / 2)) for day in range(2, 20)} == {1}
+
+
+def test_a_late_correction_takes_back_what_held_then() -> None:
+    """S2, Q10: a correction of a time before a denial leaves one value for that time, and the denial denies another."""
+    book = Notebook()
+    for said in (claim("lives_in", "Lisbon", 2, negated=True), *slip("Lisbon", "Braga", 1)):
+        book.hear(said)
+    assert (book.held(1), book.held(2)) == (["Braga"], ["Braga"])
+    book = Notebook()
+    for said in (claim("lives_in", "Porto", 1), claim("lives_in", "Porto", 9), *slip("Porto", "Lisbon", 5)):
+        book.hear(said)
+    assert (book.held(1), book.held(8), book.held(9)) == (["Lisbon"], ["Lisbon"], ["Porto"])
+
+
+def test_a_denial_ends_what_arrives_after_it() -> None:
+    """S2: a denial counts from its time on, although what it denies was not known yet, or is said again later."""
+    book = Notebook()
+    for said in (claim("lives_in", "Porto", 1), claim("lives_in", "Lisbon", 3, negated=True), claim("lives_in", "Lisbon", 2)):
+        book.hear(said)
+    assert [book.held(day) for day in (1, 2, 3)] == [["Porto"], ["Lisbon"], []]
+    book = Notebook()
+    for said in (claim("lives_in", "Porto", 1), claim("lives_in", "Porto", 5), claim("lives_in", "Porto", 3, negated=True)):
+        book.hear(said)
+    assert [book.held(day) for day in (1, 3, 5)] == [["Porto"], [], ["Porto"]]
+
+
+def test_a_late_statement_of_somebody_trusted_less_interrupts_nothing() -> None:
+    """V8: an agent's word about a time at which an operator's held only proposes."""
+    book = Notebook()
+    book.hear(claim("lives_in", "Porto", 1), trust=Trust.OPERATOR)
+    book.hear(claim("lives_in", "Faro", 5), trust=Trust.OPERATOR)
+    assert book.hear(claim("lives_in", "Rome", 2)) is Effect.PROPOSE
+    assert book.held(2) == ["Porto"]
+
+
+@pytest.mark.parametrize("said", [None, "yesterday", ["yesterday"], [None], [], {}])
+def test_times_that_are_none_are_left_alone(said: object) -> None:
+    """R9: whatever somebody wrote as the times at which a fact was said, its own times are known."""
+    told = {"subject": "Ana", "attribute": "lives_in", "value": "Porto", "said": said}
+    kept: dict[str, Any] = dict.fromkeys(Record.__struct_fields__)
+    kept |= {"id": "1", "layer": Layer.SEMANTIC, "state": State.ACTIVE, "metadata": told, "evidence": ()}
+    record = Record(**{**kept, "occurred_at": START, "last_verified": START + DAY})
+    assert facts.fact_of(record).said == (START, START + DAY)
+
+
 said = st.builds(
     claim,
     st.sampled_from(["lives_in", "likes", "dislikes", "pet", "job"]),
@@ -204,6 +289,7 @@ def test_one_value_stays_one(claims: list[Claim]) -> None:
         positive = [fact for fact in book.known if not fact.negated]
         if not attributes.of(attribute).many:
             assert len(positive) <= 1
+            assert all(len(book.held(day / 2)) <= 1 for day in range(14))
         assert len({(fact.attribute, fact.value, fact.negated) for fact in book.known}) == len(book.known)
         for fact in positive:
             opposed = [one for one in book.known if one.negated and one.attribute == fact.attribute]

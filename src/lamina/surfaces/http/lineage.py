@@ -14,7 +14,7 @@ MOST = 200
 
 
 def graph(memory: Memory, record_id: str) -> dict[str, Any]:
-    """The records that a record rests on, has replaced, or was replaced by, and theirs in turn; the nearest first.
+    """What a record rests on, has replaced, or was replaced by, and theirs in turn, the nearest first; and what rests on it.
 
     An edge leads from a record to its evidence, or to what it supersedes. `complete` says whether that is all of it.
     """
@@ -32,6 +32,13 @@ def graph(memory: Memory, record_id: str) -> dict[str, Any]:
         nodes |= {one: _node(reached) if reached is not None else _reference(one) for one, reached in found.items()}
         edges |= {edge: None for edge in links if edge[0] in nodes and edge[1] in nodes}
         waiting.extend(reached for reached in found.values() if reached is not None)
+    above = [one for one in memory.resting_on(start.id) if one not in nodes]  # what else these rest on is not its lineage
+    room = MOST - len(nodes)
+    for name, reached in _reached(memory, above[:room]).items():
+        if reached is not None:
+            nodes[name] = _node(reached)
+            edges[name, start.id, "evidence"] = None
+    complete = complete and len(above) <= room
     told = [{"from": source, "to": target, "relation": relation} for source, target, relation in edges]
     return {"record": start.id, "nodes": [*nodes.values()], "edges": told, "complete": complete}
 

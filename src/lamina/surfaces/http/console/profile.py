@@ -1,0 +1,24 @@
+"""The user as the profile tells, and where the projects stand."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from lamina.memory import Memory
+from lamina.surfaces.http.asking import Who
+from lamina.surfaces.http.console import page
+from lamina.surfaces.http.console.page import Form, PageRoute
+
+SECTIONS = (("goals", "Goals"), ("blockers", "Blockers"), ("next_steps", "Next steps"))
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/profile")
+async def profile(request: Request, who: Who, given: Annotated[Form, Query()]) -> Response:
+    def found(memory: Memory) -> dict[str, Any]:
+        return {"profile": memory.user_profile(), "projects": memory.projects(), "sections": SECTIONS}
+
+    return await page.show(request, who, "profile.html", found)

@@ -1,0 +1,42 @@
+"""The list of memories, the newest first, a page at a time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from lamina.memory import Memory
+from lamina.model import Layer, State
+from lamina.rules import KINDS
+from lamina.surfaces.http import paging, params
+from lamina.surfaces.http.asking import Who
+from lamina.surfaces.http.console import page
+from lamina.surfaces.http.console.page import Form, PageRoute
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+class Wanted(Form, params.Listed):
+    """Which memories to list."""
+
+
+@router.get("/records")
+async def records(request: Request, who: Who, given: Annotated[Wanted, Query()]) -> Response:
+    def found(memory: Memory) -> dict[str, Any]:
+        listed = paging.of_records(
+            lambda until, limit: memory.list(**given.filters(), until=until, limit=limit),
+            given.until,
+            given.cursor,
+            given.limit,
+        )
+        known = [*KINDS, *memory.settings["kinds.extra"]]
+        items = [{**item, "day": item["occurred_at"][:10]} for item in listed["items"]]
+        return {"given": given, "items": items, "next": listed["next"], "choices": _choices(known)}
+
+    return await page.show(request, who, "records.html", found)
+
+
+def _choices(kinds: list[str]) -> dict[str, list[str]]:
+    return {"layer": [layer.value for layer in Layer], "state": [state.value for state in State], "kind": sorted(kinds)}

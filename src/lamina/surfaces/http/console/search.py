@@ -1,0 +1,80 @@
+"""Searching: a question, and hits whose scores are drawn part by part."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from lamina.memory import Memory
+from lamina.model import Hit, Hits, Layer, Record
+from lamina.recall import RANKERS
+from lamina.surfaces.http import params
+from lamina.surfaces.http.asking import Who
+from lamina.surfaces.http.console import page
+from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Box
+from lamina.surfaces.http.console.page import Form, PageRoute
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+class Asked(Form, params.Searched):
+    """A question, which may still be missing."""
+
+    query: Annotated[str, Field(description="what to look for")] = ""
+
+
+class Part(NamedTuple):
+    """One part of a score."""
+
+    name: str
+    value: float
+    tone: str
+
+
+class Drawn(NamedTuple):
+    """A hit with its score taken apart."""
+
+    record: Record
+    score: float
+    parts: list[Part]
+    boxes: list[Box]
+
+
+@router.get("/search")
+async def search(request: Request, who: Who, given: Annotated[Asked, Query()]) -> Response:
+    def found(memory: Memory) -> dict[str, Any]:
+        hits = memory.search(given.query, **given.arguments()) if given.query.strip() else None
+        return {
+            "given": given,
+            "outcome": None if hits is None else hits.outcome,
+            "notes": () if hits is None else hits.notes,
+            "hits": [] if hits is None else drawn(hits),
+            "layers": [layer.value for layer in Layer if layer is not Layer.WORKING],
+            "rankers": RANKERS,
+        }
+
+    return await page.show(request, who, "search.html", found)
+
+
+def drawn(hits: Hits) -> list[Drawn]:
+    """Every hit with its bar; all bars have one scale, and a part has one tone on the whole page."""
+    names = list(dict.fromkeys(name for hit in hits for name in hit.parts))
+    longest = max((sum(map(abs, hit.parts.values())) for hit in hits), default=1.0) or 1.0
+    return [_drawn(hit, names, longest) for hit in hits]
+
+
+def _drawn(hit: Hit, names: list[str], longest: float) -> Drawn:
+    parts = [Part(name, hit.parts[name], _tone(name, hit.parts[name], names)) for name in names if name in hit.parts]
+    boxes, x = [], 0.0
+    for part in parts:
+        width = WIDTH * abs(part.value) / longest
+        boxes.append(Box(round(x, 2), 0, round(width, 2), HEIGHT, part.tone, f"{part.name} {part.value:.3f}"))
+        x += width
+    return Drawn(hit.record, hit.score, parts, boxes)
+
+
+def _tone(name: str, value: float, names: list[str]) -> str:
+    return "part-less" if value < 0 else f"part-{names.index(name) % 8}"

@@ -1,0 +1,440 @@
+"""Promises of the console: everything that is remembered can be seen, followed and judged, without a script."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.engines.facts import Fact
+from lamina.model import Change, Event, State
+from lamina.surfaces.cli.main import run
+from lamina.surfaces.cli.reviewer import comparison, texts
+from lamina.surfaces.http.console import charts, difference, facts, overview, tree, words
+from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Series
+from lamina.surfaces.http.console.timings import MOST, Timings, summary
+from tests.conftest import START, Desk, quietly
+from tests.surfaces.looked_at import Page
+from tests.surfaces.served import ID, Everything, Served, filled
+
+PATHS = ("/", "/search", "/records", "/archive", "/facts", "/review", "/profile", "/audit", "/audit/verify")
+
+
+class Visit:
+    """Somebody who looks at pages with a token that opens all of them."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._token = served.token(trail=True)
+
+    def __call__(self, path: str, status: int = 200) -> Page:
+        found = self._served.ask(path, self._token)
+        assert found.status == status, found.body
+        assert found.headers["content-type"] == "text/html; charset=utf-8"
+        return Page(found.body.decode())
+
+
+@pytest.fixture
+def all_(desk: Desk) -> Everything:
+    return filled(desk)
+
+
+@pytest.fixture
+def served(all_: Everything, desk: Desk) -> Iterator[Served]:
+    with Served(desk) as running:
+        yield running
+
+
+@pytest.fixture
+def visit(served: Served) -> Visit:
+    return Visit(served)
+
+
+def test_every_page_is_well_made(visit: Visit, all_: Everything) -> None:
+    """H2: each page has a language, a title, one first heading, landmarks, names for all fields and plots, and no script."""
+    for path in (*PATHS, f"/records/{all_.corrected.id}", "/search?query=reports", "/audit?of=reads", "/audit?of=violations"):
+        page = visit(path)
+        assert page.one("html")["lang"] == "en"
+        assert page.all("title")[0].text.endswith(" · Lamina")
+        assert page.one("h1").text
+        assert page.one("main")["id"] == page.one("a", class_="skip")["href"][1:]
+        assert not page.all("script") + page.all("style")
+        assert not [one for one in page.elements if "style" in one.attributes]
+        names = [one["id"] for one in page.elements if "id" in one.attributes]
+        assert len(names) == len(set(names))
+        for one in page.elements:
+            assert {*one.attributes.get("aria-labelledby", "").split()} <= {*names}, one
+        fields = [one for one in page.all("input") + page.all("select") if one.attributes.get("type") != "hidden"]
+        assert len(page.all("label")) == len(fields)
+        for plot in page.all("svg"):
+            seen = plot.attributes.get("role") in ("img", "group")
+            assert seen == ("aria-label" in plot.attributes or "aria-labelledby" in plot.attributes)
+
+
+def test_a_link_signs_a_browser_in(served: Served) -> None:
+    """H2: the link that `lamina serve` prints leads to the overview, and pages name whose memory it is."""
+    link = served.service.sessions.link()
+    answer = served.ask(f"/sign-in?link={link}")
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    cookie = [("Cookie", answer.headers["set-cookie"].partition(";")[0])]
+    page = Page(served.ask("/", headers=cookie).body.decode())
+    assert page.one("h1").text == "Overview"
+    assert "The memory of sky, seen by tester" in page.text
+    assert served.ask("/sign-out", headers=cookie).status == 303
+    stranger = Page(served.ask("/", headers=cookie).body.decode())
+    assert stranger.one("h1").text == "Sign in"
+    assert "lamina serve" in stranger.text
+
+
+def test_a_theme_that_was_chosen_stays(visit: Visit) -> None:
+    """H2: dark or light by what the system says, or by a choice that every link and form carries on, without a script."""
+    assert "data-theme" not in visit("/search?query=reports").one("html").attributes
+    for theme in ("light", "dark"):
+        page = visit(f"/search?query=reports&theme={theme}")
+        assert page.one("html")["data-theme"] == theme
+        own = [one for one in page.links("/") if one not in ("/docs", "/sign-out")]
+        assert own
+        chosen = [one for one in own if f"theme={theme}" in one]
+        assert len(own) - len(chosen) == 2  # the other two choices
+        assert page.one("input", type="hidden")["value"] == theme
+        assert "/search?query=reports" in own
+    assert visit("/?theme=pink", 400).one("h1").text == "That did not work"
+
+
+def test_the_overview_counts(visit: Visit, all_: Everything, desk: Desk) -> None:
+    """H2: numbers and plots are those of the store: active memories, what waits, and memories per layer and day."""
+    page = visit("/")
+    status = all_.op.status()
+    active = sum(states.get("active", 0) for states in status["records"].values())
+    numbers = [one.text for one in page.all("strong")]
+    waiting = len(all_.mem.proposals())
+    assert numbers[:4:2] == [f"{active:,}", f"{waiting:,}"]
+    assert numbers[3] == str(status["archived"])
+    since = desk.clock.now - timedelta(days=overview.DAYS - 1)
+    every = ["short_term", "episodic", "semantic", "procedural", "profile", "world"]
+    listed = all_.mem.list(layers=every, states=None, since=since.replace(hour=0, minute=0, second=0), limit=10_000)
+    assert f"{len(listed)} memories in 30 days" in page.text
+    drawn = [one for one in page.all("title") if ": " in one.text and one.text.endswith(" semantic")]
+    assert sum(int(one.text.split(": ")[1].split()[0]) for one in drawn) == sum(r.layer == "semantic" for r in listed)
+
+
+def test_recalls_are_timed(visit: Visit, served: Served) -> None:
+    """H2: the overview draws how long the latest recalls took, over the API or on a page; other requests are none."""
+    assert "nobody has searched" in visit("/").text
+    visit("/search")
+    assert "nobody has searched" in visit("/").text
+    visit("/search?query=reports")
+    visit("/search?query=nothing+like+it")
+    assert served.ask("/search?query=reports").status == 401
+    assert "half of the latest 2 within" in visit("/").text
+
+
+def test_timings_are_bounded() -> None:
+    """H2: only the latest recalls are kept; their middle and slow end are told as soon as there is one."""
+    timings = Timings()
+    assert summary(timings.latest) == {}
+    timings.add(3.0)
+    assert summary(timings.latest) == {"median": 3.0, "slow": 3.0}
+    for value in range(3 * MOST):
+        timings.add(float(value))
+    assert len(timings.latest) == MOST
+    assert summary(timings.latest)["slow"] >= summary(timings.latest)["median"]
+
+
+def test_a_backlog_is_counted_back_from_now() -> None:
+    """H2: how many waited at the end of each day follows from what waits now and the events since."""
+
+    def event(day: int, before: str | None, after: str) -> Event:
+        change = Change("r", "h", {} if before is None else {"state": before}, {"state": after}, None)
+        return Event(day, START + timedelta(days=day), "x", "a", "s", (change,), {}, {}, "h")
+
+    newest_first = [
+        event(4, "constrained", "active"),
+        event(2, None, "constrained"),
+        event(2, None, "constrained"),
+        event(0, None, "active"),
+    ]
+    days = [(START + timedelta(days=day)).date() for day in range(6)]
+    assert overview.backlog(1, newest_first, days) == [0, 0, 2, 2, 1, 1]
+    assert overview.backlog(0, [], days) == [0] * 6
+
+
+def test_hits_show_what_their_scores_are_made_of(visit: Visit, all_: Everything) -> None:
+    """H2, Q6: each hit of the library is there in its order, with a bar of parts that add up to its score."""
+    hits = all_.mem.search("when are reports due", limit=5)
+    page = visit("/search?query=when+are+reports+due&limit=5")
+    assert [one for one in page.links("/records/") if one[9:] in {hit.record.id for hit in hits}] == [
+        f"/records/{hit.record.id}" for hit in hits
+    ]
+    assert [one.text for one in page.all("strong")][:-1] == [f"{hit.score:.3f}" for hit in hits]
+    parts = [float(one.text) for one in page.all("dd")]
+    assert abs(sum(parts) - sum(hit.score for hit in hits)) < 0.05
+    assert {*hits[0].parts} <= {one.text for one in page.all("dt")}
+
+
+def test_a_search_can_abstain_and_can_be_wrong(visit: Visit) -> None:
+    """H2, Q7: nothing relevant is said so; fields left empty are not asked; what is not acceptable is told on a page."""
+    assert "Nothing relevant" in visit("/search?query=zzzzqqq").text
+    assert "Nothing relevant" not in visit("/search?query=&layer=&ranker=&as_of=&tag=").text
+    assert visit("/search?query=reports&layer=semantic&ranker=exact&as_of=2026-05-06&tag=").one("h1").text == "Search"
+    for asked in ("ranker=best", "limit=0", "as_of=soon", "layer=attic", "colour=red"):
+        assert visit(f"/search?query=reports&{asked}", 400).one("h1").text == "That did not work"
+
+
+def test_lists_go_on_from_page_to_page(visit: Visit, all_: Everything) -> None:
+    """H2: following `Next page` shows each memory once, grouped by day, the newest first."""
+    seen: list[str] = []
+    path: str | None = "/records?limit=3"
+    while path is not None:
+        page = visit(path)
+        seen += [one[9:35] for one in page.links("/records/")]
+        path = next((one["href"] for one in page.all("a", rel="next")), None)
+    assert seen == [record.id for record in all_.mem.list(limit=1000)]
+    assert visit("/records?state=constrained&kind=preference").links("/records/")
+    assert "No memory is like that" in visit("/records?tag=nobody-uses-this").text
+
+
+def test_the_archive_is_found_by_its_text(visit: Visit) -> None:
+    """H2, L4: what has left the store is found by a text that it holds, with its file and line."""
+    page = visit("/archive?query=INVOICE")
+    assert "An old invoice of the baker" in page.text
+    assert ".jsonl:1" in page.text
+    assert "Nothing in the archive holds that" in visit("/archive?query=walrus").text
+    assert "in the archive" in visit("/archive").text
+
+
+def test_a_record_tells_where_it_comes_from(visit: Visit, all_: Everything) -> None:
+    """H2, P1: a record shows its text, evidence, history with reasons, and a lineage that can be walked in both directions."""
+    page = visit(f"/records/{all_.corrected.id}")
+    assert page.one("h1").text == "Reports are due at eight"
+    assert "because she said so" in page.text
+    before = all_.corrected.supersedes[0]
+    drawn = page.one("svg", role="group")
+    assert "Reports are due at seven" in drawn.text
+    assert {f"/records/{before}", f"/records/{all_.told.id}"} <= {*page.links("/records/")}
+    outside = page.all("a", href="https://example.org/note")
+    assert outside
+    assert all(one["rel"] == "noopener noreferrer" for one in outside)
+    older = visit(f"/records/{before}")
+    assert f"/records/{all_.corrected.id}" in older.links("/records/")
+    assert older.one("span", class_="state").text == "superseded"
+    assert visit(f"/records/{all_.corrected.id.upper()}").one("h1").text == "Reports are due at eight"
+
+
+def test_what_is_not_there_is_told(visit: Visit, all_: Everything) -> None:
+    """H2: an unknown record is a page that says so; an erased one is a stub with its history; an archived one is there."""
+    for name in (ID, "nonsense", "01"):
+        assert visit(f"/records/{name}", 404).one("h1").text == "There is nothing like that"
+    gone = next(change.record for event in all_.op.audit_log(200) if event.action == "erase" for change in event.changes)
+    assert "gone for good" not in visit(f"/records/{gone}").text
+    kept = all_.mem.search_archive("invoice")[0]
+    assert visit(f"/records/{kept.id}").one("h1").text == kept.content
+
+
+def test_facts_are_intervals(visit: Visit, all_: Everything) -> None:
+    """H2, S2: what held and what holds about somebody lies on one line of time, with a table of the same."""
+    page = visit("/facts?subject=Ana")
+    known = all_.mem.timeline("Ana")
+    assert len(page.all("li", class_="lane")) == len(known)
+    bars = {one["aria-label"] for one in page.all("svg", role="img")}
+    assert bars == {"holds", "held once"}
+    assert [fact.value for fact in known if fact.attribute == "lives_in"] == ["Lisbon", "Porto"]
+    assert "Lisbon" in page.one("table").text
+    assert "Nothing is known about them" in visit("/facts?subject=Nobody").text
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.none() | st.integers(0, 500), st.booleans()), max_size=8))
+def test_intervals_stay_on_the_line(spans: list[tuple[int, int | None, bool]]) -> None:
+    """H2: whatever the facts, each bar lies on the line, and is wide enough to be seen."""
+    now = START + timedelta(days=600)
+    known = [_fact(begin, length, State.ACTIVE if active else State.SUPERSEDED) for begin, length, active in spans]
+    line = facts.line(known, now)
+    assert sum(len(lanes) for _, lanes in line.groups) == len(known)
+    for _, lanes in line.groups:
+        for lane in lanes:
+            assert lane.width >= facts.LEAST
+            assert lane.x >= 0
+            assert lane.x + lane.width <= WIDTH + 0.02
+
+
+def _fact(begin: int, length: int | None, state: State) -> Fact:
+    """A fact that holds from one day of the tests on, for some days or for ever; what else it says does not matter."""
+    start = START + timedelta(days=begin)
+    fields: dict[str, Any] = dict.fromkeys(Fact.__struct_fields__, ())
+    fields |= {"attribute": "likes", "state": state, "valid_from": start}
+    return Fact(**{**fields, "valid_to": None if length is None else start + timedelta(days=length)})
+
+
+def test_a_decision_is_a_command_to_copy(visit: Visit, all_: Everything, desk: Desk) -> None:
+    """H2, V1: the command beside a proposal does exactly that when it is typed, and the proposal is gone from the queue."""
+    page = visit("/review")
+    commands = [one.text for one in page.all("code") if all_.proposal.id in one.text]
+    assert [command.split(" review ")[1].split()[0] for command in commands] == ["confirm", "reject"]
+    assert run(shlex.split(commands[0])[1:]) == 0
+    assert all_.mem.get(all_.proposal.id).state is State.ACTIVE
+    assert all_.proposal.id not in str([one.text for one in visit("/review").all("code")])
+    second = all_.mem.propose_profile("schedule.wake_up", "07:00", "later", [all_.told.id])
+    reject = next(one.text for one in visit("/review").all("code") if second.id in one.text and "reject" in one.text)
+    assert run(shlex.split(reject)[1:]) == 0
+    assert all_.mem.get(second.id).state is State.TOMBSTONED
+
+
+def test_a_proposal_shows_what_would_change(visit: Visit, all_: Everything) -> None:
+    """H2, V5: what is now stands beside what would be with the words marked; problems and rivals are told, and no way
+    to confirm is offered where there is none."""
+    all_.op.confirm(all_.proposal.id)
+    changed = all_.mem.propose_profile("schedule.wake_up", "06:45", "a bit later", [all_.told.id])
+    asked = all_.mem.request_forget(all_.told.id, "it is old")
+    page = visit("/review")
+    assert [one.text for one in page.all("del")] == ["30"]
+    assert [one.text for one in page.all("ins")] == ["45"]
+    commands = [one.text for one in page.all("code")]
+    assert any(one.endswith(f"review confirm {changed.id}") for one in commands)
+    assert any(one.endswith(f"forget {all_.told.id}") for one in commands)
+    assert not any(one.endswith(f"review confirm {asked.id}") for one in commands)
+
+
+def test_the_queue_goes_on_from_page_to_page(visit: Visit, all_: Everything) -> None:
+    """H2, V9: a long queue comes in pages, and none of it twice; an empty one says so."""
+    op = all_.op
+    for number in range(25):
+        op.propose_profile(f"drink {number}", "tea", "said so", [all_.told.id])
+    seen: list[str] = []
+    path: str | None = "/review"
+    while path is not None:
+        page = visit(path)
+        seen += [one["href"][9:35] for one in page.all("a") if one["href"].startswith("/records/") and "/" in one.text]
+        path = next((one["href"] for one in page.all("a", rel="next")), None)
+    waiting = [one.record.id for one in all_.mem.proposals()]
+    assert [one for one in seen if one in waiting] == seen
+    assert len(seen) == len({*seen}) == len(waiting)
+    for one in waiting:
+        op.reject(one, "no")
+    assert "Nothing waits for review" in visit("/review").text
+
+
+def test_profile_and_projects_are_shown(visit: Visit, all_: Everything) -> None:
+    """H2, R10: the profile and where each project stands, with what they rest on."""
+    page = visit("/profile")
+    assert "Ana" in [one.text for one in page.all("h2")]
+    assert "garden" in [one.text for one in page.all("h3")]
+    assert "grow tomatoes" in page.text
+    evidence = {*all_.mem.user_profile().evidence_ids, *all_.mem.projects()[0].evidence_ids}
+    assert {f"/records/{one}" for one in evidence} <= {*page.links("/records/")}
+
+
+def test_the_trail_can_be_read_and_checked(visit: Visit, all_: Everything, desk: Desk) -> None:
+    """H2, P4: changes page by page, reads and violations; and whether the chain holds, checked on demand and remembered."""
+    seen: list[int] = []
+    path: str | None = "/audit?limit=7"
+    while path is not None:
+        page = visit(path)
+        seen += [int(one.text) for one in page.all("th", scope="row")]
+        path = next((one["href"] for one in page.all("a", rel="next")), None)
+    assert seen == [event.seq for event in all_.op.audit_log(1000)]
+    assert "not checked" in page.text
+    assert "Every record is what the trail says" in visit("/audit/verify").text
+    assert "whole" in visit("/audit").text
+    visit("/search?query=reports+of+ana")
+    assert "reports of ana" in visit("/audit?of=reads").text
+    assert "Nobody tried" in visit("/audit?of=violations").text
+    quietly(desk.folder() / "memory.db", f"UPDATE records SET content = 'forged' WHERE id = '{all_.told.id}'")
+    assert "Something is not as it was written" in visit("/audit/verify").text
+    assert "broken" in visit("/audit").text
+
+
+def test_an_empty_store_has_pages_too(desk: Desk) -> None:
+    """H2: where nothing is remembered yet, every page says so instead of failing."""
+    desk.agent()
+    with Served(desk) as served:
+        visit = Visit(served)
+        for path in PATHS:
+            assert visit(path).one("h1").text
+        assert "Nothing to draw yet" in visit("/").text
+
+
+def test_pages_are_described_for_people_only(served: Served) -> None:
+    """H2: the description of the API is about the API; the console is not in it."""
+    described = served.ask("/openapi.json").json["paths"]
+    assert all(path.startswith("/memory/") for path in described)
+
+
+@given(st.lists(st.lists(st.integers(0, 10_000), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_columns_fill_the_plot_and_no_more(values: list[list[int]]) -> None:
+    """H2: in every plot the columns stay within the box, and are as high as their values."""
+    series = [Series(f"s{place}", "t", row) for place, row in enumerate(values)]
+    made = charts.bars("n", "t", "a", ["1", "2", "3"], series)
+    assert made.top >= max(map(sum, zip(*values, strict=True)))
+    for box in made.boxes:
+        assert -0.02 <= box.y <= HEIGHT
+        assert box.y + box.height <= HEIGHT + 0.02
+        assert 0 <= box.x <= WIDTH - box.width + 0.02
+    drawn = sum(box.height for box in made.boxes) * made.top / HEIGHT
+    assert drawn == pytest.approx(sum(map(sum, values)), abs=made.top * 0.01)
+
+
+@given(st.floats(0, 1e9))
+def test_scales_are_round(highest: float) -> None:
+    """H2: the number at the top of a scale is not below what is drawn, and not far above it."""
+    top = charts.ceiling(highest)
+    assert top >= highest
+    assert top <= max(2, 2.5 * highest)
+
+
+@given(st.integers(1, 30), st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=60))
+def test_sources_are_drawn_to_the_left(number: int, pairs: list[tuple[int, int]]) -> None:
+    """H2: whatever the lineage, each memory is drawn or counted, inside the drawing, to the right of what it rests on."""
+    names = [f"n{place}" for place in range(number)]
+    edges = [(max(pair), min(pair)) for pair in pairs if pair[0] != pair[1] and max(pair) < number]
+    node: dict[str, Any] = {"is_record": True, "layer": "semantic", "state": "active", "occurred_at": "2026-05-01T00:00:00Z"}
+    graph = {
+        "record": names[-1],
+        "nodes": [{"id": name, "content": name, **node} for name in names],
+        "edges": [{"from": names[one], "to": names[other], "relation": "evidence"} for one, other in edges],
+    }
+    made = tree.drawn(graph)
+    places = {one.id: one for one in made.nodes}
+    assert len(places) + made.left_out == number
+    assert places[names[-1]].is_here
+    for one in made.nodes:
+        assert 0 <= one.x <= made.width - tree.WIDTH
+        assert 0 <= one.y <= made.height - tree.HEIGHT
+    for later, earlier in edges:
+        if names[later] in places and names[earlier] in places:
+            assert places[names[later]].x > places[names[earlier]].x
+
+
+@given(st.lists(st.text(max_size=20), max_size=4), st.lists(st.text(max_size=20), max_size=4))
+def test_a_comparison_loses_no_word(before: list[str], after: list[str]) -> None:
+    """V5: the pieces of each line are that line, as the reviewer in the terminal shows it, with nothing hidden."""
+    for left, right in comparison.aligned(before, after):
+        for line in (left, right):
+            pieces = difference.pieces(line)
+            if line is not None:
+                assert pieces is not None
+                assert "".join(piece.text for piece in pieces) == line.plain
+    hidden = difference.pieces(texts.safe("a\u200bb"))
+    assert hidden is not None
+    assert [piece.kind for piece in hidden] == [None, "hidden", None]
+
+
+@given(st.text(max_size=60), st.integers(2, 30))
+def test_a_line_fits_its_box(text: str, room: int) -> None:
+    """H2: a text is cut to the columns of its box, and says that it was."""
+    line = words.fitted(text, room)
+    assert len(line) <= room
+    assert words.fitted("明日の会議は十時から", 10) == "明日の会…"
+    assert words.fitted("short", 10) == "short"
+
+
+def test_commands_name_the_memory_that_is_meant(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """H2: a command that is typed elsewhere means the same memory: its home, agent and user, quoted for a shell."""
+    monkeypatch.setenv("LAMINA_HOME", str(desk.home))
+    assert words.command(desk.home, "default", None, "review", "confirm", ID) == f"lamina review confirm {ID}"
+    told = words.command(desk.home / "my home", "sky", "ana", "forget", ID)
+    assert shlex.split(told) == ["lamina", "--home", f"{desk.home}/my home", "--agent", "sky", "--user", "ana", "forget", ID]
