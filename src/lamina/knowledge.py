@@ -285,10 +285,11 @@ def _verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source, 
 
 def _change(transaction: Transaction, fact: Fact, after: Fact, newest: str) -> None:
     """Let a fact hold for another time, because of a newer one."""
-    fields: dict[str, Any] = {"valid_from": after.valid_from, "valid_to": after.valid_to}
+    row = _row(transaction, fact)
     if facts.is_over(fact, after):
-        fields |= {"state": after.state, "superseded_by": newest}
-    transaction.update(_row(transaction, fact), **fields)
+        transaction.update(row, state=after.state, superseded_by=newest, valid_to=after.valid_to)
+    else:
+        transaction.update(row, valid_from=after.valid_from)
 
 
 def _row(transaction: Transaction, fact: Fact) -> Row:

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lamina.surfaces.cli.main import run
+import click
+
+from lamina.surfaces.cli.main import cli, run
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -27,7 +29,9 @@ MASKS = (
     (re.compile(r"-?\b\d\.\d{3}\b"), "SCORE"),
 )
 ANYTHING = "…"
-FAILURES = ("Error:", "nothing relevant")
+FAILURES = ("Error:", "nothing relevant", '{"error"')
+
+cli.list_commands(click.Context(cli))  # commands are read in the order of the program, whichever of them a story runs first
 
 
 class Block(NamedTuple):

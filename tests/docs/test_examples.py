@@ -24,7 +24,13 @@ from lamina.surfaces.hooks import Hooks
 from .pages import DOCS, Story, blocks, commands, is_as_shown, pages, piped, prose
 
 # Pages whose blocks run from top to bottom in an empty home. Those of other pages are fragments, and only looked at.
-STORIES = {"tutorial.md": ("python", "console"), "hooks.md": ("console", "python"), "sharing.md": ("console",)}
+STORIES = {
+    "tutorial.md": ("python", "console"),
+    "python.md": ("python",),
+    "cli.md": ("console",),
+    "hooks.md": ("console", "python"),
+    "sharing.md": ("console",),
+}
 # What the names in examples stand for.
 NAMES: dict[str, Any] = {
     "lamina": lamina,

@@ -222,10 +222,8 @@ def patterns() -> Iterator[re.Pattern[str]]:
 def test_most_patterns_wait_until_they_are_needed() -> None:
     """P6: a pattern that is compiled when it is first used answers as any other, and the first look needs two of them."""
     late, at_once = tokens.lazy("a(b)?", re.I), re.compile("a(b)?", re.I)
-    for text in ("xAB", "b", "a"):
-        assert [one and one.span(1) for one in (late.search(text), late.fullmatch(text))] == [
-            one and one.span(1) for one in (at_once.search(text), at_once.fullmatch(text))
-        ]
+    assert [late.findall(text) for text in ("xAB", "b", "a")] == [at_once.findall(text) for text in ("xAB", "b", "a")]
+    assert (late.search("b"), late.pattern, late.flags) == (None, at_once.pattern, at_once.flags)
     modules = (credentials, sayings, tokens)
     assert sum(isinstance(value, re.Pattern) for module in modules for value in vars(module).values()) == 2
 
@@ -383,14 +381,10 @@ def test_a_planted_secret_is_found_with_its_path(config: dict[str, Any], steps: 
     assert secret not in found.path
 
 
-def is_no_placeholder(text: str) -> bool:
-    return not tokens.PLACEHOLDER.search("".join(text.split()))
-
-
-@given(CONFIGS, st.lists(st.integers(0, 5), max_size=4), SECRET_NAMES, LITERALS.filter(is_no_placeholder))
+@given(CONFIGS, st.lists(st.integers(0, 5), max_size=4), SECRET_NAMES, LITERALS)
 def test_a_planted_secret_is_taken_out_of_all_fields(config: dict[str, Any], steps: list[int], name: str, literal: str) -> None:
     """P6: wherever a value has a telling name, it is gone from all fields of a memory, and nothing is found in what is left."""
-    secret = re.sub(r"\s+", "", literal) + "Zq8"
+    secret = literal.replace(" ", "").replace("0", "o") + "Zq8"  # many zeros are a placeholder
     planted(config, steps, name, secret)
     fields = {"content": f"use {secret} now", "metadata": config, "tags": [secret.lower(), "tea"], "source": f"notes: {secret}"}
     found = in_fields(fields)

@@ -169,16 +169,17 @@ def since(claim: Claim, source: Source) -> datetime:
 def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     """What a claim does to the facts of its place that hold or held once, in the order in which they came."""
     at = since(claim, source)
-    known = [fact for fact in known if fact.state is State.ACTIVE or fact.valid_to is not None]  # what was not a mistake
+    known = [fact for fact in known if fact.state is State.ACTIVE or fact.valid_to is not None]  # what was no mistake
     same = [fact for fact in known if says(fact, claim)]
     if source.trust is Trust.EXTERNAL and any(fact.state is State.ACTIVE for fact in same):
         return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
     holding = [fact for fact in same if fact.holds(at)]
     if holding and source.trust is not Trust.EXTERNAL:
         return _repeated(holding[-1], claim, source)
-    ends = _ended([fact for fact in known if fact.holds(at)], claim)
-    rivals = [fact for fact in known if fact not in same and _excludes(fact, claim)]
-    active = [fact for fact in known if fact.state is State.ACTIVE and (fact in ends or fact in rivals)]
+    rivals = [fact for fact in known if _excludes(fact, claim) and fact not in same]
+    ends = [fact for fact in rivals if fact.holds(at)]
+    ends += [fact for fact in _taken_back(known, claim, at) if fact not in ends]
+    active = [fact for fact in known if fact.state is State.ACTIVE and (fact in rivals or fact in ends)]
     if source.trust is Trust.EXTERNAL or any(_is_trusted_less(source.trust, fact) for fact in (*active, *ends)):
         return Step(Effect.PROPOSE, "who says so is trusted less: a person decides", tuple(active))
     if claim.negated and not claim.value and not ends:
@@ -230,8 +231,8 @@ def after(known: Iterable[Fact], claim: Claim, source: Source, step: Step, recor
     changed = dict(step.changed)
     if step.effect is Effect.REPEAT and step.fact is not None:
         changed[step.fact] = repeated(step.fact, claim, source, step.valid_from)
-    found = [changed.get(fact, fact) for fact in known] + list(step.earlier)
-    return found if record is None else [*found, made(record, claim, source, step)]
+    found = [changed.get(fact, fact) for fact in known] if changed else list(known)
+    return [*found, *step.earlier, *([] if record is None else [made(record, claim, source, step)])]
 
 
 def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
@@ -257,6 +258,7 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
 
 def repeated(fact: Fact, claim: Claim, source: Source, begin: datetime | None = None) -> Fact:
     """A fact after a claim said the same; `begin` when it held before it was known."""
+    told = () if _is_trusted_less(source.trust, fact) else (since(claim, source),)  # who could not end it cannot renew it
     return structs.replace(
         fact,
         valid_from=begin or fact.valid_from,
@@ -264,7 +266,7 @@ def repeated(fact: Fact, claim: Claim, source: Source, begin: datetime | None = 
         confidence=surer(fact, claim, source),
         evidence=tuple(dict.fromkeys((*fact.evidence, source.record))),
         voices=tuple(dict.fromkeys((*fact.voices, source.voice))),
-        said=tuple(sorted({*fact.said, since(claim, source)})[-MOST_SAID:]),
+        said=tuple(sorted({*fact.said, *told})[-MOST_SAID:]),
     )
 
 
@@ -301,15 +303,14 @@ def says(fact: Fact, claim: Claim) -> bool:
     return same_value(claim.attribute, fact.value, claim.value)
 
 
-def _ended(holding: Sequence[Fact], claim: Claim) -> list[Fact]:
-    """The facts that cannot hold beside a claim; one that corrects takes back what was said last."""
-    said = [fact for fact in holding if claim.corrects and not fact.negated]
-    wrong = said[-1:] if attributes.of(claim.attribute).many else said
-    return [fact for fact in holding if fact in wrong or _excludes(fact, claim)]
+def _taken_back(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
+    """What a correction says was wrong: what was said to hold, and where there are many, what was said last."""
+    said = [fact for fact in known if not fact.negated and fact.holds(at)] if claim.corrects else []
+    return said[-1:] if attributes.of(claim.attribute).many else said
 
 
 def _excludes(fact: Fact, claim: Claim) -> bool:
-    """Whether a fact, which does not say what a claim says, cannot hold beside it."""
+    """Whether a fact cannot hold beside a claim, unless it says the same."""
     if claim.negated and not claim.value:
         return not fact.negated
     if claim.negated or attributes.of(claim.attribute).many:

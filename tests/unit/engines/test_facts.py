@@ -259,6 +259,15 @@ def test_a_late_statement_of_somebody_trusted_less_interrupts_nothing() -> None:
     assert book.held(2) == ["Porto"]
 
 
+def test_who_is_trusted_less_renews_nothing() -> None:
+    """V8: an agent who repeats what an operator said does not let it hold against what the operator says of a time before."""
+    book = Notebook()
+    book.hear(claim("lives_in", "Porto", 1), trust=Trust.OPERATOR)
+    assert book.hear(claim("lives_in", "Porto", 5)) is Effect.REPEAT
+    book.hear(claim("lives_in", "Faro", 3), trust=Trust.OPERATOR)
+    assert book.values == ["Faro"]
+
+
 @pytest.mark.parametrize("said", [None, "yesterday", ["yesterday"], [None], [], {}])
 def test_times_that_are_none_are_left_alone(said: object) -> None:
     """R9: whatever somebody wrote as the times at which a fact was said, its own times are known."""
