@@ -28,8 +28,8 @@ from lamina.chat import (
     Flaw,
     Found,
     Session,
-    is_machine,
 )
+from lamina.engines.claims.people import is_machine
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.errors import InvalidInput, LaminaError, ModelFailed
 from tests.unit.test_endpoint import KEY, Handler, Play, Server, says

@@ -80,7 +80,8 @@ def test_a_signature_knows_words_and_runs_in_any_script() -> None:
     assert words.is_in("Der ZANZIBARIT!")
     assert words.is_in("Ünüvar")
     assert not words.is_in("zanzibarits")
-    runs = traces.Signature(frozenset(), frozenset(traces.runs([trace(0, "I told her about the house"), trace(1, "我喜欢绿茶")])))
+    said = [trace(0, "I told her about the house"), trace(1, "我喜欢绿茶")]
+    runs = traces.Signature(frozenset(), frozenset(traces.runs(said)))
     assert runs.is_in("yes, I told her about it")
     assert runs.is_in("他说我喜欢绿茶。")
     assert not runs.is_in("I told him about her house")

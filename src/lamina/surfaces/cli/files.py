@@ -20,6 +20,9 @@ PATH = click.Path(path_type=Path)
 SHOWN = 20
 
 
+CONFLICTS = click.Choice([one.value for one in Policy])
+
+
 def register(group: click.Group) -> None:
     """Hang these commands under the program."""
     export(group)
@@ -73,7 +76,7 @@ def import_(group: click.Group) -> None:
     @click.argument("path", type=PATH)
     @click.option("--trust", is_flag=True, help="believe the file: its trust and its active long-term memories count")
     @click.option("--format", "format_", metavar="NAME", help=f"instead of looking: one of {', '.join(forms.NAMES)}")
-    @click.option("--on-conflict", type=click.Choice([one.value for one in Policy]), default="skip", help="what happens to what is here already")
+    @click.option("--on-conflict", type=CONFLICTS, default="skip", help="what happens to what is here already")
     @click.option("--dry-run", is_flag=True, help="change nothing, and report what would happen")
     def run(session: Session, path: Path, trust: bool, format_: str | None, on_conflict: str, dry_run: bool) -> None:
         """Take in an export of Lamina, or a file of Sky, Milton, Skylattice, Sentinel, mem0 or the MCP memory server.

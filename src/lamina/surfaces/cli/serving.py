@@ -179,7 +179,8 @@ def _end(context: click.Context, given: str) -> datetime | None:
 
 def _opens(token: Token) -> str:
     owner = "" if token.user is None else f" for {one_line(token.user)}"
-    return f"the memory of {token.agent}{owner}" + (" and its trail" if token.trail else "") + (", with tools" if token.tools else "")
+    more = (" and its trail" if token.trail else "") + (", with tools" if token.tools else "")
+    return f"the memory of {token.agent}{owner}{more}"
 
 
 def _until(token: Token) -> str:
