@@ -29,8 +29,8 @@ from lamina.chat import (
     Found,
     Session,
 )
-from lamina.engines.claims.people import is_machine
 from lamina.engines.claims import Claim, Turn, attributes
+from lamina.engines.claims.people import is_machine
 from lamina.errors import InvalidInput, LaminaError, ModelFailed
 from tests.unit.test_endpoint import KEY, Handler, Play, Server, says
 

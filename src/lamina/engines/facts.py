@@ -169,7 +169,7 @@ def since(claim: Claim, source: Source) -> datetime:
 def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     """What a claim does to the facts of its place that hold or held once, in the order in which they came."""
     at = since(claim, source)
-    known = [fact for fact in known if fact.state is State.ACTIVE or fact.valid_to is not None]  # what was no mistake
+    known = [fact for fact in known if fact.holds(max(at, fact.valid_from))]  # what held then or later
     same = [fact for fact in known if says(fact, claim)]
     if source.trust is Trust.EXTERNAL and any(fact.state is State.ACTIVE for fact in same):
         return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
