@@ -271,7 +271,7 @@ class Operator(Memory):
         return self._decided(self._reviews.forget(record_id, reason))
 
     def undo(self, event_id: int, reason: str | None = None) -> list[Record]:
-        """Take back a confirmation, a rollback, a forgetting or a correction, if nothing has happened to its records since."""
+        """Take back a decision: a confirmation, rollback, revocation, forgetting or correction that nothing has followed."""
         restored = self._reviews.undo(event_id, reason)
         self._settle()
         return restored

@@ -25,7 +25,7 @@ AGES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 def register(group: click.Group) -> None:
     """Hang these commands under the program."""
-    propose(subgroup(group, "profile", "What is known about the user."))
+    propose(subgroup(group, "profile", "What is known about a person."))
     queue = review(group)
     waiting(queue)
     confirm(queue)
@@ -239,7 +239,7 @@ def undo(group: click.Group) -> None:
     @click.argument("event", type=int)
     @click.option("--reason", help="why")
     def run(session: Session, event: int, reason: str | None) -> None:
-        """Take back what EVENT of `lamina audit log` did: a confirmation, rollback, forgetting or correction."""
+        """Take back what EVENT of `lamina audit log` did: a confirmation, rollback, revocation, forgetting or correction."""
         done = session.operator("undo").undo(event, reason)
         if session.json:
             output.show_json([record.to_dict() for record in done])
