@@ -16,6 +16,8 @@ from lamina.home import make_private_folder, refuse_link, write_private
 from lamina.model import Layer, Record, iso
 from lamina.text import shown
 
+# Messages of language models have these names for the same.
+MESSAGE_FIELDS = {"role": "speaker", "content": "text"}
 TURN_FIELDS = ("text", "speaker", "at", "kind", "tags", "importance", "metadata", "source")
 
 
@@ -139,9 +141,11 @@ def _unfenced(turn: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _turn(turn: object, index: int) -> Mapping[str, Any]:
     if not isinstance(turn, Mapping):
         raise InvalidInput(f"turn {index} is a {type(turn).__name__}, not a mapping with a text", item=index)
+    given = {name: meant for name, meant in MESSAGE_FIELDS.items() if meant not in turn}
+    turn = {given[name] if name in given else name: value for name, value in turn.items()}
     unknown = [name for name in turn if name not in TURN_FIELDS]
     if unknown:
         raise InvalidInput(f"turn {index}: unknown field {shown(unknown[0])}; known are {', '.join(TURN_FIELDS)}", item=index)
     if turn.get("text") is None:
         raise InvalidInput(f"turn {index} has no text", item=index)
-    return dict(turn)
+    return turn

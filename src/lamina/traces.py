@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -15,6 +16,7 @@ RUN = 4  # so many words in a row are seldom said twice by chance
 SHORTEST = 3  # a shorter word betrays nothing
 SLEEP = "sleep"
 GONE = "…"
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9:]+)")
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -74,7 +76,8 @@ def trace(fields: Mapping[str, Any], *, is_vouched: bool = False) -> Trace:
     origin = metadata.get("origin")
     named = (fields["content"], *(fields.get(name) for name in ("speaker", "source", "session", "key")))
     texts = (*filter(None, named), *fields["tags"], *strings(metadata), *(one for one in fields["evidence"] if not is_id(one)))
-    return Trace(fields["id"], tuple(fields["evidence"]), texts, origin if isinstance(origin, str) else None, is_vouched)
+    said = tuple(one for one in texts if TIME.fullmatch(one) is None)  # when something was said betrays nothing
+    return Trace(fields["id"], tuple(fields["evidence"]), said, origin if isinstance(origin, str) else None, is_vouched)
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -125,8 +125,8 @@ class Writer(Reader):
     ) -> Conversation:
         """Store the turns of a conversation in their order, and beside them the episode that they make, in one step.
 
-        A turn has `text` and may have `speaker`, `at`, `kind`, `tags`, `importance`, `metadata`, `source`. With
-        `keep_raw` the whole conversation is also kept as a file under `episodes/`.
+        A turn has `text` and may have `speaker`, `at`, `kind`, `tags`, `importance`, `metadata`, `source`; messages with
+        `role` and `content` are taken as they are. With `keep_raw` the whole conversation is also kept as a file under `episodes/`.
         """
         from lamina import conversations
 

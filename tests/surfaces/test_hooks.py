@@ -150,7 +150,7 @@ def test_after_a_message_it_is_kept(mem: Memory) -> None:
     with hooks(mem) as silent, hooks(mem, store_responses=True) as full:
         assert contents(silent.after_message("I moved to Berlin", "Noted.", session="s1")) == ["I moved to Berlin"]
         message, reply = full.after_message("I like tea", "Good to know.", session="s1")
-    assert (message.speaker, message.layer, message.kind, message.session) == ("user", Layer.SHORT_TERM, "crumb", "s1")
+    assert (message.speaker, message.layer, message.kind, message.session) == ("user", Layer.EPISODIC, "crumb", "s1")
     assert (reply.speaker, reply.kind, reply.importance) == ("assistant", "crumb", 0.2)
     assert message.trust is reply.trust is Trust.AGENT
 
@@ -228,7 +228,7 @@ def test_a_prompt_is_answered_and_kept(call: Call, desk: Desk, op: Operator) -> 
     assert json.loads(outcome.out).keys() == {"hookSpecificOutput"}
     assert json.loads(outcome.out)["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
     assert ANSWER in outcome.context
-    kept = desk.agent().list(layers=["short_term"])
+    kept = desk.agent().list(layers=["episodic", "short_term"])
     assert [(one.content, one.session, one.speaker) for one in kept] == [(QUESTION, "s1", "user")]
     assert desk.operator().audit_log(1)[0].surface == "hook"
     assert kept[0].trust is Trust.AGENT

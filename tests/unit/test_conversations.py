@@ -412,3 +412,12 @@ def test_every_error_is_one_of_ours(mem: Memory) -> None:
                 mem.remember_conversation(turns, cast(str, session))
             except LaminaError:
                 continue
+
+
+def test_messages_of_language_models_are_turns(desk: Desk) -> None:
+    """R4: `role` and `content` mean what `speaker` and `text` mean."""
+    said = desk.agent().remember_conversation(
+        [{"role": "user", "content": "I live in Rome"}, {"role": "assistant", "text": "Nice"}],
+        session="s",
+    )
+    assert [(turn.speaker, turn.content) for turn in said] == [("user", "I live in Rome"), ("assistant", "Nice")]

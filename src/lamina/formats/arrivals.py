@@ -165,7 +165,7 @@ class Arrivals:
         self._keys[key] = number
 
     def _check(self, draft: Draft) -> None:
-        if self._transaction.guard.is_erased(draft.user, draft.content):
+        if self._transaction.guard.is_erased(draft.user, draft.content, draft.key):
             raise Refused("what this says was erased here; an import does not bring it back")
         self._transaction.guard.refuse_rejected(draft)
 

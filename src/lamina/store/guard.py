@@ -79,9 +79,10 @@ class Guard:
         for gone in erasing.erased_of(self._cursor.connection, ids):
             raise Conflict(f"the record {gone} was erased meanwhile; try again", erased=gone)
 
-    def is_erased(self, user: str | None, content: str) -> bool:
-        """Whether a text was erased here; only somebody who says it anew may bring it back, no file."""
-        return erasing.is_back(self._cursor.connection, self._store.id, user, content)
+    def is_erased(self, user: str | None, content: str, key: str | None = None) -> bool:
+        """Whether a text or its key was erased here; only somebody who says it anew may bring it back, no file."""
+        given = (self._cursor.connection, self._store.id, user)
+        return erasing.is_back(*given, content) or (key is not None and erasing.has_key(*given, key))
 
     def refuse_erased(self, user: str | None, key: str) -> None:
         """Raise when a key was that of an erased record: a retry must not store it once more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -248,6 +249,27 @@ def test_a_denial_ends_what_arrives_after_it() -> None:
     for said in (claim("lives_in", "Porto", 1), claim("lives_in", "Porto", 5), claim("lives_in", "Porto", 3, negated=True)):
         book.hear(said)
     assert [book.held(day) for day in (1, 3, 5)] == [["Porto"], [], ["Porto"]]
+
+
+SAYINGS = {
+    "one": [("lives_in", "Porto", False), ("lives_in", "Porto", True), ("lives_in", "Faro", False), ("lives_in", "Faro", True)],
+    "many": [("likes", "tea", False), ("likes", "tea", True), ("dislikes", "tea", False)],
+}
+
+
+@pytest.mark.parametrize("number", SAYINGS)
+def test_the_order_in_which_claims_arrive_does_not_matter(number: str) -> None:
+    """S2, Q10: four days of statements and denials, in all orders, come to what they come to in their own order."""
+    for sayings in product(SAYINGS[number], repeat=4):
+        days = [claim(attribute, value, day, negated=denied) for day, (attribute, value, denied) in enumerate(sayings)]
+        told = set()
+        for order in permutations(days):
+            book = Notebook()
+            for said in order:
+                book.hear(said)
+            held = [[fact for fact in book.facts if fact.holds(one.at) and not fact.negated] for one in days]
+            told.add(tuple(frozenset((fact.attribute, fact.value) for fact in then) for then in held))
+        assert len(told) == 1, days
 
 
 def test_a_late_statement_of_somebody_trusted_less_interrupts_nothing() -> None:

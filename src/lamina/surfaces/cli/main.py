@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -53,6 +54,16 @@ class Program(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         self.load(*(room for room, names in ROOMS.items() if name in names))
         return super().get_command(context, name)
+
+    def resolve_command(self, context: click.Context, given: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; for one that is not there, those that look like it."""
+        try:
+            return super().resolve_command(context, given)
+        except click.UsageError as error:
+            alike = difflib.get_close_matches(given[0], [name for names in ROOMS.values() for name in names], 3)
+            if not alike:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {' or '.join(dict.fromkeys(alike))}?", context) from None
 
     def list_commands(self, context: click.Context) -> list[str]:
         self.load(*ROOMS)

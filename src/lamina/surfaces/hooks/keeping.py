@@ -8,11 +8,12 @@ from typing import Any
 from lamina import fence
 from lamina.errors import InvalidInput
 from lamina.memory import Memory
-from lamina.model import Record
+from lamina.model import Layer, Record
 from lamina.text import is_visible
 
 SOURCE = "hook"
-MESSAGE: Mapping[str, Any] = {"speaker": "user"}
+# A message is a turn of a conversation: sleep reads it, and what it says becomes knowledge. A reply is only a crumb.
+MESSAGE: Mapping[str, Any] = {"speaker": "user", "layer": Layer.EPISODIC}
 REPLY: Mapping[str, Any] = {"speaker": "assistant", "kind": "crumb", "importance": 0.2}
 
 
