@@ -142,10 +142,10 @@ def _turn(turn: object, index: int) -> Mapping[str, Any]:
     if not isinstance(turn, Mapping):
         raise InvalidInput(f"turn {index} is a {type(turn).__name__}, not a mapping with a text", item=index)
     given = {name: meant for name, meant in MESSAGE_FIELDS.items() if meant not in turn}
-    turn = {given[name] if name in given else name: value for name, value in turn.items()}
-    unknown = [name for name in turn if name not in TURN_FIELDS]
+    named: dict[Any, Any] = {given.get(name, name): value for name, value in turn.items()}
+    unknown = [name for name in named if name not in TURN_FIELDS]
     if unknown:
         raise InvalidInput(f"turn {index}: unknown field {shown(unknown[0])}; known are {', '.join(TURN_FIELDS)}", item=index)
-    if turn.get("text") is None:
+    if named.get("text") is None:
         raise InvalidInput(f"turn {index} has no text", item=index)
-    return turn
+    return named

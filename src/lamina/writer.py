@@ -126,7 +126,8 @@ class Writer(Reader):
         """Store the turns of a conversation in their order, and beside them the episode that they make, in one step.
 
         A turn has `text` and may have `speaker`, `at`, `kind`, `tags`, `importance`, `metadata`, `source`; messages with
-        `role` and `content` are taken as they are. With `keep_raw` the whole conversation is also kept as a file under `episodes/`.
+        `role` and `content` are taken as they are. With `keep_raw` the whole conversation is also kept as a file under
+        `episodes/`.
         """
         from lamina import conversations
 
