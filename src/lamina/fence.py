@@ -12,8 +12,8 @@ RIGHT = ">\u2af8\u2aa2\u203a\u00bb\u226b\u22d9\u3009\u232a\u300b\uff1e\ufe65\u27
 ANGLES = re.compile(
     f"[{LEFT}]{{2,}}|[{RIGHT}]{{2,}}|[\u226a\u226b\u22d8\u22d9\u300a\u300b\u27ea\u27eb\u2af7\u2af8\u2aa1\u2aa2]"
 )
-# A fence that was cut off ends with the last line that looks like one of ours.
-CUT_OFF = re.compile(f"{re.escape(OPEN)}(?:\\n(?:\\[|\\| )[^\\n]*)*")
+# A fence that was cut off ends with the last line that looks like one of ours, however it was quoted or put on one line.
+CUT_OFF = re.compile(re.escape(OPEN) + r"(?:(?:\r\n?|\n)?[ \t>]*(?:\[|\|(?!\S))[^\r\n]*)*")
 # What still holds a mark after so many looks was made to hide one.
 LOOKS = 10
 
@@ -34,8 +34,8 @@ def spans(text: str) -> list[tuple[int, int]]:
     while (start := text.find(OPEN, at)) >= 0:
         end = text.find(CLOSE, start) if is_closed else -1
         is_closed = end >= 0
-        cut = CUT_OFF.match(text, start)
-        at = end + len(CLOSE) if is_closed or cut is None else cut.end()
+        cut = None if is_closed else CUT_OFF.match(text, start)
+        at = end + len(CLOSE) if cut is None else cut.end()
         found.append((start, at))
     return found
 

@@ -305,6 +305,46 @@ def test_a_mistake_in_the_settings_of_an_agent_does_not_stop_its_user(call: Call
     assert "LAMINA_MEMORY_CONTEXT_LIMIT" in told
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "hook --plain=1",
+        "hook user-prompt --late",
+        "--bogus hook",
+        "--hoem /x hook user-prompt",
+        "--agent sky --json=1 hook stop",
+    ],
+)
+def test_wrong_usage_of_a_hook_is_no_veto(call: Call, desk: Desk, mem: Memory, words: str) -> None:
+    """H4: agents take exit code 2 for a refusal of what their user said; a call that makes no sense is told instead."""
+    outcome = call(*words.split(), event=PROMPT)
+    assert (outcome.code, outcome.out) == (0, "{}\n")
+    assert outcome.err.startswith("lamina hook: ")
+    assert "the hook hook failed once" in troubles(desk)[0]
+    assert mem.list() == []
+
+
+@pytest.mark.parametrize("words", ["remember hook --bogus", "--agent hook list --bogus", "hooks", "bogus hook", "--bogus"])
+def test_wrong_usage_of_other_commands_is_an_error(call: Call, words: str) -> None:
+    """H1: the word `hook` elsewhere changes nothing."""
+    outcome = call(*words.split())
+    assert (outcome.code, outcome.out) == (2, "")
+
+
+def test_a_reply_that_is_told_twice_is_kept_once(call: Call, mem: Memory) -> None:
+    """L1, H4: the same `stop` again stores nothing; the same words in another session, and prompts said twice, are stored."""
+    event = {"session_id": "s1", "last_assistant_message": "It is deployed."}
+    for session in ("s1", "s1", "s2"):
+        call("hook", "stop", event={**event, "session_id": session}, LAMINA_MEMORY_STORE_RESPONSES="true")
+    assert sorted((one.content, str(one.session)) for one in mem.list()) == [
+        ("It is deployed.", "s1"),
+        ("It is deployed.", "s2"),
+    ]
+    for _ in range(2):
+        call("hook", "user-prompt", event={**PROMPT, "prompt": "go on"})
+    assert contents(mem.list(limit=2)) == ["go on", "go on"]
+
+
 def test_a_hook_starts_what_is_due(call: Call, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """L6: with `maintenance = auto` a hook that nobody waits for has the jobs run behind it."""
     started: list[str] = []
@@ -370,7 +410,7 @@ def test_messages_of_ntfy_become_requests(call: Call, mem: Memory, op: Operator)
     assert (first.content, first.kind, first.tags, first.source) == ("Book a table", "request", ("ntfy", "dinner"), "ntfy")
     assert (second.content, second.metadata["topic"], second.metadata["priority"]) == ("Home: Milk", "phone", 4)
     assert first.occurred_at.timestamp() == 1635528741
-    assert first.trust is Trust.AGENT
+    assert first.trust is second.trust is Trust.EXTERNAL
     assert [item["id"] for item in mem.pending()] == [first.id, second.id]
     mem.remember("done", kind="result", metadata={"request_id": "m1"})
     assert [item["id"] for item in mem.pending()] == [second.id]
@@ -381,10 +421,10 @@ def test_a_message_is_captured_once_and_a_bad_line_is_told(call: Call, mem: Memo
     long = b'{"event": "message", "id": "x", "message": "' + b"a" * ntfy.MOST_BYTES + b'"}'
     other = json.dumps({**MESSAGES[1], "message": "Something else"}).encode()
     given = b"\n".join([LINES, LINES, b"nonsense", b"", long, other, b'{"event": "message"}', b"[]", b"\xff"])
-    outcome = call("capture", "--source", "ntfy", "--json", "--untrusted", given=given)
+    outcome = call("capture", "--source", "ntfy", "--json", "--trusted", given=given)
     assert json.loads(outcome.out) == {"stored": 2, "known": 2, "ignored": 5, "bad": 6, "failed": 0}
     assert [line.split(":")[0] for line in outcome.err.splitlines()] == [f"line {n}" for n in (9, 11, 12, 13, 14, 15)]
-    assert {one.trust for one in mem.list()} == {Trust.EXTERNAL}
+    assert {one.trust for one in mem.list()} == {Trust.AGENT}
 
 
 def test_capture_ends_well_when_it_is_interrupted(

@@ -58,6 +58,25 @@ def test_a_fence_without_an_end_reaches_to_the_end() -> None:
     assert fence.unfenced(f"the mark {fence.OPEN} shows up; keep this") == "the mark  shows up; keep this"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("quote", ["", "  ", "> ", "\t", "> > "])
+@given(cut=st.integers(0, 60))
+def test_a_fence_that_was_cut_off_is_a_fence_however_it_was_passed_on(end: str, quote: str, cut: int) -> None:
+    """Q9: with other ends of lines, quoted or indented, nothing of what was recalled is left, and what follows is."""
+    lines = [fence.OPEN, "[semantic m1; trust external]", "| the zebra code", "|", "| is MAUVE" + "!" * 60]
+    text = end.join(quote + line for line in lines)
+    left = fence.unfenced(f"see{end}{text[: len(text) - cut]}{end}bye")
+    assert left.split() == ["see", *quote.split(), "bye"]
+
+
+@pytest.mark.parametrize("cut", range(0, 40, 8))
+def test_a_cut_off_fence_on_one_line_reaches_to_its_end(cut: int) -> None:
+    """Q9: where the ends of lines were lost, all of the line is taken for what was recalled."""
+    text = f"{fence.OPEN} [semantic m1; trust external] | the zebra code is MAUVE | and more of it"
+    for end in ("\n", "\r\n", "\r"):
+        assert fence.unfenced(f"see {text[: len(text) - cut]}{end}bye") == f"see {end}bye"
+
+
 @pytest.mark.parametrize(
     "text", ["", "tea", "a << b >> c", fence.CLOSE, fence.OPEN[:-1], fence.OPEN.upper(), "<<<lamina memory>>>"]
 )
@@ -138,7 +157,17 @@ def test_masking_moves_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [fence.OPEN * 20_000, "<<<lam" * 20_000 + fence.OPEN + "x" * 1000, (fence.OPEN + "\n| ") * 20_000]
+    "text",
+    [
+        fence.OPEN * 20_000,
+        "<<<lam" * 20_000 + fence.OPEN + "x" * 1000,
+        (fence.OPEN + "\n| ") * 20_000,
+        (fence.OPEN + " | " + fence.CLOSE) * 20_000,
+        (fence.OPEN + "\n| " + fence.CLOSE + "\n| ") * 20_000,
+        (fence.OPEN + "\r\n" + "> " * 20) * 20_000,
+        fence.OPEN + "\r" + " >\t" * 500_000,
+        fence.OPEN + "\r| " * 300_000,
+    ],
 )
 def test_many_fences_take_no_longer_than_their_text(text: str) -> None:
     """Q9: whatever a megabyte of marks was made for, it is read a few times at most."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any, NamedTuple
 
+import msgspec
 from langgraph.store.base import (
     BaseStore,
     GetOp,
@@ -23,10 +25,10 @@ from langgraph.store.base import (
 
 from lamina.errors import InvalidInput
 from lamina.memory import Memory
-from lamina.model import Hit, Layer, Record, State, iso
+from lamina.model import Hit, Layer, Record, State, Trust, iso
 from lamina.operators import Operator
 from lamina.rules import LIMITS
-from lamina.surfaces.adapters.values import cleaned, mark, words
+from lamina.surfaces.adapters.values import cleaned, mark, told, words
 
 NAME = "langgraph"
 MOST = LIMITS[1]
@@ -39,6 +41,27 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "$lt": lambda value, than: float(value) < float(than),
     "$lte": lambda value, than: float(value) <= float(than),
 }
+
+
+class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a record says about the item that it is a version of; without a value, that it is deleted."""
+
+    namespace: tuple[str, ...]
+    key: str
+    indexed: bool
+    first: Annotated[int, msgspec.Meta(ge=0)]  # the place of its first version in the store; 0 when this is it
+    created: Annotated[datetime, msgspec.Meta(tz=True)] | None
+    value: dict[str, Any] | None = None
+
+
+class Version(NamedTuple):
+    """A version of an item."""
+
+    record: Record
+    about: About
+
+
+Newest = dict[tuple[tuple[str, ...], str], Version]
 
 
 class LaminaStore(BaseStore):
@@ -90,13 +113,14 @@ class LaminaStore(BaseStore):
     def _write_as_operator(self, memory: Operator, ops: Sequence[PutOp]) -> None:
         """Put what is new, and forget every version before it, whoever has put that."""
         for op in ops:
-            earlier = [one for one in self._listed(_item_tag(op.namespace, op.key), MOST) if one.state is State.ACTIVE]
+            listed = self._listed(_item_tag(op.namespace, op.key), MOST)
+            earlier = [one.record for one in listed if one.record.state is State.ACTIVE]
             if op.value is not None:
                 memory.remember(**_memory_of(op, self._current(op.namespace, op.key)))
             for one in earlier:
                 memory.forget(one.id, "replaced or deleted in a LangGraph store")
 
-    def _current(self, namespace: tuple[str, ...], key: str) -> Record | None:
+    def _current(self, namespace: tuple[str, ...], key: str) -> Version | None:
         """The newest version of an item, unless that says that it is deleted."""
         newest = self._newest(self._listed(_item_tag(namespace, key), NEWEST))
         return newest.get((namespace, key))
@@ -109,9 +133,9 @@ class LaminaStore(BaseStore):
             return found[op.offset : end]
         ranked: list[SearchItem] = []
         for hit in self._ranked(op, end):
-            about = hit.record.metadata[NAME]
-            current = self._current(tuple(about["namespace"]), about["key"])
-            if current is not None and current.id == hit.record.id and about["indexed"] and _fits(current, op):
+            version = self._own(hit.record)
+            current = version and self._current(version.about.namespace, version.about.key)
+            if current and current.record.id == hit.record.id and current.about.indexed and _fits(current, op):
                 ranked.append(_found_item(current, hit.score))
                 if len(ranked) == end:
                     break
@@ -132,35 +156,47 @@ class LaminaStore(BaseStore):
         kept = {one[: op.max_depth] for one in found if all(_matches(rule, one) for rule in op.match_conditions or ())}
         return sorted(kept)[op.offset : op.offset + op.limit]
 
-    def _listed(self, tag: str, limit: int) -> list[Record]:
+    def _own(self, record: Record) -> Version | None:
+        """The version that a record is: one that such a store has put, for the same user, and nobody from elsewhere."""
+        if record.source != NAME or record.trust is Trust.EXTERNAL or record.user != self._memory.user:
+            return None
+        about = told(record, NAME, About)
+        return None if about is None else Version(record, about)
+
+    def _listed(self, tag: str, limit: int) -> list[Version]:
         """Versions in every state: where the newest was forgotten, an older one must not come back for it."""
+        found = self._tagged(tag, limit)
+        own = [version for record in found if (version := self._own(record))]
+        if len(own) < len(found) == limit < MOST:  # what others have put there must not crowd out our own
+            return self._listed(tag, MOST)
+        return own
+
+    def _tagged(self, tag: str, limit: int) -> list[Record]:
         return self._memory.list(layers=(Layer.EPISODIC,), tags=(tag,), states=None, limit=limit)
 
-    def _whole(self, tag: str) -> list[Record]:
+    def _whole(self, tag: str) -> list[Version]:
         """Every version under a namespace; rather an error than a part that looks like the whole."""
-        found = self._listed(tag, MOST)
+        found = self._tagged(tag, MOST)
         if len(found) == MOST:
             raise InvalidInput(f"there are {MOST:,} versions or more under this namespace; ask for a narrower one, or by query")
-        return found
+        return [version for record in found if (version := self._own(record))]
 
-    def _newest(self, versions: Iterable[Record]) -> dict[tuple[tuple[str, ...], str], Record]:
+    def _newest(self, versions: Iterable[Version]) -> Newest:
         """The items that some versions leave, in the order in which they were first put."""
-        last: dict[tuple[tuple[str, ...], str], Record] = {}
-        for record in sorted(versions, key=lambda record: record.seq):
-            about = record.metadata.get(NAME)
-            if isinstance(about, Mapping):
-                last[tuple(about["namespace"]), about["key"]] = record
-        alive = [one for one in last.items() if one[1].state is State.ACTIVE and "value" in one[1].metadata[NAME]]
-        return dict(sorted(alive, key=lambda one: one[1].metadata[NAME]["first"] or one[1].seq))
+        last: Newest = {}
+        for version in sorted(versions, key=lambda version: version.record.seq):
+            last[version.about.namespace, version.about.key] = version
+        alive = [one for one in last.items() if one[1].record.state is State.ACTIVE and one[1].about.value is not None]
+        return dict(sorted(alive, key=lambda one: one[1].about.first or one[1].record.seq))
 
 
-def _memory_of(op: PutOp, before: Record | None) -> dict[str, Any]:
+def _memory_of(op: PutOp, before: Version | None) -> dict[str, Any]:
     """The record that a write becomes. When it was first put is carried along from version to version."""
     about: dict[str, Any] = {"namespace": list(op.namespace), "key": op.key, "indexed": op.index is not False}
     tags = [_prefix_tag(op.namespace[:depth]) for depth in range(len(op.namespace) + 1)]
     if before is not None:
-        kept = before.metadata[NAME]
-        about |= {"first": kept["first"] or before.seq, "created": kept["created"] or iso(before.created_at)}
+        first, created = before.about.first or before.record.seq, before.about.created or before.record.created_at
+        about |= {"first": first, "created": iso(created)}
     else:
         about |= {"first": 0, "created": None}
     content = f"{op.key} was deleted"
@@ -185,21 +221,21 @@ def _content(value: Mapping[str, Any], index: Sequence[str] | bool | None) -> st
     return "\n".join(text for path in index for text in get_text_at_path(dict(value), path)).strip() or words(value).strip()
 
 
-def _item(record: Record) -> Item:
-    return Item(**_fields(record))
+def _item(version: Version) -> Item:
+    return Item(**_fields(version))
 
 
-def _found_item(record: Record, score: float | None = None) -> SearchItem:
-    return SearchItem(**_fields(record), score=score)
+def _found_item(version: Version, score: float | None = None) -> SearchItem:
+    return SearchItem(**_fields(version), score=score)
 
 
-def _fields(record: Record) -> dict[str, Any]:
-    about = record.metadata[NAME]
+def _fields(version: Version) -> dict[str, Any]:
+    record, about = version
     return {
-        "namespace": tuple(about["namespace"]),
-        "key": about["key"],
-        "value": dict(about["value"]),
-        "created_at": about["created"] or record.created_at,
+        "namespace": about.namespace,
+        "key": about.key,
+        "value": dict(about.value or {}),
+        "created_at": about.created or record.created_at,
         "updated_at": record.created_at,
     }
 
@@ -212,8 +248,8 @@ def _prefix_tag(namespace: tuple[str, ...]) -> str:
     return mark(f"{NAME}-in", *namespace)
 
 
-def _fits(record: Record, op: SearchOp) -> bool:
-    value = record.metadata[NAME]["value"]
+def _fits(version: Version, op: SearchOp) -> bool:
+    value = version.about.value or {}
     return all(_equals(value.get(name), wanted) for name, wanted in (op.filter or {}).items())
 
 

@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
+import msgspec
 from agents import TResponseInputItem
 from agents.memory import SessionABC, SessionSettings
 
 from lamina.errors import InvalidInput
 from lamina.memory import Memory
-from lamina.model import Layer, Record
+from lamina.model import Layer, Record, Trust
 from lamina.operators import Operator
 from lamina.rules import LIMITS, label
-from lamina.surfaces.adapters.values import cleaned, mark, words
+from lamina.surfaces.adapters.values import cleaned, mark, told, words
 
 NAME = "openai-agents"
+TOOL = f"{NAME} tool"
 MOST = LIMITS[1]
 SPEAKERS = ("user", "assistant", "system", "developer")
+
+
+class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a record says about its session: an item of it, or which items were taken back."""
+
+    session: str
+    item: dict[str, Any] | None = None
+    taken_back: frozenset[str] = frozenset()
+
+
+class Kept(NamedTuple):
+    """An item, and the record that holds it."""
+
+    record: Record
+    item: dict[str, Any]
 
 
 class LaminaSession(SessionABC):
@@ -40,7 +57,7 @@ class LaminaSession(SessionABC):
         most = limit if limit is not None or settings is None else settings.limit
         records = await asyncio.to_thread(self._items)
         kept = records if most is None else records[-most:] if most > 0 else []
-        return [cast("TResponseInputItem", dict(record.metadata[NAME]["item"])) for record in kept]
+        return [cast("TResponseInputItem", one.item) for one in kept]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Keep items in their order: all of them, or none and an error."""
@@ -50,37 +67,45 @@ class LaminaSession(SessionABC):
     async def pop_item(self) -> TResponseInputItem | None:
         """Take back the newest item."""
         popped = await asyncio.to_thread(self._take_back, 1)
-        return cast("TResponseInputItem", dict(popped[-1].metadata[NAME]["item"])) if popped else None
+        return cast("TResponseInputItem", popped[-1].item) if popped else None
 
     async def clear_session(self) -> None:
         """Take back all items."""
         await asyncio.to_thread(self._take_back, MOST)
 
-    def _items(self) -> list[Record]:
+    def _items(self) -> list[Kept]:
         """The items that are in the session now, oldest first."""
         found = self._memory.list(layers=(Layer.EPISODIC,), tags=(self._tag,), limit=MOST)
-        items: list[Record] = []
+        items: list[Kept] = []
         for record in sorted(found, key=lambda record: record.seq):
-            about = record.metadata.get(NAME)
-            if not isinstance(about, Mapping) or about.get("session") != self.session_id:
+            about = self._own(record)
+            if about is None:
                 continue
-            if "item" in about:
-                items.append(record)
+            if about.item is not None:
+                items.append(Kept(record, about.item))
             else:
-                gone = frozenset(about["taken_back"])
-                items = [one for one in items if one.id not in gone]
+                items = [one for one in items if one.record.id not in about.taken_back]
         return items
 
-    def _take_back(self, number: int) -> Sequence[Record]:
+    def _own(self, record: Record) -> About | None:
+        """What a record says about this session, if such a session has written it, for the same user."""
+        about = told(record, NAME, About) if record.user == self._memory.user else None
+        if about is None or about.session != self.session_id:
+            return None
+        if record.source == TOOL:  # it may come from anywhere, and speaks for nobody
+            return about if about.item is not None and _speaker(about.item) is None else None
+        return about if record.source == NAME and record.trust is not Trust.EXTERNAL else None
+
+    def _take_back(self, number: int) -> Sequence[Kept]:
         """Take back the newest items; which those were, oldest first."""
         gone = self._items()[-number:]
         if not gone:
             return gone
         if isinstance(self._memory, Operator):
-            for record in gone:
-                self._memory.forget(record.id, "taken back from a session")
+            for one in gone:
+                self._memory.forget(one.record.id, "taken back from a session")
             return gone
-        about = {"session": self.session_id, "taken_back": [record.id for record in gone]}
+        about = {"session": self.session_id, "taken_back": [one.record.id for one in gone]}
         self._memory.remember(
             f"{len(gone)} items were taken back from the session",
             kind="action",
@@ -93,11 +118,11 @@ class LaminaSession(SessionABC):
         if not isinstance(item, Mapping):
             raise InvalidInput(f"an item of a session is a {type(item).__name__}, not a mapping")
         kept = cleaned(item)
-        speaker = kept["role"] if kept.get("role") in SPEAKERS else None
+        speaker = _speaker(kept)
         said = _said(kept).strip() or str(kept.get("type") or "item")
         fields = self._fields({"session": self.session_id, "item": kept})
         # What nobody in the conversation has said comes from a tool, and is trusted as little.
-        return {**fields, "content": said, "speaker": speaker, "source": NAME if speaker else f"{NAME} tool"}
+        return {**fields, "content": said, "speaker": speaker, "source": NAME if speaker else TOOL}
 
     def _fields(self, about: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -107,6 +132,12 @@ class LaminaSession(SessionABC):
             "tags": [NAME, self._tag],
             "metadata": {NAME: about},
         }
+
+
+def _speaker(item: Mapping[str, Any]) -> str | None:
+    """Who in the conversation has said an item; nobody, if it comes from a tool."""
+    role = item.get("role")
+    return role if role in SPEAKERS else None
 
 
 def _said(item: Mapping[str, Any]) -> str:

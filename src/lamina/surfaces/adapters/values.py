@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from lamina import canon, fence
+from lamina.model import Record
 
 DIGEST = 12  # bytes: enough that no two names ever share a tag
+About = TypeVar("About", bound=msgspec.Struct)
 
 
 def mark(framework: str, *names: str) -> str:
     """A tag for some names exactly as they are written; tags themselves know neither case nor outer spaces."""
     digest = hashlib.blake2b(canon.encode(list(names)), digest_size=DIGEST).hexdigest()
     return f"{framework}:{digest}"
+
+
+def told(record: Record, framework: str, form: type[About]) -> About | None:
+    """What an adapter has written beside the text of a record; nothing where it is not as an adapter writes it."""
+    try:
+        return msgspec.convert(record.metadata.get(framework), form)
+    except msgspec.ValidationError:
+        return None
 
 
 def cleaned(value: Any) -> Any:

@@ -69,12 +69,18 @@ def hook(group: click.Group) -> None:
     run.context_settings = {**run.context_settings, "ignore_unknown_options": True, "allow_extra_args": True}
 
 
+def excuse(session: Session, problem: str) -> None:
+    """Answer an agent whose call cannot be understood: it hears nothing and goes on, and what was wrong is told."""
+    _teller(session, SURFACE)(problem)
+    _write(b"{}\n")
+
+
 def capture(group: click.Group) -> None:
     @command(group, "capture", "curl -sN ntfy.sh/my-topic/json | lamina --agent milton capture --source ntfy")
     @click.option("--source", type=click.Choice(["ntfy"]), required=True, help="whose lines are read")
-    @click.option("--untrusted", is_flag=True, help="trust the messages as little as text from outside")
+    @click.option("--trusted", is_flag=True, help="trust the messages as the agent's own words, not as text from outside")
     @click.pass_context
-    def run(context: click.Context, session: Session, source: str, untrusted: bool) -> None:
+    def run(context: click.Context, session: Session, source: str, trusted: bool) -> None:
         """Store each message on standard input as a request, until it ends or Ctrl-C.
 
         The same message is stored once. A line that is none is told with its number, and the others go on.
@@ -86,7 +92,7 @@ def capture(group: click.Group) -> None:
 
         counts = ntfy.Counts()
         with session.agent_handle("capture") as memory:
-            trust = Trust.EXTERNAL if untrusted else None
+            trust = None if trusted else Trust.EXTERNAL
             try:
                 for _ in ntfy.stored(memory, _stdin(), told, counts, trust):
                     if sys.stderr.isatty():

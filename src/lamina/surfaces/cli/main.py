@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "sleeping": ("sleep", "facts", "timeline"),
     "world": ("world",),
 }
+WITH_VALUE = ("--home", "--agent", "--user")
 
 
 class Program(click.Group):
@@ -96,12 +98,15 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = cli.main(list(arguments), prog_name="lamina", standalone_mode=False)
         sys.stdout.flush()
-    except click.ClickException as error:
+    except (click.ClickException, LaminaError) as error:
+        if _is_hook(arguments):
+            _excuse(error)
+            return 0
+        if isinstance(error, LaminaError):
+            _complain(error, as_json)
+            return exit_code(error)
         _complain(InvalidInput(error.format_message()), as_json, error)
         return error.exit_code
-    except LaminaError as error:
-        _complain(error, as_json)
-        return exit_code(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return EXIT_INTERRUPTED
@@ -118,6 +123,26 @@ def exit_code(error: LaminaError) -> int:
     if isinstance(error, InvalidInput):
         return EXIT_USAGE
     return EXIT_NOT_FOUND if isinstance(error, NotFound) else EXIT_FAILED
+
+
+def _is_hook(arguments: Sequence[str]) -> bool:
+    """Whether these words mean the command `hook`, whatever else is wrong with them."""
+    commands = {name for names in ROOMS.values() for name in names}
+    for before, word in pairwise(["", *arguments]):
+        if word.startswith("-") or before in WITH_VALUE:
+            continue
+        if word in commands or not before.startswith("-"):  # what follows an unknown option may be its value
+            return word == "hook"
+    return False
+
+
+def _excuse(error: click.ClickException | LaminaError) -> None:
+    """Tell what is wrong with the call of a hook: its agent would take the exit code for a veto."""
+    from lamina.surfaces.cli.hooking import excuse
+
+    context = getattr(error, "ctx", None)
+    session = (context.find_object(Session) if context else None) or Session(None, None, None, False)
+    excuse(session, error.message if isinstance(error, LaminaError) else error.format_message())
 
 
 def _complain(error: LaminaError, as_json: bool, usage: click.ClickException | None = None) -> None:

@@ -77,10 +77,14 @@ class Call:
             if not self.wanted.is_late:
                 self.context = self._told(memory, event)
             if message or reply:
-                keeping.keep(memory, message, reply, event.session, self.wanted.key)
+                keeping.keep(memory, message, reply, event.session, self._key(event, reply))
                 self.unkept = False
             if event.kind in ENDS or self.wanted.is_late:
                 self._upkeep(memory)
+
+    def _key(self, event: Event, reply: str | None) -> str | None:
+        """Prompts with the same words are two; replies with the same words in one session are one that was told twice."""
+        return keeping.reply_key(event.session, reply) if reply and event.session else self.wanted.key
 
     def _told(self, memory: Memory, event: Event) -> str:
         if event.kind == protocol.START:

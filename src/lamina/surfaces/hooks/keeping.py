@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from lamina import fence
+from lamina import canon, fence
 from lamina.errors import InvalidInput
 from lamina.memory import Memory
 from lamina.model import Layer, Record
@@ -27,6 +28,11 @@ def keep(
         if (text := own_words(said)) is not None
     ]
     return memory.remember_many(items)
+
+
+def reply_key(session: str, reply: str) -> str:
+    """A key for a reply: an event that comes twice is kept once."""
+    return f"hook-{hashlib.blake2b(canon.encode([session, reply]), digest_size=16).hexdigest()}"
 
 
 def own_words(said: object) -> str | None:
