@@ -136,5 +136,5 @@ def test_a_handle_leaves_no_open_file(desk: Desk) -> None:
             op.search("x")
             op.restore(op.backup())
             op.import_(op.export())
-    held = [os.readlink(one) for one in open_files.iterdir() if one.is_symlink()]
+    held = [str(one.readlink()) for one in open_files.iterdir() if one.is_symlink()]
     assert [path for path in held if path.startswith(str(desk.home))] == []

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lamina.errors import StoreUnavailable
+from lamina.errors import Corrupt, EmbedderFailed, StoreUnavailable
 from lamina.memory import Memory
 from lamina.model import Role
+from lamina.surfaces.http.errors import discreet
 from lamina.surfaces.http.guard import Limits
-from lamina.surfaces.http.service import Service, Visitor
+from lamina.surfaces.http.service import MOST_OPEN, Service, Visitor
 from tests.conftest import FULL, Desk
 from tests.surfaces.served import HOST, PATIENCE, Answer, Everything, Served, filled, paths, untouched
 
@@ -399,6 +400,66 @@ def test_who_asks_too_much_is_told_so(desk: Desk) -> None:
         await asyncio.to_thread(service.close)
 
     asyncio.run(crowd())
+
+
+def visitors(number: int) -> list[Visitor]:
+    return [Visitor("sky", None, Role.AGENT, f"token {place}") for place in range(number)]
+
+
+def test_handles_are_bounded_and_never_closed_in_use(desk: Desk) -> None:
+    """H2: the handles used last stay open, up to a bound; one that is used stays too, and a closed one is opened anew."""
+    desk.agent().remember("x")
+    service, everyone = Service(desk.home, HOST, desk.clock), visitors(MOST_OPEN + 5)
+    lending = service._lending
+    with lending.lent(everyone[0]) as busy:
+        for visitor in everyone[1:]:
+            with lending.lent(visitor) as memory:
+                assert len(memory.list()) == 1
+        assert lending.visitors == [everyone[0], *everyone[-MOST_OPEN + 1 :]]
+        lending.end({everyone[0]})
+        assert len(busy.list()) == 1
+    assert everyone[0] not in lending.visitors
+    with lending.lent(everyone[0]) as memory:
+        assert len(memory.list()) == 1
+    service.close()
+    assert lending.visitors == []
+
+
+def test_many_tokens_leave_no_files_open(served: Served, all_: Everything) -> None:
+    """H2: the handle of a token that was revoked or has expired is closed, and whoever else asks is answered."""
+    clock, access = served.desk.clock, served.service.access
+    stays = served.token()
+    assert served.ask("/memory/status", stays).status == 200
+    for _ in range(MOST_OPEN + 10):
+        made, secret = access.create("sky", None, clock())
+        assert served.ask("/memory/search?query=tea", secret).status == 200
+        access.revoke(made.id)
+        assert served.ask("/memory/status", secret).status == 401
+    expired = served.token(expires=clock() + timedelta(seconds=5))
+    assert served.ask("/memory/status", expired).status == 200
+    clock.jump(timedelta(seconds=5))
+    assert served.ask("/memory/status", expired).status == 401
+    assert served.ask("/memory/status", stays).status == 200
+    served.service._threads.shutdown(wait=True)
+    assert len(served.service._lending.visitors) == 1
+    seen = {str(read.actor) for read in all_.op.audit_reads(1000)}
+    assert len(seen) >= MOST_OPEN + 10  # each token under its own name
+
+
+@pytest.mark.parametrize("path", ["/memory/status", "/records"])
+def test_an_error_does_not_tell_where_files_lie(desk: Desk, path: str) -> None:
+    """H2, P1: that a store cannot be read is told; the paths of the machine are for whoever runs the server."""
+    desk.agent().remember("x")
+    desk.agent("milton").close()
+    (desk.folder("milton") / "memory.db").write_bytes(b"not a database" * 1000)
+    with Served(desk) as served:
+        found = served.ask(path, served.token("milton"))
+    assert found.status == 500
+    assert str(desk.home) not in found.body.decode()
+    for error in (StoreUnavailable, EmbedderFailed, Corrupt):
+        assert "/srv" not in str(discreet(error("/srv/ana/memory.db cannot be read", file="/srv/ana")).to_dict())
+    plain = StoreUnavailable("too many requests at once; try again")
+    assert discreet(plain) is plain
 
 
 def test_a_damaged_store_is_an_error_in_the_one_shape(desk: Desk) -> None:

@@ -182,6 +182,21 @@ def test_pages_join_to_the_whole_list(desk: Desk) -> None:
     assert seen == expected
 
 
+def test_pages_reach_the_end_of_time(desk: Desk) -> None:
+    """H2: a page that ends on the last moment that can be told is followed by others like any page."""
+    mem = desk.agent()
+    last = clocks.LATEST - clocks.MICROSECOND
+    mem.remember_many([{"content": f"note {place}", "at": last if place < 3 else None} for place in range(5)])
+    seen, cursor = [], None
+    while True:
+        page = paging.of_records(lambda until, number: mem.list(until=until, limit=number), None, cursor, 1)
+        seen += [item["id"] for item in page["items"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert seen == [record.id for record in mem.list()]
+
+
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(1, 7), st.none() | st.integers(0, 4))
 def test_pages_of_any_list_join_to_it(moments: list[int], limit: int, bound: int | None) -> None:
     """H2: for any times, any size of pages and any `until`, the pages are the list."""

@@ -25,6 +25,8 @@ from lamina.text import shown
 
 # What is wrong with one entry. Everything else is wrong with the import.
 WRONG = (InvalidInput, Refused, Conflict)
+# What a person believes, or lets an agent act by: nothing enters, changes or leaves here because a file says so.
+BELIEVED = frozenset({*rules.CONTRACTS, Layer.WORLD})
 TAKEN_PLACE = "something else is known there already; `lamina correct` changes what it says"
 
 
@@ -212,19 +214,24 @@ class Arrivals:
             if came and entry.doing is Doing.TELL and found.content == draft.content:
                 raise Conflict(f"this is the same as line {self._lines[found.seq - self._first]}")
             return found, one == key
-        return self._own(entry.id), False
+        return self._own(entry, draft.user), False
 
     def _says_same(self, key: str, draft: Draft) -> bool:
         return any(one.key == key and one.content == draft.content for one, _, _ in self._waiting)
 
-    def _own(self, record_id: str | None) -> Record | None:
-        """The record that has this very id, of this store or one that was merged into it."""
+    def _own(self, entry: Entry, user: str | None) -> Record | None:
+        """The record of this user that has this very id, of this store or one that was merged into it."""
+        record_id = entry.id
         if record_id is None or not is_id(record_id) or not self._transaction.exists(record_id):
             return None
         row = self._row(record_id)
         found = self._store.get(record_id) if row is None else self._store.record(row)
         if found is None:
             raise Refused(f"the record {record_id} was erased here; an import does not bring it back")
+        if found.user != user:
+            return None
+        if entry.doing is not Doing.TELL and not self._trusted:
+            raise Refused(f"the record {record_id} did not come from such a file; --trust lets the file change it")
         return found
 
     def _meet(self, here: Record, draft: Draft, entry: Entry) -> None:
@@ -237,8 +244,7 @@ class Arrivals:
         if self._policy is not Policy.MERGE or row is None or (evidence, metadata) == (here.evidence, here.metadata):
             self.skipped += 1
             return
-        if not self._trusted and (here.trust is not Trust.EXTERNAL or here.layer in rules.CONTRACTS):
-            raise Refused(f"the record {here.id} is more trusted than this file; --trust lets the file change it")
+        self._check_trust(here, "change")
         if set(fresh.tags) - set(here.tags):
             self.lost["tags"] += 1
         self._transaction.update(row, evidence=evidence, metadata=metadata)
@@ -250,7 +256,9 @@ class Arrivals:
             if record.state is not State.ACTIVE or record.archived is not None:
                 where = "archived" if record.archived is not None else record.state
                 raise Conflict(f"the record {record.id} is here with another text, and is {where}: nothing takes its place")
-            known = record.layer in rules.CONTRACTS or draft.layer in rules.CONTRACTS
+            if record.user != draft.user:
+                raise Refused(f"the record {record.id} is another user's, so that this does not take its place")
+            known = record.layer in BELIEVED or draft.layer in BELIEVED
             if draft.trust is Trust.EXTERNAL and (known or record.trust is not Trust.EXTERNAL):
                 raise Refused(f"the record {record.id} is more trusted than this file; --trust lets the file replace it")
         if draft.state is not State.ACTIVE:
@@ -270,13 +278,16 @@ class Arrivals:
         """A memory that the file says is gone: here it is hidden."""
         latest = None if here is None else self._latest(here)
         row = None if latest is None or latest.state is not State.ACTIVE else self._row(latest.id)
-        if row is None:
+        if latest is None or row is None:
             self.skipped += 1
-        elif latest is not None and latest.trust is not Trust.EXTERNAL and not self._trusted:
-            raise Refused(f"the record {latest.id} is more trusted than this file; --trust lets the file remove it")
-        else:
-            self._transaction.update(row, state=State.TOMBSTONED)
-            self.removed += 1
+            return
+        self._check_trust(latest, "remove")
+        self._transaction.update(row, state=State.TOMBSTONED)
+        self.removed += 1
+
+    def _check_trust(self, record: Record, change: str) -> None:
+        if not self._trusted and (record.trust is not Trust.EXTERNAL or record.layer in BELIEVED):
+            raise Refused(f"the record {record.id} is more trusted than this file; --trust lets the file {change} it")
 
     def _latest(self, record: Record) -> Record:
         """What stands now where a record stood."""
@@ -324,7 +335,7 @@ def _layer(entry: Entry, draft: Draft) -> Layer:
 
 def _state(entry: Entry, layer: Layer, trust: Trust) -> State:
     """What is not trusted is not believed: a person looks at it first."""
-    if entry.state is State.ACTIVE and layer in rules.CONTRACTS and trust is Trust.EXTERNAL:
+    if entry.state is State.ACTIVE and layer in BELIEVED and trust is Trust.EXTERNAL:
         return State.CONSTRAINED
     return entry.state or State.ACTIVE
 

@@ -13,7 +13,7 @@ from msgspec import structs
 from lamina import canon, rules
 from lamina.clock import is_id, moment
 from lamina.errors import Conflict, InvalidInput, Refused
-from lamina.formats.arrivals import Policy
+from lamina.formats.arrivals import BELIEVED, Policy
 from lamina.home import user_name
 from lamina.model import Actor, Draft, Layer, Record, State, Trust
 from lamina.store.records import Row
@@ -106,6 +106,8 @@ class Merger:
         if row is None:  # archived or erased
             return
         ours = self._store.record(row)
+        if ours.user != theirs.user:
+            raise Conflict(f"the record {ours.id} is another user's here; what one user's says changes no other's")
         if self._policy is Policy.MERGE:
             evidence = tuple(dict.fromkeys((*ours.evidence, *theirs.evidence)))
             metadata = {**theirs.metadata, **ours.metadata}
@@ -138,7 +140,7 @@ class Merger:
         self._replaced += 1
 
     def _check_trust(self, ours: Record) -> None:
-        if not self._trusted and (ours.trust is not Trust.EXTERNAL or ours.layer in rules.CONTRACTS):
+        if not self._trusted and (ours.trust is not Trust.EXTERNAL or ours.layer in BELIEVED):
             raise Refused(f"the record {ours.id} is more trusted than this file; --trust lets the file change it")
 
     def record(self, found: Written, known: Callable[[str], bool], now: datetime) -> Record:
@@ -178,17 +180,23 @@ class Merger:
             last_verified=_moment(found.last_verified),
             # Who is not trusted replaces nothing: taking back such a record would bring back what nobody has confirmed.
             supersedes=tuple(dict.fromkeys(filter(known, found.supersedes))) if self._trusted else (),
-            superseded_by=found.superseded_by if found.superseded_by and known(found.superseded_by) else None,
+            superseded_by=_successor(found, known),
         )
 
     def _state(self, found: Written) -> State:
-        if found.state is State.ACTIVE and found.layer in rules.CONTRACTS and not self._trusted:
+        if found.state is State.ACTIVE and found.layer in BELIEVED and not self._trusted:
             return State.CONSTRAINED
         return found.state
 
 
 def _moment(value: datetime | None) -> datetime | None:
     return None if value is None else moment(value)
+
+
+def _successor(found: Written, known: Known) -> str | None:
+    """What took the place of a record; one that still stands has no successor, whatever the file says."""
+    named = found.superseded_by if found.state is State.SUPERSEDED else None
+    return named if named and known(named) else None
 
 
 def _known_id(value: str | None) -> str | None:

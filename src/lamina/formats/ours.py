@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -241,7 +242,10 @@ def read(
 def load(source: Path) -> Export:
     """The whole file, which must fit into memory: what it says about itself is only known when all of it was read."""
     try:
-        if source.stat().st_size > (most := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEMORY_SHARE):
+        found = source.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidInput(f"{source} is not a file")
+        if found.st_size > (most := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEMORY_SHARE):
             raise InvalidInput(f"{source} has more than {most:,} bytes, which this machine cannot hold; use backup and restore")
         data = source.read_bytes()
     except FileNotFoundError:

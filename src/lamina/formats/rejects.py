@@ -114,9 +114,13 @@ class Rejects:
         refuse_link(self.path)
         self._is_new = not self.path.exists()
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        file = self._file = os.fdopen(os.open(self.path, flags, 0o600), "r+b")
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is not a file")
+        descriptor = os.open(self.path, flags, 0o600)
+        try:
+            _check_own(os.fstat(descriptor))
+        except OSError:  # it is nothing of ours, and stays as it is
+            os.close(descriptor)
+            raise
+        file = self._file = os.fdopen(descriptor, "r+b")
         ended = self._read_kept(file)
         self._size = file.seek(0, os.SEEK_END)
         if not ended:
@@ -139,3 +143,11 @@ class Rejects:
             f"{self.path} cannot be written ({error.strerror}), so that what is wrong in {self._source.name} has no place;"
             " nothing was imported. Copy the file to a folder where you may write"
         )
+
+
+def _check_own(found: os.stat_result) -> None:
+    """Raise for what is no plain file, or has another name: who reads it there would find our lines in it."""
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is not a file")
+    if found.st_nlink > 1:
+        raise OSError(errno.EMLINK, "it is a hard link: the file has another name too")

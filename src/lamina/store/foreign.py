@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,10 +13,15 @@ from urllib.parse import quote
 import apsw
 
 from lamina.errors import InvalidInput, NotFound, StoreUnavailable
+from lamina.rules import MAX_CONTENT_BYTES
 from lamina.store.header import MAGIC
 from lamina.text import one_line, shown
 
-MAX_VALUE = 4 * 1024 * 1024
+MAX_VALUE = 2 * MAX_CONTENT_BYTES
+# Rows take hardly more than the file that holds them, and work in proportion; with more, the file was made to do harm.
+GROWTH = 4
+STEPS, FREE_STEPS, STEPS_PER_BYTE = 100_000, 20_000_000, 16
+COMPUTED = (2, 3)  # columns that are worked out from others, as `table_xinfo` says
 READING = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 # What a statement of ours does; a schema that makes it do more is refused.
 ALLOWED = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ})
@@ -45,6 +52,8 @@ FACTS = (
 def is_database(path: Path) -> bool:
     """Whether a file says that it is one of SQLite."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe waits for somebody to write into it
+            raise InvalidInput(f"{path} is not a file")
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except FileNotFoundError:
@@ -64,11 +73,28 @@ def rows(path: Path, table: str) -> Iterator[dict[str, Any]]:
     """The rows of a plain table, a value for each column; one at a time."""
     if table not in tables(path):
         raise InvalidInput(f"{path} has no table {table}")
+    left = GROWTH * path.stat().st_size + MAX_VALUE
     with _reading(path) as connection:
+        names = _columns(connection, path, table)
         connection.authorizer = _only_reading
-        cursor = connection.execute(f'SELECT * FROM "{table}"')
-        for row in cursor:
-            yield dict(zip((str(name) for name, *_ in cursor.get_description()), row, strict=True))
+        for row in connection.execute(f"SELECT {', '.join(map(_quoted, names))} FROM {_quoted(table)}"):
+            left -= sum(len(value) if isinstance(value, (str, bytes)) else 1 for value in row)
+            if left < 0:
+                raise InvalidInput(f"{path} gives far more than it holds: it was made to fill memory; nothing was imported")
+            yield dict(zip(names, row, strict=True))
+
+
+def _columns(connection: apsw.Connection, path: Path, table: str) -> list[str]:
+    """The names of the columns that hold values; a table that works any of them out is refused."""
+    found = connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
+    for _, name, *_, hidden in found:
+        if hidden in COMPUTED:
+            raise InvalidInput(f"{path}: the column {shown(name, 80)} of {table} is computed, and only plain ones are read")
+    return [str(name) for _, name, *_, hidden in found if not hidden]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager
@@ -85,11 +111,18 @@ def _reading(path: Path) -> Iterator[apsw.Connection]:
             connection.limit(limit, value)
         for option, on in DISTRUST.items():
             connection.config(option, on)
+        connection.set_progress_handler(_impatient(path.stat().st_size), STEPS)
         yield connection
     except (apsw.Error, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
     finally:
         connection.close()
+
+
+def _impatient(size: int) -> Callable[[], bool]:
+    """Whether to give up, asked now and then: after more work than reading a file of this size can be."""
+    asked, most = count(), (FREE_STEPS + STEPS_PER_BYTE * size) // STEPS
+    return lambda: next(asked) >= most
 
 
 def _only_reading(action: int, *_: object) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from lamina import Operator
+from lamina import Operator, rules
 from lamina.errors import InvalidInput, NotFound
 from lamina.store import foreign
 from tests.conftest import Desk, digest, size
@@ -47,6 +47,15 @@ HOSTILE: dict[str, list[str]] = {
     "a virtual table": ["CREATE VIRTUAL TABLE episodes USING fts5 (id)"],
     "a value that is too large": ["CREATE TABLE episodes (id TEXT)", "INSERT INTO episodes VALUES (zeroblob(9000000))"],
     "a text that is no text": ["CREATE TABLE episodes (id TEXT)", "INSERT INTO episodes VALUES (CAST(x'ff41' AS TEXT))"],
+    "columns that are computed": [
+        "CREATE TABLE episodes (id TEXT, a TEXT, b TEXT AS (a || a), c TEXT AS (b || b) STORED)",
+        "INSERT INTO episodes (id, a) VALUES ('e1', 'x')",
+    ],
+    "values that stand once and are read often": [
+        "CREATE TABLE episodes (id TEXT)",
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO episodes SELECT i FROM n",
+        f"ALTER TABLE episodes ADD COLUMN summary TEXT DEFAULT '{'x' * 100_000}'",
+    ],
     "another program's tables": ["CREATE TABLE bookmarks (id TEXT)"],
 }
 
@@ -61,6 +70,25 @@ def test_a_hostile_schema_is_an_error(op: Operator, path: Path, how: str) -> Non
     assert digest(path) == before
     assert size(op) == (0, 0)
     assert [one.name for one in path.parent.iterdir() if one.name.startswith(path.name)] == [path.name]
+
+
+def test_endless_work_ends(path: Path) -> None:
+    """H5: a statement that works on and on without an answer is ended; reading a large table is not."""
+    rows = [(f"e{number}", "t", "s", "[]", "[]", None, 0.5) for number in range(2000)]
+    foreign.write(path, {foreign.EPISODES: rows})
+    assert len(list(foreign.rows(path, "episodes"))) == len(rows)
+    endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    with pytest.raises(InvalidInput, match="nterrupt"), foreign._reading(path) as connection:
+        connection.execute(endless).fetchall()
+
+
+def test_large_memories_are_read(op: Operator, path: Path) -> None:
+    """H5: a text as long as a memory may be passes, with all that stands beside it and odd names of columns."""
+    text = "x" * rules.MAX_CONTENT_BYTES
+    foreign.write(path, {foreign.EPISODES: [(f"e{number}", None, text, "[]", "[]", "h" * 200, 0.5) for number in range(3)]})
+    assert op.import_(path)["taken"] == 3
+    made(path, """ALTER TABLE episodes ADD COLUMN "a ""b"", c" TEXT""")
+    assert list(next(foreign.rows(path, "episodes")))[-1] == 'a "b", c'
 
 
 def test_triggers_do_not_run(op: Operator, path: Path) -> None:

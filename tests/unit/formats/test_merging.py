@@ -89,6 +89,27 @@ def test_a_file_without_trust_changes_nothing(twin: Operator, tmp_path: Path, po
     assert (twin.get(before.id), size(twin)) == (before, head)
 
 
+@pytest.mark.parametrize("policy", ["merge", "replace"])
+def test_what_one_user_says_changes_no_other(twin: Operator, tmp_path: Path, policy: str) -> None:
+    """V8, P6: the id of another user's record is no right to it, even with trust."""
+    path = altered(tmp_path, 0, user="mallory", metadata={"b": 3}, **({"content": "poison"} if policy == "replace" else {}))
+    (before,) = twin.list(tags=["drink"])
+    report = twin.import_(path, trust=True, on_conflict=policy)
+    assert [one["id"] for one in report["rejected"]] == [before.id]
+    assert twin.get(before.id) == before
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_only_the_superseded_have_a_successor(twin: Operator, tmp_path: Path, trust: bool) -> None:
+    """H5, R3: a record that is active there is not succeeded by one of ours, whatever the file says."""
+    (mine,) = twin.list(tags=["drink"])
+    twin.import_(altered(tmp_path, 1, id="0" * 26, superseded_by=mine.id), trust=trust)
+    assert (twin.get("0" * 26).state, twin.get("0" * 26).superseded_by) == (State.ACTIVE, None)
+    twin.import_(altered(tmp_path, 1, id="0" * 25 + "1", superseded_by=mine.id, state="superseded"), trust=trust)
+    assert twin.get("0" * 25 + "1").superseded_by == mine.id
+    assert verified(twin)
+
+
 def test_texts_do_not_grow(twin: Operator, tmp_path: Path) -> None:
     """L11: another text under the same id is named by a merge, and nothing of it is taken."""
     report = twin.import_(altered(tmp_path, 0, content="likes cola"), trust=True, on_conflict="merge")

@@ -11,6 +11,7 @@ import pytest
 
 from lamina import Operator, canon
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
+from lamina.formats.arrivals import BELIEVED
 from lamina.model import Layer, State, Trust
 from tests.conftest import CONTRACTS, TESTER, Desk, contents, move, size, supersede, verified
 
@@ -122,7 +123,7 @@ def test_into_another_agent_as_external(desk: Desk, source: Path, trust: bool) -
     assert (report["mode"], report["taken"], len(arrived)) == ("merged", len(exported), len(exported) + 1)
     for record in exported:
         mine = arrived[record["id"]]
-        waits = not trust and record["state"] == "active" and record["layer"] in ("semantic", "procedural", "profile")
+        waits = not trust and record["state"] == "active" and record["layer"] in BELIEVED
         assert mine.state == ("constrained" if waits else record["state"])
         assert mine.trust == (record["trust"] if trust else "external")
         assert (mine.content, mine.agent, mine.user) == (record["content"], "milton", record["user"])
@@ -556,10 +557,10 @@ def test_an_import_is_in_a_trail(desk: Desk, source: Path) -> None:
 
 
 def test_external_text_waits_for_an_operator(desk: Desk, source: Path) -> None:
-    """V8: what comes from elsewhere is found as memory, but no fact, procedure or profile of it is active."""
+    """V8: what comes from elsewhere is found as memory, but no fact, procedure, profile or tool of it is active."""
     op = desk.operator("milton")
     op.import_(source)
     active = op.list(limit=1000)
     assert {record.trust for record in active} == {Trust.EXTERNAL}
-    assert not {record.layer for record in active} & {Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE}
-    assert "world active" in contents(active)
+    assert not {record.layer for record in active} & BELIEVED
+    assert "episodic active" in contents(active)

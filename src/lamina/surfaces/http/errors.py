@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 import msgspec
 from starlette.responses import Response
 
-from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
+from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
 
 JSON = "application/json"
 STATUSES: Mapping[type[LaminaError], int] = {
@@ -18,6 +19,10 @@ STATUSES: Mapping[type[LaminaError], int] = {
     StoreUnavailable: 503,
 }
 ANY_STATUS = 500
+SERVERS = 500  # from here on it is the server's trouble
+SEPARATORS = "/\\"
+
+log = logging.getLogger("lamina")
 
 
 class Problem(Exception):  # noqa: N818 - it is an answer
@@ -34,10 +39,19 @@ def status_of(error: LaminaError) -> int:
     return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), ANY_STATUS)
 
 
+def discreet(error: LaminaError) -> LaminaError:
+    """An error of the server without what it says of the machine: where files lie is for whoever runs it."""
+    if status_of(error) < SERVERS or not any(sign in error.message for sign in SEPARATORS):
+        return error
+    log.warning("%s", error.message)
+    what = "is damaged" if isinstance(error, Corrupt) else "cannot be read now"
+    return type(error)(f"the memory {what}; whoever runs this server can see why")
+
+
 def answer(error: LaminaError, status: int | None = None, headers: Mapping[str, str] | None = None) -> Response:
     """The one shape in which every surface shows an error."""
     return Response(body(error), status or status_of(error), headers, JSON)
 
 
 def body(error: LaminaError) -> bytes:
-    return msgspec.json.encode(error.to_dict())
+    return msgspec.json.encode(discreet(error).to_dict())

@@ -50,7 +50,7 @@ def of_records(
         return _page(listed(until, limit + 1), limit, _in_time)
     last = read(cursor, InTime)
     at = _moment(last.at)
-    bound = at + clocks.MICROSECOND if until is None else min(at + clocks.MICROSECOND, clocks.moment(until, "until"))
+    bound = _until(at, until)
     number = limit + 2
     while True:  # many may have happened at one moment, and some of them were on the page before
         found = listed(bound, number)
@@ -109,6 +109,14 @@ def _written(place: msgspec.Struct) -> str:
 
 def _in_time(record: Record, _: int) -> InTime:
     return InTime(clocks.to_micros(record.occurred_at), record.seq)
+
+
+def _until(at: datetime, until: str | None) -> datetime | None:
+    """The bound of a page that begins at a time: right after it, or earlier if that is asked for; none at the end of time."""
+    bounds = [] if until is None else [clocks.moment(until, "until")]
+    if at + clocks.MICROSECOND < clocks.LATEST:
+        bounds.append(at + clocks.MICROSECOND)
+    return min(bounds, default=None)
 
 
 def _moment(micros: int) -> datetime:
