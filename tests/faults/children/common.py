@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import lamina
@@ -22,6 +25,29 @@ def outcome(verb: Callable[[], object]) -> str:
     except BaseException as error:  # noqa: BLE001 - whatever escapes is exactly what the tests want to know
         return repr(error)
     return "done"
+
+
+def obey(actor: object) -> None:
+    """One step of an actor for each line that is heard, until there is nothing more to do."""
+    say(pid=os.getpid())
+    while arguments := json.loads(sys.stdin.readline() or "{}"):
+        step = getattr(actor, arguments.pop("step"))
+        say(outcome=outcome(partial(step, **arguments)))
+
+
+def nursery(make: Callable[[], object], warm: Callable[[], None]) -> None:
+    """A fork for every line that is heard, each with an actor of its own: it has all its modules, and may be killed."""
+    warm()
+    say(ready=True)
+    for _ in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                obey(make())
+            finally:  # never back into the nursery; what went wrong was said, or the parent is gone
+                os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        say(ended=os.waitstatus_to_exitcode(status))
 
 
 def open_files() -> int:

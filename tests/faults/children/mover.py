@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import lamina
 
-from .common import outcome, say
+from .common import nursery, say
 
 # Long after everything in the stores that are moved here, so that what is to expire has expired.
 LATER = datetime(2027, 6, 1, 8, 0, tzinfo=UTC)
@@ -90,30 +89,6 @@ def warm() -> None:
         mover.close()
 
 
-def obey() -> None:
-    """One step for each line that is heard, until there is nothing more to do."""
-    mover = Mover()
-    say(pid=os.getpid())
-    while arguments := json.loads(sys.stdin.readline() or "{}"):
-        step = getattr(mover, arguments.pop("step"))
-        say(outcome=outcome(partial(step, **arguments)))
-
-
-def nursery() -> None:
-    """A fork for every line that is heard: each has all its modules, and may be killed."""
-    warm()
-    say(ready=True)
-    for _ in sys.stdin:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                obey()
-            finally:  # never back into the nursery; what went wrong was said, or the parent is gone
-                os._exit(0)
-        _, status = os.waitpid(pid, 0)
-        say(ended=os.waitstatus_to_exitcode(status))
-
-
 def crowd(home: str, rounds: str, name: str) -> None:
     """One of many that remember, move and bring back at once."""
     chance = random.Random(name)
@@ -171,7 +146,7 @@ def watch(home: str, name: str) -> None:
 
 
 def main(scene: str, *arguments: str) -> None:
-    scenes: dict[str, Callable[..., None]] = {"nursery": nursery, "crowd": crowd, "watch": watch}
+    scenes: dict[str, Callable[..., None]] = {"nursery": partial(nursery, Mover, warm), "crowd": crowd, "watch": watch}
     scenes[scene](*arguments)
 
 

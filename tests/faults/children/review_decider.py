@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import tempfile
 from datetime import UTC, datetime
 from functools import partial
@@ -12,7 +9,7 @@ from typing import Any
 
 import lamina
 
-from .common import outcome, say
+from .common import nursery, outcome
 
 LATER = datetime(2027, 6, 1, 8, 0, tzinfo=UTC)
 # The write-ahead log is folded back with every decision, so that each is traced down to the database itself.
@@ -63,29 +60,5 @@ def warm() -> None:
         decider.close()
 
 
-def obey() -> None:
-    """One step for each line that is heard, until there is nothing more to do."""
-    decider = Decider()
-    say(pid=os.getpid())
-    while arguments := json.loads(sys.stdin.readline() or "{}"):
-        step = getattr(decider, arguments.pop("step"))
-        say(outcome=outcome(partial(step, **arguments)))
-
-
-def main() -> None:
-    """A fork for every line that is heard: each has all its modules, and may be killed."""
-    warm()
-    say(ready=True)
-    for _ in sys.stdin:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                obey()
-            finally:  # never back into the nursery; what went wrong was said, or the parent is gone
-                os._exit(0)
-        _, status = os.waitpid(pid, 0)
-        say(ended=os.waitstatus_to_exitcode(status))
-
-
 if __name__ == "__main__":
-    main()
+    nursery(Decider, warm)

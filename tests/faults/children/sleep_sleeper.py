@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from typing import Any
 import lamina
 from lamina import knowledge
 
-from .common import outcome, say
+from .common import nursery, say
 
 # Long enough after what was said that it is over, and soon enough that it was lately.
 TONIGHT = datetime(2026, 7, 1, 2, 0, tzinfo=UTC)
@@ -74,30 +73,6 @@ def warm() -> None:
         sleeper.close()
 
 
-def obey() -> None:
-    """One step for each line that is heard, until there is nothing more to do."""
-    sleeper = Sleeper()
-    say(pid=os.getpid())
-    while arguments := json.loads(sys.stdin.readline() or "{}"):
-        step = getattr(sleeper, arguments.pop("step"))
-        say(outcome=outcome(partial(step, **arguments)))
-
-
-def nursery() -> None:
-    """A fork for every line that is heard: each has all its modules, and may be killed."""
-    warm()
-    say(ready=True)
-    for _ in sys.stdin:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                obey()
-            finally:  # never back into the nursery; what went wrong was said, or the parent is gone
-                os._exit(0)
-        _, status = os.waitpid(pid, 0)
-        say(ended=os.waitstatus_to_exitcode(status))
-
-
 def crowd(name: str) -> None:
     """One of several that sleep over the same home at once, home after home; what each night did."""
     warm()
@@ -128,7 +103,7 @@ def watch(home: str, name: str) -> None:
 
 
 def main(scene: str, *arguments: str) -> None:
-    scenes: dict[str, Callable[..., None]] = {"nursery": nursery, "crowd": crowd, "watch": watch}
+    scenes: dict[str, Callable[..., None]] = {"nursery": partial(nursery, Sleeper, warm), "crowd": crowd, "watch": watch}
     scenes[scene](*arguments)
 
 
