@@ -7,9 +7,10 @@ can be done again: whoever is interrupted resumes, and the certificate is writte
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +94,10 @@ class Erasures:
 
     def preview(self, wanted: Wanted) -> dict[str, Any]:
         """What an erasure would take, and what it would leave; nothing changes."""
-        with self._store.snapshot():
-            plan = erasing.plan(self._store, self._store.database.reader(), wanted)
-        self._check_something(wanted, plan.chosen)
+        with self._store.database.moment() as connection:
+            plan = erasing.plan(self._store, connection, wanted)
+        if not plan.chosen and not self._has_asked(wanted):
+            raise _nothing(wanted)
         with _disk():
             copies = Copies(self._store, plan.goes, Signature())
             named = {"exports": [*map(str, copies.exports())], "backups": [*map(str, copies.backups())]}
@@ -109,53 +111,45 @@ class Erasures:
             **named,
         }
 
-    def _check_something(self, wanted: Wanted, chosen: Sequence[str]) -> None:
-        """Raise when nothing is there. Of a user, what was asked for counts too."""
-        if chosen or (wanted.user is not None and self._has_asked(wanted.user)):
-            return
-        if wanted.ids:
-            raise NotFound(f"there is no record {', '.join(wanted.ids)}, or it is erased already")
-        raise NotFound(f"nothing of this {wanted.what} is here")
-
-    def _has_asked(self, user: str) -> bool:
-        return any(read.note.get("user") == user for read in self._store.reads.latest(EVERY))
+    def _has_asked(self, wanted: Wanted) -> bool:
+        """Whether it is about a user who has asked for something: that is to be cleaned, too."""
+        user = wanted.user
+        return user is not None and any(read.note.get("user") == user for read in self._store.reads.latest(EVERY))
 
     def _mentions(self, user: str | None, going: set[str]) -> int:
         """How many memories of others name somebody; only a person can tell whether they mean the same one."""
         if user is None:
             return 0
-        with self._store.snapshot():
-            return len(erasing.naming(self._store.database.reader(), user) - going)
+        with self._store.database.moment() as connection:
+            return len(erasing.naming(connection, user) - going)
 
     def begin(self, wanted: Wanted, reason: str | None = None, *, keep_backups: bool = False) -> Begun:
         """Take the records out of the tables and of the archive. From here on there is no way back."""
         why = None if reason is None else rules.reason(reason)
-        if wanted.user is not None:
-            with self._store.snapshot():
-                self._check_something(wanted, erasing.plan(self._store, self._store.database.reader(), wanted).chosen)
-        begun = removal.begin(self._store, self._actor, self._clock(), wanted, why, keep_backups=keep_backups)
+        asked = partial(self._has_asked, wanted)
+        now = self._clock()
+        begun = removal.begin(self._store, self._actor, now, wanted, why, keep_backups=keep_backups, anyway=asked)
         if begun is None:
-            self._check_something(wanted, ())
-        assert begun is not None, "a user is always something"
+            raise _nothing(wanted)
         return begun
 
     def unfinished(self) -> list[Begun]:
         """The erasures that were interrupted, and what a backup has brought back, which is taken out at once."""
-        with self._store.snapshot():
-            back = erasing.brought_back(self._store.database.reader())
+        with self._store.database.moment() as connection:
+            back = erasing.brought_back(connection)
         if back:
             removal.begin(self._store, self._actor, self._clock(), Wanted(tuple(back)))
-        with self._store.snapshot():
-            return removal.unfinished(self._store, self._store.database.reader())
+        with self._store.database.moment() as connection:
+            return removal.unfinished(self._store, connection)
 
     def problems(self) -> list[str]:
-        with self._store.snapshot():
-            return [erasing.UNFINISHED] if erasing.is_unfinished(self._store.database.reader()) else []
+        with self._store.database.moment() as connection:
+            return [erasing.UNFINISHED] if erasing.is_unfinished(connection) else []
 
     def certificates(self) -> list[Certificate]:
         """What was certified, the oldest first."""
-        with self._store.snapshot():
-            found = removal.certificates(self._store.database.reader())
+        with self._store.database.moment() as connection:
+            found = removal.certificates(connection)
         return [msgspec.convert(one, Certificate) for one in found]
 
     def clean(self, begun: Begun, mirrors: Mapping[str, Any]) -> Certificate:
@@ -205,8 +199,8 @@ class Erasures:
     def file_certificates(self) -> None:
         """Write the certificates that are not in files yet, and drop the lists of what is done."""
         folder = self._store.folder / erasing.CERTIFICATES
-        with self._store.snapshot():
-            removal.tidy(self._store, self._store.database.reader())
+        with self._store.database.moment() as connection:
+            removal.tidy(self._store, connection)
         for done in self.certificates():
             path = folder / f"{done.number:04d}.json"
             if not path.exists():
@@ -300,6 +294,12 @@ class Erasures:
     def _name(self, path: Path) -> str:
         """A path as it is told: below the home, if it is there."""
         return str(path.relative_to(self._home.path)) if path.is_relative_to(self._home.path) else str(path)
+
+
+def _nothing(wanted: Wanted) -> NotFound:
+    if wanted.ids:
+        return NotFound(f"there is no record {', '.join(wanted.ids)}, or it is erased already")
+    return NotFound(f"nothing of this {wanted.what} is here")
 
 
 @contextmanager

@@ -28,8 +28,9 @@ from tests.conftest import START, Desk, Ticking
 
 from .children.sleep_sleeper import TONIGHT, Sleeper, small_batches
 from .harness import AGENT, SEED, Child, check_sound, size
-from .test_lifecycle import CALLS, Fault, Nursery, Point, copied, traced
+from .test_lifecycle import CALLS, Fault, Nursery, copied, traced
 from .test_processes import crowd
+from .test_reviews import points
 
 KILLS = size(quick=6, full=100_000)
 ERRORS = size(quick=4, full=300)
@@ -207,17 +208,6 @@ def opened(home: Path, now: datetime = TONIGHT) -> Iterator[Sleeper]:
         yield sleeper
     finally:
         sleeper.close()
-
-
-def points(calls: Sequence[str], most: int, salt: str) -> list[Point]:
-    """Where to break a night: at every write call, or at a seeded sample of them."""
-    count: Counter[str] = Counter()
-    every: list[Point] = []
-    for line in calls:
-        call = line.partition("(")[0]
-        count[call] += 1
-        every.append(Point(call, count[call]))
-    return every if len(every) <= most else random.Random(f"{SEED} {salt}").sample(every, most)
 
 
 def test_a_night_does_something_of_everything(base: Base) -> None:

@@ -285,13 +285,8 @@ def _trace_of(connection: apsw.Connection, row: Row, *, judged: bool = True) -> 
 
 def _is_written(connection: apsw.Connection, row: Row) -> bool:
     """Whether somebody said this in own words: the event that made it tells."""
-    at, record_id = row[PLACE["event"]], row[PLACE["id"]]
-    while True:
-        event = events.read(connection, at)
-        own = [] if event is None else [change for change in event.changes if change.record == record_id]
-        if event is None or not own or own[0].previous is None:
-            return event is not None and event.action in WRITING
-        at = own[0].previous
+    told = list(events.trail(connection, row[PLACE["id"]], row[PLACE["event"]]))
+    return bool(told) and told[-1].action in WRITING
 
 
 def _numbers(connection: apsw.Connection, ids: Collection[str]) -> set[int]:
@@ -352,15 +347,8 @@ def notes_about(connection: apsw.Connection, told: Collection[int], known: Signa
 
 def events_about(connection: apsw.Connection, ids: Collection[str]) -> set[int]:
     """Every event that tells of some records."""
-    found: set[int] = set()
-    for record_id in ids:
-        at = records.last_event(connection, record_id)
-        while at is not None:
-            found.add(at)
-            event = events.read(connection, at)
-            own = [] if event is None else [change for change in event.changes if change.record == record_id]
-            at = own[0].previous if own else None
-    return found
+    found = (events.trail(connection, one, records.last_event(connection, one)) for one in ids)
+    return {event.seq for trail in found for event in trail}
 
 
 def archives_of(connection: apsw.Connection, ids: Collection[str]) -> list[str]:

@@ -120,6 +120,15 @@ def read(connection: apsw.Connection, seq: int) -> Event | None:
     return None if row is None else event_of(row, notes_of(connection, seq))
 
 
+def trail(connection: apsw.Connection, record_id: str, last: int | None) -> Iterator[Event]:
+    """The events about a record from the newest back, each with what it did to this record alone."""
+    at = last
+    while at is not None and (event := read(connection, at)) is not None:
+        own = tuple(change for change in event.changes if change.record == record_id)
+        yield msgspec.structs.replace(event, changes=own)
+        at = own[0].previous if own else None
+
+
 def latest(connection: apsw.Connection, limit: int) -> list[Event]:
     """Events from the newest backwards."""
     found = rows(connection, f"{SELECT} ORDER BY seq DESC LIMIT ?", (limit,))

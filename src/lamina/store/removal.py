@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,9 +170,19 @@ class Removal(Transaction):
 
 
 def begin(
-    store: Store, actor: Actor, now: datetime, wanted: Wanted, reason: str | None = None, *, keep_backups: bool = False
+    store: Store,
+    actor: Actor,
+    now: datetime,
+    wanted: Wanted,
+    reason: str | None = None,
+    *,
+    keep_backups: bool = False,
+    anyway: Callable[[], bool] = lambda: False,
 ) -> Begun | None:
-    """Erase what is wanted, and what says the same, from the database and from the archive; None when there is nothing."""
+    """Erase what is wanted, and what says the same, from the database and from the archive.
+
+    None when there is nothing, unless there is something to clean elsewhere: `anyway` is asked.
+    """
 
     def change(who: Actor, action: str, at: datetime) -> Removal:
         return Removal(store, who, action, at, None if reason is None else {"reason": reason})
@@ -181,7 +191,7 @@ def begin(
         assert isinstance(transaction, Removal)
         connection = transaction.cursor.connection
         plan = erasing.plan(store, connection, wanted)
-        if not plan.chosen and wanted.user is None:
+        if not plan.chosen and planned.chosen:
             raise NotFound("somebody else has erased this just now")
         if erasing.archives_of(connection, plan.goes) != old:
             raise Conflict("the archive was written to meanwhile; try again")
@@ -209,12 +219,11 @@ def begin(
         connection.execute("DELETE FROM meta WHERE name = ?", (erasing.AGAIN,))  # it was erased before anything else
         return begun
 
-    with store.snapshot():
-        connection = store.database.reader()
-        plan = erasing.plan(store, connection, wanted)
-        if not plan.chosen and wanted.user is None:
-            return None
-        old = erasing.archives_of(connection, plan.goes)
+    with store.database.moment() as connection:
+        planned = erasing.plan(store, connection, wanted)
+        old = erasing.archives_of(connection, planned.goes)
+    if not planned.chosen and not anyway():
+        return None
     make_private_folder(store.folder / erasing.CERTIFICATES)
     begun = store.archive.filing.filled(actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill, change)
     store.archive.filing.tidy()

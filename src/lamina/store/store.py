@@ -188,14 +188,9 @@ class Store:
 
     def history(self, record_id: str) -> list[Event]:
         """The events that made a record what it is, oldest first; each change names the one before it."""
-        found: list[Event] = []
         with translated(self.database.path):
             connection = self.database.reader()
-            at = records.last_event(connection, record_id)
-            while at is not None and (event := events.read(connection, at)) is not None:
-                own = tuple(change for change in event.changes if change.record == record_id)
-                found.append(structs.replace(event, changes=own))
-                at = own[0].previous if own else None
+            found = list(events.trail(connection, record_id, records.last_event(connection, record_id)))
         return found[::-1]
 
     def open_runs(self, user: str | None) -> list[Record]:
