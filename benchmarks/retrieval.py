@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import secrets
 import shutil
 import sys
 import tempfile
@@ -82,15 +83,20 @@ class Remembering:
 
 
 @contextmanager
-def store(case: Case, embedders: Sequence[Embedder]) -> Iterator[tuple[Memory, dict[str, str], list[datetime]]]:
+def store(
+    case: Case, embedders: Sequence[Embedder], settings: Mapping[str, Any] | None = None
+) -> Iterator[tuple[Memory, dict[str, str], list[datetime]]]:
     """A store of the case's turns, their keys by record, and its clock."""
     home, now = Path(tempfile.mkdtemp(prefix="lamina-retrieval-")), [case.questions[0].now]
+    # A server may still have the collection of an earlier store.
+    agent = f"bench-{secrets.token_hex(8)}"
     try:
-        with lamina.open("bench", home=home, clock=lambda: now[0]) as memory:
+        with lamina.open(agent, home=home, clock=lambda: now[0], settings=settings) as memory:
             memory._recall.__dict__["embedders"] = tuple(embedders)  # noqa: SLF001 - only a benchmark may
             made = memory.remember_many(items(case.turns))
             if any(embedder.name != "wordllama-256" for embedder in embedders):
                 memory.index()
+            memory.sync_mirrors()
             yield memory, {record.id: turn.key for record, turn in zip(made, case.turns, strict=True)}, now
     finally:
         shutil.rmtree(home, ignore_errors=True)
@@ -170,6 +176,28 @@ def _answer(data: str, case: Case, embedders: Mapping[str, Embedder], answers: d
                 now[0] = question.now
                 add("fusion of all three", question, fused(bm25(question.text), *(alone[n, question.text] for n in embedders)))
                 add("hybrid with minilm", question, *of_lamina(memory, keys, question))
+
+
+def compare(every: int, via: str, embedder: Embedder) -> dict[str, list[Answer]]:
+    """The answers of the store, and those through a mirror such as `chroma=embedded`."""
+    name, _, place = via.partition("=")
+    ways: Mapping[str, Mapping[str, Any]] = {
+        "hybrid": {},
+        f"hybrid via {name}": {f"mirrors.{name}": place, "recall.via": name},
+    }
+    answers: dict[str, list[Answer]] = {way: [] for way in ways}
+    for data, read in SETS.items():
+        chosen = list(read())[:: every if data != "LoCoMo" else 1]
+        for case in track(chosen, description=data, console=Console(stderr=True), transient=True):
+            sessions = {turn.key: turn.session for turn in case.turns}
+            for way, settings in ways.items():
+                with store(case, [embedder], settings) as (memory, keys, now):
+                    for question in (one for one in case.questions if one.gold):
+                        now[0] = question.now
+                        found, parts = of_lamina(memory, keys, question)
+                        answers[way].append(Answer(data, case.fold, question, found, parts, sessions))
+                    assert not memory._recall.problems  # noqa: SLF001 - or the store would have answered
+    return answers
 
 
 def mean(answers: Iterable[Answer], cut: int) -> float:
@@ -282,12 +310,16 @@ def main() -> None:
     parser.add_argument("--minilm", type=Path, help="the folder `models` of a home in which minilm was pulled")
     parser.add_argument("--every", type=int, default=1, help="only every so many questions of LME48")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "lamina-vectors")
+    parser.add_argument("--via", help="compare with searches through a mirror, such as chroma=embedded; nothing else")
     parser.add_argument("--plot", type=Path, help="where to draw the plot as SVG")
     given = parser.parse_args()
     options: dict[str, Any] = {"cache": given.minilm or Path(), "endpoint": "", "key": None, "timeout": 1.0}
     embedders: dict[str, Any] = {"wordllama": create("wordllama", **options)}
     if given.minilm:
         embedders["minilm"] = Remembering(create("minilm", **options), given.cache)  # type: ignore[arg-type]
+    if given.via:
+        show(compare(given.every, given.via, embedders["wordllama"]), Console(highlight=False))
+        return
     answers, groups = measure(given.every, embedders)
     if given.minilm:
         embedders["minilm"].save()

@@ -27,7 +27,8 @@ from rich.table import Table
 
 import lamina
 from lamina import Memory
-from lamina.store import fulltext, records
+from lamina.store import fts5, records
+from lamina.store.connection import SqliteDatabase
 
 ROUNDS = 5
 SINGLE = 250
@@ -85,14 +86,14 @@ class Floor:
         for row, content in zip(rows, contents, strict=True):
             execute("BEGIN IMMEDIATE")
             execute(records.INSERT, row)
-            execute(fulltext.INSERT, (row[0], content, "", ""))
+            execute(fts5.INSERT, (row[0], content, "", ""))
             execute("COMMIT")
 
     def add_many(self, rows: Sequence[tuple[Any, ...]], contents: Sequence[str]) -> None:
         self.connection.execute("BEGIN IMMEDIATE")
         self.connection.executemany(records.INSERT, rows)
         self.connection.executemany(
-            fulltext.INSERT, [(row[0], content, "", "") for row, content in zip(rows, contents, strict=True)]
+            fts5.INSERT, [(row[0], content, "", "") for row, content in zip(rows, contents, strict=True)]
         )
         self.connection.execute("COMMIT")
 
@@ -115,7 +116,9 @@ def remember_each(memory: Memory, contents: Sequence[str]) -> None:
 def opened(path: Path, synchronous: str) -> Memory:
     memory = lamina.open("bench", home=path)
     memory._patience = sys.maxsize  # noqa: SLF001 - indexing is measured by `searching`
-    memory._store.database.writer().execute(f"PRAGMA synchronous = {synchronous}")  # noqa: SLF001 - only a benchmark may
+    database = memory._store.database  # noqa: SLF001
+    assert isinstance(database, SqliteDatabase)
+    database.writer().execute(f"PRAGMA synchronous = {synchronous}")  # only a benchmark may
     return memory
 
 

@@ -15,6 +15,7 @@ from lamina.text import shown
 
 FILE_NAME = "config.toml"
 TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
+PASSWORD = re.compile(r"((?<=://)[^/@:\s]*:)[^/@\s]*(?=@)|(password=)[^&\s]*")
 NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -36,6 +37,7 @@ class Setting(msgspec.Struct, frozen=True):
 SETTINGS = (
     Setting("audit.reads", "buffered", "how reads are audited: buffered, or strict (durable first)", ("buffered", "strict")),
     Setting("content.max_bytes", 1024 * 1024, "the longest text that is stored, in bytes of UTF-8", bounds=(1, 1 << 28)),
+    Setting("failsafe", "on", "whether memories go to `failsafe/` while the store cannot be written", ("on", "off")),
     Setting(
         "kinds.extra",
         (),
@@ -48,7 +50,25 @@ SETTINGS = (
         "whether commands that write, servers and hooks also start the jobs that are due: off, or auto",
         ("off", "auto"),
     ),
+    Setting(
+        "mirrors.chroma",
+        "off",
+        "a collection of ChromaDB: off, embedded (in the agent's folder), or the address of a server",
+        pattern="off|embedded|https?://\\S{1,500}",
+    ),
     Setting("mirrors.jsonl", "off", "live JSONL files in the form of Sky or of Milton", ("off", "sky", "milton")),
+    Setting(
+        "mirrors.weaviate",
+        "off",
+        "a tenant on a Weaviate server: off, or its address, such as http://localhost:8080",
+        pattern="off|https?://([^\\s/?#@:\\[\\]]+|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?(/[^\\s?#]*)?",
+    ),
+    Setting("mirrors.weaviate_key_variable", "", "the environment variable that holds the key of that server"),
+    Setting(
+        "mirrors.weaviate_required",
+        False,
+        "whether a memory goes to the fail-safe unless that server takes it; with the preset milton it does by default",
+    ),
     Setting(
         "preset",
         "default",
@@ -66,6 +86,12 @@ SETTINGS = (
     Setting("recall.endpoint", "http://localhost:11434/v1", "where the embedder openai:MODEL is asked; Ollama by default"),
     Setting("recall.key_variable", "", "the environment variable that holds the key of that endpoint"),
     Setting("recall.timeout_ms", 10_000, "how long a request to that endpoint may take", bounds=(1, 600_000)),
+    Setting(
+        "recall.via",
+        "store",
+        "where a search takes its candidates from: the store itself, or a mirror that is on",
+        ("store", "chroma", "weaviate"),
+    ),
     Setting("review.expire_days", 90, "after how many days a proposal that nobody decides lapses; 0 never", bounds=(0, 36_500)),
     Setting("review.per_day", 100, "how many proposals machines may make in a day", bounds=(1, 1_000_000)),
     Setting("runs.episodes", True, "whether the end of a run leaves an episodic record"),
@@ -85,6 +111,10 @@ SETTINGS = (
     Setting("sleep.sure", 50, "how sure a claim must be to become a fact, in per cent", bounds=(0, 100)),
     Setting("store.busy_timeout_ms", 30_000, "how long a write waits for another process", bounds=(0, 3_600_000)),
     Setting("store.checkpoint_pages", 2000, "pages in the write-ahead log before it is folded back", bounds=(1, 1 << 20)),
+    Setting("store.pool_size", 8, "how many connections to PostgreSQL a process may hold for an agent", bounds=(2, 1000)),
+    Setting("store.retry_ms", 1000, "how long a store that could not be written is left alone", bounds=(0, 3_600_000)),
+    Setting("store.timeout_ms", 1000, "how long PostgreSQL may be silent before it is taken for dead", bounds=(100, 600_000)),
+    Setting("store.url", "", "where memories are kept: a file in the home, or postgresql://user@host/database"),
 )
 TABLE: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
 
@@ -107,11 +137,16 @@ class Settings:
         return self.values[name].value
 
 
+def defaults() -> Settings:
+    """The settings when nobody has said anything."""
+    return Settings({setting.name: Value(setting, setting.default, "default") for setting in SETTINGS})
+
+
 def load(home: Path, arguments: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings for a home. A wrong one is an error that names its place, never ignored."""
     if arguments is not None and not isinstance(arguments, Mapping):
         raise InvalidInput(f"settings {shown(arguments)} is not a mapping of names to values")
-    values = {setting.name: Value(setting, setting.default, "default") for setting in SETTINGS}
+    values = dict(defaults().values)
     path = home / FILE_NAME
     for name, given in _flat(_file(path)).items():
         values[name] = _checked(name, given, str(path))
@@ -124,7 +159,9 @@ def load(home: Path, arguments: Mapping[str, Any] | None = None, environment: Ma
 
 
 def shown_value(value: Any) -> str:
-    """A value as the file or the environment would have it."""
+    """A value as the file or the environment would have it, but for a password in an address."""
+    if isinstance(value, str):
+        return PASSWORD.sub(r"\1\2***", value)
     if isinstance(value, bool):
         return str(value).lower()
     return ", ".join(value) if isinstance(value, tuple) else str(value)
@@ -185,6 +222,8 @@ def _checked(name: str, value: Any, origin: str) -> Value:
         raise InvalidInput(f"{origin}: {name} = {shown(value)} is not {TYPE_NAMES[type(setting.default)]}")
     if setting.choices and value not in setting.choices:
         raise InvalidInput(f"{origin}: {name} = {shown(value)} is not one of {', '.join(setting.choices)}")
+    if setting.pattern and not re.fullmatch(setting.pattern, value):
+        raise InvalidInput(f"{origin}: {name} = {shown(value)} is not that: {setting.help}")
     if setting.bounds and not setting.bounds[0] <= value <= setting.bounds[1]:
         raise InvalidInput(f"{origin}: {name} = {shown(value)} is not between {setting.bounds[0]} and {setting.bounds[1]}")
     return Value(setting, value, origin)

@@ -6,19 +6,17 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-
-import apsw
 
 from lamina import canon
 from lamina.clock import from_micros, to_micros
 from lamina.errors import Conflict, Corrupt, NotFound, Refused, StoreUnavailable
-from lamina.home import make_private_folder
 from lamina.model import Actor, Record, plain
 from lamina.store import backup, records, written
-from lamina.store.connection import rows, translated
-from lamina.store.filing import Filing, Laid
+from lamina.store.connection import translated
+from lamina.store.filing import Filing
+from lamina.store.shelf import Laid, Shelf
+from lamina.store.sql import Connection, rows
 from lamina.store.written import Written
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 # How many lines one file takes, so that nobody waits long for its transaction.
 AT_ONCE = 10_000
 INSERT_FILE = "INSERT INTO archives (number, file, why, lines, sha256, made_at) VALUES (?, ?, ?, ?, ?, ?)"
-INSERT = f"INSERT INTO archived VALUES ({', '.join('?' * 9)})"
+INSERT = "INSERT INTO archived (id, user, key, archive, line, start, bytes, hash, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 PLACES = "SELECT id, user, file, line, start, bytes, hash, event FROM archived JOIN archives ON archive = archives.number"
 
 
@@ -70,23 +68,23 @@ class Copy(NamedTuple):
     lines: list[tuple[Written, int]]
 
 
-def find(connection: apsw.Connection, record_id: str) -> Place | None:
+def find(connection: Connection, record_id: str) -> Place | None:
     row = connection.execute(f"{PLACES} WHERE id = ?", (record_id,)).get
     return None if row is None else Place(*row)
 
 
-def find_key(connection: apsw.Connection, key: str, user: str | None) -> Place | None:
-    row = connection.execute(f"{PLACES} WHERE key = ? AND ifnull(user, '') = ?", (key, user or "")).get
+def find_key(connection: Connection, key: str, user: str | None) -> Place | None:
+    row = connection.execute(f"{PLACES} WHERE key = ? AND coalesce(user, '') = ?", (key, user or "")).get
     return None if row is None else Place(*row)
 
 
-def files(connection: apsw.Connection) -> list[File]:
+def files(connection: Connection) -> list[File]:
     """Every file, the newest first."""
     found = rows(connection, "SELECT number, file, why, lines, sha256, made_at FROM archives ORDER BY number DESC")
     return [File(number, file, why, lines, digest, from_micros(made)) for number, file, why, lines, digest, made in found]
 
 
-def count(connection: apsw.Connection, user: str | None) -> int:
+def count(connection: Connection, user: str | None) -> int:
     """How many archived records this user may see."""
     number = connection.execute(f"SELECT count(*) FROM archived WHERE {records.visible('?1')}", (user,)).get
     return number if isinstance(number, int) else 0
@@ -119,7 +117,7 @@ class Archive:
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
         """The record, read from its line, if this user may see it: of others' not even a loss is told."""
-        with translated(self._store.database.path):
+        with translated(self._store.database.place):
             place = find(self._store.database.reader(), record_id)
         if place is None or (user is not None and place.user not in (None, user)):
             return None
@@ -149,7 +147,7 @@ class Archive:
         return [found[record_id] for record_id in record_ids]
 
     def _place(self, record_id: str) -> Place:
-        with translated(self._store.database.path):
+        with translated(self._store.database.place):
             place = find(self._store.database.reader(), record_id)
         if place is None:
             if self._store.exists(record_id):
@@ -163,7 +161,7 @@ class Archive:
         return transaction.unarchive(back, kept, old, new, laid)
 
     def parted(
-        self, connection: apsw.Connection, old: str, new: str, wanted: Collection[str]
+        self, connection: Connection, old: str, new: str, wanted: Collection[str]
     ) -> tuple[list[Written], list[Written], Laid | None]:
         """Some records of a file, the others, and the new file that those are in; none when nothing is left."""
         (file,) = [file for file in files(connection) if file.file == old]
@@ -175,10 +173,10 @@ class Archive:
                 back.append(found)
             else:
                 kept.append((found, line))
-        laid = self.filing.write(new, (line for _, line in kept)) if kept else None
+        laid = self.filing.shelf.write(connection, new, (line for _, line in kept)) if kept else None
         return back, [one for one, _ in kept], laid
 
-    def lines(self, connection: apsw.Connection) -> Iterator[tuple[int, int, bytes]]:
+    def lines(self, connection: Connection) -> Iterator[tuple[int, int, bytes]]:
         """Every line from the oldest file on, with its archive and the last event about it."""
         for file in reversed(files(connection)):
             events = dict(rows(connection, "SELECT line, event FROM archived WHERE archive = ?", (file.number,)))
@@ -192,9 +190,9 @@ class Archive:
         """Note the names of files that are about to be put here; those that were not are removed again."""
         names = [copy.file for copy in copies]
         for name in names:
-            if self.filing.path(name).exists():
-                raise Conflict(f"{self.filing.path(name)} is there already; move it away first")
-            make_private_folder(self.filing.path(name).parent)
+            if self.filing.shelf.has(self._store.database.reader(), name):
+                raise Conflict(f"{self.filing.shelf.label(name)} is there already; move it away first")
+            self.filing.shelf.make_ready(name)
         if names:
             self.filing.note(names)
         try:
@@ -202,10 +200,10 @@ class Archive:
         finally:
             self.filing.abandon(names)
 
-    def put_copy(self, connection: apsw.Connection, copy: Copy) -> None:
+    def put_copy(self, connection: Connection, copy: Copy) -> None:
         """A file of another archive with its index, inside the caller's transaction."""
         found = [(written.row_of(one), event) for one, event in copy.lines]
-        laid = self.filing.write(copy.file, (canon.encode(_named(one)) for one, _ in copy.lines))
+        laid = self.filing.shelf.write(connection, copy.file, (canon.encode(_named(one)) for one, _ in copy.lines))
         made = to_micros(copy.made_at)
         connection.execute(INSERT_FILE, (copy.number, copy.file, copy.why, len(found), laid.sha256, made))
         connection.execute("DELETE FROM strays WHERE file = ?", (copy.file,))
@@ -220,14 +218,15 @@ class Archive:
         def fill(transaction: Transaction, new: Sequence[str]) -> int:
             leaving = transaction.unchanged(wanted)
             if leaving:
-                laid = self.filing.write(new[0], (written.line(row, self._store.agent) for row in leaving))
+                lines = (written.line(row, self._store.agent) for row in leaving)
+                laid = self.filing.shelf.write(transaction.cursor, new[0], lines)
                 transaction.archive(leaving, new[0], why, laid)
             return len(leaving)
 
         place = self._store.place("archive").relative_to(self._store.folder).as_posix()
         return self.filing.filled(actor, action, now, [f"{place}/{name}_{backup.stamp(now)}"], fill)
 
-    def checked(self, found: Written, file: str, connection: apsw.Connection) -> Written:
+    def checked(self, found: Written, file: str, connection: Connection) -> Written:
         """A line of a file, when it is what was archived there."""
         place = find(connection, found.id)
         if place is None or place.file != file or self._hash(found, file) != place.hash:
@@ -236,13 +235,13 @@ class Archive:
 
     def _line(self, place: Place) -> Written:
         try:
-            with self.filing.path(place.file).open("rb") as file:
+            with self.filing.shelf.open(self._store.database.reader(), place.file) as file:
                 file.seek(place.start)
                 found = written.read(file.read(place.size))
         except FileNotFoundError:
             raise self.missing(place.file) from None
         except OSError as error:
-            raise StoreUnavailable(f"{self.filing.path(place.file)} cannot be read: {error.strerror}") from error
+            raise StoreUnavailable(f"{self.filing.shelf.label(place.file)} cannot be read: {error.strerror}") from error
         except Corrupt:
             raise self.altered(place.label) from None
         if found.id != place.id or self._hash(found, place.label) != place.hash:
@@ -260,8 +259,8 @@ class Archive:
     def _lines(self, file: File) -> Iterator[bytes]:
         """The lines of a file, once it is certain that it is what was archived."""
         try:
-            with self.filing.path(file.file).open("rb") as opened:
-                if hashlib.file_digest(opened, "sha256").digest() != file.sha256:
+            with self.filing.shelf.open(self._store.database.reader(), file.file) as opened:
+                if hashlib.file_digest(opened, "sha256").digest() != file.sha256:  # type: ignore[arg-type]
                     raise self.altered(file.file)
                 opened.seek(0)
                 for line in opened:
@@ -269,15 +268,15 @@ class Archive:
         except FileNotFoundError:
             raise self.missing(file.file) from None
         except OSError as error:
-            raise StoreUnavailable(f"{self.filing.path(file.file)} cannot be read: {error.strerror}") from error
+            raise StoreUnavailable(f"{self.filing.shelf.label(file.file)} cannot be read: {error.strerror}") from error
 
     def missing(self, file: str) -> Corrupt:
         """What to say about a file that is gone."""
-        return Corrupt(f"{self._store.folder / file} is gone, but memories were archived there; put it back from a backup")
+        return Corrupt(f"{self.filing.shelf.label(file)} is gone, but memories were archived there; put it back from a backup")
 
     def altered(self, label: str) -> Corrupt:
         """What to say about a file or line that somebody has changed."""
-        return Corrupt(f"{self._store.folder / label} is not what was archived; see `lamina audit verify`")
+        return Corrupt(f"{self.filing.shelf.label(label)} is not what was archived; see `lamina audit verify`")
 
 
 def _named(found: Written) -> dict[str, object]:
@@ -287,23 +286,20 @@ def _named(found: Written) -> dict[str, object]:
     return fields
 
 
-def damaged(folder: Path, connection: apsw.Connection, step: Callable[[], None]) -> Iterator[tuple[str, str]]:
+def damaged(shelf: Shelf, connection: Connection, step: Callable[[], None]) -> Iterator[tuple[str, str]]:
     """The files and lines that are not as they were archived, with what is wrong."""
     for file in files(connection):
-        path = folder / file.file
-        if path.is_symlink() or path.parent.is_symlink():
-            yield f"archive {file.file}", "it is a link to elsewhere"
-            continue
-        if not path.is_file():
-            yield f"archive {file.file}", "it is missing"
-            continue
         try:
-            with path.open("rb") as opened:
-                if hashlib.file_digest(opened, "sha256").digest() != file.sha256:
+            with shelf.open(connection, file.file) as opened:
+                if hashlib.file_digest(opened, "sha256").digest() != file.sha256:  # type: ignore[arg-type]
                     yield f"archive {file.file}", "it differs from what was archived"
                     continue
                 opened.seek(0)
                 yield from _misplaced(connection, file, opened, step)
+        except Refused:
+            yield f"archive {file.file}", "it is a link to elsewhere"
+        except (FileNotFoundError, IsADirectoryError):
+            yield f"archive {file.file}", "it is missing"
         except Corrupt as error:  # it is as it was archived, but that was no record
             yield f"archive {file.file}", error.message
         except OSError as error:
@@ -311,7 +307,7 @@ def damaged(folder: Path, connection: apsw.Connection, step: Callable[[], None])
 
 
 def _misplaced(
-    connection: apsw.Connection, file: File, lines: Iterable[bytes], step: Callable[[], None]
+    connection: Connection, file: File, lines: Iterable[bytes], step: Callable[[], None]
 ) -> Iterator[tuple[str, str]]:
     """Lines that the index has elsewhere, or as something else."""
     query = "SELECT user, key, line, start, bytes, hash FROM archived WHERE id = ? AND archive = ?"

@@ -8,13 +8,13 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import apsw
 import msgspec
 
 from lamina import canon
 from lamina.errors import Corrupt, StoreUnavailable
 from lamina.model import Record
 from lamina.store import archive, written
+from lamina.store.sql import Connection
 
 if TYPE_CHECKING:
     from lamina.store.archive import Archive
@@ -47,17 +47,17 @@ class Peek(msgspec.Struct, frozen=True):
 _peek = msgspec.json.Decoder(Peek).decode
 
 
-def search(store_archive: Archive, connection: apsw.Connection, wanted: Wanted, limit: int) -> list[Record]:
+def search(store_archive: Archive, connection: Connection, wanted: Wanted, limit: int) -> list[Record]:
     """The newest lines first; each is checked against the index before it is believed."""
     found: list[Record] = []
     for file in archive.files(connection):
         try:
-            with store_archive.filing.path(file.file).open("rb") as opened:
+            with store_archive.filing.shelf.open(connection, file.file) as opened:
                 hits = deque(matches(opened, wanted), maxlen=limit - len(found))
         except FileNotFoundError:
             raise store_archive.missing(file.file) from None
         except OSError as error:
-            raise StoreUnavailable(f"{store_archive.filing.path(file.file)} cannot be read: {error.strerror}") from error
+            raise StoreUnavailable(f"{store_archive.filing.shelf.label(file.file)} cannot be read: {error.strerror}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, TypeError):  # such as a time without a zone
             raise store_archive.altered(file.file) from None
         found += [_record(store_archive, connection, file.file, *hit) for hit in reversed(hits)]
@@ -66,7 +66,7 @@ def search(store_archive: Archive, connection: apsw.Connection, wanted: Wanted, 
     return found
 
 
-def _record(store_archive: Archive, connection: apsw.Connection, file: str, number: int, line: bytes) -> Record:
+def _record(store_archive: Archive, connection: Connection, file: str, number: int, line: bytes) -> Record:
     label = f"{file}:{number}"
     try:
         found = written.read(line)

@@ -19,7 +19,8 @@ from lamina import canon
 from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
 from lamina.home import fsync_folder, make_private_file, make_private_folder, refuse_link
 from lamina.model import iso
-from lamina.store.connection import Database, translated
+from lamina.store.connection import SqliteDatabase, translated
+from lamina.store.sql import Database
 
 MANIFEST = "manifest.json"
 
@@ -50,7 +51,7 @@ def unused(path: Path) -> Path:
 def write(
     folder: Path,
     database: Database,
-    reads: Database | None,
+    reads: SqliteDatabase | None,
     now: datetime,
     label: str = "",
     to: Path | None = None,
@@ -76,7 +77,9 @@ def write(
         if reads is not None:
             files["reads.db"] = _copy(reads, work / "reads.db")
         for name, digest in _archives(work / "memory.db"):
-            if (folder / name).exists() or not lenient:
+            if (work / name).exists():  # it came with the rows
+                files[name] = _digest(work / name)
+            elif (folder / name).exists() or not lenient:
                 files[name] = _copy_file(folder / name, work / name, None if lenient else digest)
         _write_manifest(work / MANIFEST, Manifest(files, "lamina-backup", iso(now), 1))
         fsync_folder(work)
@@ -165,6 +168,8 @@ def _manifest(folder: Path) -> Manifest:
 
 def _copy(database: Database, path: Path) -> str:
     make_private_file(path)
+    if not isinstance(database, SqliteDatabase):
+        return _copy_rows(database, path)
     with translated(path):
         target = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
@@ -179,6 +184,24 @@ def _copy(database: Database, path: Path) -> str:
         raise Corrupt(f"{database.path}: the copy is damaged ({result}); see `lamina restore`")
     with path.open("rb") as file:
         os.fsync(file.fileno())
+    return _digest(path)
+
+
+def _copy_rows(database: Database, path: Path) -> str:
+    """A file with everything that is in a database of another kind; the files of its archive beside it."""
+    from lamina.store import migrations
+    from lamina.store.transfer import Transfer
+
+    target = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=2000)
+    try:
+        with database.snapshot() as source:
+            meta = dict(source.execute("SELECT name, value FROM meta").fetchall())
+            migrations.migrate(target, meta["agent"], meta["store_id"], lambda: None, 0)
+            with target.atomic() as transaction:
+                Transfer(source, path.parent).copy(transaction.cursor.connection, path.parent)
+        target.writer().execute("PRAGMA journal_mode = DELETE")
+    finally:
+        target.close()
     return _digest(path)
 
 

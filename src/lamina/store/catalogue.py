@@ -12,7 +12,6 @@ from datetime import date
 from hashlib import blake2b
 from typing import Any
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,8 +20,8 @@ from lamina.clock import EPOCH, from_micros, to_micros
 from lamina.errors import Corrupt
 from lamina.model import Layer, State
 from lamina.store import events
-from lamina.store.connection import rows
 from lamina.store.records import EVER, SHARED, Filter, marks
+from lamina.store.sql import Connection, numbers, rows
 
 BLOCK = 256
 SEAL = 4  # bytes of the checksum in front of a block
@@ -82,7 +81,7 @@ class Catalogue:
         self.days: Days = []  # of the records that are in no block yet
         self.before = np.zeros(BLOCK, np.int32)
         self.after = np.zeros(BLOCK, np.int32)
-        self._hash = b""
+        self.hash = b""
         self._columns = {name: np.zeros(BLOCK, kind) for name, kind in COLUMNS.items()}
         self._last: dict[int, int] = {}
         self._passed: dict[Filter, Mask] = {}  # what filters let through, until something changes
@@ -90,13 +89,13 @@ class Catalogue:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.size]
 
-    def refresh(self, connection: apsw.Connection) -> bool:
+    def refresh(self, connection: Connection) -> bool:
         """Learn what happened since the last look; whether that was another history, and all was learned anew.
 
         The caller's connection is in a transaction, so it is one moment.
         """
         seq, hashed = connection.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").get or (0, b"")
-        if seq == self.event and hashed == self._hash:
+        if seq == self.event and hashed == self.hash:
             return False
         try:
             return self._learn(connection, seq, hashed)
@@ -106,12 +105,12 @@ class Catalogue:
                 raise Corrupt("a record is damaged; run `lamina audit verify`") from error
             raise
 
-    def _learn(self, connection: apsw.Connection, seq: int, hashed: bytes) -> bool:
+    def _learn(self, connection: Connection, seq: int, hashed: bytes) -> bool:
         self._passed.clear()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         last = connection.execute("SELECT max(seq) FROM records").get or 0
         # Another history, such as that of a backup that was restored; or more news than is worth telling one by one.
-        anew = not self.event or known != self._hash or last - self.size > MANY
+        anew = not self.event or known != self.hash or last - self.size > MANY
         if anew:
             self._load(connection)
         changed = [*events.changed(connection, self.event)]
@@ -124,10 +123,10 @@ class Catalogue:
             if number < self.size:
                 self._leave(number)
         self._join(first)
-        self.event, self._hash = seq, hashed
+        self.event, self.hash = seq, hashed
         return anew
 
-    def allowed(self, chosen: Filter, connection: apsw.Connection) -> Mask:
+    def allowed(self, chosen: Filter, connection: Connection) -> Mask:
         """Which records pass a filter. An agent asks with the same one again and again, so some are kept."""
         if chosen.guest is not None:  # what is granted ends by the clock, too
             return self._pass(chosen, connection)
@@ -138,7 +137,7 @@ class Catalogue:
             passed = self._passed[chosen] = self._pass(chosen, connection)
         return passed
 
-    def _pass(self, chosen: Filter, connection: apsw.Connection) -> Mask:
+    def _pass(self, chosen: Filter, connection: Connection) -> Mask:
         """A name stands as its number here, so what is found is asked again in SQL."""
         layer, state = self["layer"], self["state"]
         passed: Mask = state > 0
@@ -167,7 +166,7 @@ class Catalogue:
             passed &= self._listed(connection, f"SELECT seq AS record FROM records WHERE {SHARED}", chosen.guest)
         return passed
 
-    def as_known(self, connection: apsw.Connection, moment: int) -> tuple[Catalogue, dict[int, dict[str, Any]]]:
+    def as_known(self, connection: Connection, moment: int) -> tuple[Catalogue, dict[int, dict[str, Any]]]:
         """The catalogue as it was at a time, and the fields of the records that have changed since."""
         past = events.fields_before(connection, moment)
         then = Catalogue()
@@ -190,7 +189,7 @@ class Catalogue:
         own._put([(row[0] - first, *row[1:]) for row in found])
         return sealed(b"".join(own._columns[name][:BLOCK].tobytes() for name in COLUMNS))
 
-    def _load(self, connection: apsw.Connection) -> None:
+    def _load(self, connection: Connection) -> None:
         """Begin with the blocks; one that is missing or damaged ends them, and the records serve from there on."""
         self.__init__()  # type: ignore[misc]
         whole = list(_whole(rows(connection, "SELECT block, columns FROM blocks ORDER BY block")))
@@ -276,12 +275,10 @@ class Catalogue:
         for column in self._columns.values():
             column[number] = 0
 
-    def _listed(self, connection: apsw.Connection, query: str, parameters: Sequence[Any]) -> Mask:
+    def _listed(self, connection: Connection, query: str, parameters: Sequence[Any]) -> Mask:
         passed = np.zeros(self.size, np.bool_)
-        found = connection.execute(f"SELECT group_concat(record) FROM ({query})", parameters).get
-        if found:
-            numbers = np.fromstring(found, np.int64, sep=",")
-            passed[numbers[numbers < self.size]] = True
+        found = numbers(connection, query, parameters)
+        passed[found[found < self.size]] = True
         return passed
 
 

@@ -7,14 +7,15 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import apsw
 
-from lamina.errors import Conflict, Corrupt, LaminaError, Refused, StoreUnavailable
+from lamina.errors import Conflict, Corrupt, LaminaError, StoreUnavailable
+from lamina.store.sql import Cursor, Database
 
 # What every connection is told. See docs/decisions/0002-sqlite-settings.md.
 PRAGMAS = (
@@ -33,15 +34,14 @@ SUSPICIOUS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError)
 FROM_SQLITE = (apsw.Error, UnicodeDecodeError)
 
 
-class Database:
+class SqliteDatabase(Database):
     """One SQLite file. Every thread has its own connections; a process that was forked from ours has none."""
 
     def __init__(self, path: Path, busy_ms: int, checkpoint_pages: int) -> None:
+        super().__init__()
         self.path = path
-        self.inherited = False
-        self.writable = True  # a surface that only reads takes this away, and there is no way to write left
+        self.place = str(path)
         self.local = threading.local()
-        self.write_lock = threading.RLock()
         self.quiet = threading.Condition()
         self.moments = 0  # threads that look at one moment of the file now
         self._busy_ms = busy_ms
@@ -94,9 +94,8 @@ class Database:
                 self.quiet.notify_all()
 
     def writer(self) -> apsw.Cursor:
-        """This thread's cursor for writing. Only `atomic` begins transactions with it."""
-        if not self.writable:
-            raise Refused("this handle only reads")
+        """This thread's cursor for writing. Only `begin` begins transactions with it."""
+        self.check_writable()
         cursor: apsw.Cursor | None = getattr(self.local, "writer", None)
         if cursor is None or self.inherited or self._closed:
             self.check_usable()
@@ -111,9 +110,35 @@ class Database:
             self.local.writer.connection.close(True)
             del self.local.writer
 
-    def atomic(self) -> Atomic:
-        """One write transaction: all of it is durable when the block ends, or none of it ever happened."""
-        return Atomic(self)
+    def begin(self) -> apsw.Cursor:
+        cursor: apsw.Cursor | None = None
+        try:
+            cursor = self.writer()
+            cursor.execute("BEGIN IMMEDIATE")
+        except BaseException as error:
+            self._undo(cursor, error)
+            raise
+        return cursor
+
+    def commit(self, cursor: Cursor) -> None:
+        try:
+            cursor.execute("COMMIT")
+        except BaseException as failure:
+            self._undo(cursor, failure)
+            raise
+
+    def roll_back(self, cursor: Cursor, error: BaseException) -> None:
+        self._undo(cursor, error)
+
+    def _undo(self, cursor: Cursor | None, error: BaseException) -> None:
+        """Leave nothing behind, and say what an error of SQLite means."""
+        # An I/O error may have ended the transaction already; a second ROLLBACK would hide what went wrong.
+        if cursor is not None and cursor.connection.in_transaction:
+            cursor.execute("ROLLBACK")
+        if isinstance(error, SUSPICIOUS):
+            self.drop_writer()
+        if isinstance(error, FROM_SQLITE):
+            raise translate(error, self.path) from error
 
     def recover(self) -> None:
         """Undo what a process left half done in a rollback journal; a connection that only reads cannot."""
@@ -204,51 +229,9 @@ class Database:
         connection.wal_autocheckpoint(self._checkpoint_pages)
 
 
-class Atomic:
-    """The one place that begins and ends write transactions. Threads of a process queue, processes wait their turn."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def __enter__(self) -> Self:
-        self._database.check_usable()  # before the lock: another thread may have held it when we were forked
-        self._database.write_lock.acquire()
-        try:
-            self.cursor = self._database.writer()
-            self.cursor.execute("BEGIN IMMEDIATE")
-        except BaseException as error:
-            self._undo(error)
-            raise
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is not None:
-            self._undo(error)
-            return
-        try:
-            self.cursor.execute("COMMIT")
-        except BaseException as failure:
-            self._undo(failure)
-            raise
-        self._database.write_lock.release()
-
-    def _undo(self, error: BaseException) -> None:
-        """Leave nothing behind, and say what an error of SQLite means."""
-        try:
-            # An I/O error may have ended the transaction already; a second ROLLBACK would hide what went wrong.
-            if hasattr(self, "cursor") and self.cursor.connection.in_transaction:
-                self.cursor.execute("ROLLBACK")
-            if isinstance(error, SUSPICIOUS):
-                self._database.drop_writer()
-        finally:
-            self._database.write_lock.release()
-        if isinstance(error, FROM_SQLITE):
-            raise translate(error, self._database.path) from error
-
-
-_OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
+_OPEN: weakref.WeakSet[SqliteDatabase] = weakref.WeakSet()
 _FORKING = threading.Lock()  # one fork at a time: two threads may fork at once
-_PAUSED: list[Database] = []
+_PAUSED: list[SqliteDatabase] = []
 _INHERITED: list[Any] = []
 _TAINTED: set[Path] = set()
 
@@ -337,26 +320,21 @@ def _set_wal(connection: apsw.Connection) -> None:
     raise apsw.CantOpenError("the write-ahead log could not be switched on")
 
 
-def rows(source: apsw.Connection | apsw.Cursor, query: str, parameters: Sequence[Any] = ()) -> list[Any]:
-    """All rows of a query. The statement is run to its end: one left halfway would hold on to an old view."""
-    return source.execute(query, parameters).fetchall()
-
-
 class translated:  # noqa: N801 - it is used like a function
     """Errors of SQLite inside the block leave it as errors of Lamina."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, place: Path | str) -> None:
+        self._place = place
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(error, FROM_SQLITE):
-            raise translate(error, self._path) from error
+            raise translate(error, self._place) from error
 
 
-def translate(error: apsw.Error | UnicodeDecodeError, path: Path) -> LaminaError:
+def translate(error: apsw.Error | UnicodeDecodeError, path: Path | str) -> LaminaError:
     """What an error of SQLite means to the user, and what to do about it."""
     if isinstance(error, UnicodeDecodeError):
         return Corrupt(f"{path}: a row holds bytes that are not text; run `lamina audit verify`")

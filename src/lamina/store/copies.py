@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lamina.store import backup, erasing, residue
+from lamina.store.connection import SqliteDatabase
 from lamina.traces import Signature
 
 if TYPE_CHECKING:
@@ -52,11 +53,24 @@ class Copies:
         backups = self._store.folder / "backups"
         return (path for path in found if path.parent != backups and residue.is_below(path, self._known, self._ids))
 
-    def mirror(self) -> Iterator[Path]:
-        """Files of a JSONL mirror that nobody keeps up to date any more."""
+    def is_left_behind(self) -> bool:
+        """Whether the files that the memory was in, before it moved to a server, still hold what was erased."""
+        if isinstance(self._store.database, SqliteDatabase):
+            return False
+        own = [self._store.folder / f"memory.db{suffix}" for suffix in ("", "-wal")]
+        return any(residue.is_in(one, self._known, self._ids) for one in residue.files([*own, self._store.place("archive")]))
+
+    def mirrors(self) -> Iterator[Path]:
+        """Files of mirrors that nobody keeps up to date any more."""
+        settings = self._store.settings
         folder = self._store.place("jsonl")
-        if any(residue.is_in(path, self._known, self._ids) for path in residue.files([folder])):
+        if settings["mirrors.jsonl"] == "off" and any(
+            residue.is_in(path, self._known, self._ids) for path in residue.files([folder])
+        ):
             yield folder
+        folder = self._store.place("rag/chroma_store")
+        if settings["mirrors.chroma"] != "embedded" and (folder / ".lamina").exists():
+            yield folder  # what lies in a database page need not be found by its words
 
     def conversations(self, ids: Collection[str]) -> Iterator[Path]:
         """The files of whole conversations of which something is erased; a part of one has no place there."""

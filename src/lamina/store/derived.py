@@ -5,37 +5,56 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-import apsw
-
 from lamina import canon, text
 from lamina.clock import is_id
+from lamina.model import Record
 from lamina.store import facets, fulltext
-from lamina.store.connection import rows
 from lamina.store.records import PLACE, Row, texts
+from lamina.store.sql import Connection, Cursor, rows
+
+TAG = "INSERT INTO tags (tag, record) VALUES (?, ?)"
+LINK = "INSERT INTO links (target, relation, record) VALUES (?, ?, ?)"
 
 
-def rebuild(connection: apsw.Connection, *, vectors: bool = False) -> None:
+def rebuild(connection: Connection, *, vectors: bool = False) -> None:
     """Make the index and the facets anew, and drop what the next indexing makes; inside the caller's transaction."""
     fulltext.rebuild(connection)
     facets.rebuild(connection)
     for table in ("blocks", "codes", "days", *(("vectors", "spaces") if vectors else ())):
         connection.execute(f"DELETE FROM {table}")
-    put = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+    put = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
     connection.executemany(put, [("analyser", str(text.ANALYSER_VERSION)), ("blocks", "0")])
 
 
-def forget(cursor: apsw.Cursor, leaving: Sequence[Row]) -> None:
+def follow(cursor: Cursor, stored: Sequence[Record]) -> None:
+    """Keep what follows from new records."""
+    fulltext.words(cursor).put(cursor, [fulltext.entry(one.seq, one.content, one.tags, one.metadata) for one in stored])
+    turn(cursor, stored)
+
+
+def turn(cursor: Cursor, stored: Sequence[Record]) -> None:
+    """Turn tags, references and metadata round, so that they can be asked from the other side."""
+    tags = [(tag, one.seq) for one in stored for tag in one.tags]
+    links = [(target, "evidence", one.seq) for one in stored for target in one.evidence if is_id(target)]
+    links += [(target, "supersedes", one.seq) for one in stored for target in one.supersedes]
+    plain = [(*facet, one.seq) for one in stored if one.metadata for facet in facets.of(one.metadata)]
+    for insert, found in ((TAG, tags), (LINK, links), (facets.INSERT, plain)):
+        if found:
+            cursor.executemany(insert, found)
+
+
+def forget(cursor: Cursor, leaving: Sequence[Row]) -> None:
     """Remove what follows from records that leave; blocks that still have them are told by the event."""
     numbers = [(row[0],) for row in leaving]
-    cursor.executemany("DELETE FROM words WHERE rowid = ?", numbers)
+    fulltext.words(cursor).drop(cursor, [row[0] for row in leaving])
     for (space,) in rows(cursor.connection, "SELECT number FROM spaces"):
         cursor.executemany("DELETE FROM vectors WHERE space = ? AND record = ?", [(space, *number) for number in numbers])
     chosen = json.dumps([row[0] for row in leaving])
-    cursor.execute("DELETE FROM days WHERE record IN (SELECT value FROM json_each(?))", (chosen,))
+    cursor.execute("DELETE FROM days WHERE record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", (chosen,))
     forget_turned(cursor, leaving)
 
 
-def forget_turned(cursor: apsw.Cursor, leaving: Sequence[Row]) -> None:
+def forget_turned(cursor: Cursor, leaving: Sequence[Row]) -> None:
     """Remove tags, references and metadata of records, as they were turned round."""
     tags, links, plain = [], [], []
     for row in leaving:

@@ -15,15 +15,17 @@ import msgspec
 from lamina import canon, text, traces
 from lamina.clock import from_micros
 from lamina.model import Layer, Record, State, Trust
-from lamina.store import archive, events, records
-from lamina.store.connection import rows, translated
+from lamina.store import archive, events, fulltext, records
+from lamina.store.connection import translated
 from lamina.store.records import PLACE, Row
+from lamina.store.sql import Connection, rows
 from lamina.traces import Signature, Trace, Verdict
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
 
 BATCH = 500
+EVERY = 1 << 31
 ERASED = "[erased]"
 FEWEST_BARRED = 3  # words of a text that is not to come back by an import
 LOOKED_AT = 20  # records that seem to hold a word, of which each may hold another with the same stem
@@ -119,13 +121,13 @@ class Stub(msgspec.Struct, frozen=True):
 
 def remains(store: Store, record_id: str, user: str | None) -> Record | None:
     """What is left of an erased record, if this user may know."""
-    with translated(store.database.path):
+    with translated(store.database.place):
         found = stub(store.database.reader(), record_id)
     return None if found is None or (user is not None and found.private) else found.record(store.agent)
 
 
-def stub(connection: apsw.Connection, record_id: str) -> Stub | None:
-    at = "(SELECT body ->> 'at' FROM events WHERE seq = event)"
+def stub(connection: Connection, record_id: str) -> Stub | None:
+    at = "(SELECT CAST(body ->> 'at' AS BIGINT) FROM events WHERE seq = erased.event)"
     query = f"SELECT id, layer, private, erasure, event, {at} FROM erased WHERE id = ?"
     found = connection.execute(query, (record_id,)).get
     if found is None:
@@ -134,7 +136,7 @@ def stub(connection: apsw.Connection, record_id: str) -> Stub | None:
     return Stub(name, Layer(layer), bool(private), number, event, from_micros(at))
 
 
-def is_erased(connection: apsw.Connection, record_id: str) -> bool:
+def is_erased(connection: Connection, record_id: str) -> bool:
     return connection.execute("SELECT 1 FROM erased WHERE id = ?", (record_id,)).get is not None
 
 
@@ -149,11 +151,11 @@ def content_print(store_id: str, user: str | None, content: str) -> bytes | None
     return fingerprint(store_id, user, " ".join(row)) if len(row) >= FEWEST_BARRED else None
 
 
-def any_erased(connection: apsw.Connection) -> bool:
+def any_erased(connection: Connection) -> bool:
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM erased)").get)
 
 
-def is_back(connection: apsw.Connection, store_id: str, user: str | None, content: str) -> bool:
+def is_back(connection: Connection, store_id: str, user: str | None, content: str) -> bool:
     """Whether a text says what was erased here."""
     if not any_erased(connection):
         return False
@@ -161,17 +163,17 @@ def is_back(connection: apsw.Connection, store_id: str, user: str | None, conten
     return connection.execute("SELECT 1 FROM erased WHERE content = ?", (print_,)).get is not None
 
 
-def has_key(connection: apsw.Connection, store_id: str, user: str | None, key: str) -> bool:
+def has_key(connection: Connection, store_id: str, user: str | None, key: str) -> bool:
     """Whether an idempotency key was that of a record which is erased."""
     return connection.execute("SELECT 1 FROM erased WHERE key = ?", (fingerprint(store_id, user, key),)).get is not None
 
 
-def erased_of(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+def erased_of(connection: Connection, ids: Collection[str]) -> list[str]:
     """Those of some records that are erased."""
     return [one for (one,) in _some(connection, "SELECT id FROM erased", list(ids))] if any_erased(connection) else []
 
 
-def plan(store: Store, connection: apsw.Connection, wanted: Wanted) -> Plan:
+def plan(store: Store, connection: Connection, wanted: Wanted) -> Plan:
     """What an erasure would do, at one moment of the store."""
     lines = {one.id: one for one in _lines(store)}
     chosen = _chosen(connection, wanted, lines)
@@ -185,7 +187,7 @@ def plan(store: Store, connection: apsw.Connection, wanted: Wanted) -> Plan:
     return Plan(chosen, verdicts, [one for one in going if one in lines])
 
 
-def signature(store: Store, connection: apsw.Connection, gone: Collection[Trace]) -> Signature:
+def signature(store: Store, connection: Connection, gone: Collection[Trace]) -> Signature:
     """By what records would be known again, once they are gone: what nothing else has."""
     lines = {one.id: one for one in _lines(store)}
     held = Held(connection, {one.id: one for one in gone}, lines)
@@ -196,7 +198,7 @@ def signature(store: Store, connection: apsw.Connection, gone: Collection[Trace]
 class Held:
     """What all other records hold, in the store and in its archive."""
 
-    def __init__(self, connection: apsw.Connection, without: Mapping[str, Trace], lines: Mapping[str, Line]) -> None:
+    def __init__(self, connection: Connection, without: Mapping[str, Trace], lines: Mapping[str, Line]) -> None:
         self._connection = connection
         self._without = _numbers(connection, without)
         others = [traces.trace(msgspec.structs.asdict(line)) for name, line in lines.items() if name not in without]
@@ -212,16 +214,15 @@ class Held:
 
     def _holding(self, said: str) -> Iterator[str]:
         """Texts of other records that seem to hold a word or a run of them."""
-        query = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
-        phrase = f'"{text.analyse(said)}"'
-        found = rows(self._connection, query, (phrase, len(self._without) + LOOKED_AT))
-        for number in [one for (one,) in found if one not in self._without][:LOOKED_AT]:
+        limit = len(self._without) + LOOKED_AT
+        found = fulltext.words(self._connection).matching(self._connection, [text.analyse(said)], limit)
+        for number in [one for one in found if one not in self._without][:LOOKED_AT]:
             row = records.one(self._connection, f"{records.SELECT} WHERE seq = ?", (number,))
             if row is not None:
                 yield from _trace_of(self._connection, row, judged=False).texts
 
 
-def _versions(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+def _versions(connection: Connection, ids: Collection[str]) -> list[str]:
     """What some records have superseded, and what has superseded them, however far."""
     query = (
         "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'supersedes' AND l.target = ?1"
@@ -237,22 +238,25 @@ def _versions(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
     return [one for one in found if not is_erased(connection, one)]
 
 
-def texts_of(connection: apsw.Connection, store: Store, ids: Collection[str]) -> list[Trace]:
+def texts_of(connection: Connection, store: Store, ids: Collection[str]) -> list[Trace]:
     """What some records hold, wherever they are."""
     return _traces(connection, ids, {one.id: one for one in _lines(store)})
 
 
-def _chosen(connection: apsw.Connection, wanted: Wanted, lines: Mapping[str, Line]) -> list[str]:
+def _chosen(connection: Connection, wanted: Wanted, lines: Mapping[str, Line]) -> list[str]:
     if wanted.ids:
         there = {one for (one,) in _some(connection, "SELECT id FROM records", wanted.ids)}
         return [one for one in dict.fromkeys(wanted.ids) if one in there or one in lines]
-    query = "SELECT id, user, session, source FROM records WHERE user IS ?1 OR session = ?2 OR source IS NOT NULL ORDER BY seq"
+    query = (
+        "SELECT id, user, session, source FROM records"
+        " WHERE user IS NOT DISTINCT FROM ?1 OR session = ?2 OR source IS NOT NULL ORDER BY seq"
+    )
     named = rows(connection, query, (wanted.user, wanted.session))
     found = [one for one, *fields in named if wanted.takes(*fields)]
     return found + [one.id for one in lines.values() if wanted.takes(one.user, one.session, one.source)]
 
 
-def _resting(connection: apsw.Connection, chosen: Sequence[str], lines: Mapping[str, Line]) -> list[str]:
+def _resting(connection: Connection, chosen: Sequence[str], lines: Mapping[str, Line]) -> list[str]:
     """Everything that rests on these, however far."""
     above: dict[str, list[str]] = {}
     for line in lines.values():
@@ -270,12 +274,12 @@ def _resting(connection: apsw.Connection, chosen: Sequence[str], lines: Mapping[
     return list(found)
 
 
-def _traces(connection: apsw.Connection, ids: Collection[str], lines: Mapping[str, Line]) -> list[Trace]:
+def _traces(connection: Connection, ids: Collection[str], lines: Mapping[str, Line]) -> list[Trace]:
     found = [_trace_of(connection, row) for row in _some(connection, records.SELECT, list(ids))]
     return found + [traces.trace(msgspec.structs.asdict(lines[one])) for one in ids if one in lines]
 
 
-def _trace_of(connection: apsw.Connection, row: Row, *, judged: bool = True) -> Trace:
+def _trace_of(connection: Connection, row: Row, *, judged: bool = True) -> Trace:
     fields = dict(zip(records.COLUMNS, row, strict=True))
     for name in ("tags", "metadata", "evidence"):
         fields[name] = canon.decode(fields[name])
@@ -283,21 +287,22 @@ def _trace_of(connection: apsw.Connection, row: Row, *, judged: bool = True) -> 
     return traces.trace(fields, is_vouched=is_vouched)
 
 
-def _is_written(connection: apsw.Connection, row: Row) -> bool:
+def _is_written(connection: Connection, row: Row) -> bool:
     """Whether somebody said this in own words: the event that made it tells."""
     told = list(events.trail(connection, row[PLACE["id"]], row[PLACE["event"]]))
     return bool(told) and told[-1].action in WRITING
 
 
-def _numbers(connection: apsw.Connection, ids: Collection[str]) -> set[int]:
+def _numbers(connection: Connection, ids: Collection[str]) -> set[int]:
     return {number for (number,) in _some(connection, "SELECT seq FROM records", list(ids))}
 
 
-def _names(connection: apsw.Connection, without: Collection[str]) -> set[str]:
+def _names(connection: Connection, without: Collection[str]) -> set[str]:
     """Words of the names that records have besides their texts: of speakers, sources, sessions, users; and of the tables."""
     found: set[str] = set()
-    for (sql,) in rows(connection, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
-        found |= text.tokens(sql)
+    if isinstance(connection, apsw.Connection):  # a file holds how its tables were made
+        for (sql,) in rows(connection, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
+            found |= text.tokens(sql)
     own = json.dumps(list(without))
     for name in NAMED:
         query = f"SELECT DISTINCT {name} FROM records WHERE {name} IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?))"
@@ -309,19 +314,19 @@ def _names(connection: apsw.Connection, without: Collection[str]) -> set[str]:
 def count_of(store: Store, user: str) -> int:
     """How many records are this user's own, in the store and in its archive."""
     query = "SELECT (SELECT count(*) FROM records WHERE user = ?1) + (SELECT count(*) FROM archived WHERE user = ?1)"
-    with translated(store.database.path):
+    with translated(store.database.place):
         number = store.database.reader().execute(query, (user,)).get
     return number if isinstance(number, int) else 0
 
 
-def naming(connection: apsw.Connection, name: str) -> set[str]:
+def naming(connection: Connection, name: str) -> set[str]:
     """The records whose texts hold a name, or whose speaker has it."""
-    said = " ".join(f'"{word}"' for word in text.asked(name))
+    held = fulltext.words(connection).matching(connection, text.asked(name), EVERY)
     query = (
-        "SELECT id FROM records WHERE seq IN (SELECT rowid FROM words WHERE words MATCH ?1)"
+        "SELECT id FROM records WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))"
         " OR (speaker IS NOT NULL AND lower(speaker) = lower(?2))"
     )
-    return {one for (one,) in rows(connection, query, (said or '""', name))}
+    return {one for (one,) in rows(connection, query, (json.dumps(held), name))}
 
 
 def _lines(store: Store) -> Iterator[Line]:
@@ -329,14 +334,14 @@ def _lines(store: Store) -> Iterator[Line]:
     return (decode(line) for _, _, line in store.archived_lines())
 
 
-def _some(connection: apsw.Connection, select: str, ids: Sequence[str]) -> Iterator[Row]:
+def _some(connection: Connection, select: str, ids: Sequence[str]) -> Iterator[Row]:
     """The rows of some ids, not too many at a time."""
     for start in range(0, len(ids), BATCH):
         part = ids[start : start + BATCH]
         yield from rows(connection, f"{select} WHERE id IN ({records.marks(part)})", part)
 
 
-def notes_about(connection: apsw.Connection, told: Collection[int], known: Signature) -> list[tuple[int, int]]:
+def notes_about(connection: Connection, told: Collection[int], known: Signature) -> list[tuple[int, int]]:
     """The notes of some events, and those by which what is erased would be known again."""
     found: set[tuple[int, int]] = set()
     for event, position, body in rows(connection, "SELECT event, position, body FROM notes"):
@@ -345,32 +350,32 @@ def notes_about(connection: apsw.Connection, told: Collection[int], known: Signa
     return sorted(found)
 
 
-def events_about(connection: apsw.Connection, ids: Collection[str]) -> set[int]:
+def events_about(connection: Connection, ids: Collection[str]) -> set[int]:
     """Every event that tells of some records."""
     found = (events.trail(connection, one, records.last_event(connection, one)) for one in ids)
     return {event.seq for trail in found for event in trail}
 
 
-def archives_of(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+def archives_of(connection: Connection, ids: Collection[str]) -> list[str]:
     """The files of the archive that hold some records."""
     places = [archive.find(connection, one) for one in ids]
     return sorted({place.file for place in places if place is not None})
 
 
-def rebuild(connection: apsw.Connection) -> None:
+def rebuild(connection: Connection) -> None:
     """Make the stubs anew from the events. By what an erased text would be known again, these do not say."""
     layers: dict[str, str] = {}
-    for seq, at, body in rows(connection, "SELECT seq, body ->> 'at', body FROM events ORDER BY seq"):
+    for seq, at, body in rows(connection, "SELECT seq, CAST(body ->> 'at' AS BIGINT), body FROM events ORDER BY seq"):
         for change in events.changes_of(events.body_of(body)):
             layers[change.record] = change.after.get("layer", layers.get(change.record))
             number = change.after.get("erased")
             if number is not None:
-                connection.execute("INSERT OR IGNORE INTO erasures (number, at) VALUES (?, ?)", (number, at))
+                connection.execute("INSERT INTO erasures (number, at) VALUES (?, ?) ON CONFLICT DO NOTHING", (number, at))
                 insert = "INSERT INTO erased (id, layer, private, erasure, event) VALUES (?, ?, ?, ?, ?)"
                 connection.execute(insert, (change.record, layers[change.record], change.after["private"], number, seq))
 
 
-def everything(store_folder: Path, connection: apsw.Connection | None) -> set[str]:
+def everything(store_folder: Path, connection: Connection | None) -> set[str]:
     """All that was ever erased here, as far as the stubs and the certificates tell."""
     found = set() if connection is None else {one for (one,) in rows(connection, "SELECT id FROM erased")}
     for path in sorted((store_folder / CERTIFICATES).glob("*.json")):
@@ -381,22 +386,22 @@ def everything(store_folder: Path, connection: apsw.Connection | None) -> set[st
     return found
 
 
-def bring_along(connection: apsw.Connection, ids: Collection[str]) -> None:
+def bring_along(connection: Connection, ids: Collection[str]) -> None:
     """Let a store that takes the place of another know what was erased there: it may still have some of it."""
     there = [one for (one,) in _some(connection, "SELECT id FROM records", sorted(ids))]
     there += [one for (one,) in _some(connection, "SELECT id FROM archived", sorted(ids))]
     if there:
-        put = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+        put = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         connection.execute(put, (AGAIN, canon.encode(sorted(there)).decode()))
 
 
-def is_unfinished(connection: apsw.Connection) -> bool:
+def is_unfinished(connection: Connection) -> bool:
     """Whether something that was erased is still somewhere, or back."""
     query = "SELECT EXISTS (SELECT 1 FROM erasures WHERE todo IS NOT NULL) OR EXISTS (SELECT 1 FROM meta WHERE name = ?)"
     return bool(connection.execute(query, (AGAIN,)).get)
 
 
-def brought_back(connection: apsw.Connection) -> list[str]:
+def brought_back(connection: Connection) -> list[str]:
     """What was erased and is back, since a backup was restored."""
     found = connection.execute("SELECT value FROM meta WHERE name = ?", (AGAIN,)).get
     return canon.decode(found) if isinstance(found, str) else []

@@ -8,14 +8,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
-import apsw
 import msgspec
 
 from lamina import canon
 from lamina.clock import from_micros
 from lamina.errors import Corrupt
 from lamina.model import Actor, Change, Event
-from lamina.store.connection import rows
+from lamina.store.sql import Connection, Cursor, rows
 
 SELECT = "SELECT seq, body, hash FROM events"
 UNDO = "undo"
@@ -81,13 +80,13 @@ class Head(NamedTuple):
     hash: bytes
 
 
-def head(connection: apsw.Connection | apsw.Cursor, seed: bytes) -> Head:
+def head(connection: Connection | Cursor, seed: bytes) -> Head:
     last = connection.execute("SELECT seq, records, hash FROM events ORDER BY seq DESC LIMIT 1").get
     return Head(0, 0, seed) if last is None else Head(*last)
 
 
 def append(
-    cursor: apsw.Cursor,
+    cursor: Cursor,
     last: Head,
     at: int,
     actor: Actor,
@@ -115,12 +114,12 @@ def append(
     return Head(seq, records, digest)
 
 
-def read(connection: apsw.Connection, seq: int) -> Event | None:
+def read(connection: Connection, seq: int) -> Event | None:
     row = connection.execute(f"{SELECT} WHERE seq = ?", (seq,)).get
     return None if row is None else event_of(row, notes_of(connection, seq))
 
 
-def trail(connection: apsw.Connection, record_id: str, last: int | None) -> Iterator[Event]:
+def trail(connection: Connection, record_id: str, last: int | None) -> Iterator[Event]:
     """The events about a record from the newest back, each with what it did to this record alone."""
     at = last
     while at is not None and (event := read(connection, at)) is not None:
@@ -129,19 +128,19 @@ def trail(connection: apsw.Connection, record_id: str, last: int | None) -> Iter
         at = own[0].previous if own else None
 
 
-def latest(connection: apsw.Connection, limit: int) -> list[Event]:
+def latest(connection: Connection, limit: int) -> list[Event]:
     """Events from the newest backwards."""
     found = rows(connection, f"{SELECT} ORDER BY seq DESC LIMIT ?", (limit,))
     return [event_of(row, notes_of(connection, row[0])) for row in found]
 
 
-def actions(connection: apsw.Connection, numbers: Collection[int]) -> dict[int, str]:
+def actions(connection: Connection, numbers: Collection[int]) -> dict[int, str]:
     """What some events did."""
-    query = "SELECT seq, body ->> 'action' FROM events WHERE seq IN (SELECT value FROM json_each(?))"
+    query = "SELECT seq, body ->> 'action' FROM events WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     return dict(rows(connection, query, (canon.encode(sorted(numbers)).decode(),)))
 
 
-def settled(connection: apsw.Connection, record_id: str, last: int | None) -> int:
+def settled(connection: Connection, record_id: str, last: int | None) -> int:
     """The last event about a record that was not taken back: an undo leads to the one before what it undid."""
     at = last
     while at is not None and (event := read(connection, at)) is not None:
@@ -154,13 +153,13 @@ def settled(connection: apsw.Connection, record_id: str, last: int | None) -> in
     return 0
 
 
-def changed(connection: apsw.Connection, since: int) -> Iterator[str]:
+def changed(connection: Connection, since: int) -> Iterator[str]:
     """The ids of the records that events after a given one have changed."""
     for (body,) in rows(connection, "SELECT body FROM events WHERE seq > ?", (since,)):
         yield from (change.id for change in body_of(body).changes)
 
 
-def vacated(connection: apsw.Connection, since: int) -> Iterator[int]:
+def vacated(connection: Connection, since: int) -> Iterator[int]:
     """The numbers whose records have left since a given event."""
     query = "SELECT body FROM events WHERE seq > ? AND body -> 'changes' IS NOT NULL AND body LIKE '%\"seq\":null%'"
     for (body,) in rows(connection, query, (since,)):
@@ -169,23 +168,23 @@ def vacated(connection: apsw.Connection, since: int) -> Iterator[int]:
                 yield number
 
 
-def fields_before(connection: apsw.Connection, moment: int) -> dict[str, dict[str, Any]]:
+def fields_before(connection: Connection, moment: int) -> dict[str, dict[str, Any]]:
     """What records said in their open fields at a time, for those that have changed since. From the newest event back.
 
     All events are asked for their time: a clock may have been set back.
     """
-    later = "SELECT body FROM events WHERE body ->> 'at' > ? AND body -> 'changes' IS NOT NULL ORDER BY seq DESC"
+    is_later = "CAST(body ->> 'at' AS BIGINT) > ? AND body -> 'changes' IS NOT NULL"
     past: dict[str, dict[str, Any]] = {}
-    for (text,) in rows(connection, later, (moment,)):
+    for (text,) in rows(connection, f"SELECT body FROM events WHERE {is_later} ORDER BY seq DESC", (moment,)):
         for change in body_of(text).changes:
             past.setdefault(change.id, {}).update(change.before, updated_at=change.previous)
     for fields in past.values():  # so far the event that made them so; now its time
-        query = "SELECT body ->> 'at' FROM events WHERE seq = ?"
+        query = "SELECT CAST(body ->> 'at' AS BIGINT) FROM events WHERE seq = ?"
         fields["updated_at"] = connection.execute(query, (fields["updated_at"],)).get
     return past
 
 
-def notes_of(connection: apsw.Connection, seq: int) -> dict[int, Mapping[str, Any]]:
+def notes_of(connection: Connection, seq: int) -> dict[int, Mapping[str, Any]]:
     """The notes of an event by their position; those that were erased are not there."""
     query = "SELECT position, body FROM notes WHERE event = ?"
     return {position: canon.decode(body) for position, body in rows(connection, query, (seq,))}

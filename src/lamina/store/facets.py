@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import apsw
-
 from lamina import canon
-from lamina.store.connection import rows
+from lamina.store.sql import Connection, rows
 
-INSERT = "INSERT OR IGNORE INTO facets (name, value, record) VALUES (?, ?, ?)"
+INSERT = "INSERT INTO facets (name, value, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
 
 def of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -19,14 +17,14 @@ def of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from _below(name, value)
 
 
-def rebuild(connection: apsw.Connection) -> None:
+def rebuild(connection: Connection) -> None:
     """Make the table anew from the records, inside the caller's transaction."""
     connection.execute("DELETE FROM facets")
     for seq, metadata in rows(connection, "SELECT seq, metadata FROM records WHERE metadata <> '{}'"):
         connection.executemany(INSERT, [(*facet, seq) for facet in of(canon.decode(metadata))])
 
 
-def differ(connection: apsw.Connection) -> bool:
+def differ(connection: Connection) -> bool:
     """Whether the table holds anything but what the records say."""
     there = {(name, value, seq) for name, value, seq in connection.execute("SELECT name, value, record FROM facets")}
     meant = {

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import apsw
 import msgspec
 
 from lamina.store import events, records
-from lamina.store.connection import rows
 from lamina.store.records import Row
+from lamina.store.sql import Connection, rows
 
 if TYPE_CHECKING:
-    from lamina.store.connection import Database
+    from lamina.store.sql import Database
 
 # Events that are read at once; each may tell of hundreds of records.
 SOME = 20
+NO_EVENT = 1 << 62  # no history gets that far, and no database counts much further
 LIVE = "state = 'active' AND layer <> 'working'"
 
 
@@ -50,16 +50,21 @@ def after(database: Database, position: Position, limit: int) -> Changes | None:
     Another store has been imported, or a backup restored: then nothing can be followed from there.
     """
     with database.moment() as connection:
-        if not _is_known(connection, position):
-            return None
-        told: dict[str, None] = {}
-        last, number = position, 0
-        for seq, body, digest in _events(connection, position.event):
-            told |= dict.fromkeys(_ids(events.body_of(body)))
-            last, number = Position(position.store, seq, digest.hex()), number + 1
-            if len(told) >= limit:
-                break
-        found = {record_id: records.by_id(connection, record_id) for record_id in told}
+        return changes(connection, position, limit)
+
+
+def changes(connection: Connection, position: Position, limit: int) -> Changes | None:
+    """The same, for who looks at one moment already."""
+    if not _is_known(connection, position):
+        return None
+    told: dict[str, None] = {}
+    last, number = position, 0
+    for seq, body, digest in _events(connection, position.event):
+        told |= dict.fromkeys(_ids(events.body_of(body)))
+        last, number = Position(position.store, seq, digest.hex()), number + 1
+        if len(told) >= limit:
+            break
+    found = {record_id: records.by_id(connection, record_id) for record_id in told}
     there = [row for row in found.values() if row is not None]
     return Changes(number, there, [record_id for record_id, row in found.items() if row is None], last)
 
@@ -71,18 +76,18 @@ def active(database: Database, after_seq: int, limit: int) -> list[Row]:
         return rows(connection, query, (after_seq, limit))
 
 
-def _store(connection: apsw.Connection) -> str:
+def _store(connection: Connection) -> str:
     return str(connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get)
 
 
-def _is_known(connection: apsw.Connection, position: Position) -> bool:
-    if position.store != _store(connection):
+def _is_known(connection: Connection, position: Position) -> bool:
+    if position.store != _store(connection) or not 0 <= position.event < NO_EVENT:
         return False
     found = connection.execute("SELECT hash FROM events WHERE seq = ?", (position.event,)).get
     return position.event == 0 or (isinstance(found, bytes) and found.hex() == position.hash)
 
 
-def _events(connection: apsw.Connection, last: int) -> Iterator[tuple[int, str, bytes]]:
+def _events(connection: Connection, last: int) -> Iterator[tuple[int, str, bytes]]:
     query = "SELECT seq, body, hash FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
     while found := rows(connection, query, (last, SOME)):
         yield from found

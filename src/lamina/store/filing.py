@@ -10,22 +10,17 @@ it, and would need its file; one that came after it makes sure that it is not.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import os
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import apsw
-
-from lamina.errors import Corrupt, LaminaError, StoreUnavailable
-from lamina.home import fsync_folder, make_private_folder, refuse_link
+from lamina.errors import LaminaError, StoreUnavailable
 from lamina.model import Actor, Record
-from lamina.store.connection import rows, translated
+from lamina.store.connection import translated
+from lamina.store.shelf import Shelf, shelf
+from lamina.store.sql import Connection, Cursor, rows
 
 if TYPE_CHECKING:
     from lamina.store.removal import Begun
@@ -33,14 +28,6 @@ if TYPE_CHECKING:
     from lamina.store.transaction import Transaction
 
 Result = TypeVar("Result", int, list[Record], "Begun")
-NAME = re.compile(r"[a-z_]{1,32}/[a-z_]{1,32}_archive_[0-9TZ.-]{1,64}\.jsonl")
-
-
-class Laid(NamedTuple):
-    """What was written: the digest of the file, and where each line begins and how long it is."""
-
-    sha256: bytes
-    places: list[tuple[int, int]]
 
 
 class Filing:
@@ -49,21 +36,17 @@ class Filing:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def path(self, file: str) -> Path:
-        """Where a file lies. An index and an export are data: a name that is none of ours is not followed."""
-        if not NAME.fullmatch(file):
-            raise Corrupt(f"{file!r} is not the name of an archive; run `lamina audit verify`")
-        path = self._store.folder / file
-        refuse_link(path.parent)
-        refuse_link(path)
-        return path
+    @property
+    def shelf(self) -> Shelf:
+        """Where they lie."""
+        return shelf(self._store.database.reader(), self._store.folder)
 
     def tidy(self) -> None:
         """Remove the files that a crash left behind. One that is being written is waited for: it is no stray then.
 
         Who may only read, or finds the disk full, goes on all the same: the next opening removes them.
         """
-        with suppress(StoreUnavailable), translated(self._store.database.path):
+        with suppress(StoreUnavailable), translated(self._store.database.place):
             if self._store.database.reader().execute("SELECT 1 FROM strays LIMIT 1").get is None:
                 return
             self._sweep()
@@ -73,22 +56,22 @@ class Filing:
         with self._store.database.atomic() as transaction:
             known = [file for (file,) in rows(transaction.cursor.connection, "SELECT file FROM strays")]
             found = [(file,) for file in known if names is None or file in names]
-            transaction.cursor.executemany("UPDATE strays SET doomed = 1 WHERE file = ? AND NOT doomed", found)
+            transaction.cursor.executemany("UPDATE strays SET doomed = 1 WHERE file = ? AND doomed = 0", found)
         with self._store.database.atomic() as transaction:
             for (file,) in found:
-                if transaction.cursor.execute("SELECT 1 FROM strays WHERE file = ? AND doomed", (file,)).get is not None:
-                    self._remove(file)
+                if transaction.cursor.execute("SELECT 1 FROM strays WHERE file = ? AND doomed = 1", (file,)).get is not None:
+                    self.shelf.remove(transaction.cursor, file)
                     transaction.cursor.execute("DELETE FROM strays WHERE file = ?", (file,))
 
     def strays(self) -> list[str]:
         """The names that belong to nothing, yet or any more."""
-        with translated(self._store.database.path):
+        with translated(self._store.database.place):
             return [file for (file,) in rows(self._store.database.reader(), "SELECT file FROM strays")]
 
     def note(self, names: Sequence[str]) -> None:
         """Note names as strays: their files are about to be put here, or to be removed."""
-        with translated(self._store.database.path), self._store.database.atomic() as transaction:
-            insert = "INSERT OR IGNORE INTO strays (file) VALUES (?)"
+        with translated(self._store.database.place), self._store.database.atomic() as transaction:
+            insert = "INSERT INTO strays (file) VALUES (?) ON CONFLICT DO NOTHING"
             transaction.cursor.executemany(insert, [(name,) for name in names])
 
     def filled(
@@ -117,60 +100,28 @@ class Filing:
         """Names that nothing has, noted as strays until their files belong to an archive."""
         taken = "SELECT 1 FROM archives WHERE file = ?1 UNION SELECT 1 FROM strays WHERE file = ?1"
         files = []
-        with translated(self._store.database.path), self._store.database.atomic() as transaction:
+        with translated(self._store.database.place), self._store.database.atomic() as transaction:
             for given in names:
                 name, first = _numbered(given)
                 for number in itertools.count(first):
                     file = f"{name}.jsonl" if number == 1 else f"{name}-{number}.jsonl"
-                    if transaction.cursor.execute(taken, (file,)).get is None and not self.path(file).exists():
+                    if transaction.cursor.execute(taken, (file,)).get is None and not self.shelf.has(transaction.cursor, file):
                         break
-                make_private_folder(self.path(file).parent)
+                self.shelf.make_ready(file)
                 transaction.cursor.execute("INSERT INTO strays (file) VALUES (?)", (file,))
                 files.append(file)
         return files
 
-    def write(self, file: str, lines: Iterable[bytes]) -> Laid:
-        """A whole file that survives a power cut, under a name that nothing else had."""
-        path = self.path(file)
-        work = path.with_name(path.name + ".tmp")
-        digest, places, start = hashlib.sha256(), [], 0
-        try:
-            descriptor = os.open(work, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-            with os.fdopen(descriptor, "wb", buffering=1 << 20) as out:
-                for line in lines:
-                    out.write(line + b"\n")
-                    digest.update(line + b"\n")
-                    places.append((start, len(line)))
-                    start += len(line) + 1
-                out.flush()
-                os.fsync(out.fileno())
-            os.rename(work, path)
-            for folder in (path.parent, path.parent.parent):  # the folder may be new as well
-                fsync_folder(folder)
-        except OSError as error:
-            raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
-        return Laid(digest.digest(), places)
-
     def abandon(self, new: Sequence[str]) -> None:
         """Leave nothing of files that came to nothing. If not even this works, the next opening does it."""
-        with suppress(LaminaError, OSError), translated(self._store.database.path):
+        with suppress(LaminaError, OSError), translated(self._store.database.place):
             if any(_is_stray(self._store.database.reader(), file) for file in new):
                 self._sweep(new)
 
-    def _remove(self, file: str) -> None:
-        path = self.path(file)
-        try:
-            for name in (path.name, path.name + ".tmp"):
-                path.with_name(name).unlink(missing_ok=True)
-            if path.parent.is_dir():
-                fsync_folder(path.parent)
-        except OSError as error:
-            raise StoreUnavailable(f"{path} cannot be removed: {error.strerror}") from error
 
-
-def _is_stray(connection: apsw.Connection | apsw.Cursor, file: str) -> bool:
+def _is_stray(connection: Connection | Cursor, file: str) -> bool:
     """Whether a name is noted, and free to be used."""
-    return connection.execute("SELECT 1 FROM strays WHERE file = ? AND NOT doomed", (file,)).get is not None
+    return connection.execute("SELECT 1 FROM strays WHERE file = ? AND doomed = 0", (file,)).get is not None
 
 
 def _are_strays(transaction: Transaction, files: Sequence[str]) -> bool:

@@ -6,14 +6,15 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import msgspec
 
 from lamina import canon
 from lamina.clock import from_micros, to_micros
 from lamina.model import plain
-from lamina.store.connection import rows, translated
+from lamina.store import events
+from lamina.store.connection import translated
 from lamina.store.records import Row, one, row_hash
+from lamina.store.sql import Connection, rows
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
@@ -68,7 +69,7 @@ class Grant(Terms, frozen=True, kw_only=True):
 
 def given(store: Store) -> list[Grant]:
     """Every grant of a store, the ended ones too, in their order."""
-    with translated(store.database.path):
+    with translated(store.database.place):
         return [_grant(store, row) for row in rows(store.database.reader(), f"{SELECT} ORDER BY number")]
 
 
@@ -115,13 +116,11 @@ def remove(
     return numbers
 
 
-def ending(connection: apsw.Connection, numbers: Collection[int]) -> list[int]:
+def ending(connection: Connection, numbers: Collection[int]) -> list[int]:
     """The events that ended some grants."""
-    query = (
-        "SELECT seq FROM events, json_each(body, '$.details.grants') WHERE body ->> 'action' = ?"
-        " AND json_each.value ->> 'grant' IN (SELECT value FROM json_each(?)) ORDER BY seq"
-    )
-    return [seq for (seq,) in rows(connection, query, (END, canon.encode(sorted(numbers)).decode()))]
+    found = rows(connection, "SELECT seq, body FROM events WHERE body ->> 'action' = ? ORDER BY seq", (END,))
+    told = ((seq, events.body_of(body).details.get(TOLD, ())) for seq, body in found)
+    return [seq for seq, said in told if any(one["grant"] in numbers for one in said)]
 
 
 def digest(row: Sequence[Any]) -> str:

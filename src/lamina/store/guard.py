@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import apsw
-
 from lamina import places, text
 from lamina.errors import Conflict, Refused
 from lamina.model import Actor, Draft, Record, Role, State
 from lamina.store import erasing, records, rejections, standing
 from lamina.store.records import PLACE, Row
+from lamina.store.sql import Cursor
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 class Guard:
     """Watches one transaction: every record that it makes or activates passes here."""
 
-    def __init__(self, store: Store, actor: Actor, now: int, cursor: apsw.Cursor) -> None:
+    def __init__(self, store: Store, actor: Actor, now: int, cursor: Cursor) -> None:
         self._store = store
         self._actor = actor
         self._now = now

@@ -8,12 +8,14 @@ from pathlib import Path
 import apsw
 
 from lamina import canon, text
+from lamina.config import Settings
 from lamina.errors import LaminaError
 from lamina.home import has_bytes
 from lamina.retention import PRESETS
-from lamina.store import fulltext, header, migrations, verify
-from lamina.store.connection import Database
-from lamina.store.store import FILE_NAME, READS_NAME
+from lamina.store import fulltext, migrations, neighbours, verify
+from lamina.store.connection import SqliteDatabase
+from lamina.store.sql import Connection, Database
+from lamina.store.store import READS_NAME
 
 Progress = Callable[[int, int], None]
 Finding = tuple[str, str, str]
@@ -26,22 +28,20 @@ def sqlite_version() -> str:
     return apsw.sqlite_lib_version()
 
 
-def inspect(folder: Path, agent: str, progress: Progress | None = None) -> Iterator[Finding]:
+def inspect(folder: Path, agent: str, settings: Settings, progress: Progress | None = None) -> Iterator[Finding]:
     """Check the store of an agent through a read-only connection; level, check and message of each finding."""
     if tuple(map(int, sqlite_version().split("."))) < OLDEST_SAFE_SQLITE:
         yield "fail", "sqlite", f"SQLite {sqlite_version()} can corrupt a database under load; upgrade apsw-sqlite3mc"
-    path = folder / FILE_NAME
     try:
-        header.refuse_lost(path, READS_NAME)
+        database = neighbours.database(folder, agent, settings)
     except LaminaError as error:
         yield "fail", "store", error.message
         return
-    if not has_bytes(path):
+    if database is None:
         yield "ok", "store", f"the agent {agent} has no memory yet"
         return
-    database = Database(path, busy_ms=5000, checkpoint_pages=1000)
     try:
-        yield from _opened(database, agent, progress)
+        yield from _opened(database, folder, agent, progress)
     except LaminaError as error:
         yield "fail", "store", error.message
     finally:
@@ -50,24 +50,24 @@ def inspect(folder: Path, agent: str, progress: Progress | None = None) -> Itera
     yield from _leftovers(folder)
 
 
-def _opened(database: Database, agent: str, progress: Progress | None) -> Iterator[Finding]:
+def _opened(database: Database, folder: Path, agent: str, progress: Progress | None) -> Iterator[Finding]:
     with database.snapshot() as connection:
-        version = migrations.version_of(connection, database)
+        version = neighbours.version(database, connection)
         yield "ok", "schema", f"version {version} of {len(migrations.STEPS)}"
         yield _trail(connection, agent, progress)
-        yield _index(connection, database.path)
+        yield _index(connection)
         yield _derived(connection)
         yield from _secrets(connection)
         yield from _erasures(connection)
-        yield from _archive(connection, database.path.parent, progress)
-        yield from _episodes(connection, database.path.parent)
+        yield from _archive(connection, folder, progress)
+        yield from _episodes(connection, folder)
 
 
-def _trail(connection: apsw.Connection, agent: str, progress: Progress | None) -> Finding:
+def _trail(connection: Connection, agent: str, progress: Progress | None) -> Finding:
     store_id = connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get
     report = verify.verify(connection, canon.chain_seed(str(store_id), agent, "events"), None, progress)
     if report.ok:
-        return "ok", "trail", f"{report.events:,} events and {report.records:,} records agree, and so do SQLite's pages"
+        return "ok", "trail", f"{report.events:,} events and {report.records:,} records agree, and so does what is under them"
     first = report.problems[0]
     return "fail", "trail", f"{first.place}: {first.message}; see `lamina audit verify`"
 
@@ -76,7 +76,7 @@ def _reads(path: Path, agent: str) -> Iterator[Finding]:
     """The trail of reads; a damaged one is replaced by a new one when it is moved away."""
     if not has_bytes(path):
         return
-    database = Database(path, busy_ms=5000, checkpoint_pages=1000)
+    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
     try:
         with database.snapshot() as connection:
             log_id = connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get
@@ -89,19 +89,19 @@ def _reads(path: Path, agent: str) -> Iterator[Finding]:
         database.close()
 
 
-def _index(connection: apsw.Connection, path: Path) -> Finding:
+def _index(connection: Connection) -> Finding:
     analyser = connection.execute("SELECT value FROM meta WHERE name = 'analyser'").get
     if analyser != str(text.ANALYSER_VERSION):
         return "warn", "index", f"the full-text index was made by analyser {analyser}; run `lamina reindex`"
     missing = fulltext.missing(connection)
     if missing:
         return "fail", "index", f"{len(missing)} records and index entries do not match; run `lamina reindex`"
-    if fulltext.differs(path):
+    if fulltext.differs(connection):
         return "fail", "index", "the full-text index holds other words than the records; run `lamina reindex`"
     return "ok", "index", "the full-text index holds the words of every record"
 
 
-def _derived(connection: apsw.Connection) -> Finding:
+def _derived(connection: Connection) -> Finding:
     """What searches read beside the words: each part must be whole, and as far as it says."""
     from lamina.store import catalogue, facets, vectors
 
@@ -120,7 +120,7 @@ def _derived(connection: apsw.Connection) -> Finding:
     return "ok", "search", f"vectors: {seen}" if seen else "no vectors yet; searches make their own"
 
 
-def _secrets(connection: apsw.Connection) -> Iterator[Finding]:
+def _secrets(connection: Connection) -> Iterator[Finding]:
     """Memories that hold what looks like a secret; by their ids and kinds alone."""
     from lamina import credentials
 
@@ -140,7 +140,7 @@ def _secrets(connection: apsw.Connection) -> Iterator[Finding]:
         yield "warn", "secrets", f"in {len(found)} memories: {', '.join(found[:LISTED])}{more}; `lamina erase ID` removes one"
 
 
-def _erasures(connection: apsw.Connection) -> Iterator[Finding]:
+def _erasures(connection: Connection) -> Iterator[Finding]:
     from lamina.store import erasing
 
     number = connection.execute("SELECT count(*) FROM erasures").get
@@ -150,7 +150,7 @@ def _erasures(connection: apsw.Connection) -> Iterator[Finding]:
         yield "ok", "erasures", f"{number} done, each with a certificate"
 
 
-def _archive(connection: apsw.Connection, folder: Path, progress: Progress | None) -> Iterator[Finding]:
+def _archive(connection: Connection, folder: Path, progress: Progress | None) -> Iterator[Finding]:
     """The files of the archive: each as it was archived, and none that the index does not know."""
     problems = verify.files_differ(connection, folder, progress)
     if problems:
@@ -168,7 +168,7 @@ def _archive(connection: apsw.Connection, folder: Path, progress: Progress | Non
     if strays:
         yield "warn", "archive", f"{len(strays)} files belong to no archive of this store, such as {strays[0]}; see its backups"
     elif not problems and known:
-        lines = connection.execute("SELECT sum(lines) FROM archives").get or 0
+        lines = connection.execute("SELECT CAST(sum(lines) AS BIGINT) FROM archives").get or 0
         yield "ok", "archive", f"{len(known)} files with {lines:,} memories are as they were archived"
 
 
@@ -177,7 +177,7 @@ def _places(name: str) -> list[str]:
     return sorted({preset.paths.get(name, name) for preset in PRESETS.values()})
 
 
-def _episodes(connection: apsw.Connection, folder: Path) -> Iterator[Finding]:
+def _episodes(connection: Connection, folder: Path) -> Iterator[Finding]:
     """Files of conversations whose episode was never stored: a process died in between."""
     known = "SELECT 1 FROM records WHERE id = ?1 UNION ALL SELECT 1 FROM archived WHERE id = ?1"
     files = [path for place in _places("episodes") for path in sorted((folder / place).glob("*/*.json"))]

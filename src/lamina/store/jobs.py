@@ -8,15 +8,14 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import apsw
 import msgspec
 
 from lamina.clock import from_micros, to_micros
 from lamina.schedule import WOBBLE, Last, may_begin
-from lamina.store.connection import rows
+from lamina.store.sql import Connection, Cursor, rows
 
 if TYPE_CHECKING:
-    from lamina.store.connection import Database
+    from lamina.store.sql import Database
 
 
 class Lease(NamedTuple):
@@ -81,9 +80,13 @@ def renew(database: Database, holder: str, now: datetime, seconds: float) -> boo
         return True
 
 
-def _hold(cursor: apsw.Cursor, holder: str, now: datetime, seconds: float) -> None:
+def _hold(cursor: Cursor, holder: str, now: datetime, seconds: float) -> None:
     until = to_micros(now + timedelta(seconds=seconds))
-    cursor.execute("INSERT OR REPLACE INTO lease (one, holder, until) VALUES (1, ?, ?)", (holder, until))
+    cursor.execute(
+        "INSERT INTO lease (one, holder, until) VALUES (1, ?, ?)"
+        " ON CONFLICT (one) DO UPDATE SET holder = excluded.holder, until = excluded.until",
+        (holder, until),
+    )
 
 
 def release(database: Database, holder: str) -> None:
@@ -92,7 +95,7 @@ def release(database: Database, holder: str) -> None:
         transaction.cursor.execute("DELETE FROM lease WHERE holder = ?", (holder,))
 
 
-def lease(source: apsw.Connection | apsw.Cursor) -> Lease | None:
+def lease(source: Connection | Cursor) -> Lease | None:
     """The lease as it is, run out or not."""
     found = rows(source, "SELECT holder, until FROM lease")
     return Lease(found[0][0], from_micros(found[0][1])) if found else None
@@ -116,8 +119,10 @@ def begin(database: Database, job: str, tick: datetime, holder: str, now: dateti
             failures += 1
         _hold(transaction.cursor, holder, now, seconds)
         insert = (
-            "INSERT OR REPLACE INTO jobs (name, tick, started_at, finished_at, holder, outcome, failures)"
-            " VALUES (?, ?, ?, NULL, ?, NULL, ?)"
+            "INSERT INTO jobs (name, tick, started_at, finished_at, holder, outcome, failures)"
+            " VALUES (?, ?, ?, NULL, ?, NULL, ?) ON CONFLICT (name) DO UPDATE SET tick = excluded.tick,"
+            " started_at = excluded.started_at, finished_at = NULL, holder = excluded.holder, outcome = NULL,"
+            " failures = excluded.failures"
         )
         transaction.cursor.execute(insert, (job, to_micros(tick), to_micros(now), holder, failures))
         return True
@@ -129,14 +134,14 @@ def finish(database: Database, job: str, holder: str, now: datetime, outcome: Ma
     with database.atomic() as transaction:
         connection = transaction.cursor.connection
         transaction.cursor.execute(
-            "UPDATE jobs SET finished_at = ?, outcome = ?, failures = CASE WHEN ? THEN 0 ELSE failures + 1 END"
+            "UPDATE jobs SET finished_at = ?, outcome = ?, failures = CASE WHEN ? = 1 THEN 0 ELSE failures + 1 END"
             " WHERE name = ? AND holder = ? AND finished_at IS NULL",
-            (to_micros(now), body, bool(outcome.get("ok")), job, holder),
+            (to_micros(now), body, int(bool(outcome.get("ok"))), job, holder),
         )
         return bool(connection.changes())
 
 
-def states(source: apsw.Connection | apsw.Cursor) -> dict[str, Last]:
+def states(source: Connection | Cursor) -> dict[str, Last]:
     """The last run of every job, by its name."""
     query = "SELECT name, tick, started_at, finished_at, holder, outcome, failures FROM jobs"
     return {name: _last(*row) for name, *row in rows(source, query)}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import apsw
-
 from lamina.store import events
-from lamina.store.connection import rows
 from lamina.store.events import Body, Changed
+from lamina.store.sql import Connection, Cursor, rows
 
 
 class Decided(NamedTuple):
@@ -32,7 +30,7 @@ STATES = {"confirm": "active", "reject": "tombstoned", "rollback": "tombstoned",
 PAGE = 200
 
 
-def decisions(connection: apsw.Connection, limit: int) -> dict[str, Decided]:
+def decisions(connection: Connection, limit: int) -> dict[str, Decided]:
     """The last decision about each record, of the newest that were decided about."""
     found: dict[str, Decided] = {}
     before = events.LAST
@@ -61,19 +59,19 @@ def _concerns(action: str, change: Changed) -> bool:
     return action not in STATES or change.after.get("state") == STATES[action]
 
 
-def load(connection: apsw.Connection, name: str) -> str | None:
+def load(connection: Connection, name: str) -> str | None:
     found = connection.execute("SELECT body FROM models WHERE name = ?", (name,)).get
     return found if isinstance(found, str) else None
 
 
-def keep(cursor: apsw.Cursor, name: str, body: str | None, now: int) -> None:
+def keep(cursor: Cursor, name: str, body: str | None, now: int) -> None:
     """Keep what was learned in the place of what was; nothing, when there is nothing to learn any more."""
     cursor.execute("DELETE FROM models WHERE name = ?", (name,))
     if body is not None:
         cursor.execute("INSERT INTO models (name, body, made_at) VALUES (?, ?, ?)", (name, body, now))
 
 
-def count_erasures(connection: apsw.Connection) -> int:
+def count_erasures(connection: Connection) -> int:
     """How often something was erased: what was learned before must not be kept after."""
     number = connection.execute("SELECT count(*) FROM erasures").get
     return number if isinstance(number, int) else 0

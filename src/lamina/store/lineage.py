@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import apsw
 import msgspec
 
 from lamina import text
 from lamina.clock import is_id
 from lamina.model import Record, State, Trust
 from lamina.store import records
-from lamina.store.connection import rows
 from lamina.store.records import PLACE, Row
+from lamina.store.sql import Connection, rows
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
@@ -38,7 +37,7 @@ def revocable(store: Store, source: str, user: str | None) -> tuple[list[Record]
         return [store.record(row) for row in found], archived
 
 
-def tainted(store: Store, connection: apsw.Connection, source: str, user: str | None) -> tuple[list[Row], int, set[str]]:
+def tainted(store: Store, connection: Connection, source: str, user: str | None) -> tuple[list[Row], int, set[str]]:
     """The active rows that go back to a source, in their order, how many records of the archive do, and the ids of all.
 
     A record is derived only from what was there before it: what it was given later merely agrees with it.
@@ -66,7 +65,7 @@ def tainted(store: Store, connection: apsw.Connection, source: str, user: str | 
     return active, sum(one.id in found and user in (None, one.user) for one in archived), found
 
 
-def trusts(store: Store, connection: apsw.Connection, ids: Sequence[str]) -> set[Trust]:
+def trusts(store: Store, connection: Connection, ids: Sequence[str]) -> set[Trust]:
     """How far some records may be believed, wherever they are."""
     found: dict[str, Trust] = {}
     for start in range(0, len(ids), BATCH):
@@ -77,7 +76,7 @@ def trusts(store: Store, connection: apsw.Connection, ids: Sequence[str]) -> set
     return {*found.values(), *(record.trust for one in archived if (record := store.get(one)) is not None)}
 
 
-def resting(connection: apsw.Connection, target: str, user: str | None) -> list[str]:
+def resting(connection: Connection, target: str, user: str | None) -> list[str]:
     """The records that rest on a record, of those that this user may see, in their order."""
     query = (
         "SELECT r.id FROM links l JOIN records r ON r.seq = l.record"
@@ -86,7 +85,7 @@ def resting(connection: apsw.Connection, target: str, user: str | None) -> list[
     return [one for (one,) in rows(connection, query, (target, user))]
 
 
-def _derived(connection: apsw.Connection, target: str) -> list[str]:
+def _derived(connection: Connection, target: str) -> list[str]:
     """The records that have had this one as evidence from the beginning, as far as their ids or their numbers say so."""
     query = (
         "SELECT r.id, r.seq > (SELECT seq FROM records WHERE id = ?1)"
@@ -100,7 +99,7 @@ def _is_older(one: str, other: str) -> bool:
     return one[:TIME] <= other[:TIME]
 
 
-def _active(connection: apsw.Connection, ids: list[str], user: str | None) -> list[Row]:
+def _active(connection: Connection, ids: list[str], user: str | None) -> list[Row]:
     found: list[Row] = []
     for start in range(0, len(ids), BATCH):
         part = ids[start : start + BATCH]

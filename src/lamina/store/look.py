@@ -8,17 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
 from lamina.clock import to_micros
 from lamina.model import Record
-from lamina.store import fulltext, records, vectors
+from lamina.store import feed, fulltext, records, vectors
 from lamina.store.catalogue import Catalogue, Mask, Rows
-from lamina.store.connection import rows
+from lamina.store.feed import Changes, Position
 from lamina.store.records import Filter
+from lamina.store.sql import Connection, rows
 from lamina.store.vectors import Codes, Space, Vectors
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lamina.store.store import Store
 
 
+AT_ONCE = 500  # ids in one query
 # Of some records, which tell what came after what others tell: a fact tells itself, and the turns that it rests on tell it.
 SUCCESSIONS = """
 WITH RECURSIVE told(id, fact) AS (
@@ -72,7 +73,7 @@ class Index:
 class Look:
     """What rankers ask. Rows are sequence numbers of records."""
 
-    def __init__(self, index: Index, connection: apsw.Connection) -> None:
+    def __init__(self, index: Index, connection: Connection) -> None:
         self.catalogue = index.catalogue
         self._index = index
         self._connection = connection
@@ -81,13 +82,17 @@ class Look:
     def go_back(self, moment: int) -> None:
         self.catalogue, self._past = self.catalogue.as_known(self._connection, moment)
 
+    @property
+    def is_past(self) -> bool:
+        return self._past is not None
+
     def allowed(self, chosen: Filter) -> Mask:
         """Which rows a filter lets through."""
         return self.catalogue.allowed(chosen, self._connection)
 
-    def holding(self, word: str, columns: str = fulltext.TEXT) -> Rows:
+    def holding(self, word: str, where: str = fulltext.SAID) -> Rows:
         """The rows whose text holds a word."""
-        found = fulltext.holding(self._connection, word, columns)
+        found = fulltext.holding(self._connection, word, where)
         return found[found < self.catalogue.size]
 
     def speaking_of(self, since: int, until: int) -> Rows:
@@ -144,9 +149,29 @@ class Look:
         if self._past is not None:  # their state and layer are those of another time; the catalogue has looked at them
             chosen = structs.replace(chosen, layers=(), states=(), as_of=None)
         where, parameters = chosen.where()
-        query = f"{records.SELECT} WHERE seq IN (SELECT value FROM json_each(?)) AND {where}"
+        query = f"{records.SELECT} WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND {where}"
         found = rows(self._connection, query, (json.dumps([int(number) for number in wanted]), *parameters))
         return {row[0]: self._as_known(self._index.store.record(row)) for row in found}
+
+    def numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """The rows of some records, as far as they are there."""
+        found: dict[str, int] = {}
+        for start in range(0, len(ids), AT_ONCE):
+            some = ids[start : start + AT_ONCE]
+            found |= dict(rows(self._connection, f"SELECT id, seq FROM records WHERE id IN ({records.marks(some)})", some))
+        return found
+
+    def changes(self, position: Position, limit: int) -> Changes | None:
+        """What happened after a position, as `feed` tells it."""
+        return feed.changes(self._connection, position, limit)
+
+    def later(self) -> set[str]:
+        """The ids of what has changed since this moment, as far as that is not much."""
+        store = self._index.store
+        here = Position(store.id, self.catalogue.event, self.catalogue.hash.hex())
+        with store.database.snapshot() as connection:
+            changes = feed.changes(connection, here, AT_ONCE)
+        return set() if changes is None else {*changes.gone, *(row[records.PLACE["id"]] for row in changes.rows)}
 
     def successions(self, ids: Sequence[str], moment: datetime) -> set[tuple[str, str]]:
         """Pairs of records of which the second tells what came after what the first tells, as far as it had begun then.
@@ -165,5 +190,5 @@ class Look:
         return structs.replace(record, **then)
 
 
-def unseen(connection: apsw.Connection, seen: int, limit: int) -> list[tuple[int, str]]:
+def unseen(connection: Connection, seen: int, limit: int) -> list[tuple[int, str]]:
     return rows(connection, "SELECT seq, content FROM records WHERE seq > ? ORDER BY seq LIMIT ?", (seen, limit))

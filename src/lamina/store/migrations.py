@@ -15,10 +15,13 @@ from lamina.errors import Corrupt, StoreUnavailable
 from lamina.home import has_bytes
 from lamina.model import Actor, Role
 from lamina.store import derived, events, header
-from lamina.store.connection import Database, is_open, translated
+from lamina.store.connection import SqliteDatabase, is_open, translated
+from lamina.store.sql import Cursor
 
 # "Lamn": tells a Lamina store from any other SQLite file.
 APPLICATION_ID = 0x4C616D6E
+# Under these names `meta` says that a memory moves into this place, or has left it.
+ARRIVING, MOVED = "arriving", "moved"
 ACTOR = Actor(Role.SYSTEM, "migration", "store")
 Step = Callable[[apsw.Connection], None]
 
@@ -61,7 +64,7 @@ def m005_privacy(connection: apsw.Connection) -> None:
 STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review, m005_privacy)
 
 
-def version_of(connection: apsw.Connection, database: Database, steps: Sequence[Step] = STEPS) -> int:
+def version_of(connection: apsw.Connection, database: SqliteDatabase, steps: Sequence[Step] = STEPS) -> int:
     """The schema version of a file: 0 for a new one. A foreign or a newer file is refused.
 
     The caller holds a transaction: between two looks, another process might make the store.
@@ -77,12 +80,11 @@ def checked(version: int, application: int, schema: int, path: Path, steps: Sequ
     """The version, when the numbers are those of a store that this program can open."""
     if application != APPLICATION_ID:
         if version or schema:
-            raise Corrupt(f"{path}: this SQLite file is not a Lamina store; it was left as it is")
+            raise Corrupt(f"{path}: this SQLite file is not a Lamina store; it was left as it is", foreign=True)
         return 0
     if not 0 < version <= len(steps):
-        raise StoreUnavailable(
-            f"{path}: this store has schema {version}, but this Lamina knows only up to {len(steps)}; upgrade Lamina to open it"
-        )
+        known = f"this Lamina knows only up to {len(steps)}; upgrade Lamina to open it"
+        raise StoreUnavailable(f"{path}: this store has schema {version}, but {known}", foreign=True)
     return version
 
 
@@ -98,7 +100,7 @@ def refuse_untouched(path: Path, reads: str, steps: Sequence[Step]) -> None:
 
 
 def migrate(
-    database: Database,
+    database: SqliteDatabase,
     agent: str,
     store_id: str | None,
     back_up: Callable[[], object],
@@ -128,10 +130,10 @@ def _check_ours(connection: apsw.Connection, path: Path) -> None:
     """Refuse a file that only says that it is a store, before anything is done with it."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     if not {"meta", "records", "events"} <= tables:
-        raise Corrupt(f"{path}: this SQLite file is not a Lamina store; it was left as it is")
+        raise Corrupt(f"{path}: this SQLite file is not a Lamina store; it was left as it is", foreign=True)
 
 
-def _tell(cursor: apsw.Cursor, agent: str, now: int, before: int, after: int) -> None:
+def _tell(cursor: Cursor, agent: str, now: int, before: int, after: int) -> None:
     store_id = cursor.execute("SELECT value FROM meta WHERE name = 'store_id'").get
     head = events.head(cursor, canon.chain_seed(str(store_id), agent, "events"))
     details = {"from": before, "to": after}

@@ -1,33 +1,55 @@
-"""Stores of other agents in the same home, opened as they are: nothing is made, migrated or tidied for a reader."""
+"""Stores as they are: nothing is made, migrated or tidied for who only reads, such as another agent, or the doctor."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from lamina.config import Settings
 from lamina.home import has_bytes, refuse_link
-from lamina.store import migrations
-from lamina.store.connection import Database
+from lamina.store import header, migrations
+from lamina.store.connection import SqliteDatabase
+from lamina.store.opening import FILES
+from lamina.store.sql import Database
 from lamina.store.store import FILE_NAME, READS_NAME, Store
 
 
 def attached(folder: Path, agent: str, settings: Settings) -> Store | None:
     """The store of an agent; None when there is none, or one from before anything could be shared."""
+    found = database(folder, agent, settings)
+    if found is None:
+        return None
+    try:
+        with found.snapshot() as connection:
+            is_current = version(found, connection) == len(migrations.STEPS)
+        if is_current:
+            return Store(folder, agent, found, settings)
+    except BaseException:
+        found.close()
+        raise
+    found.close()
+    return None
+
+
+def database(folder: Path, agent: str, settings: Settings) -> Database | None:
+    """Where an agent's memory is; None when it has none yet."""
     refuse_link(folder)
-    for name in (FILE_NAME, FILE_NAME + "-wal", FILE_NAME + "-shm", FILE_NAME + "-journal", READS_NAME):
+    for name in FILES:
         refuse_link(folder / name)
+    if settings["store.url"]:
+        from lamina.store.postgres import opening
+
+        return opening.looked_at(settings, agent)
     path = folder / FILE_NAME
+    header.refuse_lost(path, READS_NAME)
     if not has_bytes(path):
         return None
     migrations.refuse_untouched(path, READS_NAME, migrations.STEPS)
-    database = Database(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
-    try:
-        with database.snapshot() as connection:
-            is_current = migrations.version_of(connection, database) == len(migrations.STEPS)
-        if is_current:
-            return Store(folder, agent, database, settings)
-    except BaseException:
-        database.close()
-        raise
-    database.close()
-    return None
+    return SqliteDatabase(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
+
+
+def version(found: Database, connection: Any) -> int:
+    """The schema that a memory has."""
+    if isinstance(found, SqliteDatabase):
+        return migrations.version_of(connection, found)
+    return len(migrations.STEPS)  # else it would not have been opened

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-import apsw
-
 from lamina.store import records
-from lamina.store.connection import rows
 from lamina.store.records import Row
+from lamina.store.sql import Connection, rows
 
 OPEN = (
     "state = 'constrained' OR state = 'active' AND (kind = 'request' OR kind = 'escalation' OR seq IN"
@@ -17,14 +15,14 @@ OPEN = (
 )
 
 
-def candidates(connection: apsw.Connection, user: str | None, speaking: Iterable[int]) -> list[Row]:
+def candidates(connection: Connection, user: str | None, speaking: Iterable[int]) -> list[Row]:
     """What may be pending for this user: requests and the like, and those numbers whose text speaks of these days."""
-    chosen = f"({OPEN} OR state = 'active' AND seq IN (SELECT value FROM json_each(?2)))"
+    chosen = f"({OPEN} OR state = 'active' AND seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?2)))"
     query = f"{records.SELECT} WHERE layer <> 'working' AND {records.visible('?1')} AND {chosen} ORDER BY seq"
     return rows(connection, query, (user, json.dumps([int(number) for number in speaking])))
 
 
-def answering(connection: apsw.Connection, user: str | None, ids: Sequence[str]) -> list[Row]:
+def answering(connection: Connection, user: str | None, ids: Sequence[str]) -> list[Row]:
     """What cites one of these records, or says that it answers something."""
     chosen = (
         "seq IN (SELECT record FROM links WHERE relation = 'evidence' AND target IN (SELECT value FROM json_each(?2)))"

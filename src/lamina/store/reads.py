@@ -15,7 +15,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import msgspec
 
 from lamina import canon
@@ -24,8 +23,9 @@ from lamina.errors import Corrupt, LaminaError, StoreUnavailable
 from lamina.home import has_bytes, make_private_file, refuse_link
 from lamina.model import Actor, Role, iso
 from lamina.store import events
-from lamina.store.connection import Database, rows, translated
+from lamina.store.connection import SqliteDatabase, translated
 from lamina.store.events import Body, Head
+from lamina.store.sql import Connection, Cursor, rows
 
 if TYPE_CHECKING:
     from lamina.store.verify import Report
@@ -66,7 +66,7 @@ class ReadLog:
         self._strict = strict
         self._busy_ms = busy_ms
         self._seed = bytes(32)
-        self._database: Database | None = None
+        self._database: SqliteDatabase | None = None
         self._buffer: deque[Read] = deque()
         self._lost = 0
         self._lock = threading.Lock()
@@ -145,13 +145,13 @@ class ReadLog:
         except Corrupt as error:
             return verify.Report(0, 0, bytes(32).hex(), (verify.Problem("database", error.message),))
 
-    def database(self) -> Database:
+    def database(self) -> SqliteDatabase:
         """The file behind the log, made when the first read is written."""
         if self._database is None:
             self._check_own()
             refuse_link(self.path)
             make_private_file(self.path)
-            database = Database(self.path, self._busy_ms, checkpoint_pages=1000)
+            database = SqliteDatabase(self.path, self._busy_ms, checkpoint_pages=1000)
             try:
                 with translated(self.path):
                     database.recover()
@@ -163,7 +163,7 @@ class ReadLog:
             self._database = database
         return self._database
 
-    def sound(self) -> Database | None:
+    def sound(self) -> SqliteDatabase | None:
         """The file behind the log for a backup, unless there is none or it is damaged, which `problem` then says."""
         try:
             return None if self._reader() is None else self.database()
@@ -193,7 +193,7 @@ class ReadLog:
             if self._database is not None:
                 self._database.close()
 
-    def _reader(self) -> apsw.Connection | None:
+    def _reader(self) -> Connection | None:
         self._check_own()
         self.flush()
         made = self._database is not None or has_bytes(self.path)
@@ -229,7 +229,7 @@ class ReadLog:
                 )
 
 
-def _append(cursor: apsw.Cursor, head: Head, actor: Actor, batch: Sequence[Read]) -> Head:
+def _append(cursor: Cursor, head: Head, actor: Actor, batch: Sequence[Read]) -> Head:
     """One link of the chain for many reads; those with a note say at which position it is."""
     entries: list[dict[str, Any]] = []
     notes: list[Mapping[str, Any]] = []
@@ -262,7 +262,7 @@ def _entries(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Rea
         yield Read(from_micros(entry["at"]), actor, entry["action"], tuple(entry["records"]), note)
 
 
-def _doomed(connection: apsw.Connection, is_doomed: Callable[[Read], bool]) -> Iterator[tuple[int, int]]:
+def _doomed(connection: Connection, is_doomed: Callable[[Read], bool]) -> Iterator[tuple[int, int]]:
     """The events and positions of the notes of some reads."""
     for seq, body, _ in rows(connection, f"{events.SELECT} ORDER BY seq"):
         told = events.body_of(body)
@@ -274,7 +274,7 @@ def _doomed(connection: apsw.Connection, is_doomed: Callable[[Read], bool]) -> I
                     yield seq, entry["note"]
 
 
-def _prepared(database: Database, path: Path, agent: str) -> str:
+def _prepared(database: SqliteDatabase, path: Path, agent: str) -> str:
     """The id of a log that is new, made with its tables; processes that race make it once."""
     with database.atomic() as transaction:
         connection = transaction.cursor.connection
@@ -289,7 +289,7 @@ def _prepared(database: Database, path: Path, agent: str) -> str:
     return made
 
 
-def _log_id(connection: apsw.Connection, path: Path) -> str | None:
+def _log_id(connection: Connection, path: Path) -> str | None:
     """The id of a log, or None when the file is new. Somebody else's file is refused before anything is written."""
     if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
         return None

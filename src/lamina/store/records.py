@@ -7,14 +7,13 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-import apsw
 import msgspec
 from msgspec import structs
 
 from lamina import canon
 from lamina.clock import from_micros, to_micros
 from lamina.model import Draft, Entry, Layer, Record, State, Trust
-from lamina.store.connection import rows
+from lamina.store.sql import Connection, rows
 
 # In the order of the table. The hash of a row covers these; `event` and `salt` follow and are not covered.
 HASHED = (
@@ -204,7 +203,7 @@ def row_hash(fields: Row, salt: bytes) -> bytes:
 SHARED = f"""
 records.state IN ('active', 'superseded') AND records.layer <> 'working' AND EXISTS (
     SELECT 1 FROM grants g
-    WHERE g.agent = ? AND g.ended_at IS NULL AND ? BETWEEN g.granted_at AND ifnull(g.expires_at - 1, {EVER})
+    WHERE g.agent = ? AND g.ended_at IS NULL AND ? BETWEEN g.granted_at AND coalesce(g.expires_at - 1, {EVER})
     AND (g.record = records.id OR (g.user IS NULL OR g.user = records.user) AND (g.layer = records.layer OR EXISTS (
         SELECT 1 FROM tags t WHERE t.tag = g.tag AND t.record = records.seq
     )))
@@ -277,49 +276,56 @@ def marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
-def by_id(connection: apsw.Connection, record_id: str) -> Row | None:
+def by_id(connection: Connection, record_id: str) -> Row | None:
     return one(connection, f"{SELECT} WHERE id = ?", (record_id,))
 
 
-def by_key(connection: apsw.Connection, key: str, user: str | None) -> Row | None:
-    return one(connection, f"{SELECT} WHERE key = ? AND ifnull(user, '') = ?", (key, user or ""))
+def by_key(connection: Connection, key: str, user: str | None) -> Row | None:
+    return one(connection, f"{SELECT} WHERE key = ? AND coalesce(user, '') = ?", (key, user or ""))
 
 
-def one(connection: apsw.Connection, query: str, parameters: Row) -> Row | None:
+def one(connection: Connection, query: str, parameters: Row) -> Row | None:
     """The only row of a query. The statement is run to its end: one left halfway would hold on to an old view."""
     row: Row | None = connection.execute(query, parameters).get
     return row
 
 
-def listed(connection: apsw.Connection, chosen: Filter, limit: int) -> list[Row]:
+def listed(connection: Connection, chosen: Filter, limit: int) -> list[Row]:
     """Newest first."""
     where, parameters = chosen.where()
     order = "ORDER BY occurred_at DESC, seq DESC LIMIT ?"
     return rows(connection, f"{SELECT} WHERE {where} {order}", (*parameters, limit))
 
 
-def matching(connection: apsw.Connection, chosen: Filter, below: float | None) -> list[tuple[int, int]]:
+def matching(connection: Connection, chosen: Filter, below: float | None) -> list[tuple[int, int]]:
     """The numbers and last events of all records that match, and whose importance is below a bound."""
     where, parameters = chosen.where()
     query = f"SELECT seq, event FROM records WHERE {where} AND importance < ? ORDER BY seq"
     return rows(connection, query, (*parameters, 2.0 if below is None else below))
 
 
-def every(connection: apsw.Connection) -> Iterable[Row]:
+def every(connection: Connection) -> Iterable[Row]:
     return connection.execute(f"{SELECT} ORDER BY seq")
 
 
-def last_event(connection: apsw.Connection, record_id: str) -> int | None:
+def last_event(connection: Connection, record_id: str) -> int | None:
     """The last event about a record, wherever it is now."""
     query = " UNION ALL ".join(f"SELECT event FROM {table} WHERE id = ?1" for table in ("records", "archived", "erased"))
     found = connection.execute(query, (record_id,)).get
     return found if isinstance(found, int) else None
 
 
+def known(connection: Connection, record_ids: Sequence[str]) -> set[str]:
+    """Those of some ids that records have or had, wherever they are now."""
+    some = "id IN (SELECT value FROM json_each(?1))"
+    query = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {some}" for table in ("records", "archived", "erased"))
+    return {record_id for (record_id,) in rows(connection, query, (canon.encode(list(record_ids)).decode(),))}
+
+
 WAITING = f"layer = 'short_term' AND state = 'active' AND {visible('?1')}"
 
 
-def short_term(connection: apsw.Connection, user: str | None) -> list[Entry]:
+def short_term(connection: Connection, user: str | None) -> list[Entry]:
     """What waits in short-term memory, in the order in which it came."""
     query = (
         "SELECT seq, event, id, user, kind, importance, trust, tags, created_at, last_verified, metadata"
@@ -346,31 +352,31 @@ def _entry(
     return Entry(seq, event, record_id, user, kind, importance, TRUSTS[trust], texts(tags), since, metadata, wanted)
 
 
-def count_short_term(connection: apsw.Connection, user: str | None) -> int:
+def count_short_term(connection: Connection, user: str | None) -> int:
     number = connection.execute(f"SELECT count(*) FROM records WHERE {WAITING}", (user,)).get
     assert isinstance(number, int)
     return number
 
 
-def unchanged(connection: apsw.Connection, wanted: Sequence[tuple[int, int]]) -> list[Row]:
+def unchanged(connection: Connection, wanted: Sequence[tuple[int, int]]) -> list[Row]:
     """The rows with these numbers whose last event is still the one that is given with each, in their order."""
     find = f"{SELECT} WHERE seq = ? AND event = ?"
     return [row for pair in wanted if (row := one(connection, find, pair)) is not None]
 
 
-def in_run(connection: apsw.Connection, run_id: str, user: str | None) -> list[Row]:
+def in_run(connection: Connection, run_id: str, user: str | None) -> list[Row]:
     """The live notes of a run that this user may see, in their order."""
     return rows(connection, f"{SELECT} WHERE {LIVE_IN_RUN} ORDER BY seq", (run_id, user))
 
 
-def count_notes(connection: apsw.Connection, run_id: str, user: str | None) -> int:
+def count_notes(connection: Connection, run_id: str, user: str | None) -> int:
     """How many live records a run has, the one that opened it among them."""
     number = connection.execute(f"SELECT count(*) FROM records WHERE {LIVE_IN_RUN}", (run_id, user)).get
     assert isinstance(number, int)
     return number
 
 
-def open_runs(connection: apsw.Connection, user: str | None) -> list[Row]:
+def open_runs(connection: Connection, user: str | None) -> list[Row]:
     """The first live note of every run that was never closed."""
     query = (
         f"{SELECT} WHERE seq IN (SELECT min(seq) FROM records WHERE layer = 'working' AND state = 'active'"
@@ -379,13 +385,13 @@ def open_runs(connection: apsw.Connection, user: str | None) -> list[Row]:
     return rows(connection, query, (user,))
 
 
-def unresolved(connection: apsw.Connection, ids: Iterable[str], user: str | None) -> list[str]:
+def unresolved(connection: Connection, ids: Iterable[str], user: str | None) -> list[str]:
     """The ids that lead to no record which this user may see, in the store or in its archive."""
     found = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE id = ?1 AND {visible('?2')}" for table in ("records", "archived"))
     return [record_id for record_id in ids if connection.execute(found, (record_id, user)).get is None]
 
 
-def counts(connection: apsw.Connection, user: str | None) -> dict[str, dict[str, int]]:
+def counts(connection: Connection, user: str | None) -> dict[str, dict[str, int]]:
     """How many records there are, by layer and state."""
     table: dict[str, dict[str, int]] = {}
     query = f"SELECT layer, state, count(*) FROM records WHERE {visible('?1')} GROUP BY 1, 2"

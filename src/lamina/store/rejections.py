@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import apsw
-
 from lamina.clock import to_micros
 from lamina.model import Draft, Record
 from lamina.store import events
-from lamina.store.connection import rows
+from lamina.store.sql import Connection, Cursor, rows
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
@@ -46,15 +44,15 @@ class Rejections:
             return allowance(self._store, connection, to_micros(now))
 
 
-def allowance(store: Store, connection: apsw.Connection, now: int) -> int:
+def allowance(store: Store, connection: Connection, now: int) -> int:
     return max(0, int(store.settings["review.per_day"]) - count_today(connection, now))
 
 
-def any_rejected(connection: apsw.Connection) -> bool:
+def any_rejected(connection: Connection) -> bool:
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM rejected)").get)
 
 
-def find(connection: apsw.Connection, user: str | None, fingerprints: Iterable[bytes]) -> str | None:
+def find(connection: Connection, user: str | None, fingerprints: Iterable[bytes]) -> str | None:
     """The rejected record that says one of these; one that concerns everybody bars it for each, and the other way round."""
     query = "SELECT record FROM rejected WHERE fingerprint = ?1 AND (user IS NULL OR ?2 IS NULL OR user = ?2) ORDER BY record"
     for fingerprint in fingerprints:
@@ -63,7 +61,7 @@ def find(connection: apsw.Connection, user: str | None, fingerprints: Iterable[b
     return None
 
 
-def barred(connection: apsw.Connection, memory: Record | Draft) -> str | None:
+def barred(connection: Connection, memory: Record | Draft) -> str | None:
     """The rejected record whose value a memory would bring back to where it could be believed."""
     from lamina import rejection  # most stores never reject anything, and need no table of look-alikes
 
@@ -72,18 +70,19 @@ def barred(connection: apsw.Connection, memory: Record | Draft) -> str | None:
     return find(connection, memory.user, rejection.fingerprints(memory))
 
 
-def add(cursor: apsw.Cursor, record: str, user: str | None, fingerprints: Sequence[bytes]) -> None:
+def add(cursor: Cursor, record: str, user: str | None, fingerprints: Sequence[bytes]) -> None:
     insert = "INSERT INTO rejected (fingerprint, record, user) VALUES (?, ?, ?)"
     cursor.executemany(insert, [(fingerprint, record, user) for fingerprint in fingerprints])
 
 
-def lift(cursor: apsw.Cursor, record: str) -> int:
+def lift(cursor: Cursor, record: str) -> int:
     """Let in again what a record says; how many values that are."""
     cursor.execute("DELETE FROM rejected WHERE record = ?", (record,))
-    return cursor.connection.changes()
+    number: int = cursor.connection.changes()
+    return number
 
 
-def told(connection: apsw.Connection) -> set[tuple[bytes, str]]:
+def told(connection: Connection) -> set[tuple[bytes, str]]:
     """What the events say is rejected, and not lifted since."""
     query = "SELECT seq, body FROM events WHERE body ->> 'action' IN (?, ?, ?) ORDER BY seq"
     found: dict[str, Sequence[str]] = {}
@@ -95,7 +94,7 @@ def told(connection: apsw.Connection) -> set[tuple[bytes, str]]:
     return {(bytes.fromhex(one), record) for record, fingerprints in found.items() for one in fingerprints}
 
 
-def rebuild(connection: apsw.Connection) -> None:
+def rebuild(connection: Connection) -> None:
     """Make the table anew from the events."""
     query = "SELECT user FROM records WHERE id = ?1 UNION ALL SELECT user FROM archived WHERE id = ?1"
     connection.execute("DELETE FROM rejected")
@@ -104,15 +103,16 @@ def rebuild(connection: apsw.Connection) -> None:
         connection.execute("INSERT INTO rejected (fingerprint, record, user) VALUES (?, ?, ?)", (fingerprint, record, user))
 
 
-def count_today(connection: apsw.Connection, now: int) -> int:
+def count_today(connection: Connection, now: int) -> int:
     """How many proposals machines have made since the day began."""
     found = connection.execute("SELECT number FROM proposed WHERE day = ?", (now // DAY,)).get
     return int(str(found or 0))
 
 
-def count_more(cursor: apsw.Cursor, now: int, number: int) -> None:
+def count_more(cursor: Cursor, now: int, number: int) -> None:
     cursor.execute("DELETE FROM proposed WHERE day < ?", (now // DAY,))
     cursor.execute(
-        "INSERT INTO proposed (day, number) VALUES (?1, ?2) ON CONFLICT (day) DO UPDATE SET number = number + ?2",
+        "INSERT INTO proposed (day, number) VALUES (?, ?)"
+        " ON CONFLICT (day) DO UPDATE SET number = proposed.number + excluded.number",
         (now // DAY, number),
     )

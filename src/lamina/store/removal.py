@@ -10,18 +10,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import msgspec
 
 from lamina import canon, traces
 from lamina.errors import Conflict, Corrupt, NotFound, Refused
 from lamina.home import make_private_folder, write_private
 from lamina.model import Actor
-from lamina.store import archive, derived, erasing, events, grants, records, rejections, sealing
-from lamina.store.connection import rows
+from lamina.store import archive, derived, erasing, events, fulltext, grants, records, rejections, sealing
 from lamina.store.erasing import Plan, Wanted
 from lamina.store.events import Changed
 from lamina.store.records import PLACE, Row
+from lamina.store.sql import Connection, rows
 from lamina.store.transaction import Transaction
 from lamina.store.written import Written
 from lamina.traces import Signature, Trace
@@ -158,7 +157,7 @@ class Removal(Transaction):
     def read_again(self, turns: Collection[str]) -> int:
         """Let sleep read turns once more, of which something was made that is erased now; how many."""
         there = [one for one in turns if self.find(one) is not None]
-        self.cursor.executemany("INSERT OR IGNORE INTO reread (turn) VALUES (?)", [(one,) for one in there])
+        self.cursor.executemany("INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING", [(one,) for one in there])
         self.cursor.executemany("DELETE FROM heard WHERE turn = ? AND what = 'summary'", [(one,) for one in there])
         return len(there)
 
@@ -195,7 +194,7 @@ def begin(
             raise NotFound("somebody else has erased this just now")
         if erasing.archives_of(connection, plan.goes) != old:
             raise Conflict("the archive was written to meanwhile; try again")
-        number = connection.execute("SELECT ifnull(max(number), 0) + 1 FROM erasures").get
+        number = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM erasures").get
         assert isinstance(number, int)
         files, turns = _files(connection, plan.goes), _turns(connection, store, plan)
         known = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
@@ -230,14 +229,14 @@ def begin(
     return begun
 
 
-def _turns(connection: apsw.Connection, store: Store, plan: Plan) -> set[str]:
+def _turns(connection: Connection, store: Store, plan: Plan) -> set[str]:
     """What sleep had read beside the erased, to make what is erased with them."""
     goes = {one.id for one in plan.verdicts if one.goes}
     found = erasing.texts_of(connection, store, goes)
     return {source for one in found if one.origin == traces.SLEEP for source in one.sources} - set(plan.goes)
 
 
-def _files(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
+def _files(connection: Connection, ids: Collection[str]) -> list[str]:
     """The files that some records came from, as the imports tell that brought them."""
     found: set[str] = set()
     for seq in erasing.events_about(connection, ids):
@@ -247,7 +246,7 @@ def _files(connection: apsw.Connection, ids: Collection[str]) -> list[str]:
     return sorted(found)
 
 
-def unfinished(store: Store, connection: apsw.Connection) -> list[Begun]:
+def unfinished(store: Store, connection: Connection) -> list[Begun]:
     """The erasures that have still something to clean, the oldest first."""
     query = "SELECT todo FROM erasures WHERE todo IS NOT NULL ORDER BY number"
     found = [msgspec.json.decode(todo, type=Begun) for (todo,) in rows(connection, query)]
@@ -259,7 +258,7 @@ def todo_file(folder: Path, number: int) -> Path:
     return folder / erasing.CERTIFICATES / f".todo-{number:04d}"
 
 
-def tidy(store: Store, connection: apsw.Connection) -> None:
+def tidy(store: Store, connection: Connection) -> None:
     """Remove signatures of erasures that are done, or that never began."""
     open_ = {
         todo_file(store.folder, number) for (number,) in rows(connection, "SELECT number FROM erasures WHERE todo IS NOT NULL")
@@ -286,7 +285,7 @@ def _read(path: Path) -> Signature:
 def purge(store: Store) -> bool:
     """Take words of erased records out of the index, and empty the log; whether nobody kept us from that."""
     with store.database.atomic() as transaction:
-        transaction.cursor.execute("INSERT INTO words (words) VALUES ('optimize')")
+        fulltext.words(transaction.cursor).purge(transaction.cursor)
     return store.database.fold()
 
 
@@ -300,7 +299,7 @@ def finish(store: Store, actor: Actor, now: datetime, number: int, certificate: 
     todo_file(store.folder, number).unlink(missing_ok=True)
 
 
-def certificates(connection: apsw.Connection) -> list[dict[str, Any]]:
+def certificates(connection: Connection) -> list[dict[str, Any]]:
     """The certificates of all erasures, the oldest first."""
     query = "SELECT certificate FROM erasures WHERE certificate IS NOT NULL ORDER BY number"
     return [canon.decode(body) for (body,) in rows(connection, query)]

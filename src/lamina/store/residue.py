@@ -29,16 +29,17 @@ def files(folders: Iterable[Path]) -> Iterator[Path]:
 
 def is_in(path: Path, known: Signature, ids: Collection[str] = ()) -> bool:
     """Whether a file holds what was erased: by what that is known again, or one of its ids."""
-    wanted = {one.encode() for one in ids}
     try:
-        for part in _parts(path):
-            if wanted and not wanted.isdisjoint(ID.findall(part)):
-                return True
-            if known and known.is_in(_text(part)):
-                return True
+        return any(holds(part, known, ids) for part in _parts(path))
     except FileNotFoundError:  # somebody has just removed it
-        pass
-    return False
+        return False
+
+
+def holds(part: bytes, known: Signature, ids: Collection[str] = ()) -> bool:
+    """Whether some bytes hold what was erased."""
+    if ids and not {one.encode() for one in ids}.isdisjoint(ID.findall(part)):
+        return True
+    return bool(known) and known.is_in(_text(part))
 
 
 def is_sampled(path: Path, known: Signature) -> bool:

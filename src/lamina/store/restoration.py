@@ -18,8 +18,8 @@ from lamina.config import Settings
 from lamina.errors import Corrupt, StoreUnavailable
 from lamina.home import fsync_folder, make_private_folder
 from lamina.model import Actor
-from lamina.store import backup, erasing, migrations
-from lamina.store.connection import Database, translated
+from lamina.store import backup, erasing, migrations, transfer
+from lamina.store.connection import SqliteDatabase, translated
 from lamina.store.store import FILE_NAME, READS_NAME, Store
 from lamina.store.verify import Progress, Report
 
@@ -33,7 +33,7 @@ def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress:
     """
     with _staged(backup.check(source), store.folder) as work:
         report = _verified(work, store.agent, store.settings, now, progress)
-        with translated(store.database.path), closing(_reader(work)) as origin, store.database.write_lock:
+        with translated(store.database.place), closing(_reader(work)) as origin, store.database.write_lock:
             known = {file.file for file in store.archives()}
             store.archive.filing.note([name for name in backup.archives_of(source) if name not in known])
             kept = _replaced(store, source, work, origin, actor, now)
@@ -43,16 +43,36 @@ def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress:
 
 
 def _replaced(store: Store, source: Path, work: Path, origin: apsw.Connection, actor: Actor, now: datetime) -> Path:
+    if not isinstance(store.database, SqliteDatabase):
+        return _replaced_rows(store, source, work, origin, actor, now)
     with store.database.writer().connection.backup("main", origin, "main") as copying:
         copying.step(0)  # takes the lock, copies nothing yet
-        before = store.head()
-        kept = backup.write(store.folder, store.database, None, now, label="before-restore", lenient=True)
-        replaced = {"replaced": {"seq": before.seq, "hash": before.hash.hex()}}
-        _tell(work, store.agent, store.settings, actor, now, replaced)
-        _bring_along(work, erasing.everything(store.folder, store.database.reader()))
+        kept = _kept(store, work, actor, now)
         _leave_behind(work, {file.file for file in store.archives()} | set(store.archive.filing.strays()))
         _put_back_archives(source, store.folder)
         copying.step()
+    return kept
+
+
+def _replaced_rows(store: Store, source: Path, work: Path, origin: apsw.Connection, actor: Actor, now: datetime) -> Path:
+    """The same where there is no file to copy over another."""
+    with store.database.atomic() as transaction:
+        kept = _kept(store, work, actor, now)
+        target = transaction.cursor.connection
+        target.execute("SELECT set_config('lamina.replacing', 'on', true)")
+        transfer.clear(target)
+        target.execute("DELETE FROM files")
+        transfer.Transfer(origin, source).copy(target, store.folder)
+    return kept
+
+
+def _kept(store: Store, work: Path, actor: Actor, now: datetime) -> Path:
+    """A copy of what is about to be replaced; what replaces it tells of that, and knows what was erased."""
+    before = store.head()
+    kept = backup.write(store.folder, store.database, None, now, label="before-restore", lenient=True)
+    replaced = {"replaced": {"seq": before.seq, "hash": before.hash.hex()}}
+    _tell(work, store.agent, store.settings, actor, now, replaced)
+    _bring_along(work, erasing.everything(store.folder, store.database.reader()))
     return kept
 
 
@@ -110,7 +130,7 @@ def _reader(path: Path) -> apsw.Connection:
 
 @contextmanager
 def _opened(work: Path, agent: str, settings: Settings, now: datetime) -> Iterator[Store]:
-    database = Database(work, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
+    database = SqliteDatabase(work, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
     try:
         migrations.migrate(database, agent, None, lambda: None, to_micros(now))
         yield Store(work.parent, agent, database, settings)
@@ -169,7 +189,7 @@ def _restore_reads(folder: Path, source: Path, now: datetime) -> None:
 
 
 def _is_sound(path: Path) -> bool:
-    database = Database(path, busy_ms=5000, checkpoint_pages=1000)
+    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
     try:
         with database.snapshot() as connection:
             found = connection.execute("PRAGMA integrity_check(1)").get

@@ -6,17 +6,16 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import apsw
 import msgspec
 
 from lamina.store import catalogue, events, vectors
 from lamina.store.catalogue import BLOCK, Catalogue
-from lamina.store.connection import rows
 from lamina.store.look import unseen
+from lamina.store.sql import Connection, rows
 from lamina.store.vectors import Codes, Space, Vectors
 
 if TYPE_CHECKING:
-    from lamina.store.connection import Database
+    from lamina.store.sql import Database
 
 # How many blocks one transaction writes, so that nobody waits long for it.
 AT_ONCE = 16
@@ -67,8 +66,8 @@ def embedded(database: Database, batch: Batch, made: Vectors) -> bool:
     return True
 
 
-def _there(connection: apsw.Connection, numbers: Sequence[int]) -> set[int]:
-    query = "SELECT seq FROM records WHERE seq IN (SELECT value FROM json_each(?))"
+def _there(connection: Connection, numbers: Sequence[int]) -> set[int]:
+    query = "SELECT seq FROM records WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     return {number for (number,) in rows(connection, query, (json.dumps(numbers),))}
 
 
@@ -92,7 +91,7 @@ def seal(database: Database) -> bool:
         return _seal(transaction.cursor.connection)
 
 
-def repack(connection: apsw.Connection, numbers: Collection[int]) -> None:
+def repack(connection: Connection, numbers: Collection[int]) -> None:
     """Write the blocks anew in which records have gone for good: neither their columns nor their bits may stay."""
     for block in sorted({number // BLOCK for number in numbers}):
         if connection.execute("SELECT 1 FROM blocks WHERE block = ?", (block,)).get is not None:
@@ -103,22 +102,22 @@ def repack(connection: apsw.Connection, numbers: Collection[int]) -> None:
                 _write_codes(connection, space, block)
 
 
-def _last(connection: apsw.Connection) -> int:
+def _last(connection: Connection) -> int:
     last = connection.execute("SELECT max(seq) FROM records").get
     return last if isinstance(last, int) else 0
 
 
-def _head(connection: apsw.Connection) -> int:
+def _head(connection: Connection) -> int:
     head = connection.execute("SELECT max(seq) FROM events").get
     return head if isinstance(head, int) else 0
 
 
-def _told(connection: apsw.Connection) -> int:
+def _told(connection: Connection) -> int:
     """The last event that the blocks know."""
     return int(connection.execute("SELECT value FROM meta WHERE name = 'blocks'").get or 0)
 
 
-def _missing(connection: apsw.Connection) -> Iterator[tuple[Space | None, list[int]]]:
+def _missing(connection: Connection) -> Iterator[tuple[Space | None, list[int]]]:
     """The full blocks that are missing or damaged: of the records, and of each space's bits."""
     size = "SELECT block FROM blocks WHERE length(columns) = ?"
     yield None, _absent(connection, _last(connection), size, (catalogue.SEAL + BLOCK * catalogue.WIDTH,))
@@ -128,16 +127,16 @@ def _missing(connection: apsw.Connection) -> Iterator[tuple[Space | None, list[i
         yield space, _absent(connection, space.seen, size, parameters)
 
 
-def _absent(connection: apsw.Connection, last: int, query: str, parameters: tuple[int, ...]) -> list[int]:
+def _absent(connection: Connection, last: int, query: str, parameters: tuple[int, ...]) -> list[int]:
     full = (last + 1) // BLOCK
-    (number,) = rows(connection, f"SELECT count(*) FROM ({query})", parameters)[0]
+    (number,) = rows(connection, f"SELECT count(*) FROM ({query}) AS found", parameters)[0]
     if number == full:  # the usual case, without a list of thousands
         return []
     there = {block for (block,) in rows(connection, query, parameters)}
     return [block for block in range(full) if block not in there]
 
 
-def _seal(connection: apsw.Connection) -> bool:
+def _seal(connection: Connection) -> bool:
     more = False
     for space, missing in _missing(connection):
         some = missing[:AT_ONCE]
@@ -154,30 +153,35 @@ def _seal(connection: apsw.Connection) -> bool:
     return more
 
 
-def _changed(connection: apsw.Connection) -> set[int]:
+def _changed(connection: Connection) -> set[int]:
     """The full blocks in which a record has changed since they were written."""
     told = _told(connection)
     find = "SELECT seq FROM records WHERE id = ?"
     numbers = {connection.execute(find, (record_id,)).get for record_id in set(events.changed(connection, told))}
     numbers |= set(events.vacated(connection, told))
     # Where the newest have left, more blocks are there than records fill.
-    full = max((_last(connection) + 1) // BLOCK, int(connection.execute("SELECT ifnull(max(block) + 1, 0) FROM blocks").get))
+    full = max((_last(connection) + 1) // BLOCK, int(connection.execute("SELECT coalesce(max(block) + 1, 0) FROM blocks").get))
     return {block for number in numbers if isinstance(number, int) and (block := number // BLOCK) < full}
 
 
-def _write_block(connection: apsw.Connection, block: int) -> None:
+def _write_block(connection: Connection, block: int) -> None:
     first = block * BLOCK
     found = rows(connection, f"{catalogue.SELECT} WHERE seq >= ? AND seq < ?", (first, first + BLOCK))
     packed = Catalogue.packed(found, first)
-    connection.execute("INSERT OR REPLACE INTO blocks (block, columns) VALUES (?, ?)", (block, packed))
+    connection.execute(
+        "INSERT INTO blocks (block, columns) VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET columns = excluded.columns",
+        (block, packed),
+    )
     days = [day for row in found for day in catalogue.days_of(row)]
-    connection.executemany("INSERT OR IGNORE INTO days (since, until, record) VALUES (?, ?, ?)", days)
+    connection.executemany("INSERT INTO days (since, until, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", days)
 
 
-def _write_codes(connection: apsw.Connection, space: Space, block: int) -> None:
+def _write_codes(connection: Connection, space: Space, block: int) -> None:
     codes = Codes(space.dimensions)
     query = "SELECT record, vector FROM vectors WHERE space = ? AND record >= ? AND record < ?"
     found = rows(connection, query, (space.number, block * BLOCK, (block + 1) * BLOCK))
     codes.read(found, space, block * BLOCK)
-    insert = "INSERT OR REPLACE INTO codes (space, block, bits) VALUES (?, ?, ?)"
+    insert = (
+        "INSERT INTO codes (space, block, bits) VALUES (?, ?, ?) ON CONFLICT (space, block) DO UPDATE SET bits = excluded.bits"
+    )
     connection.execute(insert, (space.number, block, codes.pack(BLOCK)))

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-import apsw
-
 from lamina.clock import from_micros, to_micros
 from lamina.model import Layer, Record
 from lamina.store import events, records
-from lamina.store.connection import rows
 from lamina.store.records import PLACE, Row
+from lamina.store.sql import Connection, Cursor, rows
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
@@ -21,7 +19,8 @@ if TYPE_CHECKING:
 RECENT = 20_000
 LONGEST_SESSION = 5_000
 ACTIVITY = (
-    "SELECT body ->> 'at' FROM (SELECT body FROM events ORDER BY seq DESC LIMIT ?) WHERE body ->> 'actor' NOT LIKE 'system:%'"
+    "SELECT CAST(body ->> 'at' AS BIGINT) FROM (SELECT body FROM events ORDER BY seq DESC LIMIT ?) AS recent"
+    " WHERE body ->> 'actor' NOT LIKE 'system:%'"
 )
 # What is older has been summed up, or will not be.
 LATELY = timedelta(days=90)
@@ -35,6 +34,10 @@ AGING = (
     " CASE WHEN a.adjusted = r.importance THEN a.original ELSE r.importance END, r.created_at"
     " FROM records r LEFT JOIN aged a ON a.record = r.id"
     " WHERE r.layer IN ('short_term', 'episodic', 'semantic') AND r.state = 'active' ORDER BY r.seq"
+)
+AGE = (
+    "INSERT INTO aged (record, original, adjusted) VALUES (?, ?, ?)"
+    " ON CONFLICT (record) DO UPDATE SET original = excluded.original, adjusted = excluded.adjusted"
 )
 EPISODES = f"{records.SELECT} WHERE layer = 'episodic' AND state = 'active'"
 PROMOTED = (
@@ -133,33 +136,33 @@ class Night:
         return (times[0] if times else None), by_hour
 
 
-def marks(connection: apsw.Connection) -> Marks:
+def marks(connection: Connection) -> Marks:
     found = connection.execute("SELECT seq FROM slept").get
     return Marks(int(str(found or 0)))
 
 
-def advance(cursor: apsw.Cursor, to: Marks) -> None:
-    cursor.execute("INSERT INTO slept (one, seq) VALUES (1, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq", (to.seq,))
+def advance(cursor: Cursor, to: Marks) -> None:
+    cursor.execute("INSERT INTO slept (one, seq) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq", (to.seq,))
     hear(cursor, to.promoted, "promoted")
     cursor.executemany("DELETE FROM reread WHERE turn = ?", [(turn,) for turn in to.again])
 
 
-def hear(cursor: apsw.Cursor, turns: Sequence[str], what: str) -> None:
+def hear(cursor: Cursor, turns: Sequence[str], what: str) -> None:
     """Keep which turns were promoted and read, or are part of a summary."""
-    cursor.executemany("INSERT OR IGNORE INTO heard (turn, what) VALUES (?, ?)", [(turn, what) for turn in turns])
+    cursor.executemany("INSERT INTO heard (turn, what) VALUES (?, ?) ON CONFLICT DO NOTHING", [(turn, what) for turn in turns])
 
 
-def age(cursor: apsw.Cursor, aged: Sequence[tuple[str, float, float]]) -> None:
+def age(cursor: Cursor, aged: Sequence[tuple[str, float, float]]) -> None:
     """Keep the original importance of records beside what it became."""
-    cursor.executemany("INSERT OR REPLACE INTO aged (record, original, adjusted) VALUES (?, ?, ?)", aged)
+    cursor.executemany(AGE, aged)
 
 
-def has_heard(connection: apsw.Connection, turns: Sequence[str]) -> bool:
+def has_heard(connection: Connection, turns: Sequence[str]) -> bool:
     query = "SELECT EXISTS (SELECT 1 FROM heard WHERE what = 'promoted' AND turn IN (SELECT value FROM json_each(?)))"
     return bool(connection.execute(query, (json.dumps(turns),)).get)
 
 
-def rebuild(connection: apsw.Connection) -> None:
+def rebuild(connection: Connection) -> None:
     """Find out from the events what the importance of records was before sleep adjusted it."""
     aged: dict[str, tuple[float, float]] = {}
     for (body,) in rows(connection, "SELECT body FROM events WHERE body ->> 'action' = 'sleep' ORDER BY seq"):
@@ -172,7 +175,7 @@ def rebuild(connection: apsw.Connection) -> None:
     connection.executemany(put, [(record, *both) for record, both in aged.items()])
 
 
-def unread(connection: apsw.Connection, since: Marks, limit: int) -> tuple[list[Row], Marks]:
+def unread(connection: Connection, since: Marks, limit: int) -> tuple[list[Row], Marks]:
     """The next episodes, and how far sleep has read with them: new ones, those that were promoted later, those once more.
 
     A session is not parted.
@@ -188,7 +191,7 @@ def unread(connection: apsw.Connection, since: Marks, limit: int) -> tuple[list[
     return found, since._replace(again=(*since.again, *(row[PLACE["id"]] for row in found)))
 
 
-def _same_session(connection: apsw.Connection, last: Row) -> list[Row]:
+def _same_session(connection: Connection, last: Row) -> list[Row]:
     """What follows directly in the session of the last row, so that it is read as one."""
     session = last[PLACE["session"]], last[PLACE["user"]]
     if session[0] is None:
@@ -201,14 +204,14 @@ def _same_session(connection: apsw.Connection, last: Row) -> list[Row]:
     return found
 
 
-def count_unread(connection: apsw.Connection, since: Marks) -> int:
-    fresh = connection.execute(f"SELECT count(*) FROM ({EPISODES} AND seq > ?)", (since.seq,)).get
-    older = connection.execute(f"SELECT count(*) FROM ({PROMOTED})", (since.seq, "[]")).get
-    again = connection.execute(f"SELECT count(*) FROM ({AGAIN})", ("[]",)).get
+def count_unread(connection: Connection, since: Marks) -> int:
+    fresh = connection.execute(f"SELECT count(*) FROM ({EPISODES} AND seq > ?) AS found", (since.seq,)).get
+    older = connection.execute(f"SELECT count(*) FROM ({PROMOTED}) AS found", (since.seq, "[]")).get
+    again = connection.execute(f"SELECT count(*) FROM ({AGAIN}) AS found", ("[]",)).get
     return int(str(fresh)) + int(str(older)) + int(str(again))
 
 
-def episodes(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, str]:
+def episodes(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
     """The episode that each of some turns belongs to: what has it as evidence, and tells who took part."""
     query = (
         "SELECT l.target, r.id FROM links l JOIN records r ON r.seq = l.record"
@@ -218,7 +221,7 @@ def episodes(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, str]:
     return dict(rows(connection, query, (json.dumps(list(ids)),)))
 
 
-def facts(connection: apsw.Connection, states: tuple[str, ...], user: str | None) -> list[Row]:
+def facts(connection: Connection, states: tuple[str, ...], user: str | None) -> list[Row]:
     """The rows of facts, which have an attribute."""
     query = (
         f"{records.SELECT} WHERE layer = 'semantic' AND state IN ({records.marks(states)})"

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
 from lamina import places
 from lamina.model import Draft, Layer, Record
 from lamina.store import records
-from lamina.store.connection import rows
 from lamina.store.records import Row
+from lamina.store.sql import Connection, rows
 
 if TYPE_CHECKING:
     from lamina.store.store import Store
 
 
-def find(store: Store, connection: apsw.Connection, memory: Record | Draft) -> list[Row]:
+def find(store: Store, connection: Connection, memory: Record | Draft) -> list[Row]:
     """The active rows in the place of a memory, without itself."""
     here = places.place(memory)
     if here is None:
         return []
     where, values = _near(memory)
-    query = f"{records.SELECT} WHERE layer = ? AND state = 'active' AND user IS ? {where}"
+    query = f"{records.SELECT} WHERE layer = ? AND state = 'active' AND user IS NOT DISTINCT FROM ? {where}"
     found = rows(connection, query, (memory.layer, memory.user, *values))
     own = memory.id if isinstance(memory, Record) else None
     return [row for row in found if row[1] != own and places.place(store.record(row)) == here]

@@ -9,23 +9,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import apsw
 from msgspec import structs
 
 from lamina import canon, text
-from lamina.clock import EPOCH, Ids, to_micros
+from lamina.clock import EPOCH, Ids
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
-from lamina.home import make_private_file, refuse_link, size_of
+from lamina.home import size_of
 from lamina.model import Actor, Draft, Entry, Event, Record, Role
 from lamina.store import archive, derived, events, learned, migrations, records, written
 from lamina.store.archive import Archive
-from lamina.store.connection import Database, rows, translated
+from lamina.store.connection import translated
 from lamina.store.events import Head
 from lamina.store.learned import Decided
-from lamina.store.migrations import Step
+from lamina.store.migrations import ARRIVING, MOVED, Step
 from lamina.store.reads import ReadLog
 from lamina.store.records import Filter, Row
+from lamina.store.sql import Connection, Database, rows
 from lamina.store.transaction import EVERY, Transaction
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Store:
             folder / READS_NAME, agent, settings["store.busy_timeout_ms"], strict=settings["audit.reads"] == "strict"
         )
 
-    def identify(self, connection: apsw.Connection | None = None) -> None:
+    def identify(self, connection: Connection | None = None) -> None:
         """Read who we are: the content of the file may have been replaced, by us or by another process."""
         self.id, self.analyser = _identity(self.database, self.agent, connection)
         self.seed = canon.chain_seed(self.id, self.agent, "events")
@@ -72,30 +72,10 @@ class Store:
         store_id: str | None = None,
         steps: Sequence[Step] = migrations.STEPS,
     ) -> Store:
-        """Open the agent's store; make it if there is none, migrate it if it is older than the program."""
-        path = folder / FILE_NAME
-        for name in (FILE_NAME, FILE_NAME + "-wal", FILE_NAME + "-shm", FILE_NAME + "-journal", READS_NAME):
-            refuse_link(folder / name)
-        migrations.refuse_untouched(path, READS_NAME, steps)
-        make_private_file(path)
-        database = Database(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
-        try:
-            if _version(database, steps) < len(steps):
+        """Open the agent's store where the settings have it; make it if there is none, migrate it if it is older than we."""
+        from lamina.store import opening
 
-                def back_up() -> Path:
-                    from lamina.store import backup
-
-                    return backup.write(folder, database, None, now, label=f"before-schema-{len(steps)}", lenient=True)
-
-                migrations.migrate(database, agent, store_id, back_up, to_micros(now), steps)
-            store = cls(folder, agent, database, settings)
-            store.archive.filing.tidy()
-            if store.analyser < text.ANALYSER_VERSION:
-                store.reindex(_UPGRADE, now)
-        except BaseException:
-            database.close()
-            raise
-        return store
+        return opening.opened(folder, agent, settings, now, store_id, steps)
 
     def place(self, name: str) -> Path:
         """Where a file or folder of this agent lies; a preset may have it elsewhere in the agent's folder."""
@@ -124,7 +104,7 @@ class Store:
 
     def exists(self, record_id: str) -> bool:
         """Whether there is such a record, in the store or in its archive, or was until it was erased."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return records.last_event(self.database.reader(), record_id) is not None
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
@@ -141,7 +121,7 @@ class Store:
 
     def row(self, record_id: str) -> Row | None:
         """The row of a record that is in the store."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return records.by_id(self.database.reader(), record_id)
 
     def listed(self, chosen: Filter, limit: int) -> list[Record]:
@@ -150,19 +130,19 @@ class Store:
 
     def rows(self, chosen: Filter, limit: int = EVERY) -> list[Row]:
         """The rows that match, newest first."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return records.listed(self.database.reader(), chosen, limit)
 
     def standing(self, memory: Record | Draft) -> list[Row]:
         """The active rows that stand where a memory would stand, without itself."""
         from lamina.store import standing
 
-        with translated(self.database.path):
+        with translated(self.database.place):
             return standing.find(self, self.database.reader(), memory)
 
     def actions(self, numbers: Collection[int]) -> dict[int, str]:
         """What some events did."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return events.actions(self.database.reader(), numbers)
 
     @functools.cached_property
@@ -188,32 +168,32 @@ class Store:
 
     def history(self, record_id: str) -> list[Event]:
         """The events that made a record what it is, oldest first; each change names the one before it."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             connection = self.database.reader()
             found = list(events.trail(connection, record_id, records.last_event(connection, record_id)))
         return found[::-1]
 
     def open_runs(self, user: str | None) -> list[Record]:
         """The first live note of every open run."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return [self.record(row) for row in records.open_runs(self.database.reader(), user)]
 
     def short_term(self, user: str | None) -> list[Entry]:
         """What waits in short-term memory, in the order in which it came."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return records.short_term(self.database.reader(), user)
 
     def count_short_term(self, user: str | None) -> int:
-        with translated(self.database.path):
+        with translated(self.database.place):
             return records.count_short_term(self.database.reader(), user)
 
     def count_archived(self, user: str | None) -> int:
-        with translated(self.database.path):
+        with translated(self.database.place):
             return archive.count(self.database.reader(), user)
 
     def archives(self) -> list[archive.File]:
         """Every file of the archive, the newest first."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return archive.files(self.database.reader())
 
     def search_archive(self, wanted: Wanted, limit: int) -> list[Record]:
@@ -249,53 +229,53 @@ class Store:
 
     def decisions(self, limit: int) -> dict[str, Decided]:
         """The last decision about each record, of the newest that were decided about."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return learned.decisions(self.database.reader(), limit)
 
     def count_erasures(self) -> int:
-        with translated(self.database.path):
+        with translated(self.database.place):
             return learned.count_erasures(self.database.reader())
 
     def learned(self, name: str) -> str | None:
         """What was learned from this store, if anything."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return learned.load(self.database.reader(), name)
 
     def matching(self, chosen: Filter, below: float | None) -> list[tuple[int, int]]:
         """The numbers and last events of all records that match, in their order."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return records.matching(self.database.reader(), chosen, below)
 
     def numbered(self, numbers: Sequence[int]) -> list[Record]:
         """The records with these numbers, in the same order, as far as they are there."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             connection = self.database.reader()
             found = [records.one(connection, f"{records.SELECT} WHERE seq = ?", (number,)) for number in numbers]
         return [self.record(row) for row in found if row is not None]
 
     def count_notes(self, run_id: str, user: str | None) -> int:
         """How many notes an open run has beside the one that opened it."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return max(0, records.count_notes(self.database.reader(), run_id, user) - 1)
 
     def events(self, limit: int) -> list[Event]:
         """The newest changes first."""
-        with translated(self.database.path):
+        with translated(self.database.place):
             return events.latest(self.database.reader(), limit)
 
     def count_unpacked(self) -> int:
         """How many records are in no block yet, asked without what searches need."""
-        query = "SELECT ifnull((SELECT max(seq) FROM records), 0) - 256 * (SELECT count(*) FROM blocks)"
-        with translated(self.database.path):
+        query = "SELECT coalesce((SELECT max(seq) FROM records), 0) - 256 * (SELECT count(*) FROM blocks)"
+        with translated(self.database.place):
             number = self.database.reader().execute(query).get
         return number if isinstance(number, int) else 0
 
     def head(self) -> Head:
-        with translated(self.database.path):
+        with translated(self.database.place):
             return events.head(self.database.reader(), self.seed)
 
     def counts(self, user: str | None) -> dict[str, dict[str, int]]:
-        with translated(self.database.path):
+        with translated(self.database.place):
             return records.counts(self.database.reader(), user)
 
     def sizes(self) -> dict[str, int]:
@@ -408,38 +388,32 @@ class Store:
         try:
             return records.record_of(row, self.agent)
         except (Corrupt, TypeError, ValueError, KeyError, OverflowError) as error:
-            raise Corrupt(f"{self.database.path}: record number {row[0]} is damaged; run `lamina audit verify`") from error
+            raise Corrupt(f"{self.database.place}: record number {row[0]} is damaged; run `lamina audit verify`") from error
 
 
 class _Rejected(Exception):
     """What was adopted does not agree with itself; the transaction must not be kept."""
 
 
-_UPGRADE = Actor(Role.SYSTEM, "upgrade", "store")
 _NOBODY = Actor(Role.SYSTEM, "import", "store")
 
 
-def _version(database: Database, steps: Sequence[Step]) -> int:
-    with translated(database.path):
-        database.recover()
-        connection = database.reader()
-        connection.execute("BEGIN")
-        try:
-            return migrations.version_of(connection, database, steps)
-        finally:
-            connection.execute("ROLLBACK")
-
-
-def _identity(database: Database, agent: str, connection: apsw.Connection | None = None) -> tuple[str, int]:
+def _identity(database: Database, agent: str, connection: Connection | None = None) -> tuple[str, int]:
     """The id of a store, once it is certain that it belongs to this agent, and who has made its index."""
-    with translated(database.path):
+    with translated(database.place):
         meta = dict(rows(connection or database.reader(), "SELECT name, value FROM meta"))
+    if MOVED in meta or ARRIVING in meta:
+        from lamina.store import moving
+
+        moving.refuse_elsewhere(meta, database.place, agent)
     if meta.get("agent") != agent or "store_id" not in meta:
-        raise Corrupt(f"{database.path}: this store was made for another agent; import it instead of moving its file")
+        message = f"{database.place}: this store was made for another agent; import it instead of moving its file"
+        raise Corrupt(message, foreign=True)
     analyser = int(meta.get("analyser", 0))
     if analyser > text.ANALYSER_VERSION:
         raise StoreUnavailable(
-            f"{database.path}: its index was made by analyser {analyser}, but this Lamina knows only up to"
-            f" {text.ANALYSER_VERSION}; upgrade Lamina to open it"
+            f"{database.place}: its index was made by analyser {analyser}, but this Lamina knows only up to"
+            f" {text.ANALYSER_VERSION}; upgrade Lamina to open it",
+            foreign=True,
         )
     return str(meta["store_id"]), analyser

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,14 +12,14 @@ from msgspec import structs
 
 from lamina import rules
 from lamina.clock import is_id, to_micros
-from lamina.errors import NotFound
+from lamina.errors import NotFound, StoreUnavailable
 from lamina.model import Actor, Change, Draft, Event, Layer, Record, State
-from lamina.store import archive, derived, events, facets, fulltext, records, written
-from lamina.store.connection import Atomic
+from lamina.store import archive, derived, events, fulltext, records, written
 from lamina.store.events import Changed, Made
-from lamina.store.filing import Laid
 from lamina.store.reads import Read
 from lamina.store.records import PLACE, Filter, Row
+from lamina.store.shelf import Laid
+from lamina.store.sql import Atomic
 from lamina.store.written import Written
 
 if TYPE_CHECKING:
@@ -80,7 +81,12 @@ class Transaction(Atomic):
             except BaseException as failure:
                 super().__exit__(type(failure), failure, failure.__traceback__)
                 raise
-        super().__exit__(kind, error, trace)
+        try:
+            super().__exit__(kind, error, trace)
+        except StoreUnavailable as failure:
+            if error is None:  # nobody knows whether it was kept: it was if the trail has this event
+                failure.details["unless"] = {"event": self._head.seq, "hash": self._head.hash.hex()}
+            raise
         if (
             self._guard is not None and self._guard.refused
         ):  # told where reads are: whether or not anything else was changed, these were not
@@ -238,10 +244,7 @@ class Transaction(Atomic):
             rows.append((*fields, event, salt))
         self._last_record += len(drafts)
         self.cursor.executemany(records.INSERT, rows)
-        self.cursor.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags, r.metadata) for r in made])
-        for record in made:
-            if record.tags or record.evidence or record.metadata or record.supersedes:
-                self._index(record)
+        derived.follow(self.cursor, made)
         return made
 
     def replace(self, replaced: Sequence[Row], draft: Draft, *, never_true: bool = False) -> Record:
@@ -252,16 +255,16 @@ class Transaction(Atomic):
             self.update(row, state=State.SUPERSEDED, superseded_by=made.id, valid_to=None if never_true else self.now)
         return made
 
-    def adopt(self, arrivals: Sequence[Record]) -> None:
-        """Store records that bring their id and history from elsewhere; here they begin with this event."""
+    def adopt(self, arrivals: Sequence[Record], keys: Sequence[str | None] = ()) -> None:
+        """Store records that bring their id and history, and may bring their key; here they begin with this event."""
         rows: list[Row] = []
-        for record in arrivals:
+        for record, key in zip_longest(arrivals, keys):
             self._last_record += 1
             event = self._next_event()
             own = structs.replace(record, seq=self._last_record, agent=self._store.agent)
             own = structs.replace(own, state=self.guard.arriving(own))
             salt = self._store.salts.next()
-            fields = records.fields_of(own, None)
+            fields = records.fields_of(own, key)
             self._told(own).append((own.id, records.row_hash(fields, salt)))
             rows.append((*fields, event, salt))
         self.put(rows)
@@ -270,9 +273,7 @@ class Transaction(Atomic):
         """Rows with all that follows from them, and no event: the caller has that. They may refer to each other."""
         self.cursor.executemany(records.INSERT, rows)
         stored = [records.record_of(row, self._store.agent) for row in rows]
-        self.cursor.executemany(fulltext.INSERT, [fulltext.entry(r.seq, r.content, r.tags, r.metadata) for r in stored])
-        for record in stored:
-            self._index(record)
+        derived.follow(self.cursor, stored)
 
     def archive(self, leaving: Sequence[Row], file: str, why: str, laid: Laid) -> None:
         """Take rows out of the store, whose lines lie in a file now."""
@@ -332,7 +333,7 @@ class Transaction(Atomic):
         return back
 
     def _new_archive(self, file: str, why: str, laid: Laid) -> int:
-        number = self.cursor.execute("SELECT ifnull(max(number), 0) + 1 FROM archives").get
+        number = self.cursor.execute("SELECT coalesce(max(number), 0) + 1 FROM archives").get
         assert isinstance(number, int)
         self.cursor.execute(archive.INSERT_FILE, (number, file, why, len(laid.places), laid.sha256, self._micros))
         self.cursor.execute("DELETE FROM strays WHERE file = ?", (file,))
@@ -395,9 +396,9 @@ class Transaction(Atomic):
     def _index_anew(self, row: Row, record: Record) -> None:
         """What is turned round, for a record that has grown."""
         derived.forget_turned(self.cursor, [row])
-        self._index(record)
+        derived.turn(self.cursor, [record])
         entry = fulltext.entry(record.seq, record.content, record.tags, record.metadata)
-        self.cursor.execute(fulltext.REPLACE, entry)
+        fulltext.words(self.cursor).replace(self.cursor, entry)
 
     def _next_event(self, number: int = 1) -> int:
         """The number of the event that the next changes belong to; one that they would overfill is written first."""
@@ -432,15 +433,3 @@ class Transaction(Atomic):
             notes=[self._note] if self._note else (),
         )
         self._made, self._changes, self._pending, self._details = [], [], 0, None
-
-    def _index(self, record: Record) -> None:
-        """Turn tags, references and metadata round, so that they can be asked from the other side."""
-        seq = record.seq
-        if record.tags:
-            self.cursor.executemany("INSERT INTO tags (tag, record) VALUES (?, ?)", [(tag, seq) for tag in record.tags])
-        links = [(target, "evidence", seq) for target in record.evidence if is_id(target)]
-        links += [(target, "supersedes", seq) for target in record.supersedes]
-        if links:
-            self.cursor.executemany("INSERT INTO links (target, relation, record) VALUES (?, ?, ?)", links)
-        if record.metadata:
-            self.cursor.executemany(facets.INSERT, [(*facet, seq) for facet in facets.of(record.metadata)])

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-import apsw
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.store.catalogue import BLOCK, opened, sealed
-from lamina.store.connection import rows
+from lamina.store.sql import Connection, rows
 
 HALF = np.dtype("<f2")
 WORD = 64  # bits are compared so many at a time
@@ -20,6 +19,10 @@ STEP = 32768  # rows of a scan that fit into the processor's cache
 Vectors = NDArray[np.float16]
 Numbers = NDArray[np.int64]
 Bits = NDArray[np.uint64]
+
+
+class Half(bytes):
+    """A vector of half-precision numbers, as it is stored."""
 
 
 class Space(msgspec.Struct, frozen=True):
@@ -31,46 +34,50 @@ class Space(msgspec.Struct, frozen=True):
     seen: int
 
 
-def find(connection: apsw.Connection, name: str) -> Space | None:
+def find(connection: Connection, name: str) -> Space | None:
     row = connection.execute("SELECT number, name, dimensions, seen FROM spaces WHERE name = ?", (name,)).get
     return None if row is None else Space(*row)
 
 
-def every(connection: apsw.Connection) -> list[Space]:
+def every(connection: Connection) -> list[Space]:
     return [Space(*row) for row in rows(connection, "SELECT number, name, dimensions, seen FROM spaces ORDER BY number")]
 
 
-def add_space(connection: apsw.Connection, name: str, dimensions: int) -> Space:
+def add_space(connection: Connection, name: str, dimensions: int) -> Space:
     """The space of that name; one of another size is begun anew."""
     space = find(connection, name)
     if space is not None and space.dimensions != dimensions:
         drop_space(connection, space)
         space = None
     if space is None:
-        connection.execute("INSERT INTO spaces (name, dimensions, seen) VALUES (?, ?, 0)", (name, dimensions))
+        insert = "INSERT INTO spaces (number, name, dimensions, seen) SELECT coalesce(max(number), 0) + 1, ?, ?, 0 FROM spaces"
+        connection.execute(insert, (name, dimensions))
         space = find(connection, name)
     assert space is not None
     return space
 
 
-def drop_space(connection: apsw.Connection, space: Space) -> None:
+def drop_space(connection: Connection, space: Space) -> None:
     for table in ("codes", "vectors"):
         connection.execute(f"DELETE FROM {table} WHERE space = ?", (space.number,))
     connection.execute("DELETE FROM spaces WHERE number = ?", (space.number,))
 
 
-def put(connection: apsw.Connection, space: Space, numbers: Sequence[int], vectors: Vectors, seen: int) -> None:
+def put(connection: Connection, space: Space, numbers: Sequence[int], vectors: Vectors, seen: int) -> None:
     """Vectors of records, and how far the space has come with them."""
-    insert = "INSERT OR REPLACE INTO vectors (space, record, vector) VALUES (?, ?, ?)"
+    insert = (
+        "INSERT INTO vectors (space, record, vector) VALUES (?, ?, ?)"
+        " ON CONFLICT (space, record) DO UPDATE SET vector = excluded.vector"
+    )
     connection.executemany(
-        insert, [(space.number, number, row.tobytes()) for number, row in zip(numbers, vectors, strict=True)]
+        insert, [(space.number, number, Half(row.tobytes())) for number, row in zip(numbers, vectors, strict=True)]
     )
     connection.execute("UPDATE spaces SET seen = ? WHERE number = ?", (seen, space.number))
 
 
-def exact(connection: apsw.Connection, space: Space, numbers: Sequence[int]) -> tuple[Numbers, Vectors]:
+def exact(connection: Connection, space: Space, numbers: Sequence[int]) -> tuple[Numbers, Vectors]:
     """The records, of some, that have a vector, and their vectors."""
-    query = "SELECT record, vector FROM vectors WHERE space = ? AND record IN (SELECT value FROM json_each(?))"
+    query = "SELECT record, vector FROM vectors WHERE space = ? AND record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     return unpacked(rows(connection, query, (space.number, json.dumps(list(numbers)))), space)
 
 
@@ -86,11 +93,11 @@ def unpacked(found: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers,
     return numbers, vectors
 
 
-def count_missing(connection: apsw.Connection, space: Space) -> int:
+def count_missing(connection: Connection, space: Space) -> int:
     """How many records, of those that a space has seen, have no vector of the right size."""
     query = (
         "SELECT count(*) FROM records LEFT JOIN vectors ON vectors.space = ? AND vectors.record = records.seq"
-        " WHERE records.seq <= ? AND length(vectors.vector) IS NOT ?"
+        " WHERE records.seq <= ? AND length(vectors.vector) IS DISTINCT FROM ?"
     )
     number = connection.execute(query, (space.number, space.seen, space.dimensions * HALF.itemsize)).get
     return number if isinstance(number, int) else 0
@@ -125,7 +132,7 @@ class Codes:
         own = self._number in (None, space.number) and self._upto <= space.seen + 1
         return own and self.dimensions == space.dimensions
 
-    def refresh(self, connection: apsw.Connection, space: Space) -> None:
+    def refresh(self, connection: Connection, space: Space) -> None:
         """Learn the vectors that were stored since the last look, whoever did."""
         self._number = space.number
         if space.seen < self._upto:

@@ -16,6 +16,8 @@ from lamina.model import Change
 from lamina.store import archive, grants, migrations, records, rejections
 from lamina.store.events import ERASED_NOTES, Head, body_of, changes_of, schema
 from lamina.store.records import PLACE, Row
+from lamina.store.shelf import shelf
+from lamina.store.sql import Connection
 
 Progress = Callable[[int, int], None]
 MAX_PROBLEMS = 20
@@ -67,7 +69,7 @@ class Replay:
         self.archives: dict[Any, dict[str, Any]] = {}  # what was last told about each that is there
         self.grants: dict[Any, str] = {}  # the hash of each that is there
 
-    def problems(self, connection: apsw.Connection, step: Callable[[], None]) -> Iterator[Problem]:
+    def problems(self, connection: Connection, step: Callable[[], None]) -> Iterator[Problem]:
         """What is wrong with the chain, in its order. Only the links that hold are believed."""
         for row in _rows(connection, "SELECT seq, records, body, hash FROM events ORDER BY seq", "event"):
             step()
@@ -141,7 +143,7 @@ class Replay:
 
 
 def verify(
-    connection: apsw.Connection, seed: bytes, expected: Mapping[str, Any] | None = None, progress: Progress | None = None
+    connection: Connection, seed: bytes, expected: Mapping[str, Any] | None = None, progress: Progress | None = None
 ) -> Report:
     """Check the chain, every row, tag, link and note, the schema, and a head that was exported earlier.
 
@@ -164,8 +166,7 @@ def verify(
             # A broken chain says nothing reliable about the rows, nor a broken row about what is derived from it.
             problems = problems or check(connection, replay, step)
         problems += head_differs(connection, expected) if expected else ()
-        problems += _schema_differs(connection, _store_schema)
-        problems += _pages_differ(connection)
+        problems += _engine_differs(connection)
         number = connection.execute("SELECT count(*) FROM records").get
     except apsw.Error as error:
         problems, number = [Problem("database", f"the file is damaged: {error}")], 0
@@ -173,7 +174,7 @@ def verify(
     return Report(replay.head.seq, number, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]))
 
 
-def verify_chain(connection: apsw.Connection, seed: bytes, expected: Mapping[str, Any] | None = None) -> Report:
+def verify_chain(connection: Connection, seed: bytes, expected: Mapping[str, Any] | None = None) -> Report:
     """Check a chain that stands alone, such as that of the reads."""
     replay = Replay(seed)
     try:
@@ -193,7 +194,7 @@ def missing_chain(expected: Mapping[str, Any] | None) -> tuple[Problem, ...]:
     return (Problem(f"event {expected['seq']}", "the exported head is not here: the trail is gone"),)
 
 
-def head_differs(connection: apsw.Connection, expected: Mapping[str, Any]) -> list[Problem]:
+def head_differs(connection: Connection, expected: Mapping[str, Any]) -> list[Problem]:
     """Whether the history up to an exported head is still the one that was exported."""
     seq, digest = expected["seq"], expected["hash"]
     if seq == 0:
@@ -206,7 +207,7 @@ def head_differs(connection: apsw.Connection, expected: Mapping[str, Any]) -> li
     return []
 
 
-def _rows_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+def _rows_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     problems: list[Problem] = []
     unseen = {record_id for record_id, known in replay.known.items() if known.is_here}
     for row in _rows(connection, f"{records.SELECT} ORDER BY seq", "record"):
@@ -230,7 +231,7 @@ def _rows_differ(connection: apsw.Connection, replay: Replay, step: Callable[[],
     return problems
 
 
-def _archive_differs(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+def _archive_differs(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     """The index of the archive against the events; the files themselves are checked beside the database."""
     problems: list[Problem] = []
     unseen = {record_id: known for record_id, known in replay.known.items() if known.fields.get("archived") is not None}
@@ -244,14 +245,15 @@ def _archive_differs(connection: apsw.Connection, replay: Replay, step: Callable
     problems += [Problem(f"archived record {record_id}", "it is missing") for record_id in sorted(unseen)]
     columns = ("archive", "file", "why", "lines", "sha256", "made_at")
     told = {tuple(details.get(name) for name in columns) for details in replay.archives.values()}
-    found = _fetched(connection, "SELECT number, file, why, lines, lower(hex(sha256)), made_at FROM archives")
+    found = _fetched(connection, "SELECT number, file, why, lines, sha256, made_at FROM archives")
     if isinstance(found, Problem):
         return [*problems, found]
+    found = {(*row[:4], row[4].hex(), row[5]) for row in found}
     differ = sorted(told ^ found, key=str)
     return problems + [Problem(f"archive {row[0]}", f"the events say otherwise about {row[1]}") for row in differ]
 
 
-def _erased_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+def _erased_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     """The stubs of erased records against the events."""
     told = {
         (record_id, known.fields["layer"], int(known.fields["private"]), known.fields["erased"], known.event)
@@ -264,14 +266,14 @@ def _erased_differ(connection: apsw.Connection, replay: Replay, step: Callable[[
     return [Problem(f"erased record {row[0]}", "the events say otherwise") for row in sorted(told ^ found)]
 
 
-def files_differ(connection: apsw.Connection, folder: Path, progress: Progress | None = None) -> list[Problem]:
+def files_differ(connection: Connection, folder: Path, progress: Progress | None = None) -> list[Problem]:
     """What is not as it was archived, in the files that belong to a store."""
-    total = connection.execute("SELECT ifnull(sum(lines), 0) FROM archives").get
+    total = connection.execute("SELECT CAST(coalesce(sum(lines), 0) AS BIGINT) FROM archives").get
     step = _counter(int(str(total)), progress)
-    return [Problem(place, message) for place, message in archive.damaged(folder, connection, step)]
+    return [Problem(place, message) for place, message in archive.damaged(shelf(connection, folder), connection, step)]
 
 
-def _tags_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+def _tags_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     derived = {
         (tag, seq)
         for seq, tags in connection.execute("SELECT seq, tags FROM records WHERE tags <> '[]'")
@@ -280,7 +282,7 @@ def _tags_differ(connection: apsw.Connection, replay: Replay, step: Callable[[],
     return _sets_differ(derived, _fetched(connection, "SELECT tag, record FROM tags"), "tag")
 
 
-def _links_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+def _links_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     derived, targets = set(), set()
     query = "SELECT seq, evidence, supersedes, superseded_by FROM records"
     for seq, evidence, supersedes, superseded_by in connection.execute(query):
@@ -301,7 +303,7 @@ def _sets_differ(derived: set[Row], found: set[Row] | Problem, name: str) -> lis
     return sorted(problems, key=lambda problem: problem.place)
 
 
-def _notes_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+def _notes_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     problems: list[Problem] = []
     expected = dict(replay.notes)
     query = "SELECT event, position, salt, body FROM notes ORDER BY event, position"
@@ -314,7 +316,7 @@ def _notes_differ(connection: apsw.Connection, replay: Replay, step: Callable[[]
     return problems + [Problem(f"note of event {event}", "it is missing") for event, _ in sorted(expected)]
 
 
-def _rejected_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+def _rejected_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     """The values that are kept out against the decisions; a decision whose note was erased says no longer which."""
     found = _fetched(connection, "SELECT fingerprint, record FROM rejected")
     if isinstance(found, Problem):
@@ -325,7 +327,7 @@ def _rejected_differ(connection: apsw.Connection, replay: Replay, step: Callable
     return sorted(problems, key=lambda problem: problem.place)
 
 
-def _grants_differ(connection: apsw.Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+def _grants_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     """What other agents may read against what was given and ended."""
     problems: list[Problem] = []
     unseen = dict(replay.grants)
@@ -340,7 +342,14 @@ def _grants_differ(connection: apsw.Connection, replay: Replay, step: Callable[[
     return problems + [Problem(f"grant {number}", "it is missing") for number in sorted(unseen, key=str)]
 
 
-def _pages_differ(connection: apsw.Connection) -> list[Problem]:
+def _engine_differs(connection: Connection) -> list[Problem]:
+    """What the engine itself finds wrong: with its tables and triggers, and with its pages."""
+    if isinstance(connection, apsw.Connection):
+        return [*_schema_differs(connection, _store_schema), *_pages_differ(connection)]
+    return [Problem(*one) for one in connection.problems()]  # type: ignore[attr-defined]
+
+
+def _pages_differ(connection: Connection) -> list[Problem]:
     """What SQLite itself finds wrong with its pages and indexes."""
     found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})")]
     return [] if found == ["ok"] else [Problem("database", message) for message in found]
@@ -355,7 +364,7 @@ def _chain_schema(model: apsw.Connection) -> None:
     model.execute(schema())
 
 
-def _schema_differs(connection: apsw.Connection, build: Callable[[apsw.Connection], None]) -> list[Problem]:
+def _schema_differs(connection: Connection, build: Callable[[apsw.Connection], None]) -> list[Problem]:
     """Tables, triggers and views as this program makes them: a dropped trigger is a door left open."""
     model = apsw.Connection(":memory:")
     try:
@@ -367,12 +376,12 @@ def _schema_differs(connection: apsw.Connection, build: Callable[[apsw.Connectio
     return [Problem(f"schema of {name}", "it is not as made") for name in names if expected.get(name) != found.get(name)]
 
 
-def _schema(connection: apsw.Connection) -> dict[str, str]:
+def _schema(connection: Connection) -> dict[str, str]:
     query = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'"
     return {str(name): str(sql) for name, sql in connection.execute(query)}
 
 
-def _rows(connection: apsw.Connection, query: str, name: str) -> Iterator[Row | Problem]:
+def _rows(connection: Connection, query: str, name: str) -> Iterator[Row | Problem]:
     """The rows of a query; one that cannot even be read becomes the last item, as a problem."""
     last: object = "the start"
     try:
@@ -383,7 +392,7 @@ def _rows(connection: apsw.Connection, query: str, name: str) -> Iterator[Row | 
         yield Problem(f"{name} after {last}", "it holds bytes that are not text")
 
 
-def _fetched(connection: apsw.Connection, query: str) -> set[Row] | Problem:
+def _fetched(connection: Connection, query: str) -> set[Row] | Problem:
     found: set[Row] = set()
     for row in _rows(connection, query, "entry"):
         if isinstance(row, Problem):
@@ -392,7 +401,7 @@ def _fetched(connection: apsw.Connection, query: str) -> set[Row] | Problem:
     return found
 
 
-def _stepper(connection: apsw.Connection, progress: Progress | None) -> Callable[[], None]:
+def _stepper(connection: Connection, progress: Progress | None) -> Callable[[], None]:
     total = connection.execute("SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM records)").get
     return _counter(int(str(total)), progress)
 

@@ -7,8 +7,7 @@ import json
 import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from hypothesis import given
@@ -17,8 +16,9 @@ from hypothesis import strategies as st
 from lamina import Memory, Operator, canon
 from lamina.errors import InvalidInput
 from lamina.model import iso
-from lamina.store import archive_search
+from lamina.store import archive_search, shelf
 from lamina.store.archive_search import Wanted, matches
+from lamina.store.sql import Connection
 from tests.conftest import START, Desk, contents
 from tests.unit.store.test_archive import archived, files
 
@@ -213,14 +213,14 @@ def test_the_search_is_audited(op: Operator) -> None:
 def test_a_file_that_was_just_written_anew_is_found(op: Operator, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """L4: when another process brings a record back while a search looks, that is answered, and blames no file."""
     first, _ = archived(op, "green tea", "black tea")
-    other, place = desk.operator(), op._store.archive.filing.path
+    other, opened = desk.operator(), shelf.Folder.open
 
-    def path(file: str) -> Path:
-        if other.get(first.id).archived:
-            other.restore_archived(first.id)
-        return place(file)
+    def restored_first(self: shelf.Folder, source: Connection, file: str) -> BinaryIO:
+        monkeypatch.setattr(shelf.Folder, "open", opened)
+        other.restore_archived(first.id)
+        return opened(self, source, file)
 
-    monkeypatch.setattr(op._store.archive.filing, "path", path)
+    monkeypatch.setattr(shelf.Folder, "open", restored_first)
     assert contents(op.search_archive("tea")) in (["black tea"], ["black tea", "green tea"])
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from lamina import Memory, Operator
 from lamina.errors import Corrupt, LaminaError, StoreUnavailable
-from lamina.store.connection import Database, translate, translated
+from lamina.store.connection import SqliteDatabase, translate, translated
 from tests.conftest import Desk, contents, verified
 
 PRAGMAS = {
@@ -28,7 +28,7 @@ PRAGMAS = {
 @pytest.fixture
 def database(tmp_path: Path) -> Any:
     (tmp_path / "x.db").touch()
-    opened = Database(tmp_path / "x.db", 50, 1000)
+    opened = SqliteDatabase(tmp_path / "x.db", 50, 1000)
     yield opened
     opened.close()
 
@@ -41,6 +41,7 @@ def test_the_settings_of_a_connection(op: Operator) -> None:
     """B1: what protects the file is switched on for reading and for writing, and commits are synchronous."""
     op.remember("x")
     database = op._store.database
+    assert isinstance(database, SqliteDatabase)
     for connection in (database.reader(), database.writer()):
         assert {name: pragma(connection, name) for name in PRAGMAS} == PRAGMAS
     assert pragma(database.writer(), "synchronous") == 2
@@ -59,7 +60,7 @@ def test_sqlite_is_recent_enough() -> None:
     assert tuple(map(int, apsw.sqlite_lib_version().split("."))) >= (3, 51, 3)
 
 
-def test_a_transaction_is_all_or_nothing(database: Database) -> None:
+def test_a_transaction_is_all_or_nothing(database: SqliteDatabase) -> None:
     """B1: what fails in the middle leaves nothing, and the next transaction works."""
     with database.atomic() as transaction:
         transaction.cursor.execute("CREATE TABLE t (x)")
@@ -76,7 +77,7 @@ def test_a_transaction_is_all_or_nothing(database: Database) -> None:
     assert list(database.reader().execute("SELECT x FROM t")) == [(2,)]
 
 
-def test_a_wrong_statement_is_a_typed_error(database: Database) -> None:
+def test_a_wrong_statement_is_a_typed_error(database: SqliteDatabase) -> None:
     """I: no error of SQLite leaves a transaction untranslated."""
     with pytest.raises(StoreUnavailable, match="SQLite reports"), database.atomic() as transaction:
         transaction.cursor.execute("INSERT INTO nowhere VALUES (1)")
@@ -84,8 +85,8 @@ def test_a_wrong_statement_is_a_typed_error(database: Database) -> None:
 
 def test_who_waits_too_long_is_told(desk: Desk) -> None:
     """B4: another writer that does not end is `unavailable` after the timeout, and nothing is stored."""
-    op = desk.operator(settings={"store.busy_timeout_ms": 10})
-    other = desk.operator(settings={"store.busy_timeout_ms": 10})
+    op = desk.operator(settings={"store.busy_timeout_ms": 10, "failsafe": "off"})
+    other = desk.operator(settings={"store.busy_timeout_ms": 10, "failsafe": "off"})
     op.remember("x")
     other.remember("y")
     with op._store.database.atomic(), pytest.raises(StoreUnavailable, match="another process holds the store"):
@@ -173,7 +174,7 @@ def test_other_errors_pass_untouched() -> None:
         raise KeyError
 
 
-def test_a_closed_database_says_so(database: Database) -> None:
+def test_a_closed_database_says_so(database: SqliteDatabase) -> None:
     """I: closing twice is fine, using afterwards is a typed error."""
     database.close()
     database.close()

@@ -17,7 +17,7 @@ from lamina.clock import to_micros
 from lamina.home import make_private_file
 from lamina.schedule import DEATHS
 from lamina.store import jobs
-from lamina.store.connection import Database
+from lamina.store.connection import SqliteDatabase
 from tests.conftest import START
 
 JOB = "memory_rotate_check"
@@ -27,11 +27,11 @@ MINUTE = timedelta(minutes=1)
 TICK = timedelta(minutes=10)
 
 
-def scratch(path: Path) -> Database:
+def scratch(path: Path) -> SqliteDatabase:
     """A database with nothing but the tables of jobs, made when it is new. No power fails here, so it may be quick."""
     new = not path.exists()
     make_private_file(path)
-    database = Database(path, 30_000, 1000)
+    database = SqliteDatabase(path, 30_000, 1000)
     database.writer().execute("PRAGMA synchronous = OFF")
     if new:
         with database.atomic() as transaction:
@@ -40,7 +40,7 @@ def scratch(path: Path) -> Database:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
+def database(tmp_path: Path) -> Iterator[SqliteDatabase]:
     with closing(scratch(tmp_path / "jobs.db")) as opened:
         yield opened
 
@@ -54,12 +54,12 @@ def gone() -> str:
     return f"{machine}/{process.pid}/{word}"
 
 
-def held(database: Database) -> str | None:
+def held(database: SqliteDatabase) -> str | None:
     found = jobs.lease(database.reader())
     return found.holder if found else None
 
 
-def test_a_lease_has_one_holder(database: Database) -> None:
+def test_a_lease_has_one_holder(database: SqliteDatabase) -> None:
     """L6: while one holds the lease no other gets it; released, it is free; whoever has it may take it again."""
     assert jobs.take_lease(database, "me", START, SECONDS)
     assert not jobs.take_lease(database, "you", START + MINUTE, SECONDS)
@@ -71,7 +71,7 @@ def test_a_lease_has_one_holder(database: Database) -> None:
     assert jobs.take_lease(database, "you", START + MINUTE, SECONDS)
 
 
-def test_a_lease_ends_by_itself_unless_it_is_renewed(database: Database) -> None:
+def test_a_lease_ends_by_itself_unless_it_is_renewed(database: SqliteDatabase) -> None:
     """L6: who neither renews nor releases it loses it with its time, and cannot renew what another has."""
     assert jobs.take_lease(database, "me", START, SECONDS)
     assert jobs.renew(database, "me", START + MINUTE, SECONDS)
@@ -80,7 +80,7 @@ def test_a_lease_ends_by_itself_unless_it_is_renewed(database: Database) -> None
     assert not jobs.renew(database, "me", START + 3 * MINUTE, SECONDS)
 
 
-def test_a_lease_of_the_future_is_void(database: Database) -> None:
+def test_a_lease_of_the_future_is_void(database: SqliteDatabase) -> None:
     """L6: after the clock was set back an hour nobody waits for an hour; a moment's difference between clocks is no reason."""
     jobs.take_lease(database, "me", START + timedelta(hours=1), SECONDS)
     assert jobs.take_lease(database, "you", START, SECONDS)
@@ -88,7 +88,7 @@ def test_a_lease_of_the_future_is_void(database: Database) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="processes cannot be asked about there")
-def test_the_lease_of_a_dead_process_is_free_at_once(database: Database, gone: str) -> None:
+def test_the_lease_of_a_dead_process_is_free_at_once(database: SqliteDatabase, gone: str) -> None:
     """L6: a holder of this machine whose process has ended is not waited for; a living one, or one elsewhere, is."""
     assert jobs.take_lease(database, gone, START, SECONDS)
     assert jobs.take_lease(database, jobs.own_name(), START, SECONDS)
@@ -112,7 +112,7 @@ def test_names_differ_within_a_process() -> None:
     assert jobs.own_name() != jobs.own_name()
 
 
-def test_a_job_begins_once_in_a_tick(database: Database) -> None:
+def test_a_job_begins_once_in_a_tick(database: SqliteDatabase) -> None:
     """L6: the first to ask begins, and the job is his until it is finished; the next tick begins anew."""
     jobs.take_lease(database, "me", START, SECONDS)
     assert jobs.begin(database, JOB, START, "me", START, SECONDS)
@@ -127,7 +127,7 @@ def test_a_job_begins_once_in_a_tick(database: Database) -> None:
     assert jobs.begin(database, JOB, START + TICK, "me", START + TICK, SECONDS)
 
 
-def test_each_job_holds_the_lease_for_longer(database: Database) -> None:
+def test_each_job_holds_the_lease_for_longer(database: SqliteDatabase) -> None:
     """L6: the time of the lease counts from the last job that began, so that many jobs in a row keep it."""
     jobs.take_lease(database, "me", START, SECONDS)
     assert jobs.begin(database, JOB, START, "me", START + MINUTE, SECONDS)
@@ -135,7 +135,7 @@ def test_each_job_holds_the_lease_for_longer(database: Database) -> None:
     assert found == jobs.Lease("me", START + MINUTE + timedelta(seconds=SECONDS))
 
 
-def test_nobody_begins_without_the_lease(database: Database) -> None:
+def test_nobody_begins_without_the_lease(database: SqliteDatabase) -> None:
     """L6: without a lease, with another's, or with one that has run out, no job begins."""
     assert not jobs.begin(database, JOB, START, "me", START, SECONDS)
     jobs.take_lease(database, "me", START, SECONDS)
@@ -144,7 +144,7 @@ def test_nobody_begins_without_the_lease(database: Database) -> None:
     assert jobs.states(database.reader()) == {}
 
 
-def test_a_clock_that_is_set_back_begins_anew(database: Database) -> None:
+def test_a_clock_that_is_set_back_begins_anew(database: SqliteDatabase) -> None:
     """L6: a tick that ran in the future counts for nothing now, and runs once again."""
     later = START + timedelta(hours=1)
     jobs.take_lease(database, "me", later, SECONDS)
@@ -155,7 +155,7 @@ def test_a_clock_that_is_set_back_begins_anew(database: Database) -> None:
     assert not jobs.begin(database, JOB, START, "me", START, SECONDS)
 
 
-def test_a_job_that_died_is_begun_again_and_counted(database: Database, gone: str) -> None:
+def test_a_job_that_died_is_begun_again_and_counted(database: SqliteDatabase, gone: str) -> None:
     """L6: who gets the lease after a death begins the job again in the same tick, and what the dead would say is void."""
     jobs.take_lease(database, gone, START, SECONDS)
     assert jobs.begin(database, JOB, START, gone, START, SECONDS)
@@ -167,7 +167,7 @@ def test_a_job_that_died_is_begun_again_and_counted(database: Database, gone: st
     assert jobs.states(database.reader())[JOB].failures == 0
 
 
-def test_a_job_that_kills_its_process_does_not_begin_for_ever(database: Database) -> None:
+def test_a_job_that_kills_its_process_does_not_begin_for_ever(database: SqliteDatabase) -> None:
     """L6: after some deaths in one tick the job waits for the next one, and its deaths are counted."""
     begun = 0
     for number in range(10):
@@ -179,7 +179,7 @@ def test_a_job_that_kills_its_process_does_not_begin_for_ever(database: Database
     assert jobs.begin(database, JOB, START + TICK, "holder 9", START + MINUTE, SECONDS)
 
 
-def test_failures_are_counted_in_a_row(database: Database) -> None:
+def test_failures_are_counted_in_a_row(database: SqliteDatabase) -> None:
     """L6: each failure counts one more, and a success begins at nothing."""
     for number, ok in enumerate([False, False, True, False]):
         now = START + number * TICK
@@ -189,7 +189,7 @@ def test_failures_are_counted_in_a_row(database: Database) -> None:
     assert jobs.states(database.reader())[JOB].failures == 1
 
 
-def test_an_outcome_of_any_kind_is_kept(database: Database) -> None:
+def test_an_outcome_of_any_kind_is_kept(database: SqliteDatabase) -> None:
     """L6: what a job returns is stored as JSON, whatever is in it."""
     jobs.take_lease(database, "me", START, SECONDS)
     jobs.begin(database, JOB, START, "me", START, SECONDS)
@@ -198,7 +198,7 @@ def test_an_outcome_of_any_kind_is_kept(database: Database) -> None:
     assert outcome == {"ok": True, "path": "a", "at": START.isoformat().replace("+00:00", "Z"), "none": None}
 
 
-def test_the_lease_is_one_row(database: Database) -> None:
+def test_the_lease_is_one_row(database: SqliteDatabase) -> None:
     """L6: the table itself holds one lease at most, and times as whole microseconds."""
     jobs.take_lease(database, "me", START, SECONDS)
     jobs.take_lease(database, "you", START + TICK, SECONDS)

@@ -158,7 +158,7 @@ def test_what_is_no_database_is_refused(desk: Desk, content: bytes) -> None:
     path = desk.folder() / "memory.db"
     path.write_bytes(content)
     with pytest.raises(Corrupt):
-        desk.operator()
+        desk.operator(settings={"failsafe": "off"})
     assert path.read_bytes() == content
 
 

@@ -1,0 +1,204 @@
+"""A memory moves to another database: copied, compared row by row, and only then believed in its new place."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+from msgspec import structs
+
+from lamina import canon
+from lamina.clock import to_micros
+from lamina.config import Settings
+from lamina.errors import Conflict, Corrupt, InvalidInput, Refused
+from lamina.home import fsync_folder, has_bytes, make_private_file, write_private
+from lamina.store import backup, events, migrations, shelf, transfer, verify
+from lamina.store.connection import SqliteDatabase
+from lamina.store.migrations import ARRIVING, MOVED
+from lamina.store.sql import Connection, Database, rows
+from lamina.store.store import FILE_NAME, Store
+from lamina.store.transfer import Transfer
+
+Progress = Callable[[int, int], None]
+FILE = "file"
+PUT = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+
+
+def move(store: Store, to: str, settings: Settings, now: datetime, progress: Progress | None = None) -> dict[str, Any]:
+    """Move everything to an address, or back into the file of the agent's folder; what was moved.
+
+    Nobody else writes meanwhile. What a crash leaves is gone on with, unless the memory has changed since.
+    """
+    target = _opened(store, to, settings, now)
+    try:
+        if target.place == store.database.place:
+            raise InvalidInput(f"the memory of {store.agent} is at {target.place} already")
+        with store.database.atomic() as hold:
+            source = hold.cursor.connection
+            head = events.head(source, store.seed)
+            if _begin(target, store, source, head):
+                work = Transfer(source, store.folder, progress)
+                for put in work.pages(target.reader(), store.folder):
+                    with target.atomic() as transaction:
+                        put(transaction.cursor.connection)
+                _check(target, store, work, head)
+            hold.cursor.execute(PUT, (MOVED, target.place))
+        numbers = {"records": _count(target, "records"), "events": head.seq, "archived": _count(target, "archived")}
+    finally:
+        target.close()
+    return {"agent": store.agent, "from": store.database.place, "to": target.place, **numbers}
+
+
+def _opened(store: Store, to: str, settings: Settings, now: datetime) -> Database:
+    """The place that the memory moves to, empty or begun."""
+    if to != FILE:
+        from lamina.store.postgres.opening import connected
+
+        return connected(settings, store.agent, store.id)
+    path = store.folder / FILE_NAME
+    if store.database.place == str(path):
+        raise InvalidInput(f"the memory of {store.agent} is in {path} already")
+    if has_bytes(path):
+        _make_room(store, path, now)
+    make_private_file(path)
+    database = SqliteDatabase(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
+    try:
+        migrations.migrate(database, store.agent, store.id, lambda: None, to_micros(now))
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _make_room(store: Store, path: Path, now: datetime) -> None:
+    """What was left behind when the memory moved away becomes a backup; half of a copy is gone on with, unless it is old."""
+    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
+    try:
+        meta = _meta(database.reader())
+        if ARRIVING not in meta and MOVED not in meta:
+            raise Conflict(f"{path} holds another memory of {store.agent}; move it away first")
+        if MOVED in meta:
+            _keep(backup.write(store.folder, database, None, now, label="moved", lenient=True))
+        elif meta[ARRIVING] == _mark(events.head(store.database.reader(), store.seed)):
+            return
+        for (file,) in rows(database.reader(), "SELECT file FROM archives"):
+            shelf.Folder(store.folder).remove(database.reader(), file)
+    finally:
+        database.close()
+    for suffix in ("-wal", "-shm", ""):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    fsync_folder(path.parent)
+
+
+def _keep(kept: Path) -> None:
+    """Let a backup of what was left behind be one like any other, which can be restored."""
+    with closing(apsw.Connection(str(kept / FILE_NAME))) as connection:
+        connection.execute("DELETE FROM meta WHERE name = ?", (MOVED,))
+    manifest = msgspec.json.decode((kept / backup.MANIFEST).read_bytes(), type=backup.Manifest)
+    digest = hashlib.sha256((kept / FILE_NAME).read_bytes()).hexdigest()
+    told = structs.replace(manifest, files={**manifest.files, FILE_NAME: digest})
+    write_private(kept / backup.MANIFEST, canon.encode(told) + b"\n")
+
+
+def hollow(store: Store, now: datetime) -> list[Path]:
+    """Leave nothing of the copy in the home but where the memory went, since it is kept elsewhere; what was cleaned."""
+    path = store.folder / FILE_NAME
+    if isinstance(store.database, SqliteDatabase) or not has_bytes(path):
+        return []
+    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
+    try:
+        meta = _meta(database.reader())
+        files = [file for (file,) in rows(database.reader(), "SELECT file FROM archives")]
+        for file in files:
+            shelf.Folder(store.folder).remove(database.reader(), file)
+    finally:
+        database.close()
+    work = path.with_name(path.name + ".tmp")
+    work.unlink(missing_ok=True)
+    make_private_file(work)
+    empty = SqliteDatabase(work, busy_ms=5000, checkpoint_pages=1000)
+    try:
+        migrations.migrate(empty, store.agent, store.id, lambda: None, to_micros(now))
+        with empty.atomic() as transaction:
+            transaction.cursor.execute(PUT, (MOVED, meta.get(MOVED, store.database.place)))
+    finally:
+        empty.close()
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    os.replace(work, path)
+    fsync_folder(path.parent)
+    return [path, *(store.folder / file for file in files)]
+
+
+def _mark(head: events.Head) -> str:
+    """What a place says of what arrives there: up to where it goes."""
+    return canon.encode({"event": head.seq, "hash": head.hash.hex()}).decode()
+
+
+def _begin(target: Database, store: Store, source: Connection, head: events.Head) -> bool:
+    """Say in the new place that something arrives there; False when all of it has arrived already."""
+    mark = _mark(head)
+    with target.atomic() as transaction:
+        connection = transaction.cursor.connection
+        meta = _meta(connection)
+        if meta.get("store_id") != store.id:
+            raise Conflict(f"{target.place} holds another memory of {store.agent}; use another database, or export and import")
+        there = events.head(connection, store.seed)
+        if meta.get(ARRIVING) != mark and there.seq:
+            if ARRIVING not in meta and MOVED not in meta:
+                if there == head:
+                    return False
+                # A part of our own history was left by a crash at the very end, and nobody has written to it.
+                if source.execute("SELECT hash FROM events WHERE seq = ?", (there.seq,)).get != there.hash:
+                    raise Conflict(f"{target.place} holds a memory of {store.agent} that is in use; nothing was moved")
+            _empty(connection)
+        transaction.cursor.execute(PUT, (ARRIVING, mark))
+        transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (MOVED,))
+    return True
+
+
+def _empty(connection: Connection) -> None:
+    """Begin anew: what is there is half of a copy, or one that the memory has left long ago."""
+    if not hasattr(connection, "problems"):
+        raise Conflict("the memory was written to meanwhile; try again")
+    connection.execute("SELECT set_config('lamina.replacing', 'on', true)")
+    transfer.clear(connection)
+    connection.execute("DELETE FROM files")
+
+
+def _check(target: Database, store: Store, work: Transfer, head: events.Head) -> None:
+    """Believe the copy once it is the same, and its own trail says so."""
+    with target.snapshot() as connection:
+        work.compare(connection, store.folder)
+        report = verify.verify(connection, store.seed)
+    if not report.ok or report.head != head.hash.hex():
+        problem = report.problems[0] if report.problems else verify.Problem("head", "it is another")
+        raise Corrupt(f"{target.place}: {problem.place}: {problem.message}; nothing was switched")
+    with target.atomic() as transaction:
+        transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ARRIVING,))
+
+
+def refuse_elsewhere(meta: dict[str, str], place: str, agent: str) -> None:
+    """Raise when a memory is not here any more, or not yet."""
+    if MOVED in meta:
+        is_server = "://" in meta[MOVED]
+        do = "set store.url to that database" if is_server else "take store.url out of the settings"
+        raise Refused(f"{place}: the memory of {agent} was moved to {meta[MOVED]}; {do}", place=place)
+    if ARRIVING in meta:
+        what = f"a move of {agent} into this place is not finished; run `lamina migrate` from where it was"
+        raise Refused(f"{place}: {what}", place=place)
+
+
+def _meta(connection: Connection) -> dict[str, str]:
+    return dict(connection.execute("SELECT name, value FROM meta").fetchall())
+
+
+def _count(database: Database, table: str) -> int:
+    return int(database.reader().execute(f"SELECT count(*) FROM {table}").get)

@@ -1,0 +1,88 @@
+"""How a store is opened, wherever the settings have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from lamina import text
+from lamina.clock import to_micros
+from lamina.config import Settings
+from lamina.home import make_private_file, refuse_link
+from lamina.model import Actor, Role
+from lamina.store import migrations
+from lamina.store.connection import SqliteDatabase, translated
+from lamina.store.migrations import Step
+from lamina.store.sql import Database
+from lamina.store.store import FILE_NAME, READS_NAME, Store
+
+UPGRADE = Actor(Role.SYSTEM, "upgrade", "store")
+FILES = (FILE_NAME, FILE_NAME + "-wal", FILE_NAME + "-shm", FILE_NAME + "-journal", READS_NAME)
+
+
+def opened(
+    folder: Path, agent: str, settings: Settings, now: datetime, store_id: str | None, steps: Sequence[Step] = migrations.STEPS
+) -> Store:
+    """The agent's store, ready to be used."""
+    if not settings["store.url"]:
+        return in_file(folder, agent, settings, now, store_id, steps)
+    from lamina.store.postgres.opening import connected
+
+    for name in FILES:
+        refuse_link(folder / name)
+    return _ready(folder, agent, connected(settings, agent, store_id), settings, now)
+
+
+def in_file(
+    folder: Path,
+    agent: str,
+    settings: Settings,
+    now: datetime,
+    store_id: str | None = None,
+    steps: Sequence[Step] = migrations.STEPS,
+) -> Store:
+    """A store in a file of the agent's folder, whatever the settings say."""
+    for name in FILES:
+        refuse_link(folder / name)
+    path = folder / FILE_NAME
+    migrations.refuse_untouched(path, READS_NAME, steps)
+    make_private_file(path)
+    database = SqliteDatabase(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
+    try:
+        if _version(database, steps) < len(steps):
+
+            def back_up() -> Path:
+                from lamina.store import backup
+
+                return backup.write(folder, database, None, now, label=f"before-schema-{len(steps)}", lenient=True)
+
+            migrations.migrate(database, agent, store_id, back_up, to_micros(now), steps)
+    except BaseException:
+        database.close()
+        raise
+    return _ready(folder, agent, database, settings, now)
+
+
+def _ready(folder: Path, agent: str, database: Database, settings: Settings, now: datetime) -> Store:
+    """A store whose schema is ours: without what a crash has left, and with the words as we look for them."""
+    try:
+        store = Store(folder, agent, database, settings)
+        store.archive.filing.tidy()
+        if store.analyser < text.ANALYSER_VERSION:
+            store.reindex(UPGRADE, now)
+    except BaseException:
+        database.close()
+        raise
+    return store
+
+
+def _version(database: SqliteDatabase, steps: Sequence[Step]) -> int:
+    with translated(database.path):
+        database.recover()
+        connection = database.reader()
+        connection.execute("BEGIN")
+        try:
+            return migrations.version_of(connection, database, steps)
+        finally:
+            connection.execute("ROLLBACK")

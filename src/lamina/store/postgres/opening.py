@@ -1,0 +1,103 @@
+"""How an agent's place in a PostgreSQL database is opened: the tables are made once, and each agent has its identity."""
+
+from __future__ import annotations
+
+import secrets
+from importlib import resources
+
+from lamina import text
+from lamina.config import Settings
+from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, StoreUnavailable
+from lamina.store.migrations import STEPS
+from lamina.store.postgres.database import LOCK, PostgresDatabase, Session
+
+MARK = "Lamina: memories of agents"
+VERSION = len(STEPS)
+
+
+def connected(settings: Settings, agent: str, store_id: str | None = None, *, make: bool = True) -> PostgresDatabase:
+    """The agent's rows; tables and identity are made when they are not there yet."""
+    url = settings["store.url"]
+    if not url.startswith(("postgresql://", "postgres://")):
+        scheme = text.shown(url.partition(":")[0])  # the rest may hold a password
+        raise InvalidInput(f"store.url begins with {scheme}; it is empty, or like postgresql://user@host/database")
+    patience = settings["store.timeout_ms"] / 1000
+    database = PostgresDatabase(url, agent, settings["store.pool_size"], patience, settings["store.busy_timeout_ms"])
+    try:
+        _prepare(database, make=make)
+        if make:
+            _identify(database, agent, store_id)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def looked_at(settings: Settings, agent: str) -> PostgresDatabase | None:
+    """The agent's rows as they are; None when there are none."""
+    database = connected(settings, agent, make=False)
+    if exists(database):
+        return database
+    database.close()
+    return None
+
+
+def exists(database: PostgresDatabase) -> bool:
+    """Whether the agent has a memory here."""
+    return database.reader().execute("SELECT value FROM meta WHERE name = 'store_id'").get is not None
+
+
+def _prepare(database: PostgresDatabase, *, make: bool) -> None:
+    """Bring the tables to our schema, one process at a time."""
+    session, version = database.begun(lambda session: _version(session, database.place))
+    database.release(session)
+    if version == VERSION:
+        return
+    if not make:
+        raise NotFound(f"{database.place}: it has no tables of Lamina yet; a handle that writes makes them")
+    session, _ = database.begun(lambda session: session.script(f"BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))
+    try:
+        if _version(session, database.place) == 0:
+            _need_vectors(session, database.place)
+            session.script(resources.files("lamina.store.postgres").joinpath("schema.sql").read_text("utf-8"))
+        session.script("COMMIT")
+    finally:
+        database.release(session)
+    database.forget_idle()  # they do not know the type of vectors yet
+
+
+def _need_vectors(session: Session, place: str) -> None:
+    """pgvector is in the database, or we may put it there."""
+    if session.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").get is None:
+        try:
+            session.script("CREATE EXTENSION vector")
+        except LaminaError as error:
+            message = "it needs pgvector; let a superuser run CREATE EXTENSION vector in this database"
+            raise StoreUnavailable(f"{place}: {message} ({error.message})") from error
+
+
+def _version(session: Session, place: str) -> int:
+    """The schema of a database: 0 when it has none. A foreign or a newer one is refused."""
+    found = session.execute("SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = 'lamina'").fetchall()
+    if not found:
+        return 0
+    if found[0][0] != MARK:
+        raise Corrupt(f"{place}: its schema `lamina` is not ours; it was left as it is. Use another database")
+    version = int(session.execute("SELECT schema FROM lamina.version").get or 0)
+    if not 0 < version <= VERSION:
+        raise StoreUnavailable(
+            f"{place}: its tables have schema {version}, but this Lamina knows only up to {VERSION}; upgrade Lamina"
+        )
+    return version
+
+
+def _identify(database: PostgresDatabase, agent: str, store_id: str | None) -> None:
+    """Give a new agent its identity; processes that race do it once."""
+    if exists(database):
+        return
+    own = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
+    own += [("analyser", str(text.ANALYSER_VERSION)), ("blocks", "0")]
+    with database.atomic() as transaction:
+        insert = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+        if not transaction.cursor.execute("SELECT 1 FROM meta WHERE name = 'store_id'").get:
+            transaction.cursor.executemany(insert, own)

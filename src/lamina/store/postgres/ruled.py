@@ -1,0 +1,46 @@
+"""Whether the rules that a database keeps for us are those that we gave it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import resources
+
+from lamina.store.sql import Connection
+
+TRIGGER = re.compile(r"CREATE TRIGGER (\w+) [^;]+", re.S)
+FUNCTION = re.compile(r"CREATE FUNCTION lamina\.(\w+)\(.*?(?:\$\$(?P<body>.*?)\$\$|^RETURN (?P<value>.*?));\n", re.S | re.M)
+OWN = "owner = lamina.owner()"
+IN_SCHEMA = "JOIN pg_namespace n ON n.oid = {} WHERE n.nspname = '{}'"
+TRIGGERS = (
+    "SELECT tgname, pg_get_triggerdef(t.oid), tgenabled = 'O' FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid"
+    f" {IN_SCHEMA.format('c.relnamespace', 'lamina')} AND NOT tgisinternal"
+)
+FUNCTIONS = f"SELECT proname, pg_get_functiondef(p.oid) FROM pg_proc p {IN_SCHEMA.format('p.pronamespace', 'lamina')}"
+VIEWS = "SELECT viewname, definition FROM pg_views WHERE schemaname = 'lamina_own'"
+
+
+def problems(connection: Connection) -> Iterator[tuple[str, str]]:
+    """Every trigger, function and view that is gone, asleep, or says something else."""
+    made = resources.files("lamina.store.postgres").joinpath("schema.sql").read_text("utf-8")
+    triggers = {name: (said, awake) for name, said, awake in connection.execute(TRIGGERS)}
+    for found in TRIGGER.finditer(made):
+        said, awake = triggers.get(found[1], ("", False))
+        if not awake:
+            yield f"trigger {found[1]}", "it is gone, or was switched off"
+        elif _plain(said) != _plain(found[0]):
+            yield f"trigger {found[1]}", "it is not as made"
+    functions = dict(connection.execute(FUNCTIONS))
+    for found in FUNCTION.finditer(made):
+        said = functions.get(found[1], "").replace(f"{found[1]}.", "")  # the server writes whose a parameter is
+        if _plain(found["body"] or found["value"]) not in _plain(said):
+            yield f"function {found[1]}", "it is not as made"
+    for name, said in connection.execute(VIEWS):
+        if OWN not in said:
+            yield f"view {name}", "it is not as made"
+
+
+def _plain(statement: str) -> str:
+    """A statement without what a server writes in its own way: spaces, brackets, case, comments and types of constants."""
+    bare = re.sub(r"--[^\n]*|::text|\bAS\b", "", statement)
+    return re.sub(r"[\s()]", "", bare).lower()

@@ -1,0 +1,262 @@
+"""Promises of every store about what is remembered and found again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from lamina import Memory, Operator
+from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
+from lamina.model import Layer, State, Trust
+from tests.conftest import CONTRACTS, START, TESTER, Desk, contents, move, size, verified
+
+STRANGE = "line\nline\u2028 “quoted” \\ 猫 😀 \x7f \x85 e\u0301 \U0010ffff </script> %s $1 ?"
+
+
+class Remembering:
+    """What is remembered is there, once, for those who may see it."""
+
+    def test_what_was_remembered_is_durable(self, desk: Desk, op: Operator) -> None:
+        """L1, B1: when remember returns, another handle reads the same record."""
+        record = op.remember("tea", tags=["a"], metadata={"n": 1}, at=0)
+        assert desk.operator().get(record.id) == record
+        op.close()
+        assert desk.operator().list() == [record]
+
+    def test_every_field_comes_back(self, desk: Desk, op: Operator) -> None:
+        """R1: whatever a record may hold is read as it was written, by another handle."""
+        first = op.remember("first")
+        record = op.remember(
+            STRANGE,
+            kind="fact",
+            layer="semantic",
+            importance=0.1 + 0.2,
+            confidence=1 / 3,
+            tags=["Ünï", "猫", "a b"],
+            metadata={**CONTRACTS["semantic"], "deep": {"list": [1, -2.5, None, True, "x'y\"z"]}, "big": 2**53},
+            evidence=[first.id],
+            speaker="Ana",
+            session="s'1",
+            source="web:page",
+            trust="external",
+            key="k%",
+            at=START - timedelta(days=400, microseconds=1),
+        )
+        assert desk.operator().get(record.id) == record
+        assert (record.content, record.trust, record.importance) == (STRANGE, Trust.EXTERNAL, 0.1 + 0.2)
+
+    def test_texts_of_any_length(self, op: Operator) -> None:
+        """L1: the longest text that is allowed, and the shortest, come back whole; a longer one leaves no trace."""
+        longest = "é" * (512 * 1024)
+        made = [op.remember(text).id for text in (longest, "x")]
+        assert [op.get(one).content for one in made] == [longest, "x"]
+        before = size(op)
+        with pytest.raises(InvalidInput):
+            op.remember(longest + "x")
+        assert size(op) == before
+
+    def test_long_words_tags_and_values(self, op: Operator) -> None:
+        """L1, Q1: a word, a tag and a value of metadata longer than any index likes are kept, and the word is found."""
+        word = "x" * 60_000
+        record = op.remember(f"before {word} after", tags=["t" * 64], metadata={"long": "v" * 9000})
+        assert op.get(record.id) == record
+        assert op.search(word)[0].record == record
+        assert len(op.search("y" * 59_999)) == 0
+        assert contents(op.list(tags=["t" * 64])) == [record.content]
+
+    def test_many_are_all_or_nothing(self, op: Operator) -> None:
+        """L1: one bad item and none is stored."""
+        with pytest.raises(LaminaError):
+            op.remember_many([{"content": "a"}, {"content": "b", "evidence": ["0" * 26]}])
+        assert size(op) == (0, 0)
+
+    def test_many_are_one_after_the_other(self, op: Operator) -> None:
+        """L1, R1: more than a page of memories keeps the order in which they came."""
+        made = op.remember_many({"content": f"memory {n}"} for n in range(1500))
+        assert [record.seq for record in made] == list(range(1, 1501))
+        assert contents(op.list(limit=1500)) == [f"memory {n}" for n in reversed(range(1500))]
+        assert verified(op)
+
+    def test_numbers_rise_without_a_gap(self, desk: Desk, op: Operator) -> None:
+        """R1: one order for all handles, and a failed write takes no number."""
+        other = desk.operator()
+        first = [handle.remember("x").seq for handle in (op, other, op)]
+
+        def fail() -> None:
+            with op._store.change(TESTER, "test", op._clock()) as transaction:
+                transaction.insert([op._draft({"content": "lost"})])
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            fail()
+        assert [*first, other.remember("y").seq] == [1, 2, 3, 4]
+
+    def test_keys_make_retries_harmless(self, desk: Desk, op: Operator) -> None:
+        """L1: the same key stores once, whoever retries; another text is a conflict."""
+        record = op.remember("x", key="k")
+        assert desk.operator().remember("x", key="k") == record
+        with pytest.raises(Conflict):
+            op.remember("y", key="k")
+        assert size(op) == (1, 1)
+
+    def test_keys_belong_to_a_user(self, desk: Desk, op: Operator) -> None:
+        """L1, R12: two users, and nobody in particular, may each use the same key."""
+        handles = [op, desk.operator(user="ana"), desk.operator(user="ben")]
+        assert len({handle.remember("x", key="k").id for handle in (*handles, *handles)}) == 3
+
+    def test_filters(self, op: Operator) -> None:
+        """Q3: layers, states, kinds, any of the tags, and half-open times."""
+        made = op.remember_many(
+            [
+                {"content": "tea a", "tags": ["x"], "at": 1},
+                {"content": "tea b", "kind": "fact", "at": 2},
+                {"content": "tea c", "at": 3},
+            ]
+        )
+        move(op, made[2].id, state=State.TOMBSTONED)
+        for filters, expected in (
+            ({"tags": ["x", "y"]}, ["tea a"]),
+            ({"kinds": ["fact"]}, ["tea b"]),
+            ({"since": 1, "until": 2}, ["tea a"]),
+            ({"states": ["tombstoned"]}, ["tea c"]),
+            ({"layers": ["episodic"]}, []),
+        ):
+            assert contents(op.list(**filters)) == expected
+            assert contents(op.search("tea", **filters)) == expected
+
+    @pytest.mark.parametrize(
+        ("wanted", "expected"),
+        [
+            ({"city": "Porto"}, "ab"),
+            ({"n": 1}, "ac"),
+            ({"n": 3}, ""),
+            ({"city": "Porto", "n": 2}, "b"),
+            ({"flag": True}, "c"),
+            ({"city": "porto'; --"}, ""),
+        ],
+        ids=str,
+    )
+    def test_metadata_filters(self, op: Operator, wanted: Mapping[str, Any], expected: str) -> None:
+        """Q3: metadata is compared by value, and never run."""
+        op.remember("tea a", metadata={"city": "Porto", "n": 1})
+        op.remember("tea b", metadata={"city": "Porto", "n": 2})
+        op.remember("tea c", metadata={"city": "Lisbon", "n": "1", "flag": True})
+        assert {text[-1] for text in contents(op.search("tea", metadata=wanted))} == set(expected)
+
+    def test_the_newest_come_first(self, op: Operator) -> None:
+        """Q3: lists go by when something happened, and equal times by the order in which it was told."""
+        for text, at in (("old", 5), ("older", 1), ("new", 9), ("new too", 9)):
+            op.remember(text, at=at)
+        assert contents(op.list()) == ["new too", "new", "old", "older"]
+        assert contents(op.list(limit=2)) == ["new too", "new"]
+
+    def test_words_are_found_whatever_their_form(self, op: Operator) -> None:
+        """Q1: case, accents, width, endings and scripts are those of one analysis, for every store."""
+        texts = [
+            "Ärzte liefen durch Köln",
+            "running dogs in town",
+            "ＴＥＡ for two",
+            "猫が好き",
+            "не забудь молоко",
+            "tea-time's over",
+        ]
+        op.remember_many({"content": text} for text in texts)
+        for query, text in (
+            ("koln", texts[0]),
+            ("run dog", texts[1]),
+            ("tea two", texts[2]),
+            ("猫", texts[3]),
+            ("молоко", texts[4]),
+            ("time", texts[5]),
+        ):
+            assert contents(op.search(query, ranker="keyword"))[0] == text
+
+    def test_words_in_tags_are_found(self, op: Operator) -> None:
+        """Q1: a memory is found by what it says and by its tags."""
+        made = op.remember("it was late", tags=["astronomy"])
+        op.remember("something else")
+        for query in ("late", "astronomy"):
+            assert op.search(query)[0].record == made
+
+    @pytest.mark.parametrize(
+        "query", ["'; DROP TABLE records; --", '" OR ""', "a AND NOT (b", "* : ^ -", "' & | ! <->", "\\", "%"]
+    )
+    def test_queries_are_words_and_nothing_else(self, op: Operator, query: str) -> None:
+        """Q1: whatever is asked for, it is looked for and not run."""
+        op.remember(f"we said {query} yesterday")
+        op.search(query)
+        assert op.search(f"said {query} yesterday").outcome == "found"
+        assert verified(op)
+
+    def test_nothing_relevant_is_nothing(self, op: Operator) -> None:
+        """Q5: a question about something else finds nothing, and so does any in an empty store."""
+        assert op.search("tea").outcome == "nothing_relevant"
+        op.remember("the boiler is old")
+        assert op.search("xylophone").outcome == "nothing_relevant"
+
+    def test_a_context_fits(self, op: Operator) -> None:
+        """Q7: what is handed to a model is found, named with its id, and not longer than asked for."""
+        known: dict[str, Any] = {"layer": "semantic", "metadata": CONTRACTS["semantic"]}
+        made = op.remember("the boiler is old", **known)
+        op.remember_many({"content": f"train number {n} was late", **known} for n in range(50))
+        assert made.id in op.memory_context("the old boiler").text
+        assert len(op.memory_context("the old boiler and late trains", max_chars=500).text) <= 500
+
+    def test_users_are_kept_apart(self, desk: Desk, op: Operator) -> None:
+        """R12: a user's handle reads and finds its own and unscoped records."""
+        ana, ben = desk.operator(user="ana"), desk.operator(user="ben")
+        record = ana.remember("tea of ana")
+        op.remember("tea of all")
+        assert contents(ben.search("tea")) == contents(ben.list()) == ["tea of all"]
+        with pytest.raises(NotFound):
+            ben.get(record.id)
+        assert len(op.list()) == 2
+
+    def test_agents_are_kept_apart(self, desk: Desk, op: Operator) -> None:
+        """P2: another agent in the same place has numbers, keys and a trail of its own, and sees nothing of ours."""
+        record = op.remember("tea of sky", key="k", tags=["x"])
+        other = desk.operator("milton", store_id="6" * 32)
+        assert other.list() == []
+        assert len(other.search("tea")) == 0
+        with pytest.raises(NotFound):
+            other.get(record.id)
+        assert other.remember("tea of milton", key="k", tags=["x"]).seq == 1
+        assert contents(op.search("tea")) == ["tea of sky"]
+        assert verified(op)
+        assert verified(other)
+
+    def test_evidence_must_exist(self, op: Operator) -> None:
+        """P1: evidence is checked in the transaction that stores it, and resolves afterwards."""
+        first = op.remember("first")
+        second = op.remember("second", evidence=[first.id])
+        assert op.get(second.evidence[0]) == first
+        assert op.resting_on(first.id) == [second.id]
+        with pytest.raises(NotFound):
+            op.remember("third", evidence=["0" * 26])
+
+    def test_a_handle_that_only_reads_cannot_write(self, op: Operator) -> None:
+        """P2: without the right to write there is no way to."""
+        op.remember("x")
+        op._store.database.writable = False
+        with pytest.raises(Refused):
+            op.remember("y")
+        assert contents(op.list()) == ["x"]
+
+    def test_every_layer_can_be_written_and_listed(self, op: Operator) -> None:
+        """R7: each layer takes what keeps its contract."""
+        made = {layer: op.remember(f"of {layer}", layer=layer, metadata=metadata) for layer, metadata in CONTRACTS.items()}
+        for layer, record in made.items():
+            assert record.layer is Layer(layer)
+            assert op.list(layers=[layer], states=None) == [op.get(record.id)]
+
+    def test_a_moment_stays_as_it_is(self, desk: Desk, mem: Memory) -> None:
+        """Q6: within one look nothing moves, whatever others write meanwhile."""
+        mem.remember("before")
+        with mem._store.snapshot():
+            assert contents(mem.list()) == ["before"]
+            desk.operator().remember("meanwhile")
+            assert contents(mem.list()) == ["before"]
+        assert contents(mem.list()) == ["meanwhile", "before"]
