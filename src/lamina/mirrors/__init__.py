@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, Self, runtime_checkable
 
+import msgspec
+
+from lamina import canon
+from lamina.clock import to_micros
 from lamina.model import Record
+from lamina.recall.asked import Asked, Searchable
 from lamina.store.feed import Position
 
-__all__ = ["Damaged", "Mirror", "Position"]
+__all__ = ["Asked", "Closing", "Copy", "Damaged", "Listed", "Mirror", "Position", "Searchable", "Settling", "digest"]
 
 
 class Damaged(Exception):  # noqa: N818 - it says what is so
@@ -40,3 +46,77 @@ class Mirror(Protocol):
     def clear(self) -> None:
         """Begin anew: the next commit leaves only what was put after this."""
         ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A mirror that holds files or connections."""
+
+    def close(self) -> None:
+        """Let go of them; it may be used again."""
+        ...
+
+
+@runtime_checkable
+class Listed(Protocol):
+    """A mirror that can be compared with the store, record by record."""
+
+    def entries(self) -> Iterator[tuple[str, str]]:
+        """The id and the digest of everything that it holds, computed from what it holds; "" for what is unreadable."""
+        ...
+
+    def digest(self, record: Record) -> str:
+        """The digest that its entry of a record should have."""
+        ...
+
+
+@runtime_checkable
+class Settling(Protocol):
+    """A mirror that may be given records before the store has them."""
+
+    def settle(self, is_known: Callable[[str], bool]) -> None:
+        """Take out what the store does not have after all."""
+        ...
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """What an engine for searching holds of a record: its text, and what it can be filtered by."""
+
+    id: str
+    seq: int
+    content: str
+    layer: str
+    kind: str
+    importance: float
+    occurred_at: int  # microseconds since 1970
+    tags: tuple[str, ...] = ()
+    user: str | None = None
+    session: str | None = None
+    speaker: str | None = None
+    source: str | None = None
+
+    @classmethod
+    def of(cls, record: Record) -> Self:
+        return cls(
+            record.id,
+            record.seq,
+            record.content,
+            record.layer.value,
+            record.kind,
+            record.importance,
+            to_micros(record.occurred_at),
+            record.tags,
+            record.user,
+            record.session,
+            record.speaker,
+            record.source,
+        )
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(canon.encode(self)).hexdigest()
+
+
+def digest(record: Record) -> str:
+    """By what a copy of a record is compared with it."""
+    return Copy.of(record).digest

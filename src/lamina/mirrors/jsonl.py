@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import os
 import tempfile
@@ -77,6 +78,10 @@ class JsonlMirror:
         self._cleared = False
         self._spool: IO[bytes] | None = None
 
+    @property
+    def place(self) -> str:
+        return str(self._folder)
+
     def position(self) -> Position | None:
         self._known = None if self._cleared else self._saved()
         return None if self._known is None else self._known.position
@@ -86,7 +91,7 @@ class JsonlMirror:
             spool = self._spool = self._spool or self._new_spool()
             start = spool.seek(0, os.SEEK_END)
             for record in records:
-                line = _encode(FORMS[self._form](record)) + b"\n"
+                line = self._line(record)
                 spool.write(line)
                 file = SHORT if record.layer is Layer.SHORT_TERM else LONG
                 self._waiting[record.id] = Waiting(record.seq, file, start, len(line))
@@ -114,6 +119,18 @@ class JsonlMirror:
             self._known = Saved(position, self._form, sizes)
             write_private(self._folder / POSITION, msgspec.json.encode(self._known))
         self._forget()
+
+    def entries(self) -> Iterator[tuple[str, str]]:
+        saved = self._saved()
+        for name, size in () if saved is None else saved.sizes.items():
+            for _, record_id, line in self._lines(name, size):
+                yield record_id, hashlib.sha256(line).hexdigest()
+
+    def digest(self, record: Record) -> str:
+        return hashlib.sha256(self._line(record)).hexdigest()
+
+    def _line(self, record: Record) -> bytes:
+        return _encode(FORMS[self._form](record)) + b"\n"
 
     def _forget(self) -> None:
         """Nothing waits any more."""

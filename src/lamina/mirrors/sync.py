@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from lamina.mirrors import Damaged, Mirror, Position
+from lamina.mirrors import Damaged, Mirror, Position, Settling
 from lamina.model import Layer, State
 from lamina.store import feed
 from lamina.store.feed import Changes
@@ -12,7 +13,12 @@ from lamina.store.records import PLACE, Row
 from lamina.store.store import Store
 
 PAGE = 500
+Progress = Callable[[int, int], None]
 BETWEEN_COMMITS = 50_000
+
+
+def silent(done: int, total: int) -> None:
+    """Tell nobody how far it is."""
 
 
 class Synced(NamedTuple):
@@ -24,27 +30,37 @@ class Synced(NamedTuple):
     rebuilt: bool = False
 
 
-def sync(store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS) -> Synced:
-    """Bring a mirror up to date; about `limit` records are handled between two commits.
+def sync(store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS, progress: Progress = silent) -> Synced:
+    """Bring a mirror up to date; about `limit` records are handled between two commits, fewer if it wants that.
 
     A position of another history, or a mirror that is not what it was: everything is put anew.
     """
     position = mirror.position()
     try:
-        followed = None if position is None else _followed(store, mirror, position, limit)
+        followed = None if position is None else _followed(store, mirror, position, _most(mirror, limit), progress)
     except Damaged:
         followed = None
-    return _rebuilt(store, mirror, limit) if followed is None else followed
+    done = rebuild(store, mirror, limit, progress) if followed is None else followed
+    if isinstance(mirror, Settling):
+        mirror.settle(lambda record_id: store.row(record_id) is not None)
+    return done
 
 
-def _followed(store: Store, mirror: Mirror, position: Position, limit: int) -> Synced | None:
+def _most(mirror: Mirror, limit: int) -> int:
+    """One that keeps what waits in memory says how much that may be."""
+    return min(limit, getattr(mirror, "between_commits", limit))
+
+
+def _followed(store: Store, mirror: Mirror, position: Position, limit: int, progress: Progress) -> Synced | None:
     done, committed = Synced(), Synced()
+    start, end = position.event, feed.head(store.database).event
     while True:
         changes = feed.after(store.database, position, PAGE)
         if changes is None:
             return None
         if changes.events:
             position, done = changes.position, _applied(store, mirror, changes, done)
+            progress(min(position.event, end) - start, end - start)
         handled = done.put + done.dropped - committed.put - committed.dropped
         if handled >= limit or (not changes.events and done != committed):
             mirror.commit(position)
@@ -67,15 +83,17 @@ def _is_active(row: Row) -> bool:
     return bool(row[PLACE["state"]] == State.ACTIVE)
 
 
-def _rebuilt(store: Store, mirror: Mirror, limit: int) -> Synced:
+def rebuild(store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS, progress: Progress = silent) -> Synced:
     """Everything anew. Until its end, a commit says that nothing is complete: an interrupted one is followed from event 0."""
-    head = feed.head(store.database)
+    head, limit = feed.head(store.database), _most(mirror, limit)
+    total = sum(number.get(State.ACTIVE, 0) for number in store.counts(None).values())
     mirror.clear()
     last = put = committed = 0
     while found := feed.active(store.database, last, PAGE):
         mirror.put([store.record(row) for row in found])
         last = found[-1][PLACE["seq"]]
         put += len(found)
+        progress(min(put, total), total)
         if put - committed >= limit:
             mirror.commit(Position(head.store))
             committed = put

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from lamina.store.catalogue import Mask, Rows
 from lamina.store.look import Look
 from lamina.store.records import Filter
 
+if TYPE_CHECKING:
+    from lamina.recall.via import Via
+
 MICROS_PER_HOUR = 3_600_000_000.0
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
 Column = NDArray[np.float64]
@@ -22,12 +26,13 @@ Column = NDArray[np.float64]
 class Ask:
     """What every ranker is given."""
 
-    def __init__(self, look: Look, query: str, chosen: Filter, now: datetime, limit: int) -> None:
+    def __init__(self, look: Look, query: str, chosen: Filter, now: datetime, limit: int, via: Via | None = None) -> None:
         self.look = look
         self.query = query
         self.chosen = chosen
         self.now = now
         self.limit = limit
+        self.via = via  # whom to ask for candidates, if not the store
         self.notes: list[str] = []
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +13,11 @@ from lamina.errors import EmbedderFailed
 from lamina.model import Entry, Hits
 from lamina.recall import exact, hybrid, keyword, overlap, semantic
 from lamina.recall.ask import Ask
+from lamina.recall.asked import Searchable
 from lamina.recall.embedders import Embedder, create
 from lamina.recall.indexing import Indexer
 from lamina.recall.twins import Twins
+from lamina.recall.via import Via
 from lamina.recall.worker import Worker
 from lamina.store.records import Filter
 from lamina.store.store import Store
@@ -24,10 +26,11 @@ from lamina.store.store import Store
 class Recall:
     """How a handle finds things, and how it keeps the index for that."""
 
-    def __init__(self, store: Store, settings: Settings, models: Path) -> None:
+    def __init__(self, store: Store, settings: Settings, models: Path, mirror: Callable[[], Searchable | None]) -> None:
         self._store = store
         self._settings = settings
         self._models = models
+        self._mirror = mirror
 
     @cached_property
     def embedders(self) -> tuple[Embedder, ...]:
@@ -42,11 +45,18 @@ class Recall:
     def worker(self) -> Worker:
         return Worker(self.indexer.step)
 
+    @cached_property
+    def via(self) -> Via | None:
+        """The mirror that candidates come from; None for the store itself."""
+        mirror = self._mirror()
+        return None if mirror is None else Via(self._settings["recall.via"], mirror)
+
     @property
-    def problem(self) -> str | None:
-        """What went wrong behind the writes, if anything."""
-        worker = self.__dict__.get("worker")
-        return worker.problem if worker is not None else None
+    def problems(self) -> list[str]:
+        """What went wrong behind the writes, and with the mirror that is searched."""
+        worker, via = self.__dict__.get("worker"), self.__dict__.get("via")
+        found = [worker.problem] if worker is not None and worker.problem is not None else []
+        return found if via is None else found + via.problems
 
     def twins(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
         """The memory that each of some entries repeats, for those whose cosine says so."""
@@ -71,7 +81,7 @@ class Recall:
     ) -> Hits:
         """The answer of a ranker, at one moment of the store."""
         with self._store.index.look(known_at) as look:
-            ask = Ask(look, query, chosen, now, limit)
+            ask = Ask(look, query, chosen, now, limit, self.via)
             boosts: bool = self._settings["recall.boosts"]
             if not ask.words:
                 return Hits(())

@@ -21,7 +21,7 @@ SECONDS_PER_DAY = 86_400
 def rank(ask: Ask) -> Hits:
     """Without a shared word in text or metadata there is no hit."""
     wanted, normal = text.asked(ask.query), text.normalise(ask.query)
-    in_text, in_metadata = _shared(ask, wanted, fulltext.TEXT), _shared(ask, wanted, fulltext.METADATA)
+    in_text, in_metadata = _shared(ask, wanted, fulltext.SAID), _shared(ask, wanted, fulltext.METADATA)
     rows = np.flatnonzero(ask.allowed & (in_text + in_metadata > 0))
     if not wanted or not len(rows):
         return Hits((), ask.notes)

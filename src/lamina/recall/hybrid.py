@@ -43,7 +43,7 @@ def rank(ask: Ask, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
     words = bm25.around(ask, question.words)
     views = [view for embedder in embedders if (view := similarity(ask, embedder, question.bare, words))]
     time = _time(ask, question) if question.spans else None
-    rows = _candidates(ask, question, words, views, time)
+    rows = _found(ask, question, words, views, time)
     if not len(rows):
         return Hits((), ask.notes)
     likeness = [Likeness(ask, view, rows) for view in views]
@@ -85,6 +85,16 @@ def _share(cosine: Column) -> Column:
     """As a share of the best."""
     share: Column = np.maximum(cosine, 0) / max(float(cosine.max()), LEAST_COSINE)
     return share
+
+
+def _found(ask: Ask, question: Question, words: bm25.Matches, views: Sequence[Similarity], time: Column | None) -> Rows:
+    """The rows to look at: what the store finds, or what a mirror names together with what the store finds without vectors."""
+    named = None if ask.via is None else ask.via.rows(ask, views[0].vector if views else None)
+    if named is None:
+        return _candidates(ask, question, words, views, time)
+    own = _candidates(ask, question, words, (), time)
+    reason = words.score[own] if time is None else words.score[own] + time[own]
+    return np.union1d(named, own[reason > 0])
 
 
 def _candidates(ask: Ask, question: Question, words: bm25.Matches, views: Sequence[Similarity], time: Column | None) -> Rows:

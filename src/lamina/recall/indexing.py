@@ -48,7 +48,7 @@ class Indexer:
         batch = sealing.waiting(self._database, embedder.name, BATCH if is_quick([embedder.name]) else SLOW_BATCH)
         if not batch.records:
             return False
-        sealing.embedded(self._database, batch, _vectors(embedder, [content for _, content in batch.records]))
+        sealing.embedded(self._database, batch, vectors(embedder, [content for _, content in batch.records]))
         return True
 
     def run(self, progress: Progress | None = None) -> int:
@@ -65,7 +65,7 @@ class Indexer:
         return sealing.forget_others(self._database, self._names) if self._names else []
 
 
-def _vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float16]:
+def vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float16]:
     """The vectors of a batch. A text that the embedder refuses gets zeros, so that it does not hold up all others."""
     try:
         made = embedder.embed(texts)

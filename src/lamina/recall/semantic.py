@@ -30,7 +30,8 @@ def rank(ask: Ask, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
     number = min(int(np.isfinite(estimate).sum()), max(AT_LEAST, MORE * ask.limit))
     if not number:
         return keyword.rank(ask) if ask.notes else Hits(())
-    rows = np.sort(ask.rows[ranked.best_of(ask, ask.rows, estimate[ask.rows], number)])
+    named = None if ask.via is None else ask.via.rows(ask, views[0].vector)
+    rows = np.sort(ask.rows[ranked.best_of(ask, ask.rows, estimate[ask.rows], number)]) if named is None else named
     cosine = sum((view.exact(rows)[0] for view in views), np.zeros(len(rows))) / len(views)
     near = cosine >= FLOOR
     return ranked.hits(ask, rows[near], {"similarity": cosine[near]})

@@ -44,6 +44,11 @@ class Similarity:
             self.known & ask.allowed, angles[np.minimum(distances, space.dimensions)], 0
         )
 
+    @property
+    def vector(self) -> list[float]:
+        """The question's own."""
+        return [float(value) for value in self._vector]
+
     def exact(self, *several: Rows) -> list[Column]:
         """The cosines of some rows, as often as asked; 0 for a row without a vector."""
         wanted, places = np.unique(np.concatenate(several), return_inverse=True)

@@ -19,7 +19,7 @@ from lamina.mirrors.jsonl import LONG, POSITION, SHORT, JsonlMirror
 from lamina.mirrors.sync import sync
 from lamina.model import Layer, State
 from tests.conftest import move
-from tests.contract.test_mirrors import FIRST, SECOND, made
+from tests.contract.mirrors import FIRST, SECOND, made
 from tests.unit.formats.test_sky import AFTER_LONG, AFTER_SHORT, BEFORE_PROMOTION
 from tests.unit.mirrors.test_sync import files, rebuilt
 

@@ -15,7 +15,7 @@ from lamina import Memory, Operator
 from lamina.model import State
 from lamina.recall import RANKERS, indexing
 from lamina.store.catalogue import BLOCK, Catalogue
-from lamina.store.connection import rows
+from lamina.store.sql import rows
 from tests.conftest import CONTRACTS, START, Desk, contents, digest, move, size, tamper, verified
 
 TABLES = ("spaces", "vectors", "codes", "blocks", "days")

@@ -1,0 +1,292 @@
+"""A Weaviate server behind an address: what is asked of it, within which time, and how it is understood.
+
+Each request is one exchange over HTTP with a connection of its own. So a restart of the server leaves nothing behind that
+would have to be mended, a deadline holds from the look-up of the name to the last byte, and a fork has nothing to inherit.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from lamina.endpoints import KEY, Exchange, address
+from lamina.errors import InvalidInput, LaminaError, Refused, StoreUnavailable
+from lamina.mirrors.breaker import Breaker
+from lamina.text import one_line, shown
+
+Answer = TypeVar("Answer")
+
+COLLECTION = "LaminaMemory"
+MARK = "Memories of Lamina, form 1"
+OLDEST = (1, 27)
+EXAMPLE = "such as http://localhost:8080"
+LARGEST_ANSWER = 1 << 28
+NOT_THERE = (404, 422)  # no such object, or no such tenant
+QUICK = 1.0  # seconds for a question about a single thing
+PATIENT = 60.0  # seconds for a batch
+
+
+def _property(name: str, kind: str, **more: Any) -> dict[str, Any]:
+    exact = {"tokenization": "field", "indexSearchable": False} if kind.startswith("text") else {}
+    return {"name": name, "dataType": [kind], **exact, **more}
+
+
+PROPERTIES = (
+    _property("record", "text"),
+    _property("seq", "int"),
+    _property("content", "text", indexFilterable=False),
+    _property("words", "text", tokenization="word", indexSearchable=True, indexFilterable=False),
+    _property("layer", "text"),
+    _property("kind", "text"),
+    _property("importance", "number"),
+    _property("occurred_at", "date"),
+    _property("tags", "text[]"),
+    _property("user", "text"),
+    _property("session", "text"),
+    _property("speaker", "text"),
+    _property("source", "text"),
+    _property("position", "text", indexFilterable=False),
+    _property("unsettled", "boolean"),
+)
+DEFINITION = {
+    "class": COLLECTION,
+    "description": f"{MARK}. Made by Lamina, which writes it anew at will: change it there, not here.",
+    "vectorizer": "none",
+    "vectorIndexType": "hnsw",
+    "vectorIndexConfig": {"distance": "cosine"},
+    "multiTenancyConfig": {"enabled": True, "autoTenantCreation": False, "autoTenantActivation": True},
+    "invertedIndexConfig": {"stopwords": {"preset": "none"}, "indexNullState": True},
+    "properties": list(PROPERTIES),
+}
+
+
+class Meta(msgspec.Struct):
+    """What a server says about itself."""
+
+    version: str = ""
+
+
+class Named(msgspec.Struct):
+    """A property of a collection."""
+
+    name: str
+
+
+class Tenancy(msgspec.Struct):
+    """Whether a collection has tenants."""
+
+    enabled: bool = False
+
+
+class Collection(msgspec.Struct, rename={"tenancy": "multiTenancyConfig"}):
+    """By what a collection is known as ours."""
+
+    description: str = ""
+    properties: list[Named] | None = None
+    tenancy: Tenancy | None = None
+
+    def is_ours(self) -> bool:
+        names = {known.name for known in self.properties or ()}
+        has_tenants = self.tenancy is not None and self.tenancy.enabled
+        return self.description.startswith(MARK) and has_tenants and names.issuperset(known["name"] for known in PROPERTIES)
+
+
+class Held(msgspec.Struct):
+    """One object."""
+
+    id: str
+    properties: dict[str, Any] | None = None
+
+
+class Page(msgspec.Struct):
+    """Some objects."""
+
+    objects: list[Held]
+
+
+class Result(msgspec.Struct):
+    """What became of one object of a batch."""
+
+    status: str = ""
+
+
+class Taken(msgspec.Struct):
+    """An object of a batch that was put."""
+
+    id: str
+    result: Result
+
+
+class Counts(msgspec.Struct):
+    """How many objects were not removed."""
+
+    failed: int = 0
+
+
+class Dropped(msgspec.Struct):
+    """What became of a batch that was removed."""
+
+    results: Counts
+
+
+class Found(msgspec.Struct):
+    """The answer to a search."""
+
+    data: dict[str, dict[str, list[dict[str, Any]] | None]] | None = None
+    errors: list[Any] | None = None
+
+
+class Deadline:
+    """A time that several requests share."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        return max(self._end - time.monotonic(), 0.001)
+
+
+class WeaviateServer:
+    """The server, and one tenant on it. Whatever goes wrong is StoreUnavailable; what is somebody else's is Refused."""
+
+    def __init__(self, url: str, key: str | None, tenant: str, breaker: Breaker) -> None:
+        self._url = address(url, "mirrors.weaviate", EXAMPLE)
+        if key and not KEY.fullmatch(key):
+            raise InvalidInput("the key of Weaviate holds spaces, line ends or other characters that no key has")
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self.breaker = breaker
+        self.tenant = tenant
+        self._is_known = False
+
+    def exists(self, deadline: Deadline | None = None) -> bool:
+        """Whether our collection is there. One that somebody else made is refused, and never touched."""
+        deadline = deadline or Deadline(QUICK)
+        self._check_version(deadline)
+        found = self._ask("GET", f"schema/{COLLECTION}", None, deadline, Collection, NOT_THERE)
+        if found is not None and not found.is_ours():
+            raise Refused(
+                f"{self} has a collection {COLLECTION} that this Lamina did not make, and will not touch; remove it there,"
+                " or set mirrors.weaviate to another server"
+            )
+        return found is not None
+
+    def prepare(self, deadline: Deadline | None = None) -> None:
+        """Make the collection and the tenant, as far as they are not there. Two who do it at once do no harm."""
+        if not self.exists(deadline):
+            self._ask("POST", "schema", DEFINITION, deadline or Deadline(PATIENT), None, (422,))
+            if not self.exists(deadline):
+                raise self._failure(f"did not make the collection {COLLECTION}; see its log")
+        path = f"schema/{COLLECTION}/tenants"
+        deadline = deadline or Deadline(QUICK)
+        if self._ask("GET", f"{path}/{self.tenant}", None, deadline, Named, NOT_THERE) is None:
+            self._ask("POST", path, [{"name": self.tenant}], deadline, None)
+
+    def empty(self) -> None:
+        """Take the tenant away with all that it holds, and make it anew."""
+        self._ask("DELETE", f"schema/{COLLECTION}/tenants", [self.tenant], Deadline(PATIENT), None)
+        self.prepare()
+
+    def get(self, uuid: str) -> Mapping[str, Any] | None:
+        """The properties of one object."""
+        path = f"objects/{COLLECTION}/{uuid}?tenant={self.tenant}"
+        found = self._ask("GET", path, None, Deadline(QUICK), Held, NOT_THERE)
+        return None if found is None else found.properties or {}
+
+    def put(self, objects: Sequence[Mapping[str, Any]], deadline: Deadline | None = None) -> None:
+        """Add or replace objects. One that is not taken is an error, whatever became of the others."""
+        told = {"objects": [{"class": COLLECTION, "tenant": self.tenant, **given} for given in objects]}
+        answers = self._ask("POST", "batch/objects", told, deadline or Deadline(PATIENT), list[Taken]) or []
+        taken = {one.id for one in answers if one.result.status == "SUCCESS"}
+        missed = [given for given in objects if given["id"] not in taken]
+        if missed:  # what it says about them is not repeated: it quotes them
+            first = shown(missed[0]["properties"].get("record"))
+            raise self._failure(f"did not take {len(missed)} of {len(objects)} records, such as {first}; see its log")
+
+    def drop(self, uuids: Sequence[str], deadline: Deadline | None = None, *, unsettled: bool = False) -> None:
+        """Remove objects, as far as they are there; or only those that are unsettled."""
+        where: dict[str, Any] = {"path": ["id"], "operator": "ContainsAny", "valueTextArray": list(uuids)}
+        if unsettled:
+            still = {"path": ["unsettled"], "operator": "Equal", "valueBoolean": True}
+            where = {"operator": "And", "operands": [where, still]}
+        match = {"match": {"class": COLLECTION, "where": where}, "output": "minimal"}
+        path = f"batch/objects?tenant={self.tenant}"
+        answer = self._ask("DELETE", path, match, deadline or Deadline(PATIENT), Dropped)
+        if answer is not None and answer.results.failed:
+            raise self._failure(f"did not remove {answer.results.failed} records; see its log")
+
+    def page(self, after: str, limit: int) -> list[Held]:
+        """The next objects in the order of their ids."""
+        path = f"objects?class={COLLECTION}&tenant={self.tenant}&limit={limit}&after={after}"
+        found = self._ask("GET", path, None, Deadline(PATIENT), Page, NOT_THERE)
+        return [] if found is None else found.objects
+
+    def search(self, arguments: str, limit: int) -> list[str]:
+        """The record ids that a search finds, the best first. The arguments are GraphQL."""
+        query = f"{{Get{{{COLLECTION}(tenant:{quoted(self.tenant)},limit:{limit},{arguments}){{record}}}}}}"
+        found = self._ask("POST", "graphql", {"query": query}, Deadline(QUICK), Found)
+        if found is None or found.errors or found.data is None:  # they quote the question
+            raise self._failure("could not search; see its log")
+        hits = (found.data.get("Get") or {}).get(COLLECTION) or []
+        return [hit["record"] for hit in hits if isinstance(hit.get("record"), str)]
+
+    def _check_version(self, deadline: Deadline) -> None:
+        if self._is_known:
+            return
+        said = (self._ask("GET", "meta", None, deadline, Meta) or Meta()).version
+        numbers = re.match(r"(\d{1,4})\.(\d{1,4})", said)
+        if numbers is None or (int(numbers[1]), int(numbers[2])) < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            raise StoreUnavailable(
+                f"{self} is of version {shown(said, 40)}; Lamina needs {oldest} or newer: upgrade the server"
+            )
+        self._is_known = True
+
+    def _ask(
+        self, method: str, path: str, body: Any, deadline: Deadline, kind: type[Answer] | None, absent: Sequence[int] = ()
+    ) -> Answer | None:
+        """An answer, None where it has none: a status in `absent` says so, any other but 2xx is a failure."""
+        self.breaker.check()
+        seconds = deadline.left()
+        exchange = Exchange(self._url, f"v1/{path}", seconds, LARGEST_ANSWER, method)
+        if not exchange.within(seconds, None if body is None else msgspec.json.encode(body), self._headers):
+            raise self._outage("did not answer in time")
+        if exchange.error is not None:
+            raise self._outage(f"cannot be reached ({one_line(str(exchange.error), 200)}); is it running?")
+        if exchange.status >= 500:
+            raise self._outage(f"answered with HTTP {exchange.status}; see its log")
+        self.breaker.answered()
+        if exchange.status in (401, 403):
+            raise self._failure(f"refuses the key (HTTP {exchange.status}); mirrors.weaviate_key_variable names where it is")
+        if exchange.status in absent:
+            return None
+        if exchange.status not in (200, 204):
+            raise self._failure(f"answered {method} with HTTP {exchange.status}; see its log")
+        return None if kind is None or not exchange.body else self._decoded(exchange.body, kind)
+
+    def _decoded(self, body: bytes, kind: type[Answer]) -> Answer:
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise self._failure("answered with what no Weaviate answers; is the address right?") from None
+
+    def _outage(self, what: str) -> LaminaError:
+        failure = self._failure(what)
+        self.breaker.failed(failure.message)
+        return failure
+
+    def _failure(self, what: str) -> LaminaError:
+        return StoreUnavailable(f"{self} {what}")
+
+    def __str__(self) -> str:
+        return f"Weaviate at {self._url.geturl()}"
+
+
+def quoted(text: str) -> str:
+    """A text as GraphQL has it, which is as JSON has it."""
+    return msgspec.json.encode(text).decode()

@@ -1,0 +1,71 @@
+"""When a server that did not answer is asked again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.clock import to_micros
+from lamina.errors import StoreUnavailable
+from lamina.mirrors.breaker import FIRST_WAIT, LONGEST_WAIT, Breaker, Outage, after_failure, is_open
+from tests.conftest import START, Ticking
+
+NOW = to_micros(START)
+
+
+@given(failures=st.integers(0, 200), now=st.integers(0, 1 << 55))
+def test_waits_grow_up_to_a_limit(failures: int, now: int) -> None:
+    """B4: each failure in a row doubles the wait, from half a second to four."""
+    known = Outage(failures, now, "down") if failures else None
+    made = after_failure(known, now, "down")
+    assert made.failures == failures + 1
+    assert made.until - now == min(FIRST_WAIT * 2**failures, LONGEST_WAIT)
+
+
+@given(later=st.integers(-(1 << 40), 1 << 40))
+def test_it_opens_for_its_wait_alone(later: int) -> None:
+    """B4: nobody asks before the wait is over, everybody after it; a clock that was set back does not lock us out."""
+    made = after_failure(None, NOW, "down")
+    assert is_open(made, NOW + later) == (FIRST_WAIT - LONGEST_WAIT <= later < FIRST_WAIT)
+    assert not is_open(None, NOW + later)
+
+
+def test_processes_share_it(tmp_path: Path) -> None:
+    """B4: what one handle has found out, another knows, with what went wrong; an answer ends it for both."""
+    clock = Ticking(step=timedelta())
+    one, other = (Breaker(tmp_path / "outage", clock) for _ in range(2))
+    one.failed("Weaviate does not answer")
+    with pytest.raises(StoreUnavailable, match="Weaviate does not answer; it is asked again in a moment"):
+        other.check()
+    clock.jump(timedelta(seconds=0.5))
+    other.check()
+    other.failed("still not")
+    with pytest.raises(StoreUnavailable, match="still not"):
+        one.check()
+    other.answered()
+    one.check()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_file_is_no_outage(tmp_path: Path) -> None:
+    """B4: what cannot be read says nothing."""
+    (tmp_path / "outage").write_bytes(b"\xff{")
+    breaker = Breaker(tmp_path / "outage", Ticking(step=timedelta()))
+    breaker.check()
+    breaker.failed("down")
+    with pytest.raises(StoreUnavailable):
+        breaker.check()
+
+
+def test_without_a_folder_each_handle_knows_for_itself(tmp_path: Path) -> None:
+    """B4: a home that cannot be written keeps no word of it, and nothing breaks."""
+    breaker = Breaker(tmp_path / "nowhere" / "outage", Ticking(step=timedelta()))
+    breaker.failed("down")
+    with pytest.raises(StoreUnavailable):
+        breaker.check()
+    breaker.answered()
+    breaker.check()
