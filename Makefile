@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test test-console check faults bench bench-search bench-large bench-retrieval bench-updates bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
+.PHONY: help demo test test-console servers test-servers check faults bench bench-search bench-large bench-retrieval bench-updates bench-backends bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -21,6 +21,12 @@ test: $(READY)    ## the tests, in under five minutes
 
 test-console: $(READY)     ## the console in a real Chromium: usable, accessible, and deaf to hostile text
 	LAMINA_FAULTS=full $(BIN)/python -m pytest -q tests/surfaces/test_console_browser.py
+
+servers: $(READY)  ## PostgreSQL, Chroma and Weaviate for the tests, built once into a cache (LAMINA_SERVERS names another)
+	$(BIN)/python -m tests.servers.fetch
+
+test-servers: $(READY)     ## the tests on real servers; LAMINA_REQUIRE_SERVERS=1 when none may be missing
+	$(BIN)/python -m pytest -q -n auto --dist loadfile tests/servers
 
 check: $(READY)   ## style, types, the layer order, and the docs
 	$(BIN)/ruff check .
@@ -57,6 +63,9 @@ bench-large: $(READY)      ## the same, also at 1,000,000
 
 bench-retrieval: $(READY)  ## how well it finds, on conversations with gold labels (LAMINA_BENCH names their folder)
 	$(BIN)/python -m benchmarks.retrieval
+
+bench-backends: $(READY)   ## PostgreSQL, Chroma and Weaviate beside SQLite, real servers on this machine
+	$(BIN)/python -m benchmarks.backends
 
 bench-updates: $(READY)    ## whether the newest comes first when something has changed, before and after sleep
 	$(BIN)/python -m benchmarks.updating

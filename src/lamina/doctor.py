@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from lamina import config
+from lamina import config, failsafe
 from lamina.access import FILE_NAME as TOKENS
 from lamina.errors import LaminaError
 from lamina.home import Home
-from lamina.retention import Rules
+from lamina.retention import PRESETS, Rules
 from lamina.schedule import Timetable
 from lamina.store import inspection
 
@@ -55,7 +55,8 @@ def examine(home: Home, agent: str, progress: Progress | None = None) -> Iterato
     yield from private(home, agent)
     yield violations(home)
     folder = home.agent_folder(agent)
-    yield from (Finding(*found) for found in inspection.inspect(folder, agent, progress))
+    yield waiting(home, folder)
+    yield from (Finding(*found) for found in inspection.inspect(folder, agent, _in_force(home), progress))
 
 
 def settings(home: Home) -> Finding:
@@ -65,6 +66,14 @@ def settings(home: Home) -> Finding:
         return Finding("fail", "settings", error.message)
     changed = [value.setting.name for value in values if value.origin != "default"]
     return Finding("ok", "settings", f"changed: {', '.join(changed)}" if changed else "all at their defaults")
+
+
+def _in_force(home: Home) -> config.Settings:
+    """The settings; where they are wrong, which is a finding of its own, their defaults."""
+    try:
+        return config.load(home.path)
+    except LaminaError:
+        return config.load(home.path / "no such folder", environment={})
 
 
 def rules_files(home: Home) -> Iterator[Finding]:
@@ -160,6 +169,19 @@ def _ours(home: Home, agent: str) -> Iterator[Path]:
     yield from (path for path in top if path.exists())
     if folder.is_dir():
         yield from (path for path in folder.rglob("*") if not path.is_symlink())
+
+
+def waiting(home: Home, folder: Path) -> Finding:
+    """Whether the fail-safe holds memories that the store should have, also where another preset has it."""
+    try:
+        own = failsafe.spool(folder, _in_force(home)["preset"])
+        problems = own.problems()
+    except LaminaError as error:
+        return Finding("fail", "failsafe", error.message)
+    for place in sorted({failsafe.spool(folder, preset).folder for preset in PRESETS} - {own.folder}):
+        if failsafe.Spool(place).is_waiting():
+            problems.append(f"{place} was the fail-safe under another preset; move its files to {own.folder}")
+    return Finding("warn", "failsafe", "; ".join(problems)) if problems else Finding("ok", "failsafe", "nothing waits")
 
 
 def violations(home: Home) -> Finding:

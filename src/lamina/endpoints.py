@@ -1,4 +1,4 @@
-"""Asking a server that speaks the protocol of OpenAI: one question, one answer, within a time, and not more than was agreed."""
+"""Asking a server that speaks JSON over HTTP: one question, one answer, within a time, and not more than was agreed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class Service:
     """
 
     def __init__(self, endpoint: str, key: str | None, timeout: float, limit: int, failure: type[LaminaError]) -> None:
-        self.url = _address(endpoint)
+        if not endpoint:
+            raise InvalidInput(f"a model behind an endpoint needs the address of it, {EXAMPLE}")
+        self.url = address(endpoint, "endpoint", EXAMPLE)
         if key and not KEY.fullmatch(key):
             raise InvalidInput("the key of the endpoint holds spaces, line ends or other characters that no key has")
         self.timeout, self.limit = timeout, limit
@@ -36,7 +38,11 @@ class Service:
 
     def post(self, path: str, question: bytes) -> bytes:
         """The answer to a question in JSON."""
-        exchange = _Exchange(self.url, path, self.timeout, self.limit)
+        return self.ask("POST", path, question)
+
+    def ask(self, method: str, path: str, question: bytes | None = None) -> bytes:
+        """The answer to a request. Whatever is not 200 or 201 is a failure, which has the status among its details."""
+        exchange = Exchange(self.url, path, self.timeout, self.limit, method)
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -46,7 +52,7 @@ class Service:
             raise self.failed(f"cannot be reached ({self._excerpt(str(exchange.error))}); is the server running?")
         if 300 <= exchange.status < 400:
             raise self.failed(f"redirects to {self._excerpt(exchange.location)}; set the endpoint to where it is")
-        if exchange.status != 200:
+        if exchange.status not in (200, 201):
             # What it says is not repeated: a server may quote a text, and that may be somebody else's.
             meaning = http.client.responses.get(exchange.status, "unknown")
             refused = {"refused": True} if exchange.status in REFUSALS else {}
@@ -64,21 +70,21 @@ class Service:
         return one_line(text.replace(self._key, "***") if self._key else text, EXCERPT) or "nothing"
 
 
-class _Exchange:
+class Exchange:
     """One question and its answer, in a thread: no other way limits looking up the name, connecting, the handshake and
     an answer that drips byte by byte, all together. Redirects are not followed: texts go where the user said.
     """
 
-    def __init__(self, url: SplitResult, path: str, timeout: float, limit: int) -> None:
+    def __init__(self, url: SplitResult, path: str, timeout: float, limit: int, method: str) -> None:
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         self.connection = kind(url.hostname or "", url.port, timeout=timeout)
-        self.path, self.limit = f"{url.path}/{path}", limit
+        self.method, self.path, self.limit = method, f"{url.path}/{path}", limit
         self.socket: socket.socket | None = None  # our own, because the connection lets go of it early
         self.given_up = False
         self.error: Exception | None = None
         self.status, self.location, self.body = 0, "", b""
 
-    def within(self, seconds: float, question: bytes, headers: dict[str, str]) -> bool:
+    def within(self, seconds: float, question: bytes | None, headers: dict[str, str]) -> bool:
         """Whether it came to an end in time, good or bad."""
         thread = threading.Thread(target=self._run, args=(question, headers), name="lamina-endpoint", daemon=True)
         thread.start()
@@ -91,13 +97,13 @@ class _Exchange:
                 self.socket.shutdown(socket.SHUT_RDWR)  # wakes the thread, which then ends
         return False
 
-    def _run(self, question: bytes, headers: dict[str, str]) -> None:
+    def _run(self, question: bytes | None, headers: dict[str, str]) -> None:
         try:
             self.connection.connect()
             self.socket = self.connection.sock
             if self.given_up:  # while connecting, when there was nothing to shut down
                 return
-            self.connection.request("POST", self.path, question, headers)
+            self.connection.request(self.method, self.path, question, headers)
             response = self.connection.getresponse()
             self.status, self.location = response.status, response.headers.get("Location", "")
             self.body = response.read(self.limit + 1)
@@ -107,19 +113,18 @@ class _Exchange:
             self.connection.close()
 
 
-def _address(endpoint: str) -> SplitResult:
-    if not endpoint:
-        raise InvalidInput(f"a model behind an endpoint needs the address of it, {EXAMPLE}")
+def address(given: str, name: str, example: str) -> SplitResult:
+    """An address of a server that says nothing but where it is."""
+    if "@" in given:  # and not shown, because it is a secret
+        raise InvalidInput(f"the address of the {name} holds a user or password; a key belongs in its own setting")
     try:
-        url = urlsplit(endpoint.rstrip("/"))
+        url = urlsplit(given.rstrip("/"))
         port = url.port
     except ValueError:
-        raise InvalidInput(f"endpoint {shown(endpoint)} is not an address, {EXAMPLE}") from None
-    if url.username is not None or url.password is not None:  # and not shown, because it is a secret
-        raise InvalidInput("the address of the endpoint holds a user or password; a key belongs in its own setting")
-    plain = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint
+        raise InvalidInput(f"{name} {shown(given)} is not an address, {example}") from None
+    plain = given.isascii() and given.isprintable() and " " not in given
     if url.scheme not in ("http", "https") or not url.hostname or port == 0 or url.query or url.fragment or not plain:
-        raise InvalidInput(f"endpoint {shown(endpoint)} is not a plain http or https address, {EXAMPLE}")
+        raise InvalidInput(f"{name} {shown(given)} is not a plain http or https address, {example}")
     return url
 
 

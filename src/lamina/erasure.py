@@ -6,6 +6,7 @@ can be done again: whoever is interrupted resumes, and the certificate is writte
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -16,12 +17,14 @@ from typing import Any
 
 import msgspec
 
-from lamina import canon, rules, traces
+from lamina import canon, failsafe, rules, traces
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
 from lamina.home import Home, make_private_folder, user_name, write_private
 from lamina.model import Actor, Role, iso
+from lamina.spooled import decoded
 from lamina.store import erasing, removal, residue
+from lamina.store.connection import SqliteDatabase
 from lamina.store.copies import Copies
 from lamina.store.erasing import Wanted
 from lamina.store.lineage import TIME
@@ -33,7 +36,9 @@ from lamina.store.transaction import EVERY
 from lamina.traces import Signature
 
 COPYING = frozenset({"export", "export_as", "backup"})
+ON_A_SERVER = "its log, replicas and backups, and the files of other homes that use it, are not ours to clean"
 OUTSIDE = "outside the home"
+ESCAPED = re.compile(rb'\\+[nrt"]')  # what JSON makes of the ends of words
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -164,8 +169,8 @@ class Erasures:
         doomed = _is_doomed(set(begun.ids), known, begun.user)
         reads = self._store.reads.erase(self._actor, now, doomed)
         unreached = [*self._clean_neighbours(begun, doomed, now), *self._purge(known)]
-        unreached += [{"place": f"mirror {name}", "why": f"it is told later: {why}"} for name, why in _failures(mirrors)]
-        removed, kept = self._clean_files(begun, now, has_mirror=bool(mirrors))
+        unreached += _untold(mirrors)
+        removed, kept = self._clean_files(begun, now)
         unreached += [*kept, *self._left(begun, {one["place"] for one in kept}), *outside]
         done = Certificate(
             number=begun.number,
@@ -209,14 +214,14 @@ class Erasures:
 
     # Files that hold what was erased.
 
-    def _clean_files(self, begun: Begun, now: datetime, *, has_mirror: bool) -> tuple[list[str], list[dict[str, str]]]:
+    def _clean_files(self, begun: Begun, now: datetime) -> tuple[list[str], list[dict[str, str]]]:
         """Remove copies; what was removed, and what could not be."""
         copies = Copies(self._store, begun.ids, begun.known)
         backups = list(copies.backups())
         if backups and not begun.keep_backups:
             self._store.backup(now)  # there must be one at any time
         doomed = [*copies.exports(), *copies.damaged(), *copies.conversations({*begun.ids, *(one["id"] for one in begun.kept)})]
-        doomed += [] if has_mirror else copies.mirror()
+        doomed += [*copies.mirrors()]
         doomed += [] if begun.keep_backups else backups
         removed: list[str] = []
         unreached = [{"place": self._name(path), "why": "backups are kept"} for path in backups if begun.keep_backups]
@@ -226,8 +231,31 @@ class Erasures:
                 removed.append(self._name(path))
             except OSError as error:
                 unreached.append({"place": self._name(path), "why": f"it cannot be removed: {error.strerror}"})
+        if copies.is_left_behind():
+            from lamina.store import moving
+
+            removed += [self._name(path) for path in moving.hollow(self._store, now)]
         residue.masked(self._home.violations, begun.known)
-        return removed + self._clean_status(begun), unreached
+        return removed + self._clean_spool(begun) + self._clean_status(begun), unreached
+
+    def _clean_spool(self, begun: Begun) -> list[str]:
+        """Lines of the fail-safe, wherever they lie by now: those that still wait, that were replayed, or laid aside."""
+        ids, known, user = frozenset(begun.ids), begun.known, begun.user
+
+        def is_doomed(raw: bytes) -> bool:
+            try:
+                line = decoded(raw)
+            except ValueError:
+                return residue.holds(ESCAPED.sub(b" ", raw), known, ids)
+            said = line.payload
+            if said is None:
+                return False
+            held = (said.content, *said.tags, *filter(None, (said.source, said.speaker, said.session, said.key)))
+            is_users = user is not None and said.user == user
+            return line.id in ids or is_users or known.is_among((*held, *traces.strings(said.metadata)))
+
+        spool = failsafe.spool(self._store.folder, self._store.settings["preset"])
+        return [self._name(path) for path in spool.cleanse(is_doomed, self._store.place("archive"))]
 
     def _clean_status(self, begun: Begun) -> list[str]:
         """Files that say what is pending, or was done last: they are written again when there is something to say."""
@@ -277,6 +305,9 @@ class Erasures:
         removal.purge(self._store)
         for database in filter(None, (self._store.database, self._store.reads.sound())):
             is_folded = database.fold()
+            if not isinstance(database, SqliteDatabase):
+                yield {"place": database.place, "why": ON_A_SERVER}
+                continue
             if any(residue.is_sampled(one, known) for one in _with_log(database.path)):
                 database.rewrite()  # what is found after this is in rows that nobody wanted erased
                 is_folded = database.fold()
@@ -327,7 +358,11 @@ def _with_log(path: Path) -> list[Path]:
     return [one for one in (path, path.with_name(path.name + "-wal")) if one.exists()]
 
 
-def _failures(mirrors: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _untold(mirrors: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """Mirrors that could not be told, and those on servers, where nobody of us can look at the bytes."""
     for name, told in mirrors.items():
         if "error" in told:
-            yield name, told["error"]
+            yield {"place": f"mirror {name}", "why": f"it is told later: {told['error']}"}
+        elif "elsewhere" in told:
+            why = "the server was told to delete it; what its files still hold can only be seen there"
+            yield {"place": f"mirror {name}: {told['elsewhere']}", "why": why}

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lamina import awaited, config, operator_key, rules, text
 from lamina import clock as clocks
-from lamina import config, operator_key, rules, text
 from lamina.clock import Clock
 from lamina.errors import Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
 from lamina.home import AGENT_NAME, Home, agent_name, given_path, user_name
@@ -29,8 +29,12 @@ def connect(
     store_id: str | None = None,
     scoped: bool = True,
     key: str | None = None,
+    replay: bool = True,
 ) -> Memory:
-    """Open a handle. Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults."""
+    """Open a handle. Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults.
+
+    A store that cannot be used now is tried again when it is needed; meanwhile the fail-safe takes what is remembered.
+    """
     now = clocks.checked(clock or clocks.system_clock)
     place = Home(home_path(home))
     agent = chosen_agent(agent)
@@ -42,11 +46,15 @@ def connect(
         if role is Role.OPERATOR:
             operator_key.check(place.path, key)
         folder = place.prepare(agent_name(agent))
-        store = Store.open(folder, agent, values, now(), store_id=store_id)
+        store = awaited.opened(lambda: Store.open(folder, agent, values, now(), store_id=store_id), folder, agent, values)
     except (InvalidInput, Refused) as error:
-        place.log_violation(now(), who, error.message, agent)
+        if "place" not in error.details:  # else a database has refused us, which crosses no boundary of the home
+            place.log_violation(now(), who, error.message, agent)
         raise
-    return _kind(role)(place, store, scope, who, now, values)
+    handle = _kind(role)(place, store, scope, who, now, values)
+    if replay:
+        handle.catch_up()
+    return handle
 
 
 def look(

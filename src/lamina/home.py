@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import stat
 from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -23,6 +26,8 @@ DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("co
 MAX_USER = 128
 QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\S+")
 UNREADABLE = "unreadable line"
+# Neither follow a link nor wait for somebody at the other end of a pipe.
+NOT_ELSEWHERE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def agent_name(value: object) -> str:
@@ -211,6 +216,53 @@ def write_private(path: Path, content: bytes) -> None:
     except OSError as error:
         work.unlink(missing_ok=True)
         raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
+
+
+def append_private(path: Path, body: bytes) -> None:
+    """Add lines to a file that only its owner can read, durably. A line that has no end there gets one first."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | NOT_ELSEWHERE
+    descriptor = os.open(path, flags, 0o600)
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+        if found.st_size:
+            file.seek(-1, os.SEEK_END)
+            body = body if file.read(1) == b"\n" else b"\n" + body
+        left = memoryview(body)
+        while left:
+            left = left[file.write(left) :]
+        os.fsync(descriptor)
+
+
+def cut_private(path: Path, size: int) -> None:
+    """Take the end off such a file."""
+    descriptor = os.open(path, os.O_WRONLY | NOT_ELSEWHERE)
+    try:
+        os.ftruncate(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def open_private(path: Path) -> BinaryIO | None:
+    """A file to read, if there is one: no link, and nothing that would keep its reader waiting."""
+    return os.fdopen(os.open(path, os.O_RDONLY | NOT_ELSEWHERE), "rb") if is_file(path) else None
+
+
+def read_private(path: Path) -> bytes:
+    """All that such a file holds, if there is one."""
+    file = open_private(path)
+    if file is None:
+        return b""
+    with file:
+        return file.read()
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file: itself, and not a link to one."""
+    with suppress(OSError):
+        return stat.S_ISREG(path.lstat().st_mode)
+    return False
 
 
 def has_bytes(path: Path) -> bool:

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from lamina.knowledge import Knowledge
     from lamina.lifecycle import Lifecycle, Moved
     from lamina.listening import Listener
-    from lamina.mirrors.upkeep import Upkeep
+    from lamina.mirrors.upkeep import Standing, Upkeep
+    from lamina.mirrors.verification import Verified
     from lamina.orchestrator import Orchestrator, Outlook
     from lamina.profiles import Profiles
     from lamina.proposals import Proposals
     from lamina.reader import Times
     from lamina.retention import Rules
+    from lamina.spooling import Progress
     from lamina.store.grants import Grant
     from lamina.world import WorldModel
-    from lamina.writer import Progress
 
 ROTATE_CHECK = "memory_rotate_check"
 NOTHING_DONE = {"ok": False, "promoted": 0, "rotated": False, "remaining": None, "threshold": None}
@@ -197,9 +198,24 @@ class Memory(Writer):
         folder = self._store.place("world_model")
         return WorldModel(self._store, folder, self._draft, self.actor, self._clock, self.user, self._tell)
 
-    def sync_mirrors(self) -> dict[str, Any]:
+    def sync_mirrors(self, progress: Progress | None = None) -> dict[str, Any]:
         """Bring every mirror up to date now, instead of behind the next writes; what was done in each."""
-        return self._mirrors.sync() if self._has_mirrors else {}
+        return self._mirrors.sync(*filter(None, (progress,))) if self._has_mirrors else {}
+
+    def rebuild_mirrors(self, names: Sequence[str] = (), progress: Progress | None = None) -> dict[str, Any]:
+        """Make some mirrors anew, or all that are on; what was done in each."""
+        self._check_all_users("making mirrors anew")
+        return self._mirrors.rebuild(names, *filter(None, (progress,)))
+
+    def verify_mirrors(self, names: Sequence[str] = (), progress: Progress | None = None) -> dict[str, Verified]:
+        """Compare every entry of some mirrors, or of all that are on, with the store; what is missing, outdated or unknown."""
+        self._check_all_users("comparing mirrors")
+        return self._mirrors.verify(names, *filter(None, (progress,)))
+
+    def mirrors(self) -> builtins.list[Standing]:
+        """The mirrors that are on: where each is, and how many events it is behind."""
+        self._check_all_users("looking at mirrors")
+        return self._mirrors.standings()
 
     def orchestrator(self) -> Orchestrator:
         """What runs the jobs of `schedule.yaml`, with the authority of this handle."""
@@ -296,20 +312,23 @@ class Memory(Writer):
 
     @cached_property
     def _has_mirrors(self) -> bool:
-        return bool(self.settings["mirrors.jsonl"] != "off")
+        from lamina.mirrors import choice
+
+        return bool(choice.names(self.settings))
 
     @cached_property
     def _mirrors(self) -> Upkeep:
-        from lamina.mirrors.jsonl import JsonlMirror
         from lamina.mirrors.upkeep import Upkeep
 
-        mirror = JsonlMirror(self._store.place("jsonl"), self.settings["mirrors.jsonl"])
-        return Upkeep(self._store, {"jsonl": mirror}, self._note_problem)
+        return Upkeep(self._store, self._copies, self._note_problem)
 
     def _tell(self, number: int) -> None:
         super()._tell(number)
         if self._has_mirrors and number:
-            self._mirrors.wake()
+            try:
+                self._mirrors.wake()
+            except LaminaError as error:  # such as a key that is none; the memory itself is stored, so this is only told
+                self._note_problem(error.message)
 
     def _settle(self) -> None:
         """What follows from a change of the profile or of many memories: its snapshot, and the mirrors."""

@@ -126,13 +126,28 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         """The importance on the scale 0 to 10: the largest score whose tenth the importance reaches."""
         return score_of(self.importance)
 
+    @property
+    def stored_in(self) -> str:
+        """Where it is kept: in the `store`, or in the `failsafe` until the store can be written again."""
+        return "store"
+
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON values, with the score beside the exact importance."""
         fields = {name: plain(getattr(self, name)) for name in self.__struct_fields__}
         fields["score"] = self.score
         if self.archived is None:
             del fields["archived"]
+        if self.stored_in != "store":
+            fields["stored_in"] = self.stored_in
         return fields
+
+
+class Waiting(Record, frozen=True, gc=False):
+    """A memory in the fail-safe: the store takes it, with this id, as soon as it can be written."""
+
+    @property
+    def stored_in(self) -> str:
+        return "failsafe"
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

@@ -38,7 +38,7 @@ class Operator(Memory):
         if self.user is None:
             counted = self.home.violations_by_attempt()
             found |= {"violations": sum(counted.values()), "violations_by_attempt": counted}
-            found["problems"] += self._erasures.problems()
+            found["problems"] += self._erasures.problems() if found["store"] else []
         return found
 
     def audit_violations(self, limit: int = 50) -> Violations:
@@ -335,7 +335,8 @@ class Operator(Memory):
         """Make records gone for good, with what was made of them: from every table, file and copy in the home."""
         self.resume_erasures()
         wanted = self._erasures.wanted(self._erasing(record_ids), session, user, source)
-        return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=keep_backups))
+        with self._spool.quiet():
+            return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=keep_backups))
 
     def resume_erasures(self) -> list[Certificate]:
         """Finish what was interrupted."""
@@ -357,7 +358,7 @@ class Operator(Memory):
         self._write_world()
         if begun.user is not None:
             self._end_tokens(begun.user)
-        return self._erasures.clean(begun, self.sync_mirrors())
+        return self._erasures.clean(begun, self._mirrors.sync(erased=True) if self._has_mirrors else {})
 
     def _write_world(self) -> None:
         """The files of the world model, which is everybody's, whomever this handle is for."""

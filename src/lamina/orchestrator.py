@@ -20,7 +20,7 @@ from lamina.store import jobs
 from lamina.text import shown
 
 if TYPE_CHECKING:
-    from lamina.store.connection import Database
+    from lamina.store.sql import Database
     from lamina.yamls import Watched
 
 log = logging.getLogger("lamina")

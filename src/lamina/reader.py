@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -12,17 +13,20 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import structs
 
 from lamina import clock as clocks
-from lamina import config, rules, text
+from lamina import config, failsafe, meanwhile, rules, text
+from lamina.allowed import Allowed
 from lamina.clock import Clock
-from lamina.errors import InvalidInput, NotFound, StoreUnavailable
+from lamina.errors import InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.home import Home
-from lamina.model import LONG_TERM, Actor, Event, Hits, Layer, Record, State
+from lamina.model import LONG_TERM, Actor, Event, Hits, Layer, Record, State, Waiting
 from lamina.recall import RANKERS
 from lamina.store.reads import Read
 from lamina.store.records import Filter
 from lamina.store.store import Store
 
 if TYPE_CHECKING:
+    from lamina.mirrors import Mirror
+    from lamina.recall.asked import Searchable
     from lamina.recall.context import Context
     from lamina.recall.engine import Recall
 
@@ -59,7 +63,13 @@ class Viewer:
 
     def close(self) -> None:
         """Write what is buffered and let go of every file."""
-        self._store.close()
+        try:
+            if "_copies" in self.__dict__:
+                from lamina.mirrors import choice
+
+                choice.close(self._copies)
+        finally:
+            self._store.close()
 
     def get(self, record_id: str) -> Record:
         """The record with this id, whatever its state."""
@@ -104,13 +114,13 @@ class Viewer:
         """
         if ranker not in RANKERS:
             raise InvalidInput(f"unknown ranker {text.shown(ranker)}; known are {', '.join(RANKERS)}", known=[*RANKERS])
-        if run_id is None and layers is not None and Layer.WORKING in several(layers, "layers"):
+        if run_id is None and layers is not None and Layer.WORKING in rules.several(layers, "layers"):
             raise InvalidInput("working memory is searched within its run: use the run's search()")
         past = (State.ACTIVE, State.SUPERSEDED) if as_of is not None else (State.ACTIVE,)
         chosen = self._filter(layers, past if states is None else states, kinds, tags, since, until, run_id)
         chosen = structs.replace(
             chosen,
-            all_tags=rules.tags(several(all_tags, "all_tags")),
+            all_tags=rules.tags(rules.several(all_tags, "all_tags")),
             metadata=rules.facets(metadata),
             as_of=_moment(as_of, "as_of"),
         )
@@ -150,7 +160,22 @@ class Viewer:
     def _recall(self) -> Recall:
         from lamina.recall.engine import Recall
 
-        return Recall(self._store, self.settings, self.home.path / MODELS)
+        return Recall(self._store, self.settings, self.home.path / MODELS, self._searched)
+
+    @cached_property
+    def _copies(self) -> dict[str, Mirror]:
+        """The mirrors that are on. None of them is opened yet."""
+        from lamina.mirrors import choice
+
+        return choice.mirrors(self._store, self.settings, lambda: next(iter(self._recall.embedders), None))
+
+    def _searched(self) -> Searchable | None:
+        """The mirror that searches go through, if not the store itself is searched."""
+        if self.settings["recall.via"] == "store":
+            return None
+        from lamina.mirrors import choice
+
+        return choice.searchable(self.settings, self._copies)
 
     def _found(
         self,
@@ -163,14 +188,22 @@ class Viewer:
         bias: float | None = None,
     ) -> Hits:
         asked, most = rules.query(query), rules.limit(limit)
-        hits = self._recall.search(asked, most, self._granted(chosen), ranker, self._clock(), known_at, bias)
+        hits = self._answer(asked, most, self._granted(chosen), ranker, known_at, bias)
         self._audit(action, tuple(hit.record.id for hit in hits), query=asked)
         return hits
 
+    def _answer(
+        self, asked: str, most: int, chosen: Filter, ranker: str, known_at: datetime | None, bias: float | None
+    ) -> Hits:
+        return self._recall.search(asked, most, chosen, ranker, self._clock(), known_at, bias)
+
     def _listed(self, action: str, chosen: Filter, limit: int) -> builtins.list[Record]:
-        found = self._store.listed(self._granted(chosen), rules.limit(limit))
+        found = self._rows(self._granted(chosen), rules.limit(limit))
         self._audit(action, tuple(record.id for record in found))
         return found
+
+    def _rows(self, chosen: Filter, limit: int) -> builtins.list[Record]:
+        return self._store.listed(chosen, limit)
 
     def _granted(self, chosen: Filter) -> Filter:
         """A filter that lets through what this handle may see of what it wants; one's own memory needs no grant."""
@@ -232,10 +265,10 @@ class Viewer:
             raise InvalidInput(f"run_id {text.shown(run_id)} is not the id of a run")
         return Filter(
             self.user,
-            tuple({rules.one_of(Layer, value, "layer"): None for value in several(layers, "layers")}),
-            tuple({rules.one_of(State, value, "state"): None for value in several(states, "states")}),
-            tuple({rules.kind(value, self._kinds): None for value in several(kinds, "kinds")}),
-            rules.tags(several(tags, "tags")),
+            tuple({rules.one_of(Layer, value, "layer"): None for value in rules.several(layers, "layers")}),
+            tuple({rules.one_of(State, value, "state"): None for value in rules.several(states, "states")}),
+            tuple({rules.kind(value, self._kinds): None for value in rules.several(kinds, "kinds")}),
+            rules.tags(rules.several(tags, "tags")),
             _moment(since, "since"),
             _moment(until, "until"),
             run_id,
@@ -252,7 +285,32 @@ class Viewer:
 
 
 class Reader(Viewer):
-    """What every handle of an agent can do: look at the memories of its own agent and user, and at what became of them."""
+    """What every handle of an agent can do: look at the memories of its own agent and user, and at what became of them.
+
+    What waits in the fail-safe is seen with what is stored; while the store cannot be read, it is all that is seen.
+    """
+
+    def __init__(self, home: Home, store: Store, user: str | None, actor: Actor, clock: Clock, settings: config.Settings):
+        super().__init__(home, store, user, actor, clock, settings)
+        self._spool = failsafe.spool(store.folder, settings["preset"])
+        self._outage: str | None = None  # why the store could not be used, when it was last tried
+        self._allowed = Allowed(home.path, self.agent, self._kinds, settings["content.max_bytes"])
+        self._queue = meanwhile.Queue(self._spool, self._allowed)
+        self._process: int | None = os.getpid()  # whose handle it is, until it is closed
+
+    @property
+    def outage(self) -> str | None:
+        """Why the last call did without the store, if it did."""
+        return self._outage
+
+    def close(self) -> None:
+        """Write what is buffered and let go of every file."""
+        self._process = None
+        super().close()
+
+    def failsafe_status(self) -> dict[str, Any]:
+        """What waits in the fail-safe, in numbers."""
+        return self._spool.status()
 
     def search_archive(
         self, query: str = "", limit: int = 100, since: Times = None, until: Times = None
@@ -299,40 +357,86 @@ class Reader(Viewer):
 
     def status(self) -> dict[str, Any]:
         """What is in the store for this handle, and what needs attention. The whole store only without a user."""
+        try:
+            found = self._status()
+            self._outage = self._outage if self._spool.is_waiting() else None
+        except failsafe.OUTAGES as error:
+            self._note_outage(error)
+            known = {"home": str(self.home.path), "agent": self.agent, "user": self.user, "store": None}
+            found = {**known, "records": {}, "archived": 0, "open_runs": 0, "problems": self.problems}
+        outage = [f"the store could not be used: {self._outage}"] if self._outage else []
+        found["problems"] += [*outage, *self._queue.problems()]
+        return found
+
+    def _status(self) -> dict[str, Any]:
         found: dict[str, Any] = {
             "home": str(self.home.path),
             "agent": self.agent,
             "user": self.user,
             "store": self._store.id,
+            "place": self._store.database.place,
             "records": self._store.counts(self.user),
             "archived": self._store.count_archived(self.user),
             "open_runs": len(self._store.open_runs(self.user)),
-            "problems": [*self._problems, *filter(None, (self._store.reads.problem, self._index_problem()))],
+            "problems": [*self._problems, *filter(None, (self._store.reads.problem,)), *self._recall_problems()],
         }
         if self.user is None:
             head = self._store.head()
             found |= {"events": head.seq, "head": head.hash.hex(), "bytes": self._store.sizes()}
         return found
 
+    def _answer(
+        self, asked: str, most: int, chosen: Filter, ranker: str, known_at: datetime | None, bias: float | None
+    ) -> Hits:
+        if not self._spool.is_waiting():
+            return super()._answer(asked, most, chosen, ranker, known_at, bias)
+        hits = meanwhile.found(asked, meanwhile.chosen(self._waiting(), chosen, known_at), most)
+        try:
+            return meanwhile.merged(super()._answer(asked, most, chosen, ranker, known_at, bias), hits, most)
+        except failsafe.OUTAGES as error:
+            self._note_outage(error)
+            return Hits(hits, [f"only the fail-safe was searched: {error.message}"])
+
+    def _rows(self, chosen: Filter, limit: int) -> builtins.list[Record]:
+        if not self._spool.is_waiting():
+            return super()._rows(chosen, limit)
+        waiting = meanwhile.chosen(self._waiting(), chosen)
+        try:
+            stored = super()._rows(chosen, limit)
+        except failsafe.OUTAGES as error:
+            self._note_outage(error)
+            stored = []
+        return meanwhile.listed(stored, waiting, limit)
+
+    def _seen(self, record_id: str) -> Record | None:
+        waiting = [one for one in self._waiting() if one.id == record_id and self._in_scope(one)]
+        try:
+            return super()._seen(record_id) or next(iter(waiting), None)
+        except failsafe.OUTAGES as error:
+            if not waiting:
+                raise
+            self._note_outage(error)
+            return waiting[0]
+
+    def _waiting(self) -> builtins.list[Waiting]:
+        """What waits in the fail-safe, in its order. It is asked for before the store, which may take it any time."""
+        return self._queue.records()
+
+    def _note_outage(self, error: LaminaError) -> None:
+        """Keep that the store cannot be used. Any other error is the caller's, and so is every one without the fail-safe."""
+        if not failsafe.is_outage(error) or self._process != os.getpid() or self.settings["failsafe"] == "off":
+            raise error
+        self._outage = error.message
+
     def _remains(self, record_id: str) -> Record | None:
         from lamina.store import erasing
 
         return erasing.remains(self._store, record_id, self.user)
 
-    def _index_problem(self) -> str | None:
-        """What keeps the index from being made, as far as this handle has tried."""
-        made = self.__dict__.get("_recall")
-        return made.problem if made is not None else None
+    def _recall_problems(self) -> builtins.list[str]:
+        """What keeps the index from being made and the mirror from being searched, as far as this handle has tried."""
+        return made.problems if (made := self.__dict__.get("_recall")) is not None else []
 
 
 def _moment(value: Times, name: str) -> datetime | None:
     return None if value is None else clocks.moment(value, name)
-
-
-def several(values: Collection[str] | None, name: str) -> tuple[Any, ...]:
-    """A filter's values. A bare text is a mistake that would otherwise be taken letter by letter."""
-    if values is None:
-        return ()
-    if isinstance(values, str) or not isinstance(values, Collection):
-        raise InvalidInput(f"{name} {text.shown(values)} is not a list; write [{text.shown(values)}]")
-    return tuple(values)

@@ -71,7 +71,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         "default": Preset(),
         "sky": Preset(Retention(short_term_max_lines=100), {"jsonl": "memory", "archive": "memory"}),
-        "milton": Preset(paths={"jsonl": "data/memory"}),
+        "milton": Preset(paths={"failsafe": "data/memory"}),
         "sentinel": Preset(
             paths={
                 "episodes": "data/episodes",

@@ -192,6 +192,15 @@ def reason(value: object) -> str:
     return credentials.redacted(content(value, MAX_REASON_BYTES))
 
 
+def several(values: Collection[str] | None, name: str) -> tuple[Any, ...]:
+    """A filter's values. A bare text is a mistake that would otherwise be taken letter by letter."""
+    if values is None:
+        return ()
+    if isinstance(values, str) or not isinstance(values, Collection):
+        raise InvalidInput(f"{name} {text.shown(values)} is not a list; write [{text.shown(values)}]")
+    return tuple(values)
+
+
 def tags(values: object) -> tuple[str, ...]:
     """Tags stripped, lower-cased and deduplicated in their order."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import builtins
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina import rules, text
+from lamina import failsafe, rules, text
 from lamina.clock import Clock
 from lamina.config import Settings
 from lamina.discretion import Discretion
+from lamina.engines import importance
 from lamina.engines.importance import Scored
-from lamina.errors import Conflict, InvalidInput, LaminaError, Refused
+from lamina.errors import InvalidInput, LaminaError, Refused
 from lamina.experience import Experience
 from lamina.home import Home
 from lamina.model import Actor, Draft, Layer, Record, Role, State
-from lamina.reader import Reader, Times
+from lamina.reader import Times
 from lamina.recall import is_quick
 from lamina.runs import Run, ending
+from lamina.spooled import Action
+from lamina.spooling import Progress, Spooling, same_text
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
 
@@ -35,19 +39,17 @@ ERASED_TASK = "an erased task"
 MANY = 2048
 # So many are worth the start of an embedder when a handle is closed.
 FEW = 256
-Progress = Callable[[int, int], None]
 
 
-class Writer(Reader):
+class Writer(Spooling):
     """What every handle can do beside reading: remember within its own agent and user."""
 
     def __init__(self, home: Home, store: Store, user: str | None, actor: Actor, clock: Clock, settings: Settings) -> None:
         super().__init__(home, store, user, actor, clock, settings)
         self._experience = Experience(store, clock)
-        score = self._experience.score
         self.secrets: dict[str, int] = {}  # what looked like one in the memories that this handle has stored, by kind
         self._discretion = Discretion(settings["secrets.capture"], self._note_secrets)
-        drafter = rules.Drafter(actor, user, self._kinds, settings["content.max_bytes"], score)
+        drafter = rules.Drafter(actor, user, self._kinds, settings["content.max_bytes"], self._score)
         self._draft = self._discretion.over(drafter.draft)
         self.wrote = False
         self._unindexed = 0
@@ -70,7 +72,10 @@ class Writer(Reader):
         key: str | None = None,
         **more: Any,
     ) -> Record:
-        """Store one memory; it is durable when this returns. The same key again returns the same record."""
+        """Store one memory; it is durable when this returns. The same key again returns the same record.
+
+        While the store cannot be written, the fail-safe takes it, and the record says so: `stored_in`.
+        """
         # What was not given is left out here: looking at it again in the rules costs more.
         item: dict[str, Any] = {"content": content, **more}
         if kind is not None:
@@ -138,19 +143,32 @@ class Writer(Reader):
                 drafts.append(self._draft(item))
             except LaminaError as error:
                 raise _of_item(error, index) from None
-        kept = None
+        action: Action = "remember_conversation"
+        now, kept = self._clock(), None
+        made: builtins.list[Record] = []
+
+        def whole(turns: Sequence[Record]) -> Draft:
+            return self._draft(conversations.episode(given, turns, key))
+
         try:
-            with self._store.change(self.actor, "remember_conversation", self._clock()) as transaction:
+            self._catch_up()
+            with self._turn(), self._store.change(self.actor, action, now) as transaction:
                 made = self._insert(transaction, drafts, many=True)
-                (episode,) = self._insert(transaction, [self._draft(conversations.episode(given, made, key))])
-                conversations.check_same(episode, given, key)
+                made += self._insert(transaction, [whole(made)])
+                conversations.check_same(made[-1], given, key)
                 if keep_raw:
-                    kept = conversations.keep(self._store.place("episodes"), given, episode)
+                    kept = conversations.keep(self._store.place("episodes"), given, made[-1])
+            self._tell(len(made))
+        except failsafe.OUTAGES as error:
+            conversations.unkeep(kept)
+            made = self._spooled(error, action, now, drafts, made, whole)
+            conversations.check_same(made[-1], given, key)
+            if keep_raw:
+                conversations.keep(self._store.place("episodes"), given, made[-1])
         except BaseException:
             conversations.unkeep(kept)
             raise
-        self._tell(len(made) + 1)
-        return conversations.Conversation(made, episode)
+        return conversations.Conversation(made[:-1], made[-1])
 
     def explain_importance(self, content: str, **fields: Any) -> Scored:
         """How important a memory would be that gives no importance, and why. Nothing is stored."""
@@ -218,18 +236,45 @@ class Writer(Reader):
         return made
 
     def _store_drafts(
-        self, drafts: Sequence[Draft], action: str = "remember", run_id: str | None = None, *, many: bool = False
+        self, drafts: Sequence[Draft], action: Action = "remember", run_id: str | None = None, *, many: bool = False
     ) -> builtins.list[Record]:
         if not drafts:
             return []
-        with self._store.change(self.actor, action, self._clock()) as transaction:
-            if run_id is not None and not transaction.is_open(run_id, self.user):
-                raise Refused("this run is closed; open a new one")
-            stored = self._insert(transaction, drafts, many=many)
+        now = self._clock()
+        stored: builtins.list[Record] = []
+        try:
+            if self._is_behind:
+                self._catch_up()
+            with self._turn(), self._store.change(self.actor, action, now) as transaction:
+                if run_id is not None and not transaction.is_open(run_id, self.user):
+                    raise Refused("this run is closed; open a new one")
+                stored = self._insert(transaction, drafts, many=many)
+        except failsafe.OUTAGES as error:
+            return self._spooled(error, action, now, drafts, stored)
         self._tell(len(stored))
         return stored
 
+    def _score(self, fields: Mapping[str, Any]) -> float:
+        """How important a memory is that does not say so: by what was learned, as long as that can be read."""
+        try:
+            return self._experience.score(fields)
+        except failsafe.OUTAGES:
+            if self.settings["failsafe"] == "off":
+                raise
+            given = fields.get("kind", "crumb"), fields["content"], fields.get("tags", ()), fields.get("metadata", {})
+            return importance.score(*given)
+
+    def _turn(self) -> AbstractContextManager[None]:
+        """The time in which a required mirror takes memories; it begins before the store's own."""
+        return nullcontext() if self._required is None else self._required.turn()
+
     def _insert(self, transaction: Transaction, drafts: Sequence[Draft], *, many: bool = False) -> builtins.list[Record]:
+        stored = self._inserted(transaction, drafts, many=many)
+        if self._required is not None:  # what was stored before came to it along the events
+            self._required.put([one for one in stored if one.created_at == transaction.now])
+        return stored
+
+    def _inserted(self, transaction: Transaction, drafts: Sequence[Draft], *, many: bool) -> builtins.list[Record]:
         for draft in drafts:
             if draft.evidence or draft.key is not None:
                 break
@@ -254,10 +299,6 @@ class Writer(Reader):
         secrets_log.warning("a memory holds what looks like a secret: %s", named)
         self._note_problem("memories hold what looks like secrets; `lamina doctor` lists them, `lamina erase` removes them")
 
-    def _note_problem(self, problem: str | None) -> None:
-        if problem is not None and problem not in self._problems:
-            self._problems.append(problem)
-
     def _tell(self, number: int) -> None:
         """Have new records indexed: at once by a model that takes long, else when they are many."""
         self._unindexed += number
@@ -272,7 +313,7 @@ class Writer(Reader):
 
     def _finish_index(self) -> None:
         worked, wrote, self._worked, self._unindexed = self._worked, self._unindexed > 0, False, 0
-        if self._store.database.inherited or not (worked or wrote):
+        if not (worked or wrote) or self._store.database.inherited:
             return
         try:
             if not worked and self._store.count_unpacked() < FEW:
@@ -288,10 +329,7 @@ class Writer(Reader):
         """Store a draft that refers to what is there already: by its evidence, or by its key."""
         existing = transaction.find_key(draft.key, draft.user) if draft.key is not None else None
         if existing is not None:
-            if existing.content == draft.content:
-                return existing
-            key = text.shown(draft.key)
-            raise Conflict(f"the key {key} was used for another text, in record {existing.id}", record=existing.id)
+            return same_text(existing, draft)
         if draft.key is not None:
             transaction.guard.refuse_erased(draft.user, draft.key)
         transaction.check_evidence(draft, self._note_crossing)

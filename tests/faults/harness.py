@@ -40,6 +40,7 @@ class Child:
     def __init__(self, script: str, *arguments: object) -> None:
         command = [sys.executable, "-m", f"{CHILDREN}.{script}", *map(str, arguments)]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")}
+        environment["LAMINA_FAILSAFE"] = "off"  # most are about the store itself; who means the fail-safe says so
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT)
         assert self.process.stdin is not None

@@ -287,7 +287,7 @@ def test_what_is_not_a_store_is_refused_and_left_alone(tmp_path: Path, damage: C
     damage(path)
     before = files(tmp_path)
     with pytest.raises((lamina.Corrupt, lamina.StoreUnavailable)):
-        lamina.operator(AGENT, home=tmp_path)
+        lamina.operator(AGENT, home=tmp_path, settings={"failsafe": "off"})
     assert files(tmp_path) == before
 
 

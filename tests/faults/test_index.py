@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import lamina
-from lamina.store.connection import rows
+from lamina.store.sql import rows
 
 from .children.indexer import TURNS, turns_of
 from .harness import AGENT, FULL, NOBODY, SEED, Child, check_sound, database_of, size

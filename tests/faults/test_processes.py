@@ -150,7 +150,7 @@ class Until(threading.Thread):
 
 def test_a_lock_held_too_long_is_typed_and_passes(tmp_path: Path) -> None:
     """B1, B4: while another program holds the file, writes are `StoreUnavailable` after their time, and reads go on."""
-    with lamina.operator(AGENT, home=tmp_path, settings={"store.busy_timeout_ms": 20}) as operator:
+    with lamina.operator(AGENT, home=tmp_path, settings={"store.busy_timeout_ms": 20, "failsafe": "off"}) as operator:
         operator.remember("memory before")
         with Child("holder", database_of(tmp_path)) as other:
             assert other.hear()["outcome"] == "held"

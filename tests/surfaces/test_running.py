@@ -19,7 +19,7 @@ from lamina.orchestrator import LEASE, Orchestrator
 from lamina.retention import PRESETS, Retention, Rules
 from lamina.schedule import Timetable
 from lamina.store import jobs
-from lamina.store.connection import Database
+from lamina.store.connection import SqliteDatabase
 from lamina.surfaces import maintenance
 from lamina.surfaces.cli import running
 from tests.conftest import START, Ticking
@@ -29,7 +29,7 @@ from tests.unit.store.test_jobs import scratch
 class House:
     """One orchestrator with two jobs, of which one can be made to fail."""
 
-    def __init__(self, home: Path, database: Database) -> None:
+    def __init__(self, home: Path, database: SqliteDatabase) -> None:
         self.home = home
         self.database = database
         self.clock = Ticking(step=timedelta(0))

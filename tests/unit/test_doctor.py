@@ -9,6 +9,7 @@ import pytest
 import lamina
 from lamina import doctor
 from lamina.home import Home
+from tests.conftest import Desk
 
 MOUNTS = """\
 /dev/sda1 / ext4 rw 0 0
@@ -113,3 +114,14 @@ def test_leftovers_are_named(tmp_path: Path) -> None:
         memory.remember("x")
     (tmp_path / "agents" / "sky" / "restore.tmp").touch()
     assert levels(tmp_path)["leftovers"] == "warn"
+
+
+def test_a_fail_safe_of_another_preset_is_named(desk: Desk) -> None:
+    """B4, B7: memories that wait where the preset does not look any more are not forgotten."""
+    desk.agent().close()
+    place = desk.folder() / "data" / "memory"
+    place.mkdir(parents=True)
+    (place / "short_term.jsonl").write_bytes(b"{}\n")
+    (found,) = [one for one in doctor.examine(Home(desk.home), "sky") if one.check == "failsafe"]
+    assert found.level == "warn"
+    assert str(place) in found.message

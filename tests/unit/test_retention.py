@@ -61,7 +61,7 @@ def test_beyond_the_document_all_is_off() -> None:
     [
         ("default", 5000, {}),
         ("sky", 100, {"jsonl": "memory", "archive": "memory"}),
-        ("milton", 5000, {"jsonl": "data/memory"}),
+        ("milton", 5000, {"failsafe": "data/memory"}),
         ("skylattice", 5000, {"exports": ".local/memory/exports"}),
         (
             "sentinel",

@@ -19,7 +19,7 @@ from lamina.formats import targets
 from lamina.formats.arrivals import Policy
 from lamina.formats.merging import Merger
 from lamina.model import Actor, Draft, Layer, Record, State, iso
-from lamina.store import grants
+from lamina.store import grants, opening
 from lamina.store.archive import Copy as ArchiveCopy
 from lamina.store.store import Store
 from lamina.store.written import Written, row_of
@@ -282,7 +282,7 @@ def _restore(store: Store, export: Export, source: Path, progress: Progress | No
 def _rehearsed(store: Store, export: Export, source: Path, now: datetime) -> dict[str, Any]:
     """What a restoration would report: it is done, in a store that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
-        scratch = Store.open(Path(folder), store.agent, store.settings, now)
+        scratch = opening.in_file(Path(folder), store.agent, store.settings, now)
         try:
             report = _restore(scratch, export, source, None)
         finally:

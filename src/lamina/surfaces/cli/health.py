@@ -35,7 +35,7 @@ def status(group: click.Group) -> None:
         if session.json:
             output.show_json(found)
             return
-        shown = ("home", "agent", "user", "store", "events", "head")
+        shown = ("home", "agent", "user", "store", "place", "events", "head")
         output.pairs([(name, found[name]) for name in shown if found.get(name)])
         click.echo()
         states = [state.value for state in State]
@@ -95,7 +95,15 @@ def settings(group: click.Group) -> None:
         values = config.load(session.home.path).values.values()
         if session.json:
             output.show_json(
-                [{"name": v.setting.name, "value": v.value, "origin": v.origin, "help": v.setting.help} for v in values]
+                [
+                    {
+                        "name": v.setting.name,
+                        "value": config.shown_value(v.value) if isinstance(v.value, str) else v.value,
+                        "origin": v.origin,
+                        "help": v.setting.help,
+                    }
+                    for v in values
+                ]
             )
             return
         rows = [(v.setting.name, config.shown_value(v.value), v.origin, v.setting.help) for v in values]

@@ -16,7 +16,7 @@ from lamina.clock import system_clock
 from lamina.errors import LaminaError
 from lamina.memory import Memory
 from lamina.model import Trust
-from lamina.surfaces.cli.session import Session, command
+from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session, command
 from lamina.surfaces.hooks import switches, trouble
 from lamina.text import reveal
 
@@ -93,15 +93,21 @@ def capture(group: click.Group) -> None:
         counts = ntfy.Counts()
         with session.agent_handle("capture") as memory:
             trust = None if trusted else Trust.EXTERNAL
+            is_spooled = False
             try:
-                for _ in ntfy.stored(memory, _stdin(), told, counts, trust):
+                for record in ntfy.stored(memory, _stdin(), told, counts, trust):
+                    is_spooled |= record.stored_in != "store"
                     if sys.stderr.isatty():
                         click.echo(f"\r{counts.stored} stored", nl=False, err=True)
             except KeyboardInterrupt:  # how one ends what listens for ever
                 pass
-            _upkeep(session, memory)
+            if memory.outage is None:
+                _upkeep(session, memory)
         _summary(session, counts.to_dict())
-        context.exit(1 if counts.failed else 0)
+        outage = memory.outage if is_spooled else None  # else the store has all of them by now
+        if outage is not None:
+            click.echo(f"the fail-safe has some of them, without the store: {reveal(outage)}", err=True)
+        context.exit(1 if counts.failed else EXIT_FAILSAFE if outage is not None else 0)
 
 
 def _summary(session: Session, counts: dict[str, int]) -> None:

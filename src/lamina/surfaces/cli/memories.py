@@ -16,7 +16,7 @@ from lamina.errors import InvalidInput, NotFound
 from lamina.model import Layer, Record, State, plain
 from lamina.rules import KINDS
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.session import Session, command, shared_by
+from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session, command, shared_by
 
 LAYERS = click.Choice([layer.value for layer in Layer])
 STATES = click.Choice([state.value for state in State])
@@ -62,6 +62,8 @@ def remember(group: click.Group) -> None:
         with _secrets_told_here():
             stored = session.memory().remember(content, metadata=metadata_of(metadata), **fields)
         _show(session, stored)
+        if stored.stored_in != "store":
+            click.get_current_context().exit(EXIT_FAILSAFE)
 
 
 def _standard_input() -> str:
@@ -105,7 +107,8 @@ def _show(session: Session, stored: Record) -> None:
     if session.json:
         output.show_json(stored.to_dict())
     else:
-        click.echo(f"remembered {stored.id}  {stored.layer.value}  {stored.kind}  importance {stored.importance:.2f}")
+        done = "remembered" if stored.stored_in == "store" else "kept in the fail-safe"
+        click.echo(f"{done} {stored.id}  {stored.layer.value}  {stored.kind}  importance {stored.importance:.2f}")
     if session.memory().secrets:
         kinds = ", ".join(session.memory().secrets)
         kept = "was redacted" if session.memory().settings["secrets.capture"] == "redact" else "is in it"

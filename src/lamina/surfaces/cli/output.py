@@ -105,7 +105,7 @@ def records(found: Sequence[Record]) -> None:
     columns: list[tuple[str, Callable[[Record], Any]]] = [
         ("id", lambda r: r.id),
         ("when (UTC)", lambda r: when(r.occurred_at)),
-        ("layer", lambda r: r.layer.value),
+        ("layer", _layer),
         ("kind", lambda r: r.kind),
         ("imp.", lambda r: f"{r.importance:.2f}"),
         ("content", lambda r: r.content),
@@ -173,7 +173,12 @@ def hits(found: Hits, explain: bool) -> None:
 
 
 def _short(found: Record) -> tuple[str, str, str, str]:
-    return found.id, when(found.occurred_at), found.layer.value, found.content
+    return found.id, when(found.occurred_at), _layer(found), found.content
+
+
+def _layer(found: Record) -> str:
+    """Where a memory lives, and that the store does not have it yet, if that is so."""
+    return found.layer.value if found.stored_in == "store" else f"{found.layer.value} ({found.stored_in})"
 
 
 def notes(found: Sequence[str]) -> None:
@@ -188,7 +193,7 @@ def explained(place: int, hit: Hit, best: float) -> None:
 
     screen = console()
     screen.print(Text(f"{place}. {one_line(hit.record.content)}", style="bold"), overflow="ellipsis", no_wrap=True)
-    screen.print(Text(f"   {hit.record.id}  {hit.record.layer.value}  {when(hit.record.occurred_at)}", style="dim"))
+    screen.print(Text(f"   {hit.record.id}  {_layer(hit.record)}  {when(hit.record.occurred_at)}", style="dim"))
     for name, value in hit.parts.items():
         drawn = Text(bar(value, best), style="cyan") if value >= 0 else Text(less(value, best), style="red")
         screen.print(Text(f"   {name:<12}{value:7.3f}  ") + drawn)

@@ -29,7 +29,6 @@ WIDTH = 200
 def register(group: click.Group) -> None:
     """Hang these commands under the program."""
     run(group)
-    mirror(group)
 
 
 def run(group: click.Group) -> None:
@@ -46,24 +45,6 @@ def run(group: click.Group) -> None:
             runner = once_through if once else keep_running
             code = runner(memory.orchestrator(), session.json)
         context.exit(code)
-
-
-def mirror(group: click.Group) -> None:
-    @group.group("mirror")
-    def mirror_group() -> None:
-        """Copies for others to read: the JSONL files of `mirrors.jsonl`."""
-
-    @command(mirror_group, "sync", "lamina mirror sync")
-    def sync(session: Session) -> None:
-        """Bring every mirror up to date now."""
-        done = session.memory().sync_mirrors()
-        if session.json:
-            output.show_json(done)
-            return
-        for name, what in done.items():
-            click.echo(f"{name}: " + (what.get("error") or f"{what['put']} put, {what['dropped']} dropped"))
-        if not done:
-            click.echo("no mirror is on; see the setting mirrors.jsonl")
 
 
 def once_through(orchestrator: Orchestrator, as_json: bool) -> int:

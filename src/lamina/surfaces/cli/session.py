@@ -12,7 +12,9 @@ import click
 
 from lamina import operator_key
 from lamina.clock import system_clock
+from lamina.config import load
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
+from lamina.failsafe import Spool, spool
 from lamina.handles import chosen_agent, connect, home_path, restore
 from lamina.home import Home
 from lamina.memory import Memory
@@ -22,6 +24,7 @@ from lamina.reader import Viewer
 from lamina.text import reveal, shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+EXIT_FAILSAFE = 5
 
 
 class Session:
@@ -43,12 +46,18 @@ class Session:
     def agent(self) -> str:
         return chosen_agent(self._agent)
 
-    def memory(self) -> Memory:
+    def memory(self, *, replay: bool = True) -> Memory:
         """The handle, opened when a command first needs it, with the authority of whoever runs the program."""
         if self._memory is None:
             self._check_own_agent()
-            self._memory = connect(self._role(), self._agent, self._user, self._home, surface="cli", key=self._key)
+            given = (self._role(), self._agent, self._user, self._home)
+            self._memory = connect(*given, surface="cli", key=self._key, replay=replay)
         return self._memory
+
+    def spool(self) -> Spool:
+        """The fail-safe of the agent, as it is: nothing is opened or replayed."""
+        self._check_own_agent()
+        return spool(self.home.agent_folder(self.agent), load(self.home.path)["preset"])
 
     def agent_handle(self, surface: str) -> Memory:
         """A handle of its own with an agent's authority and no more, whoever has started the program."""
@@ -101,6 +110,8 @@ class Session:
         if self._memory is None:
             return
         memory, self._memory = self._memory, None
+        if memory.outage is not None:
+            click.echo(click.style("attention: ", fg="yellow") + reveal(f"without the store: {memory.outage}"), err=True)
         memory.close()
         if memory.wrote and memory.settings["maintenance"] == "auto":
             from lamina.surfaces.maintenance import start_if_due

@@ -8,6 +8,7 @@ from typing import BinaryIO
 import msgspec
 
 from lamina.errors import InvalidInput, LaminaError
+from lamina.failsafe import OUTAGES
 from lamina.memory import Memory
 from lamina.surfaces.hooks import keeping, protocol, telling, transcript
 from lamina.surfaces.hooks.protocol import Event
@@ -75,12 +76,19 @@ class Call:
             return
         with self._opened() as memory:
             if not self.wanted.is_late:
-                self.context = self._told(memory, event)
+                self._answer(memory, event)
             if message or reply:
                 keeping.keep(memory, message, reply, event.session, self._key(event, reply))
                 self.unkept = False
             if event.kind in ENDS or self.wanted.is_late:
                 self._upkeep(memory)
+
+    def _answer(self, memory: Memory, event: Event) -> None:
+        """What is remembered about the event. A store that cannot be read keeps nobody from keeping what was said."""
+        try:
+            self.context = self._told(memory, event)
+        except OUTAGES as error:
+            self._tell(error.message)
 
     def _key(self, event: Event, reply: str | None) -> str | None:
         """Prompts with the same words are two; replies with the same words in one session are one that was told twice."""

@@ -1,0 +1,262 @@
+"""Replay (B4): what waits in the fail-safe goes into the store, in its order and once, with what it says checked again."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import structs
+
+from lamina import text
+from lamina.allowed import Allowed
+from lamina.clock import Clock
+from lamina.errors import Conflict, LaminaError, StoreUnavailable
+from lamina.failsafe import OUTAGES, Spool
+from lamina.model import Actor, Draft, Layer, Record, Role, State, iso
+from lamina.spooled import Contents, Line, suffix
+from lamina.store import records
+from lamina.store.store import Store
+from lamina.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from lamina.mirrors.required import Required
+
+Progress = Callable[[int, int], None]
+AT_ONCE = 50  # lines that are stored in one step; meanwhile others wait
+NOBODY = Actor(Role.SYSTEM, "failsafe", "failsafe")
+NOTE = "failsafe"  # where the metadata of a constrained record says why it is
+
+
+class Replayed(msgspec.Struct):
+    """What a replay has done."""
+
+    stored: int = 0
+    known: int = 0  # those that the store had already
+    constrained: int = 0  # of those that were stored
+    rejected: int = 0
+    archived: list[str] = []
+
+    def to_dict(self) -> dict[str, Any]:
+        return structs.asdict(self)
+
+
+class Replay:
+    """Brings one spool into one store. It may be cut off at any moment and done again: a record's id says that it is there."""
+
+    def __init__(
+        self,
+        store: Store,
+        spool: Spool,
+        clock: Clock,
+        allowed: Allowed,
+        note_crossing: Callable[[str], object],
+        required: Required | None = None,
+    ) -> None:
+        self._store = store
+        self._spool = spool
+        self._clock = clock
+        self._allowed = allowed
+        self._note_crossing = note_crossing
+        self._required = required
+        self._adopted: list[Record] = []  # in the transaction that goes on
+        self._settled: set[str] = set()
+        self._end: float | None = None
+        self._rejected: dict[str, str] = {}
+        self._done = Replayed()
+
+    def run(self, progress: Progress | None = None, patience: float | None = None) -> Replayed | None:
+        """Replay all that waits, also what comes meanwhile; nothing when somebody else does.
+
+        StoreUnavailable says that it is not done after so many seconds of patience.
+        """
+        self._end = None if patience is None else time.monotonic() + patience
+        with self._spool.replaying() as is_alone:
+            if not is_alone:
+                return None
+            while True:
+                contents = self._unstored(self._spool.contents())
+                self._replay(contents, progress)
+                archive = self._store.place("archive")
+                moved = self._spool.settle(contents, self._rejected, archive, self._stamp())
+                if moved is not None:
+                    break
+        self._done.rejected = len(self._rejected) + len(contents.broken)
+        self._done.archived = [_named(path, self._store.folder) for path in moved]
+        return self._done
+
+    def _unstored(self, contents: Contents) -> Contents:
+        """Without parts of batches that are stored: somebody was cut off when the other part was in the archive already."""
+        unfinished = [one for one in contents.broken if one.id is None or not self._store.exists(one.id)]
+        return contents._replace(broken=tuple(unfinished))
+
+    def _stamp(self) -> str:
+        return self._clock().strftime("%Y%m%dT%H%M%SZ")
+
+    def _replay(self, contents: Contents, progress: Progress | None) -> None:
+        self._pass_over([line.id for line in contents.lines if line.unless is None and line.id not in self._settled])
+        new = [line for line in contents.lines if line.id not in self._settled]
+        for place, group in enumerate(groups(new)):
+            if place and self._end is not None and time.monotonic() > self._end:
+                raise StoreUnavailable("the fail-safe is being replayed, and it takes a while", behind=True)
+            self._take(group)
+            self._settled.update(line.id for line in group)
+            if progress is not None:
+                progress(len(self._settled), len(contents.lines))
+
+    def _pass_over(self, record_ids: Sequence[str]) -> None:
+        """Have done with what an earlier replay has stored, at once: one that has little time would get no further."""
+        if record_ids:
+            with self._store.database.moment() as connection:
+                known = records.known(connection, record_ids)
+            self._settled |= known
+            self._done.known += len(known)
+
+    def _take(self, group: Sequence[Line]) -> None:
+        """Store some lines in one step; where that is refused, each for itself, and then what is refused is told."""
+        before = structs.replace(self._done)
+        try:
+            with self._turn(), self._store.change(self._actor(group[0]), group[0].action, self._clock()) as transaction:
+                self._adopted = []
+                for _, batch in groupby(group, key=lambda line: line.batch):
+                    self._take_batch(transaction, list(batch))
+                if self._required is not None:
+                    self._required.put(self._adopted)
+        except LaminaError as error:
+            self._done = before
+            if isinstance(error, OUTAGES):
+                raise
+            if len(group) > 1:
+                for line in group:
+                    self._take([line])
+            else:
+                self._rejected[group[0].id] = error.message
+
+    def _actor(self, line: Line) -> Actor:
+        """Whom an event is by: nobody, where anybody could have written the line."""
+        return NOBODY if self._allowed.is_unproven(line) else line.actor
+
+    def _turn(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._required is None else self._required.turn()
+
+    def _take_batch(self, transaction: Transaction, batch: Sequence[Line]) -> None:
+        stored = sum(self._take_line(transaction, line) for line in batch)
+        if stored:  # there for good, so in numbers and times alone
+            transaction.tell("replayed", {"batch": batch[0].batch, "records": stored, "written": iso(batch[0].at)})
+
+    def _take_line(self, transaction: Transaction, line: Line) -> bool:
+        """Whether a line became a record of its own."""
+        draft, why = self._allowed.drafted(line)
+        if draft is None:
+            self._rejected[line.id] = str(why)
+            return False
+        record_id = _free_id(transaction, line)
+        if record_id is None or self._is_known(transaction, draft):
+            self._done.known += 1
+            return False
+        draft, note = self._checked(transaction, draft, why)
+        record = records.minted(draft, record_id, 0, self._store.agent, line.at)
+        if note:
+            metadata = {**draft.metadata, NOTE: note}
+            record = structs.replace(record, state=State.CONSTRAINED, metadata=metadata)
+        elif line.actor.role is not Role.OPERATOR:  # who vouches for what it says, whatever that rests on
+            record = structs.replace(record, trust=transaction.derived(draft).trust)
+        transaction.adopt([record], [draft.key])
+        self._adopted.append(record)
+        self._done.stored += 1
+        self._done.constrained += bool(note)
+        return True
+
+    def _is_known(self, transaction: Transaction, draft: Draft) -> bool:
+        """Whether the store has it, or had it until it was erased, under its key."""
+        if draft.key is None:
+            return False
+        existing = transaction.find_key(draft.key, draft.user)
+        if existing is not None:
+            return existing.content == draft.content
+        try:
+            transaction.guard.refuse_erased(draft.user, draft.key)
+        except Conflict:
+            return True
+        return False
+
+    def _checked(self, transaction: Transaction, draft: Draft, why: str | None) -> tuple[Draft, dict[str, Any]]:
+        """A draft that can be stored, and what keeps it from being believed."""
+        note: dict[str, Any] = {} if why is None else {"reason": why}
+        if draft.key is not None and (existing := transaction.find_key(draft.key, draft.user)) is not None:
+            reason = f"the key {text.shown(draft.key)} was used for another text, in record {existing.id}"
+            note |= {"reason": reason, "key": draft.key, "record": existing.id}
+            draft = structs.replace(draft, key=None)
+        if draft.run_id is not None and not transaction.is_open(draft.run_id, draft.user):
+            note |= {"reason": "the run of this note was closed before it could be stored", "run": draft.run_id}
+            draft = structs.replace(draft, layer=Layer.SHORT_TERM, run_id=None)
+        if unknown := self._unknown(transaction, draft):
+            note |= {"reason": f"evidence {unknown[0]} leads to no record", "evidence": unknown}
+            draft = structs.replace(draft, evidence=tuple(one for one in draft.evidence if one not in set(unknown)))
+        return draft, note
+
+    def _unknown(self, transaction: Transaction, draft: Draft) -> list[str]:
+        """Evidence that leads nowhere, or to what was erased."""
+        if not draft.evidence:
+            return []
+        unknown = transaction.unresolved(draft)
+        for one in unknown:
+            self._note_crossing(one)
+        return list(dict.fromkeys([*unknown, *_erased(transaction, draft.evidence)]))
+
+
+def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Lines that one event can tell of, in their order: of one actor and action, and of whole batches."""
+    group: list[Line] = []
+    for _, one in groupby(lines, key=lambda line: line.batch):
+        batch = list(one)
+        is_other = bool(group) and (group[0].actor, group[0].action) != (batch[0].actor, batch[0].action)
+        if is_other or len(group) + len(batch) > AT_ONCE:
+            if group:
+                yield group
+            group = []
+        group += batch
+    if group:
+        yield group
+
+
+def _erased(transaction: Transaction, evidence: Sequence[str]) -> Iterator[str]:
+    left = list(evidence)
+    while left:
+        try:
+            transaction.guard.check_there(left)
+            return
+        except Conflict as error:
+            gone = str(error.details["erased"])
+            yield gone
+            left = [one for one in left if one != gone]
+
+
+def _free_id(transaction: Transaction, line: Line) -> str | None:
+    """The id that a line has in the store; none when it is there already.
+
+    A write whose end nobody has heard had ids of the store. If it did not happen, another write may have got them.
+    """
+    if line.unless is not None:
+        event = transaction.event(line.unless.event)
+        if event is not None and event.hash == line.unless.hash:
+            return None
+    if not transaction.exists(line.id):
+        return line.id
+    if line.unless is None or _is_same(transaction.find(line.id), line):
+        return None
+    other = line.id[:14] + suffix(hashlib.sha256(f"{line.batch}/{line.part}".encode()).digest())
+    return None if transaction.exists(other) else other
+
+
+def _is_same(row: records.Row | None, line: Line) -> bool:
+    return row is None or line.payload is None or row[records.PLACE["content"]] == line.payload.content
+
+
+def _named(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)

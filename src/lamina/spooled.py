@@ -1,0 +1,145 @@
+"""The lines of the fail-safe: a `record_type`, a validated payload, and a checksum over all of it. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from lamina.clock import ALPHABET, ID, moment
+from lamina.errors import InvalidInput
+from lamina.model import Actor, Draft, iso, plain
+from lamina.rules import MAX_LABEL
+
+ITEM: Literal["memory_item"] = "memory_item"
+ERASED: Literal["erased"] = "erased"
+CHECKSUM = b',"checksum":"'
+ENDING = len(CHECKSUM) + 64 + len(b'"}')
+EMPTY: tuple[Any, ...] = (None, (), {}, [])
+
+
+# Some of a line goes into the trail for good, so there is no room for words in it (P4).
+Number = Annotated[int, Meta(ge=0, lt=1 << 62)]
+Action = Literal["remember", "remember_conversation", "run.note"]
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """An event that the trail holds if a write happened whose end nobody has heard."""
+
+    event: Number
+    hash: str
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One memory that waits, with who wrote it, and when. Those of one batch are kept together or not at all."""
+
+    record_type: Literal["memory_item", "erased"]
+    id: Annotated[str, Meta(pattern=f"^{ID.pattern}$", max_length=26)]
+    at: Annotated[datetime, Meta(tz=True)]
+    order: Number  # how many bytes both files had before its batch, or more: it only grows
+    batch: Annotated[str, Meta(pattern="^[0-9a-f]{16}$", max_length=16)]
+    part: Number
+    of: Number
+    action: Action
+    actor: Actor
+    payload: Draft | None = None  # nothing is left of one that was erased
+    unless: Commit | None = None
+
+
+class Place(NamedTuple):
+    """Where a line stands: in which file, at which line, from which byte on, and how many bytes."""
+
+    file: str
+    number: int
+    start: int
+    size: int
+
+
+class Broken(NamedTuple):
+    """A line that cannot be used, and what is wrong with it; with the id of the memory, if that can be read."""
+
+    place: Place
+    why: str
+    id: str | None = None
+
+
+class Contents(NamedTuple):
+    """What waits, in the order in which it was written; what cannot be used; and the files as they were."""
+
+    waiting: tuple[tuple[Line, Place], ...] = ()
+    broken: tuple[Broken, ...] = ()
+    files: tuple[tuple[str, int, int], ...] = ()
+
+    @property
+    def lines(self) -> list[Line]:
+        """The memories that wait; what was erased meanwhile does not."""
+        return [line for line, _ in self.waiting if line.payload is not None]
+
+
+class Item(NamedTuple):
+    """A memory to keep, under the id that it will have in the store."""
+
+    id: str
+    draft: Draft
+
+
+def encoded(line: Line, of: int) -> bytes:
+    """A line as it is written: a checksum at its end covers every byte before it."""
+    draft = line.payload
+    payload = {} if draft is None else {name: plain(getattr(draft, name)) for name in draft.__struct_fields__}
+    told: dict[str, Any] = {
+        "record_type": line.record_type,
+        "id": line.id,
+        "at": iso(line.at),
+        "order": line.order,
+        "batch": line.batch,
+        "part": line.part,
+        "of": of,
+        "action": line.action,
+        "actor": line.actor,
+    }
+    if line.unless is not None:
+        told["unless"] = line.unless
+    if draft is not None:
+        told["payload"] = {name: value for name, value in payload.items() if value not in EMPTY}
+    body = msgspec.json.encode(told, enc_hook=dict)
+    return body[:-1] + CHECKSUM + hashlib.sha256(body).hexdigest().encode() + b'"}\n'
+
+
+_lines = msgspec.json.Decoder(Line)
+
+
+def decoded(raw: bytes) -> Line:
+    """A line read back; ValueError says what is wrong with it."""
+    raw = raw.rstrip(b"\n")
+    body, ending = raw[:-ENDING] + b"}", raw[-ENDING:]
+    if not raw.startswith(b"{") or not ending.startswith(CHECKSUM):
+        raise ValueError("it is torn, or no line of the fail-safe")
+    if ending != CHECKSUM + hashlib.sha256(body).hexdigest().encode() + b'"}':
+        raise ValueError("its checksum is wrong: it was edited or damaged")
+    try:
+        line = _lines.decode(body)
+        moment(line.at)
+    except (msgspec.DecodeError, InvalidInput, RecursionError) as error:
+        raise ValueError(f"it says something else than a line of the fail-safe does: {error}") from None
+    if max(len(line.actor.name), len(line.actor.surface)) > MAX_LABEL:
+        raise ValueError("it says something else than a line of the fail-safe does: nobody has such a name")
+    return line
+
+
+def emptied(raw: bytes) -> bytes:
+    """What stays of a line that is erased: its place in its batch. Nothing of one that is none."""
+    try:
+        line = decoded(raw)
+    except ValueError:
+        return b""
+    return encoded(msgspec.structs.replace(line, record_type=ERASED, payload=None), line.of)
+
+
+def suffix(chance: bytes) -> str:
+    """The end of an id for a memory that the store cannot number now: as long as those of the store, and as unlike others."""
+    number = int.from_bytes(chance[:8], "big")
+    return "".join(ALPHABET[number >> shift & 31] for shift in range(55, -5, -5))

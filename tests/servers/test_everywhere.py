@@ -1,0 +1,46 @@
+"""The promises that tests make of a memory in a file, kept by one on PostgreSQL."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import FULL
+from tests.servers.everywhere import Copied, quick_postgres
+
+__all__ = ["quick_postgres"]  # a fixture
+ROOT = Path(__file__).parents[2]
+# Some run always, all of them with LAMINA_FAULTS=full. Tests that make many homes would make them in one database.
+ALWAYS = (
+    "tests/unit/test_memory.py",
+    "tests/unit/test_reviews.py",
+    "tests/unit/test_runs.py",
+    "tests/unit/store/test_feed.py",
+    "tests/unit/store/test_facets.py",
+)
+REST = (
+    "tests/unit/recall/test_context.py",
+    "tests/unit/recall/test_semantic.py",
+    "tests/unit/store/test_events.py",
+    "tests/unit/store/test_look.py",
+    "tests/unit/store/test_verify.py",
+    "tests/unit/mirrors/test_sync.py",
+    "tests/unit/test_conversations.py",
+    "tests/unit/test_profiles.py",
+    "tests/unit/test_proposals.py",
+    "tests/unit/test_reader.py",
+    "tests/unit/test_sharing.py",
+    "tests/unit/test_sleep.py",
+    "tests/unit/test_updates.py",
+)
+
+
+@pytest.mark.parametrize("path", ALWAYS + REST if FULL else ALWAYS)
+def test_the_same_tests_on_postgres(quick_postgres: Copied, path: str) -> None:
+    """B3: what a file of tests promises of a memory holds wherever the memory is kept."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.servers.everywhere", "-p", "no:cacheprovider", path]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-3000:]

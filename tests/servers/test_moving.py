@@ -1,0 +1,346 @@
+"""Memories that move to PostgreSQL and back: nothing is lost, nothing is in two places, whatever interrupts them."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import lamina
+from lamina import Operator, moves
+from lamina.errors import Conflict, InvalidInput, Refused
+from lamina.home import Home
+from lamina.store import moving, transfer
+from lamina.surfaces.cli.main import cli
+from tests.conftest import CONTRACTS, FULL, Desk, contents, tamper, verified
+from tests.contract.keeping import lived
+from tests.servers.everywhere import Copied, quick_postgres
+
+__all__ = ["quick_postgres"]  # a fixture
+ROOT = Path(__file__).parents[2]
+LATER = datetime(2027, 1, 1, tzinfo=UTC)  # scores fall a little with every moment, so that it stands still
+NUMBER = 50_000 if FULL else 400
+ROUNDS = 12 if FULL else 4
+STEPS = (30, 300, NUMBER)  # a kill comes early, on the way, or when the rows are compared
+
+
+def grown(home: Path, number: int) -> None:
+    """A memory with something of everything, and many records of every layer and state."""
+    chance = random.Random(number)
+    layers = [layer for layer in CONTRACTS if layer not in ("profile", "world")]
+    with Desk(home) as desk:
+        op = lived(desk)
+        ana = desk.operator(user="ana")
+        for start in range(0, number, 5000):
+            some = range(start, min(number, start + 5000))
+            made = (op, ana)[start // 5000 % 2].remember_many(
+                {
+                    "content": f"memory {n} of the {chance.choice(['boiler', 'garden', 'train'])} 猫 {chance.random()}",
+                    "layer": (layer := chance.choice(layers)),
+                    "metadata": {**CONTRACTS[layer], "n": n % 7, "city": chance.choice(["Porto", "Köln"])},
+                    "tags": chance.sample(["a", "b", "c", "old" if n % 9 == 0 else "new"], 2),
+                    "importance": chance.random(),
+                    "confidence": chance.random(),
+                    "session": f"s{n // 20}",
+                    "key": f"key {n}",
+                    "at": chance.randrange(1, 1_700_000_000),
+                }
+                for n in some
+            )
+            for record in chance.sample(made, 8):
+                op.forget(record.id, f"number {record.seq}")
+            op.correct(made[3].id, "it was otherwise", "so it is") if made[3].layer == "semantic" else None
+            op.prune(tags=["old"])
+            op.erase(*(record.id for record in chance.sample(made[100:], 3)))
+        op.index()
+
+
+@pytest.fixture(scope="module")
+def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home to copy."""
+    home = tmp_path_factory.mktemp("pattern") / "home"
+    grown(home, NUMBER)
+    return home
+
+
+@pytest.fixture
+def home(pattern: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(pattern, tmp_path / "home"))
+
+
+@pytest.fixture
+def url(quick_postgres: Copied) -> Iterator[str]:
+    name = quick_postgres.copy()
+    yield quick_postgres.url(name)
+    quick_postgres.drop(name)
+
+
+def opened(home: Path, url: str = "") -> Operator:
+    return lamina.operator("sky", home=home, clock=lambda: LATER, settings={"store.url": url, "failsafe": "off"})
+
+
+def exported(home: Path, url: str = "") -> bytes:
+    """Everything that is there, after it was checked."""
+    with opened(home, url) as op:
+        assert verified(op)
+        target = op.export(home.parent / "export.json", force=True)
+    body = target.read_bytes()
+    target.unlink()
+    return body
+
+
+def back(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("LAMINA_STORE_URL", url)
+        moves.move(Home(home), "sky", "file")
+
+
+def test_there_and_back(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B3, H5: everything arrives, in every layer and state, with archive, stubs, grants and notes; to the byte, both ways."""
+    before = exported(home)
+    with opened(home) as op:
+        head, found = op.audit_head()["events"], [(hit.record.id, hit.score) for hit in op.search("boiler in Porto", 20)]
+    told = moves.move(Home(home), "sky", url)
+    assert (told["events"], told["archived"] > 0) == (head["seq"], True)
+    assert exported(home, url) == before
+    with opened(home, url) as op:
+        assert op.audit_head()["events"] == head
+        assert [(hit.record.id, hit.score) for hit in op.search("boiler in Porto", 20)] == found
+        assert op.index() == 0  # vectors have moved, too
+    back(home, url, monkeypatch)
+    assert exported(home) == before
+    with opened(home) as op:
+        assert [(hit.record.id, hit.score) for hit in op.search("boiler in Porto", 20)] == found
+
+
+def test_life_goes_on_in_the_new_place(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B3: what happens on the server comes back with the rest; files of the archive that changed there, too."""
+    moves.move(Home(home), "sky", url)
+    with opened(home, url) as op:
+        op.remember("said on the server", key="new", tags=["old"])
+        archived = op.search_archive("memory", limit=6)
+        op.erase(archived[0].id)
+        op.restore_archived(archived[1].id)
+        op.prune(tags=["old"])
+        op.forget(op.list(limit=1)[0].id, "no")
+        before = op.export(home.parent / "before.json").read_bytes()
+    back(home, url, monkeypatch)
+    assert exported(home) == before
+    with opened(home) as op:
+        assert op.get(archived[0].id).kind == "erased"
+        assert op.get(archived[1].id).content == archived[1].content
+        assert op.remember("said on the server", key="new").content == "said on the server"
+
+
+@pytest.mark.parametrize("direction", ["there", "back"])
+def test_a_move_that_is_killed_goes_on(
+    home: Path, url: str, monkeypatch: pytest.MonkeyPatch, direction: str, tmp_path: Path
+) -> None:
+    """B3: killed after any step, again and again, nothing is switched; run again it ends complete and the same."""
+    before = exported(home)
+    if direction == "back":
+        moves.move(Home(home), "sky", url)
+    chance = random.Random(20261116)
+    here, to = ("", url) if direction == "there" else (url, "file")
+    for number in range(ROUNDS):
+        steps = chance.randrange(1, chance.choice(STEPS)) if number else 1
+        if killed(home, to, here, steps):
+            with opened(home, here) as op:  # still in use where it was
+                assert op.audit_verify()["events"].ok
+            with pytest.raises(Refused, match="not finished"):
+                opened(home, url if direction == "there" else "")
+        else:
+            break
+    killed(home, to, here, 0)
+    assert exported(home, url if direction == "there" else "") == before
+    with pytest.raises(Refused, match="was moved to"):
+        opened(home, here)
+
+
+def killed(home: Path, to: str, here: str, steps: int) -> bool:
+    """Move in a process that dies after some steps, if it has so many; whether it died."""
+    environment = {**os.environ, "LAMINA_STORE_URL": here}
+    command = [sys.executable, "-m", "tests.servers.mover", str(home), to, str(steps)]
+    ended = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode in (0, -signal.SIGKILL), ended.stderr
+    return ended.returncode != 0
+
+
+@pytest.mark.parametrize("direction", ["there", "back"])
+def test_a_memory_that_changed_meanwhile_is_moved_anew(
+    home: Path, url: str, monkeypatch: pytest.MonkeyPatch, direction: str
+) -> None:
+    """B3: after a crash the memory lives on where it was; the next try brings over what it is then, and nothing of before."""
+    if direction == "back":
+        moves.move(Home(home), "sky", url)
+    here, to = ("", url) if direction == "there" else (url, "file")
+    assert killed(home, to, here, 12)
+    with opened(home, here) as op:
+        op.forget(op.list(limit=1)[0].id, "no")
+        op.prune(layers=["short_term"], importance_below=0.3)
+        op.erase(op.search_archive("memory", limit=1)[0].id)
+        op.remember("later")
+        before = op.export(home.parent / "before.json").read_bytes()
+    assert not killed(home, to, here, 0)
+    assert exported(home, url if direction == "there" else "") == before
+
+
+def test_a_crash_at_the_very_end(home: Path, url: str) -> None:
+    """B3: all has arrived and the old place was not told: it goes on there, and the next move ends what was begun."""
+    moves.move(Home(home), "sky", url)
+    tamper(home / "agents" / "sky" / "memory.db", "DELETE FROM meta WHERE name = 'moved'")
+    assert moves.move(Home(home), "sky", url)["records"]
+    tamper(home / "agents" / "sky" / "memory.db", "DELETE FROM meta WHERE name = 'moved'")
+    with opened(home) as op:
+        op.remember("later")
+    before = exported(home)
+    moves.move(Home(home), "sky", url)
+    assert exported(home, url) == before
+
+
+def test_a_place_that_is_taken_stays_as_it_is(home: Path, url: str, tmp_path: Path) -> None:
+    """B3: another memory of the same agent, or one that has lived on, is never written over."""
+    with lamina.operator("sky", home=tmp_path / "other", settings={"store.url": url}) as other:
+        other.remember("of somebody else")
+    with pytest.raises(Conflict, match="holds another memory of sky"):
+        moves.move(Home(home), "sky", url)
+    with lamina.operator("sky", home=tmp_path / "other", settings={"store.url": url}) as other:
+        assert contents(other.list()) == ["of somebody else"]
+        assert verified(other)
+    assert exported(home)
+
+
+def test_a_copy_that_lived_on_is_not_replaced(home: Path, url: str) -> None:
+    """B3: when both places were written to, neither is thrown away."""
+    moves.move(Home(home), "sky", url)
+    tamper(home / "agents" / "sky" / "memory.db", "DELETE FROM meta WHERE name = 'moved'")
+    for place, text in (("", "in the file"), (url, "on the server")):
+        with opened(home, place) as op:
+            op.remember(text)
+    with pytest.raises(Conflict, match="in use"):
+        moves.move(Home(home), "sky", url)
+    with opened(home, url) as op:
+        assert contents(op.list(limit=1)) == ["on the server"]
+
+
+def test_the_old_place_says_where_to(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B3: what was left behind refuses to be used, and names the new place without its password."""
+    moves.move(Home(home), "sky", url)
+    with pytest.raises(Refused) as error:
+        lamina.open("sky", home=home)
+    place = url.rpartition("@")[2]
+    password = url.split(":")[2].partition("@")[0]
+    assert f"was moved to postgresql://{place}; set store.url" in error.value.message
+    assert password not in error.value.message
+    assert password.encode() not in (home / "agents" / "sky" / "memory.db").read_bytes()
+    back(home, url, monkeypatch)
+    with pytest.raises(Refused, match="out of the settings"):
+        opened(home, url)
+
+
+def test_what_was_left_behind_is_a_backup(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """H5, B3: when the memory comes home, the old file and its archive are a backup like any other, and can be restored."""
+    before = exported(home)
+    moves.move(Home(home), "sky", url)
+    with opened(home, url) as op:
+        op.remember("said on the server")
+        for _ in range(3):
+            op.restore_archived(op.search_archive("memory", limit=1)[0].id)
+    back(home, url, monkeypatch)
+    (kept,) = (home / "agents" / "sky" / "backups").glob("*-moved")
+    with opened(home) as op:
+        op.restore(kept)
+        assert "said on the server" not in contents(op.list(limit=5))
+        assert verified(op)
+        op.export(home.parent / "after.json")
+    records = before[before.index(b'"records":[') :]
+    assert records in (home.parent / "after.json").read_bytes()
+
+
+def test_what_was_left_behind_can_be_emptied(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P5, B3: nothing of the copy in the home remains but where the memory went, and that is still said."""
+    moves.move(Home(home), "sky", url)
+    with opened(home, url) as op:
+        texts = [op.search_archive("memory", limit=1)[0].content.encode(), op.list(limit=1)[0].content.encode()]
+        assert len(moving.hollow(op._store, LATER)) > 1
+        assert moving.hollow(op._store, LATER) == [home / "agents" / "sky" / "memory.db"]
+    left = [path for path in home.rglob("*") if path.is_file() and any(text in path.read_bytes() for text in texts)]
+    assert left == []
+    with pytest.raises(Refused, match="was moved to"):
+        opened(home)
+    before = exported(home, url)
+    back(home, url, monkeypatch)
+    assert exported(home) == before
+
+
+def test_an_erasure_reaches_what_was_left_behind(home: Path, url: str) -> None:
+    """P5: what is erased on the server is gone from the files that the memory has left, which still say where it went."""
+    moves.move(Home(home), "sky", url)
+    with opened(home, url) as op:
+        archived = op.search_archive("memory", limit=1)[0]
+        words = archived.content.rpartition(" ")[2].encode()  # a number that nothing else has
+        op.erase(archived.id, op.list(limit=1)[0].id)
+    left = [path for path in home.rglob("*") if path.is_file() and words in path.read_bytes()]
+    assert left == []
+    with pytest.raises(Refused, match="was moved to"):
+        opened(home)
+
+
+def test_a_neighbour_is_not_disturbed(home: Path, url: str, tmp_path: Path) -> None:
+    """P2, B3: an agent that arrives, and arrives anew, leaves the others in that database alone."""
+    with lamina.operator("milton", home=tmp_path / "other", settings={"store.url": url}) as milton:
+        record = milton.remember("of milton", tags=["old"])
+        milton.prune(tags=["old"])
+        assert killed(home, url, "", 12)
+        with opened(home) as op:
+            op.remember("later")
+        moves.move(Home(home), "sky", url)
+        assert milton.get(record.id).content == "of milton"
+        assert verified(milton)
+
+
+def test_what_cannot_be_a_move(home: Path, url: str) -> None:
+    """B3: to where it is already, or to no address at all; and nothing is told of a password."""
+    for to, message in (
+        ("file", "already"),
+        ("mysql://sky:hidden@x/y", "'mysql'"),
+        ("", "neither"),
+        ("postgresql://u:hid%den@h", "%25"),
+    ):
+        with pytest.raises(InvalidInput, match=message) as error:
+            moves.move(Home(home), "sky", to)
+        assert "hid" not in error.value.message
+    assert exported(home)
+    moves.move(Home(home), "sky", url)
+    with pytest.raises(Refused, match="was moved"):
+        moves.move(Home(home), "sky", url)
+
+
+def test_the_command(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """H4, B3: `lamina migrate` moves every agent of a home, shows what was moved, and says what is left to do."""
+    monkeypatch.setenv("LAMINA_HOME", str(home))
+    run = CliRunner().invoke(cli, ["migrate", "--to", url, "--all-agents"])
+    assert run.exit_code == 0, run.output
+    assert {"milton", "sky"} <= set(run.output.split())
+    assert "LAMINA_STORE_URL" in run.output
+    assert url.split(":")[2].partition("@")[0] not in run.output
+    monkeypatch.setenv("LAMINA_STORE_URL", url)
+    run = CliRunner().invoke(cli, ["--json", "migrate", "--to", "file", "--all-agents"])
+    assert run.exit_code == 0, run.output
+    assert '"to":' in run.output
+
+
+def test_pages_are_small_enough(home: Path) -> None:
+    """B3: a memory of this size goes over in several pieces, so that a crash costs one of them."""
+    with opened(home) as op:
+        reader = op._store.database.reader()
+        assert NUMBER <= transfer.PAGE or sum(1 for _ in transfer.TABLES[6].pages(reader)) > 1
