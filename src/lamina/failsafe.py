@@ -20,6 +20,7 @@ from lamina.home import (
     cut_private,
     fsync_folder,
     is_file,
+    make_private_file,
     make_private_folder,
     open_private,
     read_private,
@@ -116,19 +117,26 @@ class Spool:
     @contextmanager
     def quiet(self) -> Iterator[None]:
         """Within this block nobody replays: what waits is erased where it waits, and not stored meanwhile."""
-        with self.replaying(QUIET) as is_quiet:
-            if not is_quiet:
-                raise StoreUnavailable("another process is replaying the fail-safe; try again when it is done")
+        self._make_folder()
+        make_private_file(self.folder / REPLAYING)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.folder / REPLAYING, reading=True, patience=QUIET))
+            except BlockingIOError as error:
+                why = "another process is replaying the fail-safe; try again when it is done"
+                raise StoreUnavailable(why) from error
+            except OSError as error:
+                raise self._unusable(error) from error
             yield
 
     @contextmanager
-    def replaying(self, patience: float = 0) -> Iterator[bool]:
+    def replaying(self) -> Iterator[bool]:
         """Whether nobody else replays; who does not may go on."""
         self._make_folder()
         with ExitStack() as stack:
             is_alone = True
             try:
-                stack.enter_context(locked(self.folder / REPLAYING, patience=patience))
+                stack.enter_context(locked(self.folder / REPLAYING, patience=0))
             except BlockingIOError:
                 is_alone = False
             except OSError as error:

@@ -55,6 +55,7 @@ TRUST_ORDER = (Trust.OPERATOR, Trust.AGENT, Trust.EXTERNAL)
 MAX_CONTENT_BYTES = 1024 * 1024
 MAX_METADATA_BYTES = 256 * 1024
 MAX_LABEL = 256
+MAX_FACET = 256  # characters of a name in metadata that can be filtered by; an index could not hold a longer one
 MAX_REASON_BYTES = 4096
 MAX_TAGS = 256
 MAX_EVIDENCE = 100_000
@@ -318,6 +319,8 @@ def facets(value: object) -> tuple[tuple[str, str], ...]:
         plain = canon.facet(item)
         if not isinstance(name, str) or plain is None:
             raise InvalidInput(f"metadata {text.shown(name)} = {text.shown(item)} is no name and plain value to filter by")
+        if len(name) > MAX_FACET:
+            raise InvalidInput(f"metadata {text.shown(name, 40)} has {len(name)} characters; one may filter by {MAX_FACET}")
         canon.check_text(name, "a name of metadata")
         canon.check_text(plain, f"metadata {name}")
         pairs.append((name, plain))

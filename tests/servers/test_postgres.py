@@ -67,6 +67,32 @@ def desk(tmp_path: Path, quick_postgres: Copied) -> Iterator[StoreDesk]:
     quick_postgres.drop(name)
 
 
+# What is long
+
+
+def test_the_longest_text_is_found_by_every_word(desk: StoreDesk) -> None:
+    """B3, Q2: a megabyte of words that are all different is more than one entry of the index takes; none of them is lost."""
+    words = [f"w{number:x}q" for number in range(120_000)]
+    with desk.operator() as op:
+        long = op.remember(" ".join(words)[: 1 << 20], metadata={"note": " ".join(words[:30_000])})
+        op.remember("something else")
+        for word in (words[0], words[1500], words[60_000], words[100_000]):
+            assert [hit.record.id for hit in op.search(word, ranker="keyword")] == [long.id]
+        assert not fulltext.differs(op._store.database.reader())
+        assert fulltext.missing(op._store.database.reader()) == []
+        op.forget(long.id)
+        assert contents(op.search(words[100_000], ranker="keyword")) == []
+
+
+def test_a_name_may_be_longer_than_an_index_takes(desk: StoreDesk) -> None:
+    """B3, R7: metadata is kept as it was given; only what nobody would filter by is left out of the index."""
+    name = "long" * 10_000
+    with desk.operator() as op:
+        made = op.remember("tea", metadata={name: "x", "city": "Porto"})
+        assert op.get(made.id).metadata[name] == "x"
+        assert contents(op.search("tea", metadata={"city": "Porto"})) == ["tea"]
+
+
 # The same answers as from a file
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lamina import canon
+from lamina.rules import MAX_FACET
 from lamina.store.sql import Connection, rows
 
 INSERT = "INSERT INTO facets (name, value, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
@@ -42,5 +43,5 @@ def _below(name: str, value: Any) -> Iterator[tuple[str, str]]:
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for item in value:
             yield from _below(name, item)
-    elif (text := canon.facet(value)) is not None:
+    elif len(name) <= MAX_FACET and (text := canon.facet(value)) is not None:
         yield name, text

@@ -91,6 +91,7 @@ def test_filters_on_metadata(mem: Memory, ranker: str, wanted: dict[str, Any], e
         {"a": float("nan")},
         {"a": float("inf")},
         {"a": "x" * 257},
+        {"x" * 257: "a"},
         {"a": b"x"},
         {5: "x"},
         {None: "x"},

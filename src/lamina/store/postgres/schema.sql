@@ -100,19 +100,18 @@ CREATE TABLE lamina.facets (
     owner  TEXT COLLATE "C" NOT NULL DEFAULT lamina.owner(),
     name   TEXT COLLATE "C" NOT NULL,
     value  TEXT COLLATE "C" NOT NULL,
-    record BIGINT NOT NULL
+    record BIGINT NOT NULL,
+    PRIMARY KEY (owner, name, value, record)
 );
-
--- A value may be too long for an index.
-CREATE UNIQUE INDEX facets_once ON lamina.facets (owner, name, md5(value), record);
 
 -- The words of every record, as they are looked for; each has its owner in front, so that the index begins with it, too.
 CREATE TABLE lamina.words (
     owner    TEXT COLLATE "C" NOT NULL DEFAULT lamina.owner(),
     record   BIGINT NOT NULL,
+    part     BIGINT NOT NULL,  -- a very long text has several: a tsvector takes no more than a megabyte
     said     TSVECTOR NOT NULL,
     metadata TSVECTOR NOT NULL,
-    PRIMARY KEY (owner, record)
+    PRIMARY KEY (owner, record, part)
 );
 
 CREATE INDEX words_said ON lamina.words USING gin (said) WITH (fastupdate = off);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 
     from lamina.store.fulltext import Entry
 
+SHORT = 20_000  # characters of a text whose words surely fit together
+AT_ONCE = 1500  # words, of the longest
 LONGEST = 512  # bytes of a word; PostgreSQL has a limit, too. What is longer is known by its digest
 INSERT = (
-    "INSERT INTO words (record, said, metadata)"
-    " VALUES (?, array_to_tsvector(CAST(? AS text[])), array_to_tsvector(CAST(? AS text[])))"
+    "INSERT INTO words (record, part, said, metadata)"
+    " VALUES (?, ?, array_to_tsvector(CAST(? AS text[])), array_to_tsvector(CAST(? AS text[])))"
 )
 
 
@@ -51,11 +54,11 @@ class Tsvectors:
         self._prefix = agent + "/"
 
     def put(self, target: Connection | Cursor, entries: Iterable[Entry]) -> None:
-        target.executemany(INSERT, map(self._row, entries))
+        target.executemany(INSERT, [row for entry in entries for row in self._rows(entry)])
 
     def replace(self, target: Connection | Cursor, entry: Entry) -> None:
         target.execute("DELETE FROM words WHERE record = ?", (entry[0],))
-        target.execute(INSERT, self._row(entry))
+        target.executemany(INSERT, self._rows(entry))
 
     def drop(self, target: Connection | Cursor, records: Sequence[int]) -> None:
         target.executemany("DELETE FROM words WHERE record = ?", [(number,) for number in records])
@@ -69,7 +72,7 @@ class Tsvectors:
     def holding(self, source: Connection, word: str, where: str) -> NDArray[int64]:
         """The numbers of all records that hold a word there, ascending."""
         # Not by the view: the owner is in the words, and PostgreSQL would rather look at all rows of the owner.
-        query = f"SELECT record FROM lamina.words WHERE {where} @@ CAST(? AS tsquery)"
+        query = f"SELECT DISTINCT record FROM lamina.words WHERE {where} @@ CAST(? AS tsquery)"
         return numbers(source, query, (self._query(cut(word)),))
 
     def matching(self, source: Connection, phrases: Sequence[str], limit: int) -> list[int]:
@@ -94,17 +97,23 @@ class Tsvectors:
 
     def differs(self, source: Connection, made: Iterable[Entry]) -> bool:
         """Whether the index holds other words than its records."""
-        query = "SELECT record, tsvector_to_array(said), tsvector_to_array(metadata) FROM words"
-        there = {record: (set(said), set(metadata)) for record, said, metadata in source.execute(query)}
-        meant = {record: (set(said), set(metadata)) for record, said, metadata in map(self._row, made)}
+        query = "SELECT record, part, tsvector_to_array(said), tsvector_to_array(metadata) FROM words"
+        there = {(*row[:2], frozenset(row[2]), frozenset(row[3])) for row in source.execute(query)}
+        meant = {(*row[:2], frozenset(row[2]), frozenset(row[3])) for entry in made for row in self._rows(entry)}
         return there != meant
 
-    def _row(self, entry: Entry) -> tuple[int, list[str], list[str]]:
+    def _rows(self, entry: Entry) -> list[tuple[int, int, list[str], list[str]]]:
         seq, content, tags, metadata = entry
-        return seq, self._words(f"{content} {tags}" if tags else content), self._words(metadata) if metadata else []
+        said, beside = self._words(f"{content} {tags}" if tags else content), self._words(metadata)
+        none: list[str] = []
+        return [(seq, part, *both) for part, both in enumerate(zip_longest(said, beside, fillvalue=none))]
 
-    def _words(self, analysed: str) -> list[str]:
-        return [self._prefix + word for word in dict.fromkeys(cut(analysed))]
+    def _words(self, analysed: str) -> list[list[str]]:
+        """The words of a text, each once; so many together as a tsvector takes."""
+        found = [self._prefix + word for word in dict.fromkeys(cut(analysed))] if analysed else []
+        if len(analysed) < SHORT:
+            return [found]
+        return [found[start : start + AT_ONCE] for start in range(0, len(found), AT_ONCE)]
 
     def _query(self, words: Sequence[str], by: str = "&") -> str:
         return f" {by} ".join("'" + (self._prefix + word).replace("\\", "\\\\").replace("'", "''") + "'" for word in words)

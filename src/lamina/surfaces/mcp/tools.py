@@ -48,6 +48,8 @@ def remember(memory: Memory, given: a.Remember, trust: Trust | None = None) -> a
     stored = memory.remember(**structs.asdict(given), trust=trust)
     secrets = [kind for kind, number in memory.secrets.items() if number != before.get(kind)]
     said = f"remembered {stored.id} in {stored.layer} as {stored.kind}, importance {stored.importance:.2f}"
+    if stored.stored_in != "store":
+        said += "; the store cannot be written now, so the fail-safe keeps it until then"
     if secrets:
         kept = "was redacted" if memory.settings["secrets.capture"] == "redact" else "is in it; tell the user"
         said += f"; what looks like a secret {kept}: {', '.join(secrets)}"
