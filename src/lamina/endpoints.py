@@ -40,9 +40,10 @@ class Service:
         """The answer to a question in JSON."""
         return self.ask("POST", path, question)
 
-    def ask(self, method: str, path: str, question: bytes | None = None) -> bytes:
+    def ask(self, method: str, path: str, question: bytes | None = None, limit: int | None = None) -> bytes:
         """The answer to a request. Whatever is not 200 or 201 is a failure, which has the status among its details."""
-        exchange = Exchange(self.url, path, self.timeout, self.limit, method)
+        limit = self.limit if limit is None else limit
+        exchange = Exchange(self.url, path, self.timeout, limit, method)
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -57,8 +58,8 @@ class Service:
             meaning = http.client.responses.get(exchange.status, "unknown")
             refused = {"refused": True} if exchange.status in REFUSALS else {}
             raise self.failed(f"answered with HTTP {exchange.status} ({meaning})", status=exchange.status, **refused)
-        if len(exchange.body) > self.limit:
-            raise self.failed(f"answered with more than {self.limit} bytes")
+        if len(exchange.body) > limit:
+            raise self.failed(f"answered with more than {limit} bytes")
         return exchange.body
 
     def failed(self, what: str, **details: object) -> LaminaError:

@@ -418,6 +418,12 @@ class Reader(Viewer):
             self._note_outage(error)
             return waiting[0]
 
+    def _note_crossing(self, record_id: str) -> None:
+        if any(one.id == record_id and not self._in_scope(one) for one in self._waiting()):
+            self._violation("reach another user's record", record_id)
+        else:
+            super()._note_crossing(record_id)
+
     def _waiting(self) -> builtins.list[Waiting]:
         """What waits in the fail-safe, in its order. It is asked for before the store, which may take it any time."""
         return self._queue.records()

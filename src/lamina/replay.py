@@ -20,7 +20,7 @@ from lamina.errors import Conflict, LaminaError, StoreUnavailable
 from lamina.failsafe import OUTAGES, Spool
 from lamina.model import Actor, Draft, Layer, Record, Role, State, iso
 from lamina.spooled import Contents, Line, suffix
-from lamina.store import records
+from lamina.store import erasing, records
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
 
@@ -79,6 +79,7 @@ class Replay:
         with self._spool.replaying() as is_alone:
             if not is_alone:
                 return None
+            self._check_erased()
             while True:
                 contents = self._unstored(self._spool.contents())
                 self._replay(contents, progress)
@@ -89,6 +90,12 @@ class Replay:
         self._done.rejected = len(self._rejected) + len(contents.broken)
         self._done.archived = [_named(path, self._store.folder) for path in moved]
         return self._done
+
+    def _check_erased(self) -> None:
+        """Raise while an erasure is unfinished: some of what waits may be to go, and must not be stored before."""
+        with self._store.database.moment() as connection:
+            if erasing.is_unfinished(connection):
+                raise StoreUnavailable(erasing.UNFINISHED, failsafe=True)
 
     def _unstored(self, contents: Contents) -> Contents:
         """Without parts of batches that are stored: somebody was cut off when the other part was in the archive already."""

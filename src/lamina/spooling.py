@@ -63,7 +63,8 @@ class Spooling(Reader):
             self._catch_up(None)
         except LaminaError as error:
             self._note_problem(f"the fail-safe was not replayed: {error.message}")
-            self._outage = error.message if failsafe.is_outage(error) else self._outage
+            is_away = failsafe.is_outage(error) and not error.details.get("failsafe")  # else it is the fail-safe that is
+            self._outage = error.message if is_away else self._outage
 
     def _catch_up(self, patience: float | None = PATIENCE) -> None:
         """Before a write: what waits came first. A store that could not be written is left alone for a moment."""

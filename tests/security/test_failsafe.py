@@ -12,13 +12,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from lamina import InvalidInput, Operator, StoreUnavailable, operator_key
+from lamina import InvalidInput, NotFound, Operator, StoreUnavailable, operator_key
 from lamina.clock import agent_tag
 from lamina.endpoints import address
 from lamina.failsafe import LONG, REJECTED, REPLAYING, SHORT, WRITING, Spool
 from lamina.locks import locked
 from lamina.model import Actor, Role, State, Trust
 from lamina.spooled import CHECKSUM
+from lamina.store.erasing import Wanted
 from tests.conftest import START, Desk, contents
 from tests.unit.test_failsafe import AWAY, folder_of, item, keep, outage, waiting
 
@@ -165,6 +166,17 @@ def test_another_agents_lines_are_not_seen(desk: Desk) -> None:
     assert contents(mem.list(states=None)) == ["mine"]
 
 
+def test_another_users_waiting_memory_is_out_of_reach(desk: Desk) -> None:
+    """P2: what waits for another user looks as if it were not there, and whoever asks for it is written down."""
+    ana, ben = desk.agent(user="ana", settings=AWAY), desk.agent(user="ben", settings=AWAY)
+    with outage(desk.home):
+        kept = ana.remember("what Ana said")
+        with pytest.raises(NotFound, match="there is no record"):
+            ben.get(kept.id)
+        assert contents(ben.list(states=None)) == []
+    assert sum("another user" in line for line in desk.violations()) == 1
+
+
 def test_a_file_with_the_number_of_another_is_read_anew(tmp_path: Path) -> None:
     """B4: a file that has got the number of one that is gone loses no line, whoever has read the first one."""
     watching, writing = Spool(tmp_path), Spool(tmp_path)
@@ -215,6 +227,24 @@ def test_nothing_is_replayed_while_it_is_erased(desk: Desk, op: Operator, monkey
             op.erase(kept.id)
         assert op.get(kept.id).content == "to be erased"
     assert op.erase(kept.id).records == [kept.id]
+
+
+def test_an_unfinished_erasure_comes_first(desk: Desk) -> None:
+    """P5, B4: what waits is not stored while an erasure is unfinished; new memories are, and what is to go never comes back."""
+    op, ana = desk.operator(settings=AWAY), desk.agent(user="ana", settings=AWAY)
+    ana.remember("stored of Ana")
+    with outage(desk.home):
+        ana.remember("waiting of Ana")
+        desk.agent(settings=AWAY).remember("of nobody")
+    op._erasures.begin(Wanted(user="ana"))  # and whoever began it dies
+    again = desk.agent(settings=AWAY)
+    assert any("erase --resume" in problem for problem in again.status()["problems"])
+    assert again.outage is None
+    assert again.remember("new").stored_in == "store"
+    assert again.failsafe_status()["waiting"] == 2
+    op.resume_erasures()
+    assert op.replay_failsafe()["stored"] == 1
+    assert set(contents(op.list(states=None))) == {"of nobody", "new"}
 
 
 @pytest.mark.parametrize("given", ["http://u:secret@h:99999", "http://[u:secret@h", "http://u:secret@h", "ftp://u:secret@h"])

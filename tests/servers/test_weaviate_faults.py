@@ -233,6 +233,16 @@ def test_the_case_of_the_document(own_weaviate: Weaviate, tmp_path: Path) -> Non
     check(tmp_path, own_weaviate, ["in time", "short", "long"], preset="milton")
 
 
+def test_the_same_key_again_hides_nothing(weaviate: Weaviate, tmp_path: Path) -> None:
+    """B3, B4: what was remembered before under its key stays what searches in Weaviate find; it is not put there again."""
+    with handle(tmp_path, weaviate.url) as memory:
+        kept = memory.remember("Ana drinks green tea", key="tea")
+        memory.sync_mirrors()
+        assert memory.remember("Ana drinks green tea", key="tea").id == kept.id
+        assert memory._copies["weaviate"].unsettled() == []
+        assert memory.verify_mirrors()["weaviate"].ok
+
+
 def test_a_dead_one_that_is_not_required_costs_nothing(own_weaviate: Weaviate, tmp_path: Path) -> None:
     """B3: writers go on, memories are in the store, `status` says that the mirror is behind; afterwards it has all."""
     with handle(tmp_path, own_weaviate.url, **{"mirrors.weaviate_required": False}) as memory:

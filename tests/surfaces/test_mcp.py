@@ -37,6 +37,7 @@ from tests.surfaces.mcp_harness import (
     over_http,
     over_pipes,
 )
+from tests.unit.test_failsafe import AWAY, outage
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mcp_tools.json"
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
@@ -101,6 +102,20 @@ def test_every_tool_over_pipes_and_across_a_restart(tmp_path: Path) -> None:
     check_each(over_pipes(home, first))
     later = over_pipes(home, lambda client: ask(client, "search", query="Lisbon", layers=["short_term"]), mode=LEGACY)
     assert "Ana lives in Lisbon" in later["text"]
+
+
+def test_what_the_failsafe_keeps_is_told(desk: Desk) -> None:
+    """B4, H3: while the store cannot be written, `remember` says that the fail-safe has it, and `search` finds it."""
+    desk.agent()
+
+    async def talk(client: Client) -> Any:
+        kept = await ask(client, "remember", content="Ana lives in Lisbon")
+        return kept, await ask(client, "search", query="Lisbon")
+
+    with outage(desk.home):
+        kept, found = in_process(opened(desk, settings=AWAY), talk)
+    assert "the fail-safe keeps it" in kept["text"]
+    assert [hit["id"] for hit in found["hits"]] == [kept["id"]]
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])

@@ -21,7 +21,8 @@ API = "api/v2"
 ROOM = f"{API}/tenants/default_tenant/databases/default_database/collections"
 CONFIGURATION = {"hnsw": {"space": "cosine", "ef_search": 500}}
 TIMEOUT = 10.0  # seconds
-MOST_BYTES = 1 << 28
+MOST_BYTES = 1 << 28  # of a page of memories
+FEW_BYTES = 1 << 22  # of everything else
 MAJOR = re.compile("[0-9]{1,6}")
 OLDEST = 1  # the first that speaks this API as we do
 
@@ -69,7 +70,7 @@ class ChromaServer:
 
     def page(self, collection: str, start: int, number: int) -> list[tuple[object, object, object]]:
         asked = {"limit": number, "offset": start, "include": ["documents", "metadatas"]}
-        said = self._ask("POST", f"{ROOM}/{collection}/get", asked)
+        said = self._ask("POST", f"{ROOM}/{collection}/get", asked, MOST_BYTES)
         parts = [said.get(name) or [] for name in ("ids", "documents", "metadatas")]
         if not all(isinstance(part, list) and len(part) == len(parts[0]) for part in parts):
             raise self._service.failed("answered with something else than memories; is it a Chroma server?")
@@ -91,21 +92,21 @@ class ChromaServer:
     def close(self) -> None:
         """Every request has its own connection."""
 
-    def _ask(self, method: str, path: str, question: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        answer = self._answer(method, path, None if question is None else _encode(question))
+    def _ask(self, method: str, path: str, question: Mapping[str, Any] | None = None, most: int = FEW_BYTES) -> dict[str, Any]:
+        answer = self._answer(method, path, None if question is None else _encode(question), most)
         try:
             said = msgspec.json.decode(answer) if answer else {}
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise self._service.failed("answered with something that is not JSON; is it a Chroma server?") from None
         return said if isinstance(said, dict) else {}
 
-    def _answer(self, method: str, path: str, question: bytes | None = None) -> bytes:
+    def _answer(self, method: str, path: str, question: bytes | None = None, most: int = FEW_BYTES) -> bytes:
         """What the server says; a server that did not answer is left in peace for a moment."""
         if self._breaker is None:
-            return self._service.ask(method, path, question)
+            return self._service.ask(method, path, question, most)
         self._breaker.check()
         try:
-            answer = self._service.ask(method, path, question)
+            answer = self._service.ask(method, path, question, most)
         except LaminaError as error:
             self._breaker.failed(error.message) if error.details.get("status") is None else self._breaker.answered()
             raise

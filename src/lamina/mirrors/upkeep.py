@@ -18,6 +18,8 @@ from lamina.store import feed
 from lamina.store.store import Store
 from lamina.text import shown
 
+LINGER = 0.2  # seconds: a mirror takes many memories in hardly more time than one
+
 
 class Standing(msgspec.Struct, frozen=True):
     """How far a mirror is: how many events it is behind; None when it has to be made anew."""
@@ -40,7 +42,7 @@ class Upkeep:
         self._note_problem = note_problem
         self._lock = threading.Lock()
         self._is_due = False
-        self._worker = Worker(self._step)
+        self._worker = Worker(self._step, LINGER)
 
     def wake(self) -> None:
         """Something was written: bring the mirrors up to date, soon and in the background."""

@@ -25,6 +25,7 @@ MARK = "Memories of Lamina, form 1"
 OLDEST = (1, 27)
 EXAMPLE = "such as http://localhost:8080"
 LARGEST_ANSWER = 1 << 28
+LARGEST_LIST = 1 << 22  # of ids alone
 NOT_THERE = (404, 422)  # no such object, or no such tenant
 QUICK = 1.0  # seconds for a question about a single thing
 PATIENT = 60.0  # seconds for a batch
@@ -229,7 +230,7 @@ class WeaviateServer:
     def search(self, arguments: str, limit: int) -> list[str]:
         """The record ids that a search finds, the best first. The arguments are GraphQL."""
         query = f"{{Get{{{COLLECTION}(tenant:{quoted(self.tenant)},limit:{limit},{arguments}){{record}}}}}}"
-        found = self._ask("POST", "graphql", {"query": query}, Deadline(QUICK), Found)
+        found = self._ask("POST", "graphql", {"query": query}, Deadline(QUICK), Found, most=LARGEST_LIST)
         if found is None or found.errors or found.data is None:  # they quote the question
             raise self._failure("could not search; see its log")
         hits = (found.data.get("Get") or {}).get(COLLECTION) or []
@@ -248,12 +249,19 @@ class WeaviateServer:
         self._is_known = True
 
     def _ask(
-        self, method: str, path: str, body: Any, deadline: Deadline, kind: type[Answer] | None, absent: Sequence[int] = ()
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        deadline: Deadline,
+        kind: type[Answer] | None,
+        absent: Sequence[int] = (),
+        most: int = LARGEST_ANSWER,
     ) -> Answer | None:
         """An answer, None where it has none: a status in `absent` says so, any other but 2xx is a failure."""
         self.breaker.check()
         seconds = deadline.left()
-        exchange = Exchange(self._url, f"v1/{path}", seconds, LARGEST_ANSWER, method)
+        exchange = Exchange(self._url, f"v1/{path}", seconds, most, method)
         if not exchange.within(seconds, None if body is None else msgspec.json.encode(body), self._headers):
             raise self._outage("did not answer in time")
         if exchange.error is not None:
@@ -267,6 +275,8 @@ class WeaviateServer:
             return None
         if exchange.status not in (200, 204):
             raise self._failure(f"answered {method} with HTTP {exchange.status}; see its log")
+        if len(exchange.body) > most:
+            raise self._failure(f"answered {method} with more than {most:,} bytes")
         return None if kind is None or not exchange.body else self._decoded(exchange.body, kind)
 
     def _decoded(self, body: bytes, kind: type[Answer]) -> Answer:

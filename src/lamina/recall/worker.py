@@ -16,13 +16,17 @@ PATIENCE = 2.0  # seconds that a fork waits for a step to end
 
 
 class Worker:
-    """Does steps until there is nothing to do, then waits to be woken. What goes wrong is kept, to be told."""
+    """Does steps until there is nothing to do, then waits to be woken. What goes wrong is kept, to be told.
 
-    def __init__(self, step: Callable[[], bool]) -> None:
+    One that lingers lets so many seconds pass first, so that what is written in quick succession is done at once.
+    """
+
+    def __init__(self, step: Callable[[], bool], linger: float = 0.0) -> None:
         self.problem: str | None = None
         self._step = step
         self._woken = threading.Event()
-        self._stopped = False
+        self._linger = linger
+        self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self.busy = threading.Lock()
@@ -33,23 +37,24 @@ class Worker:
         with self._lock:
             self._woken.set()
             if self._thread is None or not self._thread.is_alive():
-                self._stopped = False
+                self._stopped.clear()
                 self._thread = threading.Thread(target=self._work, name="lamina-index", daemon=True)
                 self._thread.start()
 
     def stop(self) -> None:
         """Finish the step at hand, and end."""
-        self._stopped = True
+        self._stopped.set()
         self._woken.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
     def _ended(self) -> bool:
-        return self._stopped
+        return self._stopped.is_set()
 
     def _work(self) -> None:
         while True:
             self._woken.wait()
+            self._stopped.wait(self._linger)
             self._woken.clear()
             if self._ended():
                 return

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +34,24 @@ def test_it_opens_for_its_wait_alone(later: int) -> None:
     made = after_failure(None, NOW, "down")
     assert is_open(made, NOW + later) == (FIRST_WAIT - LONGEST_WAIT <= later < FIRST_WAIT)
     assert not is_open(None, NOW + later)
+
+
+@given(failures=st.integers(-(1 << 63), (1 << 64) - 1), until=st.integers(-(1 << 63), (1 << 64) - 1))
+def test_an_edited_count_does_no_harm(tmp_path_factory: pytest.TempPathFactory, failures: int, until: int) -> None:
+    """B4: whatever the file says, one more failure can be noted, and nobody waits longer than the longest wait."""
+    path = tmp_path_factory.mktemp("breaker") / "outage"
+    path.write_bytes(msgspec.json.encode(Outage(failures, until, "down")))
+    clock = Ticking(step=timedelta())
+    breaker = Breaker(path, clock)
+    breaker.failed("down")
+    clock.jump(timedelta(microseconds=LONGEST_WAIT))
+    breaker.check()
+
+
+def test_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """B4: something else in the place of the file is not read."""
+    os.mkfifo(tmp_path / "outage")
+    Breaker(tmp_path / "outage", Ticking()).check()
 
 
 def test_processes_share_it(tmp_path: Path) -> None:

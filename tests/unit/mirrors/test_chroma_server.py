@@ -148,6 +148,23 @@ def test_entries_that_are_no_copies(server: Server, metadata: Any) -> None:
     assert next(entries) == ("x", "")
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        {"ids": 5},
+        {"ids": {"a": 1}, "documents": ["d"], "metadatas": [{}]},
+        {"ids": ["x", "y"], "documents": ["d"], "metadatas": [{}]},
+        b"[" * 100_000 + b"]" * 100_000,
+    ],
+)
+def test_pages_of_no_form(server: Server, page: Any) -> None:
+    """B2: what is no page of a collection is told as that, and is no end of the comparison."""
+    server.say(f"GET {ROOM}/sky_memory", WHOLE)
+    server.say(f"POST {ROOM}/c1/get", page)
+    with pytest.raises(StoreUnavailable, match="is it a Chroma server"):
+        list(server.mirror().entries())
+
+
 def test_errors_of_the_server(server: Server) -> None:
     """B2: what the server refuses is told with its status, not with its words: they may quote a memory."""
     server.say(f"GET {ROOM}/sky_memory", {"error": "secret tea"}, 500)

@@ -19,6 +19,16 @@ from tests.conftest import Desk
 from tests.contract.mirrors import made
 
 
+@pytest.mark.parametrize("event", [1 << 63, (1 << 64) - 1, -1])
+def test_a_position_beyond_any_history(op: Operator, event: int) -> None:
+    """B7: a mirror that says it is where no store can be follows another history."""
+    op.remember("x")
+    mirror = Held()
+    mirror.at = Position(op._store.id, event, "aa")
+    assert "another history" in str(verify(op._store, mirror).problem)
+    assert sync(op._store, mirror).rebuilt
+
+
 class Held:
     """A mirror in memory that can be compared."""
 

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput, LaminaError, Refused, StoreUnavailable
-from lamina.mirrors import Asked
+from lamina.mirrors import Asked, Damaged
 from lamina.mirrors.breaker import Breaker
 from lamina.mirrors.required import Turns
 from lamina.mirrors.weaviate import WeaviateMirror, tenant_of
-from lamina.mirrors.weaviate_server import DEFINITION, WeaviateServer
+from lamina.mirrors.weaviate_server import COLLECTION, DEFINITION, WeaviateServer
 from tests.conftest import Desk, Ticking
 from tests.contract.mirrors import FIRST, made
 
@@ -187,6 +187,15 @@ def test_any_answer(tmp_path: Path, server: Pretender, said: str) -> None:
     ):
         with suppress(StoreUnavailable):
             assert ask() in ([], [None])
+
+
+def test_a_server_that_never_comes_to_an_end(tmp_path: Path, server: Pretender) -> None:
+    """B7: one that names the same object again and again is not listened to for ever."""
+    made_mirror = mirror(tmp_path, at(server))
+    server.answers[f"schema/{COLLECTION}"] = (200, json.dumps(DEFINITION))
+    server.answers["objects"] = (200, json.dumps({"objects": [{"id": made_mirror._uuid("")}]}))
+    with pytest.raises(Damaged, match="come to an end"):
+        list(made_mirror.entries())
 
 
 def test_tenants_are_of_one_agent_and_one_store() -> None:

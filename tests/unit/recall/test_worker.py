@@ -94,6 +94,18 @@ def test_it_ends_after_the_step_at_hand(worker_of: Callable[[Steps], Worker]) ->
     assert threads() == []
 
 
+def test_one_that_lingers_is_not_waited_for(worker_of: Callable[[Steps], Worker]) -> None:
+    """B2: what is written in quick succession is done at once, and who closes does not wait for the time to pass."""
+    steps = Steps(1)
+    worker = worker_of(steps)
+    worker._linger = PATIENCE_SECONDS
+    for _ in range(5):
+        worker.wake()
+    worker.stop()
+    assert steps.done == 0  # what is left its owner does at the end
+    assert threads() == []
+
+
 def test_it_can_be_stopped_at_any_time(worker_of: Callable[[Steps], Worker]) -> None:
     """B1: before it was ever woken, twice, and when it is idle, `stop` returns."""
     steps = Steps(1)
