@@ -31,12 +31,13 @@ from lamina.store.lineage import TIME
 from lamina.store.neighbours import attached
 from lamina.store.reads import Read
 from lamina.store.removal import Begun
-from lamina.store.store import Store
+from lamina.store.store import FILE_NAME, Store
 from lamina.store.transaction import EVERY
 from lamina.traces import Signature
 
 COPYING = frozenset({"export", "export_as", "backup"})
 ON_A_SERVER = "its log, replicas and backups, and the files of other homes that use it, are not ours to clean"
+ANOTHER_MEMORY = "it is another memory of this agent, which has not moved to the server; erase it there, too"
 OUTSIDE = "outside the home"
 ESCAPED = re.compile(rb'\\+[nrt"]')  # what JSON makes of the ends of words
 
@@ -234,7 +235,10 @@ class Erasures:
         if copies.is_left_behind():
             from lamina.store import moving
 
-            removed += [self._name(path) for path in moving.hollow(self._store, now)]
+            hollowed = moving.hollow(self._store, now)
+            removed += [self._name(path) for path in hollowed]
+            if not hollowed:
+                unreached.append({"place": self._name(self._store.folder / FILE_NAME), "why": ANOTHER_MEMORY})
         residue.masked(self._home.violations, begun.known)
         return removed + self._clean_spool(begun) + self._clean_status(begun), unreached
 

@@ -16,7 +16,7 @@ from msgspec import structs
 from lamina import text
 from lamina.allowed import Allowed
 from lamina.clock import Clock
-from lamina.errors import Conflict, LaminaError, StoreUnavailable
+from lamina.errors import Conflict, LaminaError, Refused, StoreUnavailable
 from lamina.failsafe import OUTAGES, Spool
 from lamina.model import Actor, Draft, Layer, Record, Role, State, iso
 from lamina.spooled import Contents, Line, suffix
@@ -136,7 +136,7 @@ class Replay:
                     self._required.put(self._adopted)
         except LaminaError as error:
             self._done = before
-            if isinstance(error, OUTAGES):
+            if isinstance(error, OUTAGES) or _is_shut(error):
                 raise
             if len(group) > 1:
                 for line in group:
@@ -230,6 +230,11 @@ def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
         group += batch
     if group:
         yield group
+
+
+def _is_shut(error: LaminaError) -> bool:
+    """Whether the store takes nothing at all: the memory has moved, or our role lacks a right. No line is to blame for that."""
+    return isinstance(error, Refused) and "place" in error.details
 
 
 def _erased(transaction: Transaction, evidence: Sequence[str]) -> Iterator[str]:

@@ -16,14 +16,16 @@ import pytest
 from click.testing import CliRunner
 
 import lamina
-from lamina import Operator, moves
+from lamina import Operator, erasure, moves
 from lamina.errors import Conflict, InvalidInput, Refused
 from lamina.home import Home
 from lamina.store import moving, transfer
+from lamina.store.postgres import database
 from lamina.surfaces.cli.main import cli
 from tests.conftest import CONTRACTS, FULL, Desk, contents, tamper, verified
 from tests.contract.keeping import lived
 from tests.servers.everywhere import Copied, quick_postgres
+from tests.servers.processes import free_port
 
 __all__ = ["quick_postgres"]  # a fixture
 ROOT = Path(__file__).parents[2]
@@ -194,6 +196,43 @@ def test_a_memory_that_changed_meanwhile_is_moved_anew(
     assert exported(home, url if direction == "there" else "") == before
 
 
+@pytest.mark.parametrize("direction", ["there", "back"])
+def test_what_changes_without_an_event_is_moved_anew(
+    home: Path, url: str, monkeypatch: pytest.MonkeyPatch, direction: str
+) -> None:
+    """B3: jobs are run and vectors made after a move was cut off; the next one brings over those, not what was there before."""
+    here = "" if direction == "there" else url
+    if here:
+        moves.move(Home(home), "sky", url)
+
+    def move() -> None:
+        back(home, url, monkeypatch) if here else moves.move(Home(home), "sky", url)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(moving, "_check", interrupted)
+        move()
+    with opened(home, here) as op:
+        with op._store.database.atomic() as transaction:
+            transaction.cursor.execute("DELETE FROM vectors WHERE record < 20")
+    before = exported(home, here)
+    move()
+    assert exported(home, "" if here else url) == before
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_the_server_waits_for_a_long_move(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B3, H5: however long it takes to write, index and compare a file, the server does not cut off who moves or restores."""
+    moves.move(Home(home), "sky", url)
+    monkeypatch.setattr(database, "WRITE", database.WRITE.replace("'60s'", "'1ms'"))
+    with opened(home, url) as op:
+        op.restore(op.backup())
+    back(home, url, monkeypatch)
+    assert exported(home)
+
+
 def test_a_crash_at_the_very_end(home: Path, url: str) -> None:
     """B3: all has arrived and the old place was not told: it goes on there, and the next move ends what was begun."""
     moves.move(Home(home), "sky", url)
@@ -247,6 +286,35 @@ def test_the_old_place_says_where_to(home: Path, url: str, monkeypatch: pytest.M
         opened(home, url)
 
 
+def test_who_has_it_open_is_told(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B3: a handle from before the move, there or back, writes nothing into a place that nobody looks into any more."""
+    with opened(home) as op:
+        moves.move(Home(home), "sky", url)
+        with pytest.raises(Refused, match="was moved to postgresql://"):
+            op.remember("too late")
+    before = exported(home, url)
+    with opened(home, url) as op:
+        back(home, url, monkeypatch)
+        with pytest.raises(Refused, match="out of the settings"):
+            op.remember("too late")
+    assert exported(home) == before
+
+
+def test_what_waits_in_the_fail_safe_goes_along(home: Path, url: str) -> None:
+    """B4, B3: a handle from before the move does not lay it aside as if it were bad; it is replayed in the new place."""
+    away = {"store.url": f"postgresql://lamina@127.0.0.1:{free_port()}/x"}
+    with opened(home) as op:
+        with lamina.open("sky", home=home, settings=away) as mem:
+            kept = mem.remember("while nobody was there")
+        assert kept.stored_in == "failsafe"
+        moves.move(Home(home), "sky", url)
+        with pytest.raises(Refused, match="was moved to"):
+            op.replay_failsafe()
+    with opened(home, url) as op:
+        assert op.get(kept.id).content == "while nobody was there"
+        assert op.failsafe_status()["rejected"] == 0
+
+
 def test_what_was_left_behind_is_a_backup(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """H5, B3: when the memory comes home, the old file and its archive are a backup like any other, and can be restored."""
     before = exported(home)
@@ -293,6 +361,17 @@ def test_an_erasure_reaches_what_was_left_behind(home: Path, url: str) -> None:
     assert left == []
     with pytest.raises(Refused, match="was moved to"):
         opened(home)
+
+
+def test_a_memory_of_its_own_is_not_emptied(home: Path, url: str) -> None:
+    """P5, B3: a file that was never moved is no copy: an erasure on a server leaves it, and says what it holds."""
+    before = exported(home)
+    with opened(home) as op:
+        text = op.list(limit=1)[0].content
+    with opened(home, url) as op:
+        certificate = op.erase(op.remember(text).id)
+        assert {"place": "agents/sky/memory.db", "why": erasure.ANOTHER_MEMORY} in certificate.unreached
+    assert exported(home) == before
 
 
 def test_a_neighbour_is_not_disturbed(home: Path, url: str, tmp_path: Path) -> None:

@@ -263,6 +263,41 @@ def test_two_homes_write_at_once(tmp_path: Path, postgres_url: str) -> None:
     assert heads[0] == heads[1]
 
 
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_writers_take_turns_whatever_a_role_has_by_default(tmp_path: Path, quick_postgres: Copied, level: str) -> None:
+    """B3, P4: who has waited for its turn sees what was written meanwhile, also where transactions are stricter by default."""
+    name = quick_postgres.copy()
+    quick_postgres.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{level}'")
+    with ExitStack() as stack:
+        handles = [
+            stack.enter_context(lamina.open("sky", home=place, settings={"failsafe": "off"}))
+            for place in homes(tmp_path, quick_postgres.url(name))
+        ]
+
+        def remember(number: int) -> str:
+            return handles[number % len(handles)].remember(f"memory {number}").id
+
+        with ThreadPoolExecutor(4) as people:
+            assert len(set(people.map(remember, range(40)))) == 40
+        assert len(handles[0].list(limit=50)) == 40
+
+
+def test_names_are_compared_as_in_a_file(tmp_path: Path, quick_postgres: Copied) -> None:
+    """P5, B3: who is to be erased is found as its speaker has it, whatever the locale of the database makes of capitals."""
+    locale = "LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'"
+    quick_postgres.execute(f"CREATE DATABASE lamina_locale OWNER lamina ENCODING 'UTF8' {locale} TEMPLATE template0")
+    quick_postgres.execute("CREATE EXTENSION vector", "lamina_locale")
+    found = []
+    for number, url in enumerate(("", quick_postgres.url("lamina_locale"))):
+        with lamina.operator("sky", home=tmp_path / str(number), settings={"store.url": url}) as op:
+            for speaker in ("ÄNNE", "Bob"):
+                op.remember("I like tea", speaker=speaker)
+            reader = op._store.database.reader()
+            found.append([len(erasing.naming(reader, name)) for name in ("ÄNNE", "Änne", "änne", "BOB", "bo")])
+    assert found == [[1, 1, 0, 1, 0]] * 2
+    quick_postgres.drop("lamina_locale")
+
+
 def test_each_home_sees_the_other_at_once(tmp_path: Path, quick_postgres: Copied) -> None:
     """B3, L1: what one home has remembered, forgotten or archived is so for the other when the call returns."""
     with ExitStack() as stack:

@@ -95,6 +95,33 @@ def test_without_pgvector(quick_postgres: Copied, tmp_path: Path) -> None:
         assert mem.remember("tea").stored_in == "store"
 
 
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_cannot_hold_every_text(quick_postgres: Copied, tmp_path: Path, encoding: str) -> None:
+    """B3: one that was made for some languages only is refused at once, not by the first memory in another."""
+    name = f"lamina_{encoding.lower()}"
+    quick_postgres.execute(f"CREATE DATABASE {name} OWNER lamina ENCODING '{encoding}' TEMPLATE template0")
+    error = refused(tmp_path, quick_postgres.url(name))
+    assert f"its encoding is {encoding}; create it with ENCODING 'UTF8'" in error.message
+    quick_postgres.drop(name)
+
+
+@pytest.mark.parametrize("how", ["address", "environment", "database"])
+def test_texts_travel_as_they_are(quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """B3: whichever encoding a client has by default, every script arrives."""
+    name = quick_postgres.copy()
+    url = quick_postgres.url(name)
+    if how == "address":
+        url += "?client_encoding=LATIN1"
+    elif how == "environment":
+        monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    else:
+        quick_postgres.execute(f"ALTER DATABASE {name} SET client_encoding = 'LATIN1'")
+    with lamina.open("sky", home=tmp_path, settings={"store.url": url}) as mem:
+        mem.remember("Köln 日本 🐈")
+        assert contents(mem.search("日本")) == ["Köln 日本 🐈"]
+    quick_postgres.drop(name)
+
+
 def test_pgvector_in_a_schema_of_its_own(quick_postgres: Copied, tmp_path: Path) -> None:
     """B3: wherever an operator has put the extension, it is found."""
     name = quick_postgres.database(vector=False)
@@ -183,6 +210,20 @@ def test_a_role_that_may_only_read(reading: str, tmp_path: Path) -> None:
             mem.remember("coffee")
         assert SECRET not in error.value.message
         assert contents(mem.list()) == ["tea"]
+
+
+def test_what_waits_is_not_laid_aside_for_want_of_rights(reading: str, quick_postgres: Copied, tmp_path: Path) -> None:
+    """B4: a role that lost its rights during an outage blames no memory for that; all wait until somebody may store them."""
+    away = f"postgresql://lamina@127.0.0.1:{free_port()}/x"
+    with lamina.open("sky", home=tmp_path, settings={"store.url": away}) as mem:
+        kept = mem.remember("coffee")
+    with lamina.operator("sky", home=tmp_path, settings={"store.url": reading}) as op:
+        with pytest.raises(Refused, match="lacks a right"):
+            op.replay_failsafe()
+        assert op.failsafe_status()["waiting"] == 1
+    rightful = quick_postgres.url(reading.rpartition("/")[2])
+    with lamina.open("sky", home=tmp_path, settings={"store.url": rightful}) as mem:
+        assert mem.get(kept.id).content == "coffee"
 
 
 def test_a_role_that_may_not_change_tables(quick_postgres: Copied, tmp_path: Path) -> None:

@@ -324,9 +324,10 @@ def naming(connection: Connection, name: str) -> set[str]:
     held = fulltext.words(connection).matching(connection, text.asked(name), EVERY)
     query = (
         "SELECT id FROM records WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))"
-        " OR (speaker IS NOT NULL AND lower(speaker) = lower(?2))"
+        " OR (speaker IS NOT NULL AND lower(speaker) = ?2)"
     )
-    return {one for (one,) in rows(connection, query, (json.dumps(held), name))}
+    small = name.encode().lower().decode()  # ASCII alone, as a file has it; a server would ask its locale
+    return {one for (one,) in rows(connection, query, (json.dumps(held), small))}
 
 
 def _lines(store: Store) -> Iterator[Line]:

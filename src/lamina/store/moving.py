@@ -41,6 +41,7 @@ def move(store: Store, to: str, settings: Settings, now: datetime, progress: Pro
         if target.place == store.database.place:
             raise InvalidInput(f"the memory of {store.agent} is at {target.place} already")
         with store.database.atomic() as hold:
+            store.database.linger(hold.cursor)
             source = hold.cursor.connection
             head = events.head(source, store.seed)
             if _begin(target, store, source, head):
@@ -108,13 +109,18 @@ def _keep(kept: Path) -> None:
 
 
 def hollow(store: Store, now: datetime) -> list[Path]:
-    """Leave nothing of the copy in the home but where the memory went, since it is kept elsewhere; what was cleaned."""
+    """Leave nothing of the copy in the home but where the memory went, since it is kept elsewhere; what was cleaned.
+
+    A file that does not say so itself is no copy of ours, but a memory of its own.
+    """
     path = store.folder / FILE_NAME
     if isinstance(store.database, SqliteDatabase) or not has_bytes(path):
         return []
     database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
     try:
         meta = _meta(database.reader())
+        if (MOVED not in meta and ARRIVING not in meta) or meta.get("store_id") != store.id:
+            return []
         files = [file for (file,) in rows(database.reader(), "SELECT file FROM archives")]
         for file in files:
             shelf.Folder(store.folder).remove(database.reader(), file)

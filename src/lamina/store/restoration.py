@@ -57,6 +57,7 @@ def _replaced(store: Store, source: Path, work: Path, origin: apsw.Connection, a
 def _replaced_rows(store: Store, source: Path, work: Path, origin: apsw.Connection, actor: Actor, now: datetime) -> Path:
     """The same where there is no file to copy over another."""
     with store.database.atomic() as transaction:
+        store.database.linger(transaction.cursor)
         kept = _kept(store, work, actor, now)
         target = transaction.cursor.connection
         target.execute("SELECT set_config('lamina.replacing', 'on', true)")

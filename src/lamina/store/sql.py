@@ -86,6 +86,9 @@ class Database(ABC):
     def begin(self) -> Cursor:
         """Begin to write, as the only one who does."""
 
+    def linger(self, cursor: Cursor) -> None:  # noqa: B027 - most let everybody take their time
+        """Let this transaction wait for long without a word, while something is done elsewhere."""
+
     @abstractmethod
     def commit(self, cursor: Cursor) -> None:
         """Make durable what was written, and let others write."""

@@ -25,7 +25,7 @@ from lamina.store.learned import Decided
 from lamina.store.migrations import ARRIVING, MOVED, Step
 from lamina.store.reads import ReadLog
 from lamina.store.records import Filter, Row
-from lamina.store.sql import Connection, Database, rows
+from lamina.store.sql import Connection, Cursor, Database, rows
 from lamina.store.transaction import EVERY, Transaction
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ class Store:
         self.id, self.analyser = _identity(self.database, self.agent, connection)
         self.seed = canon.chain_seed(self.id, self.agent, "events")
         self.ids = Ids(self.id, self.agent)
+
+    def check_place(self, source: Connection | Cursor) -> None:
+        """Raise when the memory has moved since we opened it: whatever is written here now, nobody would find."""
+        meta = dict(rows(source, "SELECT name, value FROM meta WHERE name IN (?, ?)", (ARRIVING, MOVED)))
+        _refuse_elsewhere(meta, self.database, self.agent)
 
     @classmethod
     def open(
@@ -402,10 +407,7 @@ def _identity(database: Database, agent: str, connection: Connection | None = No
     """The id of a store, once it is certain that it belongs to this agent, and who has made its index."""
     with translated(database.place):
         meta = dict(rows(connection or database.reader(), "SELECT name, value FROM meta"))
-    if MOVED in meta or ARRIVING in meta:
-        from lamina.store import moving
-
-        moving.refuse_elsewhere(meta, database.place, agent)
+    _refuse_elsewhere(meta, database, agent)
     if meta.get("agent") != agent or "store_id" not in meta:
         message = f"{database.place}: this store was made for another agent; import it instead of moving its file"
         raise Corrupt(message, foreign=True)
@@ -417,3 +419,10 @@ def _identity(database: Database, agent: str, connection: Connection | None = No
             foreign=True,
         )
     return str(meta["store_id"]), analyser
+
+
+def _refuse_elsewhere(meta: dict[str, str], database: Database, agent: str) -> None:
+    if MOVED in meta or ARRIVING in meta:
+        from lamina.store import moving
+
+        moving.refuse_elsewhere(meta, database.place, agent)

@@ -62,6 +62,7 @@ class Transaction(Atomic):
     def __enter__(self) -> Self:
         super().__enter__()
         try:
+            self._store.check_place(self.cursor)
             self._head = events.head(self.cursor, self._store.seed)
             if self._head.seq == 0:  # the first event hangs on the store's identity, which an import may have changed
                 self._store.identify(self.cursor.connection)

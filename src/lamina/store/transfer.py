@@ -60,8 +60,8 @@ class Table(NamedTuple):
         return int(rows(source, f"SELECT count(*) FROM {self.name}")[0][0])
 
 
-# In this order what refers to something comes after it.
-TABLES = (
+# In this order what refers to something comes after it. Every change of these is an event.
+TOLD = (
     Table("events", ("seq", "records", "body", "hash"), ("seq",)),
     Table("notes", ("event", "position", "salt", "body"), ("event", "position")),
     Table("archives", ("number", "file", "why", "lines", "sha256", "made_at"), ("number",)),
@@ -72,6 +72,9 @@ TABLES = (
     Table("tags", ("tag", "record"), ("tag", "record")),
     Table("links", ("target", "relation", "record"), ("target", "relation", "record")),
     Table("facets", ("name", "value", "record"), ("record", "name", "value")),
+)
+# These change without one: what is there of them may be old already.
+UNTOLD = (
     Table("spaces", ("number", "name", "dimensions", "seen"), ("number",)),
     Table("vectors", ("space", "record", "vector"), ("space", "record")),
     Table("blocks", ("block", "columns"), ("block",)),
@@ -91,6 +94,7 @@ TABLES = (
         ("number",),
     ),
 )
+TABLES = TOLD + UNTOLD
 META = Table("meta", ("name", "value"), ("name",))
 
 
@@ -111,6 +115,7 @@ class Transfer:
 
     def pages(self, there: Connection, folder: Path) -> Iterator[Callable[[Connection], None]]:
         """What has to be put to bring over what is not there yet: piece by piece, so that each may be made durable."""
+        yield lambda target: _empty(target, UNTOLD)
         for table in TABLES:
             after = table.last(there)
             if after is not None:
@@ -166,9 +171,13 @@ class Transfer:
 
 def clear(target: Connection) -> None:
     """Leave nothing of a memory; the caller has made sure that it is meant."""
-    for table in reversed(TABLES):
-        target.execute(f"DELETE FROM {table.name}")
+    _empty(target, TABLES)
     fulltext.words(target).clear(target)
+
+
+def _empty(target: Connection, tables: Sequence[Table]) -> None:
+    for table in reversed(tables):
+        target.execute(f"DELETE FROM {table.name}")
 
 
 def _typed(table: Table, page: list[Any]) -> list[Any]:

@@ -22,11 +22,13 @@ from lamina.store.sql import Connection, Cursor, Database
 Value = TypeVar("Value")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # One writer of an agent at a time, whichever machine it is on. One that is stopped does not hold up the others for ever.
+# Whatever a role has by default, a writer sees what was there when its turn came, not when it began to wait for it.
 WRITE = (
-    "BEGIN; SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = '60s';"
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = '60s';"
     " SELECT pg_advisory_xact_lock({}, hashtext(lamina.owner()))"
 )
 LOCK = 0x4C616D6E
+OTHER_LOCK = LOCK + 1  # for what is no write, so that the two never wait for each other
 EMPTIED = tuple(f"lamina.{name}" for name in ("records", "notes", "words", "tags", "facets", "vectors", "archived", "files"))
 
 
@@ -184,6 +186,9 @@ class PostgresDatabase(Database):
             raise
         return session
 
+    def linger(self, cursor: Cursor) -> None:
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+
     def commit(self, cursor: Cursor) -> None:
         link = cursor.connection.link
         try:
@@ -213,8 +218,8 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def alone(self, what: str) -> Iterator[None]:
-        lock = f"SELECT pg_advisory_lock({LOCK}, hashtext(lamina.owner() || $1))"
-        session, _ = self.begun(lambda session: session.execute(lock.replace("$1", f"'/{what}'")))
+        lock = f"SELECT pg_advisory_lock({OTHER_LOCK}, hashtext(lamina.owner() || '/{what}'))"
+        session, _ = self.begun(lambda session: session.execute(lock))
         try:
             yield
         finally:

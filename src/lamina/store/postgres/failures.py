@@ -14,6 +14,7 @@ Kinds = tuple[type[psycopg.Error], ...]
 
 MEANINGS: tuple[tuple[Kinds, type[LaminaError], str], ...] = (
     ((errors.LockNotAvailable, errors.DeadlockDetected), StoreUnavailable, "another process holds the store; try again"),
+    ((errors.QueryCanceled,), StoreUnavailable, "the server has cancelled a statement; see its statement_timeout"),
     ((errors.DiskFull,), StoreUnavailable, "the server's disk is full; free some space, nothing was stored"),
     ((errors.ReadOnlySqlTransaction,), StoreUnavailable, "the server only lets us read; is it a replica?"),
     ((errors.InvalidPassword, errors.InvalidAuthorizationSpecification), Refused, LOCKED_OUT),

@@ -55,7 +55,7 @@ def _prepare(database: PostgresDatabase, *, make: bool) -> None:
         return
     if not make:
         raise NotFound(f"{database.place}: it has no tables of Lamina yet; a handle that writes makes them")
-    session, _ = database.begun(lambda session: session.script(f"BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))
+    session, _ = database.begun(lambda session: session.script(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({LOCK})"))
     try:
         if _version(session, database.place) == 0:
             _need_vectors(session, database.place)

@@ -210,6 +210,9 @@ class Pool:
         version = link.info.server_version // 10000
         if version < OLDEST_SERVER:
             raise StoreUnavailable(f"{self.place}: PostgreSQL {version} is too old; {OLDEST_SERVER} or newer is needed")
+        encoding = link.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreUnavailable(f"{self.place}: its encoding is {encoding}; create it with ENCODING 'UTF8' TEMPLATE template0")
         query = "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'vector'"
         found = link.execute(query).fetchone()
         path = f'lamina_own, "{found[0]}"' if found else "lamina_own, public"
@@ -250,7 +253,7 @@ def parameters(url: str) -> Mapping[str, Any]:
         # What libpq says about it may hold the password.
         form = "postgresql://user@host:5432/database; signs like @ / : % in a name or password are written as %40 %2F %3A %25"
         raise InvalidInput(f"store.url is not the address of a PostgreSQL database: {form}")
-    return {**KEPT_ALIVE, **found}
+    return {**KEPT_ALIVE, **found, "client_encoding": "UTF8"}
 
 
 def addresses(given: Mapping[str, Any]) -> Addresses:
