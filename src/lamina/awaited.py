@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from lamina.config import Settings
 from lamina.errors import LaminaError, StoreUnavailable
 from lamina.failsafe import OUTAGES, is_outage
 from lamina.store.reads import ReadLog
 from lamina.store.store import READS_NAME, Store
+
+
+class Outage(NamedTuple):
+    """What could not be done with a store, and why."""
+
+    tried: str  # read, written, or written in time
+    cause: str
+
+    def __str__(self) -> str:
+        return f"the store could not be {self.tried}: {self.cause}"
+
+
+def untold(outage: Outage | None, problems: Iterable[str | None]) -> list[str]:
+    """Problems that say more than the cause of an outage, which is told once."""
+    return [one for one in problems if one and not (outage and outage.cause in one)]
 
 
 def again(error: LaminaError) -> LaminaError:

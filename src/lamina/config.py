@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from lamina.text import shown
 
 FILE_NAME = "config.toml"
 TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
-PASSWORD = re.compile(r"((?<=://)[^/@:\s]*:)[^/@\s]*(?=@)|(password=)[^&\s]*")
+PASSWORD = re.compile(r"((?<=://)[^/@:\s]*:)[^/\s]*(?=@)|(password=)[^&\s]*")
 NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -28,6 +28,7 @@ class Setting(msgspec.Struct, frozen=True):
     choices: tuple[str, ...] = ()
     bounds: tuple[int, int] | None = None
     pattern: str = ""
+    otherwise: str = ""  # what a text is that does not match the pattern
 
     @property
     def variable(self) -> str:
@@ -43,6 +44,7 @@ SETTINGS = (
         (),
         "kinds of memory beside the built-in ones, separated by commas in the environment",
         pattern="[a-z][a-z0-9_-]{0,63}",
+        otherwise="no kind: that is a small letter, and then up to 63 small letters, digits, _ and -",
     ),
     Setting(
         "maintenance",
@@ -55,6 +57,7 @@ SETTINGS = (
         "off",
         "a collection of ChromaDB: off, embedded (in the agent's folder), or the address of a server",
         pattern="off|embedded|https?://\\S{1,500}",
+        otherwise="neither off, embedded nor an address such as http://localhost:8000",
     ),
     Setting("mirrors.jsonl", "off", "live JSONL files in the form of Sky or of Milton", ("off", "sky", "milton")),
     Setting(
@@ -62,6 +65,7 @@ SETTINGS = (
         "off",
         "a tenant on a Weaviate server: off, or its address, such as http://localhost:8080",
         pattern="off|https?://([^\\s/?#@:\\[\\]]+|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?(/[^\\s?#]*)?",
+        otherwise="neither off nor an address such as http://localhost:8080",
     ),
     Setting("mirrors.weaviate_key_variable", "", "the environment variable that holds the key of that server"),
     Setting(
@@ -82,6 +86,7 @@ SETTINGS = (
         ("wordllama",),
         "what makes vectors of texts: none, wordllama, minilm, sentence-transformers:MODEL, openai:MODEL; two are fused",
         pattern="none|wordllama|minilm|(sentence-transformers|openai):\\S{1,200}",
+        otherwise="neither none, wordllama, minilm, sentence-transformers:MODEL nor openai:MODEL",
     ),
     Setting("recall.endpoint", "http://localhost:11434/v1", "where the embedder openai:MODEL is asked; Ollama by default"),
     Setting("recall.key_variable", "", "the environment variable that holds the key of that endpoint"),
@@ -155,7 +160,15 @@ def load(home: Path, arguments: Mapping[str, Any] | None = None, environment: Ma
             values[setting.name] = _checked(setting.name, _from_text(setting, text), setting.variable)
     for name, given in (arguments or {}).items():
         values[name] = _checked(name, given, "argument")
-    return Settings(values)
+    return Settings(values | _implied(values))
+
+
+def _implied(values: Mapping[str, Value]) -> dict[str, Value]:
+    """What the preset `milton` brings with it where nobody says otherwise: a Weaviate that is there is required."""
+    required, preset = values["mirrors.weaviate_required"], values["preset"].value
+    if preset != "milton" or values["mirrors.weaviate"].value == "off" or required.origin != "default":
+        return {}
+    return {required.setting.name: Value(required.setting, True, f"preset {preset}")}
 
 
 def shown_value(value: Any) -> str:
@@ -207,23 +220,35 @@ def _from_text(setting: Setting, text: str) -> Any:
 def _checked(name: str, value: Any, origin: str) -> Value:
     setting = TABLE.get(name)
     if setting is None:
-        import difflib
-
-        near = difflib.get_close_matches(str(name), TABLE, 1)
-        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(TABLE)}"
+        hint = _near(str(name), TABLE) or f"; known are {', '.join(TABLE)}"
         raise InvalidInput(f"{origin}: unknown setting {shown(name)}{hint}")
     if isinstance(setting.default, tuple):
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
             raise InvalidInput(f"{origin}: {name} = {shown(value)} is not a list of texts")
-        if setting.pattern and not all(re.fullmatch(setting.pattern, item) for item in value):
-            raise InvalidInput(f"{origin}: {name} = {shown(value)}: {setting.help}; each must match {setting.pattern}")
+        for item in value:
+            _check_text(setting, item, origin)
         return Value(setting, tuple(value), origin)
     if type(value) is not type(setting.default):
         raise InvalidInput(f"{origin}: {name} = {shown(value)} is not {TYPE_NAMES[type(setting.default)]}")
     if setting.choices and value not in setting.choices:
-        raise InvalidInput(f"{origin}: {name} = {shown(value)} is not one of {', '.join(setting.choices)}")
-    if setting.pattern and not re.fullmatch(setting.pattern, value):
-        raise InvalidInput(f"{origin}: {name} = {shown(value)} is not that: {setting.help}")
+        hint = _near(value, setting.choices)
+        raise InvalidInput(f"{origin}: {name} = {shown(value)} is not one of {', '.join(setting.choices)}{hint}")
+    if isinstance(value, str):
+        _check_text(setting, value, origin)
     if setting.bounds and not setting.bounds[0] <= value <= setting.bounds[1]:
         raise InvalidInput(f"{origin}: {name} = {shown(value)} is not between {setting.bounds[0]} and {setting.bounds[1]}")
     return Value(setting, value, origin)
+
+
+def _check_text(setting: Setting, value: str, origin: str) -> None:
+    if setting.pattern and not re.fullmatch(setting.pattern, value):
+        hint = _near(value, [word for word in setting.pattern.split("|") if word.isalpha()])
+        raise InvalidInput(f"{origin}: {setting.name} = {shown(shown_value(value))} is {setting.otherwise}{hint}")
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    """The known word that was perhaps meant, as the end of a sentence."""
+    import difflib
+
+    near = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""

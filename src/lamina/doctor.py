@@ -16,9 +16,11 @@ from lamina import config, failsafe
 from lamina.access import FILE_NAME as TOKENS
 from lamina.errors import LaminaError
 from lamina.home import Home
+from lamina.mirrors import choice
 from lamina.retention import PRESETS, Rules
 from lamina.schedule import Timetable
-from lamina.store import inspection
+from lamina.store import inspection, neighbours
+from lamina.text import counted
 
 Progress = Callable[[int, int], None]
 LOW_SPACE = 200 * 1000 * 1000
@@ -57,14 +59,17 @@ def examine(home: Home, agent: str, progress: Progress | None = None) -> Iterato
     folder = home.agent_folder(agent)
     yield waiting(home, folder)
     yield from (Finding(*found) for found in inspection.inspect(folder, agent, _in_force(home), progress))
+    yield from mirrors(home, agent)
 
 
 def settings(home: Home) -> Finding:
     try:
-        values = config.load(home.path).values.values()
+        loaded = config.load(home.path)
     except LaminaError as error:
         return Finding("fail", "settings", error.message)
-    changed = [value.setting.name for value in values if value.origin != "default"]
+    if wrong := [*choice.contradictions(loaded)]:
+        return Finding("fail", "settings", "; ".join(wrong))
+    changed = [value.setting.name for value in loaded.values.values() if value.origin != "default"]
     return Finding("ok", "settings", f"changed: {', '.join(changed)}" if changed else "all at their defaults")
 
 
@@ -157,8 +162,8 @@ def private(home: Home, agent: str) -> Iterator[Finding]:
         return
     open_to_others = [path for path in _ours(home, agent) if stat.S_IMODE(path.lstat().st_mode) & 0o077]
     if open_to_others:
-        first = open_to_others[0]
-        yield Finding("warn", "private", f"{len(open_to_others)} files are open to others, such as {first}; chmod go= them")
+        first, number = open_to_others[0], counted(len(open_to_others), "file is", "files are")
+        yield Finding("warn", "private", f"{number} open to others, such as {first}; chmod go= them")
     else:
         yield Finding("ok", "private", "files 0600, folders 0700")
 
@@ -169,6 +174,33 @@ def _ours(home: Home, agent: str) -> Iterator[Path]:
     yield from (path for path in top if path.exists())
     if folder.is_dir():
         yield from (path for path in folder.rglob("*") if not path.is_symlink())
+
+
+def mirrors(home: Home, agent: str) -> Iterator[Finding]:
+    """Whether each mirror that is on can be reached, and how far it is."""
+    values = _in_force(home)
+    if problem := choice.missing_key(values):
+        yield Finding("warn", "mirrors", problem)
+    if not choice.names(values):
+        return
+    from lamina.mirrors.upkeep import standings
+    from lamina.recall.engine import embedders_of
+
+    try:
+        store = neighbours.attached(home.agent_folder(agent), agent, values)
+    except LaminaError:  # which is a finding of its own
+        return
+    if store is None:
+        return
+    try:
+        made = choice.mirrors(store, values, lambda: next(iter(embedders_of(values, home.path / "models")), None))
+        for one in standings(store, made):
+            yield Finding("fail" if one.problem else "ok" if one.ok else "warn", "mirrors", f"{one.name} {one.told}")
+        choice.close(made)
+    except LaminaError as error:
+        yield Finding("fail", "mirrors", error.message)
+    finally:
+        store.close()
 
 
 def waiting(home: Home, folder: Path) -> Finding:
@@ -187,5 +219,6 @@ def waiting(home: Home, folder: Path) -> Finding:
 def violations(home: Home) -> Finding:
     number = home.count_violations()
     if number:
-        return Finding("warn", "isolation", f"{number} attempts to cross a boundary are logged in {home.violations}")
+        attempts = counted(number, "attempt to cross a boundary is", "attempts to cross a boundary are")
+        return Finding("warn", "isolation", f"{attempts} logged in {home.violations}")
     return Finding("ok", "isolation", "no attempt to cross a boundary")

@@ -50,7 +50,8 @@ class Service:
         if not exchange.within(self.timeout, question, headers):
             raise self.failed(f"did not answer within {self.timeout:g} seconds")
         if exchange.error is not None:
-            raise self.failed(f"cannot be reached ({self._excerpt(str(exchange.error))}); is the server running?")
+            why = self._excerpt(str(exchange.error))
+            raise self.failed(f"cannot be reached ({why}); start the server, or correct its address")
         if 300 <= exchange.status < 400:
             raise self.failed(f"redirects to {self._excerpt(exchange.location)}; set the endpoint to where it is")
         if exchange.status not in (200, 201):

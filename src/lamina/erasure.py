@@ -37,6 +37,7 @@ from lamina.traces import Signature
 
 COPYING = frozenset({"export", "export_as", "backup"})
 ON_A_SERVER = "its log, replicas and backups, and the files of other homes that use it, are not ours to clean"
+LEFT_THERE = "the memory was there before it moved; what it left is for the operator of that server to remove"
 ANOTHER_MEMORY = "it is another memory of this agent, which has not moved to the server; erase it there, too"
 OUTSIDE = "outside the home"
 ESCAPED = re.compile(rb'\\+[nrt"]')  # what JSON makes of the ends of words
@@ -290,7 +291,14 @@ class Erasures:
                 yield {"place": f"agents/{agent}", "why": f"it has {number} memories of this user; erase them there too"}
 
     def _copies_elsewhere(self, begun: Begun) -> Iterator[dict[str, str]]:
-        """Copies that were written out of the home since the first of these was made, as the trail of reads tells."""
+        """Copies that were written out of the home since the first of these was made, as the trail of reads tells.
+
+        And what was left on servers when the memory moved away from them.
+        """
+        from lamina.store import moving
+
+        for place in moving.copies_left(self._store.database.reader()):
+            yield {"place": place, "why": LEFT_THERE}
         oldest = min((one[:TIME] for one in begun.ids), default="")
         for read in self._store.reads.latest(EVERY):
             path = read.note.get("path")

@@ -287,7 +287,7 @@ class Spool:
                     broken += [Broken(place, UNFINISHED, line.id) for line, place in batch.values()]
             waiting.sort(key=lambda one: (one[0].order, one[0].batch, one[0].part))
             broken.sort(key=lambda one: one.place)
-            files = tuple((name, file.inode, _size(file)) for name, file in sorted(self._files.items()))
+            files = tuple((name, file.inode, _size(file)) for name, file in sorted(self._files.items()) if _size(file))
             self._contents = Contents(tuple(waiting), tuple(broken), files)
         return self._contents
 
@@ -347,7 +347,8 @@ class Spool:
         make_private_folder(archive)
         for name in FILES:
             source, number = self.folder / name, 0
-            if not source.exists():
+            if not size_of(source):  # a disk that was full has left nothing but its name
+                source.unlink(missing_ok=True)
                 continue
             while (target := archive / _archive_name(name, stamp, number)).exists():
                 number += 1

@@ -106,8 +106,9 @@ class Guests:
     def open(self, agent: object) -> Guest:
         """What an agent shares. One that shares nothing looks like one that does not exist, and is noted."""
         name = self._checked(agent)
-        try:
-            store = attached(self._home.agent_folder(name), name, self._settings)
+        folder = self._home.agent_folder(name)
+        try:  # without a folder here it could not note who has read what, though a server may have its memory
+            store = attached(folder, name, self._settings) if folder.is_dir() else None
         except Refused:  # a link in its place: no agent of this home
             store = None
         if store is not None:

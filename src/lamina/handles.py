@@ -81,6 +81,8 @@ def look(
     values = config.load(place.path, settings)
     try:
         store = _ready(attached(place.agent_folder(name), name, values), name)
+        if not store.folder.is_dir():
+            place.prepare(name)  # the memory is on a server, but the trail of who reads it is kept here
     except Refused as error:
         place.log_violation(now(), who, error.message, name)
         raise
@@ -119,9 +121,11 @@ def restore(
             return operator.restore(source, progress)
     except Corrupt as error:
         place, now = Home(home_path(home)), clocks.checked(clock or clocks.system_clock)()
+        values = config.load(place.path)
+        if values["store.url"]:
+            raise  # the server's own backup is asked for; in a file of the home nobody would look for the memory
         name = agent_name(chosen_agent(agent))
         actor = Actor(Role.OPERATOR, local_user(), surface)
-        values = config.load(place.path)
         done = restoration.over_damage(place.prepare(name), name, values, source, actor, now, progress)
         with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key) as operator:
             assert isinstance(operator, Operator)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamina import clock as clocks
 from lamina import rules
+from lamina.awaited import untold
 from lamina.errors import EmbedderFailed, LaminaError, Refused, StoreUnavailable
 from lamina.model import Draft, Entry, Layer, Record, State
 from lamina.writer import Writer
@@ -247,7 +248,7 @@ class Memory(Writer):
         """What is in the store for this handle, how its jobs stand, and what needs attention."""
         found = super().status()
         jobs, problems = self._outlook()
-        found["problems"] += filter(None, [self._status_problem, *problems])
+        found["problems"] += untold(self._outage, [self._status_problem, *problems])
         if self.user is None:
             found["jobs"] = [job.to_dict() for job in jobs]
             late = [job.job for job in jobs if job.overdue]

@@ -218,18 +218,24 @@ class Hits(Sequence[Hit]):
     """The answer to a search: an ordered sequence of hits, which may be empty and says so.
 
     `notes` say what could not be used to answer, such as an embedder that is down. `confidence` says by how much the best
-    evidence is above chance, where the ranker knows: below 0 there is nothing relevant.
+    evidence is above chance, where the ranker knows: below 0 there is nothing relevant. `is_whole` is false when the store
+    could not be asked.
     """
 
-    def __init__(self, hits: Sequence[Hit], notes: Sequence[str] = (), confidence: float | None = None) -> None:
+    def __init__(
+        self, hits: Sequence[Hit], notes: Sequence[str] = (), confidence: float | None = None, *, is_whole: bool = True
+    ) -> None:
         self._hits = tuple(hits)
         self.notes = tuple(notes)
         self.confidence = confidence
+        self.is_whole = is_whole
 
     @property
     def outcome(self) -> str:
-        """`found`, or `nothing_relevant` when the store has no answer."""
-        return "found" if self._hits else "nothing_relevant"
+        """`found`; `nothing_relevant` when the store has no answer; `unavailable` when it could not be asked for one."""
+        if self._hits:
+            return "found"
+        return "nothing_relevant" if self.is_whole else "unavailable"
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -7,10 +7,10 @@ from typing import Any
 
 from lamina import config
 from lamina.clock import system_clock
-from lamina.errors import InvalidInput
+from lamina.errors import InvalidInput, Refused
 from lamina.home import Home
 from lamina.store import moving
-from lamina.store.store import Store
+from lamina.store.store import FILE_NAME, Store
 from lamina.text import shown
 
 
@@ -21,12 +21,19 @@ def move(home: Home, agent: str, to: str, progress: Callable[[int, int], None] |
         raise InvalidInput(f"{begin} is neither the beginning of postgresql://user@host/database nor `{moving.FILE}`")
     here = config.load(home.path)
     there = config.load(home.path, {"store.url": "" if to == moving.FILE else to})
+    if here["store.url"] == to and moving.is_unmoved(home.agent_folder(agent) / FILE_NAME):
+        here = config.load(home.path, {"store.url": ""})  # the setting came first; the memory is still here
     now = system_clock()
     store = Store.open(home.prepare(agent), agent, here, now)
     try:
         return moving.move(store, to, there, now, progress)
     finally:
         store.close()
+
+
+def has_arrived(home: Home, agent: str, to: str, error: Refused) -> bool:
+    """Whether a move was refused because the memory is there already, as that of the first of many is after a crash."""
+    return error.details.get("moved") == moving.place(home.agent_folder(agent), to)
 
 
 def advice(to: str) -> str:

@@ -15,6 +15,7 @@ from msgspec import structs
 from lamina import clock as clocks
 from lamina import config, failsafe, meanwhile, rules, text
 from lamina.allowed import Allowed
+from lamina.awaited import Outage, untold
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.home import Home
@@ -22,7 +23,7 @@ from lamina.model import LONG_TERM, Actor, Event, Hits, Layer, Record, State, Wa
 from lamina.recall import RANKERS
 from lamina.store.reads import Read
 from lamina.store.records import Filter
-from lamina.store.store import Store
+from lamina.store.store import FILE_NAME, Store
 
 if TYPE_CHECKING:
     from lamina.mirrors import Mirror
@@ -154,7 +155,8 @@ class Viewer:
             if limit
         ]
         hits = [hit for some in found for hit in some]
-        return context.made(hits, room, (note for some in found for note in some.notes), self._shared_by)
+        notes = (note for some in found for note in some.notes)
+        return context.made(hits, room, notes, self._shared_by, is_whole=all(some.is_whole for some in found))
 
     @cached_property
     def _recall(self) -> Recall:
@@ -293,14 +295,14 @@ class Reader(Viewer):
     def __init__(self, home: Home, store: Store, user: str | None, actor: Actor, clock: Clock, settings: config.Settings):
         super().__init__(home, store, user, actor, clock, settings)
         self._spool = failsafe.spool(store.folder, settings["preset"])
-        self._outage: str | None = None  # why the store could not be used, when it was last tried
+        self._outage: Outage | None = None
         self._allowed = Allowed(home.path, self.agent, self._kinds, settings["content.max_bytes"])
         self._queue = meanwhile.Queue(self._spool, self._allowed)
         self._process: int | None = os.getpid()  # whose handle it is, until it is closed
 
     @property
-    def outage(self) -> str | None:
-        """Why the last call did without the store, if it did."""
+    def outage(self) -> Outage | None:
+        """What could not be done with the store when it was last tried, and why."""
         return self._outage
 
     def close(self) -> None:
@@ -357,22 +359,21 @@ class Reader(Viewer):
 
     def status(self) -> dict[str, Any]:
         """What is in the store for this handle, and what needs attention. The whole store only without a user."""
+        known: dict[str, Any] = {"home": str(self.home.path), "agent": self.agent, "user": self.user}
         try:
-            found = self._status()
+            found = known | self._status()
             self._outage = self._outage if self._spool.is_waiting() else None
         except failsafe.OUTAGES as error:
             self._note_outage(error)
-            known = {"home": str(self.home.path), "agent": self.agent, "user": self.user, "store": None}
-            found = {**known, "records": {}, "archived": 0, "open_runs": 0, "problems": self.problems}
-        outage = [f"the store could not be used: {self._outage}"] if self._outage else []
-        found["problems"] += [*outage, *self._queue.problems()]
+            place = config.shown_value(self.settings["store.url"]) or str(self._store.folder / FILE_NAME)
+            found = known | {"store": None, "place": place, "records": {}, "archived": 0, "open_runs": 0}
+            found["problems"] = self.problems
+        outage = [str(self._outage)] if self._outage else []
+        found["problems"] = [*outage, *untold(self._outage, found["problems"]), *self._queue.problems()]
         return found
 
     def _status(self) -> dict[str, Any]:
         found: dict[str, Any] = {
-            "home": str(self.home.path),
-            "agent": self.agent,
-            "user": self.user,
             "store": self._store.id,
             "place": self._store.database.place,
             "records": self._store.counts(self.user),
@@ -395,7 +396,7 @@ class Reader(Viewer):
             return meanwhile.merged(super()._answer(asked, most, chosen, ranker, known_at, bias), hits, most)
         except failsafe.OUTAGES as error:
             self._note_outage(error)
-            return Hits(hits, [f"only the fail-safe was searched: {error.message}"])
+            return Hits(hits, [f"only the fail-safe was searched: {error.message}"], is_whole=False)
 
     def _rows(self, chosen: Filter, limit: int) -> builtins.list[Record]:
         if not self._spool.is_waiting():
@@ -428,11 +429,11 @@ class Reader(Viewer):
         """What waits in the fail-safe, in its order. It is asked for before the store, which may take it any time."""
         return self._queue.records()
 
-    def _note_outage(self, error: LaminaError) -> None:
+    def _note_outage(self, error: LaminaError, tried: str = "read") -> None:
         """Keep that the store cannot be used. Any other error is the caller's, and so is every one without the fail-safe."""
         if not failsafe.is_outage(error) or self._process != os.getpid() or self.settings["failsafe"] == "off":
             raise error
-        self._outage = error.message
+        self._outage = Outage(tried, error.message)
 
     def _remains(self, record_id: str) -> Record | None:
         from lamina.store import erasing

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from lamina import failsafe, meanwhile, text
+from lamina.awaited import Outage
 from lamina.clock import Clock, Ids
 from lamina.config import Settings
 from lamina.errors import Conflict, LaminaError, StoreUnavailable
@@ -62,16 +63,17 @@ class Spooling(Reader):
         try:
             self._catch_up(None)
         except LaminaError as error:
-            self._note_problem(f"the fail-safe was not replayed: {error.message}")
-            is_away = failsafe.is_outage(error) and not error.details.get("failsafe")  # else it is the fail-safe that is
-            self._outage = error.message if is_away else self._outage
+            if failsafe.is_outage(error) and not error.details.get("failsafe"):
+                self._outage = Outage("written", error.message)
+            else:  # it is the fail-safe that cannot be used
+                self._note_problem(f"the fail-safe was not replayed: {error.message}")
 
     def _catch_up(self, patience: float | None = PATIENCE) -> None:
         """Before a write: what waits came first. A store that could not be written is left alone for a moment."""
         if not self._is_behind:
             return
         if time.monotonic() < self._rests_until:
-            raise StoreUnavailable(self._outage or "the store could not be written a moment ago")
+            raise StoreUnavailable(self._outage.cause if self._outage else "it could not be written a moment ago")
         if not self._spool.is_waiting():
             self._is_behind, self._outage = False, None
             return
@@ -98,9 +100,9 @@ class Spooling(Reader):
 
         `made` are the records of a write whose end nobody has heard: it may have happened, so they keep their ids.
         """
-        self._note_outage(error)
-        self._is_behind = True
         is_away = not error.details.get("behind")  # who only was too slow goes on
+        self._note_outage(error, "written" if is_away else "written in time")
+        self._is_behind = True
         if is_away and (ticks := time.monotonic()) >= self._rests_until:  # else it was not even asked
             self._rests_until = ticks + self.settings["store.retry_ms"] / 1000
         known = self._known(drafts)

@@ -100,6 +100,11 @@ def shown(value: object, width: int = 200) -> str:
         return f"a {type(value).__name__} too long to show"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: 1 line, 2 lines. What is not only longer by an s is given as `many`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def one_line(text: str, width: int = 0) -> str:
     """The text on one line, cut with an ellipsis when a width is given."""
     line = SPACES.sub(" ", reveal(text)).strip()

@@ -11,16 +11,20 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 from click.testing import CliRunner
 
 import lamina
-from lamina import Operator, erasure, moves
-from lamina.errors import Conflict, InvalidInput, Refused
+from lamina import Operator, doctor, erasure, moves
+from lamina.errors import Conflict, Corrupt, InvalidInput, Refused
 from lamina.home import Home
 from lamina.store import moving, transfer
-from lamina.store.postgres import database
+from lamina.store.postgres.database import Session
+from lamina.store.sql import Connection
+from lamina.store.transfer import Transfer
 from lamina.surfaces.cli.main import cli
 from tests.conftest import CONTRACTS, FULL, Desk, contents, tamper, verified
 from tests.contract.keeping import lived
@@ -208,12 +212,12 @@ def test_what_changes_without_an_event_is_moved_anew(
     def move() -> None:
         back(home, url, monkeypatch) if here else moves.move(Home(home), "sky", url)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(moving, "_check", interrupted)
-        move()
-    with opened(home, here) as op:
-        with op._store.database.atomic() as transaction:
-            transaction.cursor.execute("DELETE FROM vectors WHERE record < 20")
+        with pytest.raises(KeyboardInterrupt):
+            move()
+    with opened(home, here) as op, op._store.database.atomic() as transaction:
+        transaction.cursor.execute("DELETE FROM vectors WHERE record < 20")
     before = exported(home, here)
     move()
     assert exported(home, "" if here else url) == before
@@ -223,14 +227,45 @@ def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def test_a_copy_that_is_not_the_same_is_made_anew(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B3: what arrived as something else is not believed, and nobody is stuck with it: the next try begins anew."""
+    before = exported(home)
+    with monkeypatch.context() as patch:
+        patch.setattr(moving, "_check", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            moves.move(Home(home), "sky", url)
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE lamina.records SET importance = 0.123 WHERE seq = 7")
+    with pytest.raises(Corrupt, match="a row of records arrived as something else: seq 7"):
+        moves.move(Home(home), "sky", url)
+    moves.move(Home(home), "sky", url)
+    assert exported(home, url) == before
+
+
 def test_the_server_waits_for_a_long_move(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """B3, H5: however long it takes to write, index and compare a file, the server does not cut off who moves or restores."""
+    limits: list[str] = []
+    copy, compare = Transfer.copy, Transfer.compare
+
+    def note(connection: Connection) -> None:
+        if isinstance(connection, Session):
+            limits.append(connection.execute("SHOW idle_in_transaction_session_timeout").get)
+
+    def noted_copy(work: Transfer, target: Connection, folder: Path) -> None:
+        note(target)
+        copy(work, target, folder)
+
+    def noted_compare(work: Transfer, target: Connection, folder: Path) -> None:
+        note(work._source)
+        compare(work, target, folder)
+
     moves.move(Home(home), "sky", url)
-    monkeypatch.setattr(database, "WRITE", database.WRITE.replace("'60s'", "'1ms'"))
+    monkeypatch.setattr(Transfer, "copy", noted_copy)
+    monkeypatch.setattr(Transfer, "compare", noted_compare)
     with opened(home, url) as op:
         op.restore(op.backup())
     back(home, url, monkeypatch)
-    assert exported(home)
+    assert limits == ["0", "0"]
 
 
 def test_a_crash_at_the_very_end(home: Path, url: str) -> None:
@@ -272,7 +307,7 @@ def test_a_copy_that_lived_on_is_not_replaced(home: Path, url: str) -> None:
 
 
 def test_the_old_place_says_where_to(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B3: what was left behind refuses to be used, and names the new place without its password."""
+    """B3: what was left behind refuses to be used, and names the new place without its password; so does the doctor."""
     moves.move(Home(home), "sky", url)
     with pytest.raises(Refused) as error:
         lamina.open("sky", home=home)
@@ -281,6 +316,7 @@ def test_the_old_place_says_where_to(home: Path, url: str, monkeypatch: pytest.M
     assert f"was moved to postgresql://{place}; set store.url" in error.value.message
     assert password not in error.value.message
     assert password.encode() not in (home / "agents" / "sky" / "memory.db").read_bytes()
+    assert error.value.message in [found.message for found in doctor.examine(Home(home), "sky") if found.level == "fail"]
     back(home, url, monkeypatch)
     with pytest.raises(Refused, match="out of the settings"):
         opened(home, url)
@@ -363,14 +399,34 @@ def test_an_erasure_reaches_what_was_left_behind(home: Path, url: str) -> None:
         opened(home)
 
 
-def test_a_memory_of_its_own_is_not_emptied(home: Path, url: str) -> None:
-    """P5, B3: a file that was never moved is no copy: an erasure on a server leaves it, and says what it holds."""
+def test_a_copy_that_was_left_on_a_server_is_told(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P5: a certificate names every server that the memory has been on and left, since nobody cleans there."""
+    moves.move(Home(home), "sky", url)
+    with opened(home, url) as op:
+        certificate = op.erase(op.list(limit=1)[0].id)
+        assert erasure.LEFT_THERE not in [one["why"] for one in certificate.unreached]
+    back(home, url, monkeypatch)
+    with opened(home) as op:
+        certificate = op.erase(op.list(limit=1)[0].id)
+    place = f"postgresql://{url.rpartition('@')[2]}"
+    assert {"place": place, "why": erasure.LEFT_THERE} in certificate.unreached
+    assert not certificate.is_complete
+
+
+def test_a_memory_of_its_own_is_not_emptied(home: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P5, B3: a file that was never moved is no copy: an erasure on a server leaves it and says so, as the doctor does."""
     before = exported(home)
     with opened(home) as op:
         text = op.list(limit=1)[0].content
+    with opened(tmp_path / "first", url) as other:
+        other.remember("of the server's own")
     with opened(home, url) as op:
         certificate = op.erase(op.remember(text).id)
         assert {"place": "agents/sky/memory.db", "why": erasure.ANOTHER_MEMORY} in certificate.unreached
+    monkeypatch.setenv("LAMINA_STORE_URL", url)
+    told = [finding for finding in doctor.examine(Home(home), "sky") if "is another memory" in finding.message]
+    monkeypatch.delenv("LAMINA_STORE_URL")
+    assert [finding.level for finding in told] == ["warn"]
     assert exported(home) == before
 
 
@@ -418,8 +474,70 @@ def test_the_command(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert '"to":' in run.output
 
 
+def test_the_command_goes_on_with_the_others(home: Path, url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """H4, B3: of several agents one cannot move; those that have are shown, and are left out when it is run again."""
+    with lamina.operator("sky", home=tmp_path / "other", settings={"store.url": url}) as other:
+        other.remember("of somebody else")
+    monkeypatch.setenv("LAMINA_HOME", str(home))
+    runs = []
+    for _ in range(2):
+        run = CliRunner().invoke(cli, ["migrate", "--to", url, "--all-agents"])
+        runs.append("milton" in run.output.split())
+        assert isinstance(run.exception, Conflict)
+        assert "another memory of sky" in run.exception.message
+    assert runs == [True, False]
+
+
+def test_two_who_move_it_do_so_once(home: Path, url: str, quick_postgres: Copied, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B3: who has waited while somebody else moved the memory does not move what was left behind to yet another place."""
+    other = quick_postgres.url(quick_postgres.copy())
+    begin = moving._opened
+
+    def late(*given: Any) -> Any:
+        monkeypatch.undo()
+        moves.move(Home(home), "sky", url)
+        return begin(*given)
+
+    monkeypatch.setattr(moving, "_opened", late)
+    with pytest.raises(Refused, match="was moved to"):
+        moves.move(Home(home), "sky", other)
+    with opened(home, url) as op:
+        assert op.list(limit=1)
+
+
 def test_pages_are_small_enough(home: Path) -> None:
     """B3: a memory of this size goes over in several pieces, so that a crash costs one of them."""
     with opened(home) as op:
         reader = op._store.database.reader()
         assert NUMBER <= transfer.PAGE or sum(1 for _ in transfer.TABLES[6].pages(reader)) > 1
+
+
+def test_a_setting_that_came_before_the_move_hides_nothing(
+    tmp_path: Path, quick_postgres: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B3: with store.url set and the memory still in its file, nobody is shown an empty one; the move still goes on."""
+    name = quick_postgres.copy()
+    with lamina.open("sky", home=tmp_path) as memory:
+        memory.remember("tea")
+    monkeypatch.setenv("LAMINA_STORE_URL", quick_postgres.url(name))
+    with pytest.raises(Refused, match=r"still in .*memory\.db.*lamina migrate"):
+        lamina.open("sky", home=tmp_path)
+    assert moves.move(Home(tmp_path), "sky", quick_postgres.url(name))["records"] == 1
+    with lamina.open("sky", home=tmp_path) as memory:
+        assert contents(memory.list()) == ["tea"]
+    quick_postgres.drop(name)
+
+
+def test_who_only_looked_is_in_nobodys_way(tmp_path: Path, quick_postgres: Copied) -> None:
+    """B3: an agent that was asked for on the server, and has nothing there, does not keep its memory from moving in."""
+    name = quick_postgres.copy()
+    url = quick_postgres.url(name)
+    with lamina.open("sky", home=tmp_path / "other", settings={"store.url": url}) as memory:
+        assert memory.list() == []
+    with lamina.open("sky", home=tmp_path / "home") as memory:
+        memory.remember("tea")
+    assert moves.move(Home(tmp_path / "home"), "sky", url)["records"] == 1
+    with lamina.operator("sky", home=tmp_path / "other", settings={"store.url": url}) as operator:
+        assert contents(operator.list()) == ["tea"]
+        assert verified(operator)
+    quick_postgres.drop(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ import lamina
 from lamina import Operator, text
 from lamina.errors import NotFound
 from lamina.recall import RANKERS
-from lamina.store import fulltext
+from lamina.store import erasing, fulltext
 from tests.conftest import FULL, Ticking, contents, verified
 from tests.contract.stores import Place, StoreContract, StoreDesk
 from tests.faults.harness import AGENT, Child, check_sound, size
@@ -383,6 +384,19 @@ def test_an_agent_erases_and_restores_only_itself(desk: StoreDesk) -> None:
     assert verified(sky)
 
 
+def test_a_backup_from_a_file_brings_its_archive(tmp_path: Path, desk: StoreDesk) -> None:
+    """H5, B3: what is restored on a server that never had it can be read there, the files of its archive, too."""
+    with lamina.operator("sky", home=tmp_path / "file") as op:
+        op.remember("tea", tags=["old"])
+        op.prune(tags=["old"])
+        kept = op.backup()
+    server = desk.operator()
+    server.remember("there before")
+    server.restore(kept)
+    assert contents(server.search_archive("tea", limit=5)) == ["tea"]
+    assert verified(server)
+
+
 def test_a_new_database_is_made_once(tmp_path: Path, postgres_url: str) -> None:
     """B3: processes that open a fresh database at the same moment all get the same store."""
     with ExitStack() as stack:
@@ -494,6 +508,24 @@ def test_lost_words_are_noticed_and_made_again(desk: StoreDesk, quick_postgres: 
     op.reindex()
     assert not fulltext.differs(reader)
     assert contents(op.search("boiler")) == ["the boiler is old"]
+
+
+def test_what_is_shared_is_read_where_both_are_at_home(tmp_path: Path, quick_postgres: Copied) -> None:
+    """P3, P4: the giver's trail has every read of a guest; a home that has no trail of the giver's lets nobody read."""
+    here, there = homes(tmp_path, quick_postgres.url(quick_postgres.copy()))
+    with ExitStack() as stack:
+        sky, milton, far = (
+            stack.enter_context(lamina.operator(agent, home=home))
+            for agent, home in (("sky", here), ("milton", here), ("milton", there))
+        )
+        sky.remember("tea", tags=["ours"])
+        sky.grant("milton", tag="ours")
+        with milton.shared("sky") as guest:
+            assert contents(guest.list()) == ["tea"]
+        with pytest.raises(NotFound, match="shares nothing"):
+            far.shared("sky")
+    with lamina.operator("sky", home=here) as sky:
+        assert [read.action for read in sky.audit_reads()] == ["shared.list"]
 
 
 def test_another_agents_record_is_not_found(desk: StoreDesk) -> None:

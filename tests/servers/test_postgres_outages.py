@@ -43,7 +43,7 @@ def test_opened_while_it_is_away(place: Place) -> None:
         assert contents(memory.list()) == ["meanwhile"]
         assert memory.outage is not None
         assert any("only the fail-safe" in note for note in memory.search("meanwhile").notes)
-        assert any("could not be used" in problem for problem in memory.status()["problems"])
+        assert any("could not be" in problem for problem in memory.status()["problems"])
         place.server.start()
         assert memory.remember("afterwards").stored_in == "store"
         assert contents(memory.list()) == ["afterwards", "meanwhile"]

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import lamina
 from lamina import doctor, moves
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
-from lamina.handles import look
+from lamina.handles import look, restore
 from lamina.home import Home
 from lamina.store.postgres import failures, pool
 from lamina.store.postgres.opening import VERSION
@@ -57,6 +57,7 @@ def bare(quick_postgres: Copied) -> Iterator[str]:
         ("/var/lib/lamina", InvalidInput, "postgresql://user@host/database"),
         ("postgresql://lamina:{s}%zz@127.0.0.1/x", InvalidInput, "%25"),
         ("postgresql://lamina:{s}@127.0.0.1:port/x", InvalidInput, "is not the address"),
+        ("postgresql://lamina:a@{s}@127.0.0.1:{port}/x", InvalidInput, "%40"),
         ("postgresql://lamina:{s}/a@127.0.0.1:{port}/x", InvalidInput, "is not the address"),
         ("postgresql://lamina@127.0.0.1:{port}/x?password={s}&nonsense=1", InvalidInput, "is not the address"),
     ],
@@ -175,6 +176,21 @@ def test_a_table_that_is_gone(quick_postgres: Copied, tmp_path: Path) -> None:
     assert isinstance(refused(tmp_path, quick_postgres.url(name)), Corrupt)
 
 
+def test_a_damaged_server_is_not_replaced_by_a_file(
+    quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H5, B3: a backup cannot take the place of tables that are gone, and is not laid where nobody looks for the memory."""
+    name = quick_postgres.copy()
+    monkeypatch.setenv("LAMINA_STORE_URL", quick_postgres.url(name))
+    with lamina.operator("sky", home=tmp_path) as op:
+        op.remember("tea")
+        kept = op.backup()
+    quick_postgres.execute("DROP TABLE lamina.meta CASCADE", name)
+    with pytest.raises(Corrupt, match="not those of a Lamina store"):
+        restore(kept, "sky", tmp_path)
+    assert not (tmp_path / "agents" / "sky" / "memory.db").exists()
+
+
 def test_a_server_that_is_too_old(quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """B3: is told by its version."""
     monkeypatch.setattr(pool, "OLDEST_SERVER", 99)
@@ -255,6 +271,18 @@ def test_who_only_looks_makes_nothing(quick_postgres: Copied, bare: str, tmp_pat
     with pytest.raises(NotFound):
         look("sky", home=tmp_path, settings={"store.url": quick_postgres.url(name)})
     assert quick_postgres.execute("SELECT count(*) FROM lamina.meta", name) == [(0,)]
+
+
+def test_who_only_looks_from_a_new_home_is_in_its_trail(quick_postgres: Copied, tmp_path: Path) -> None:
+    """P4: the memory is on a server, and what is read of it is noted in the home it is read from."""
+    settings = {"store.url": quick_postgres.url(quick_postgres.copy())}
+    with lamina.open("sky", home=tmp_path / "one", settings=settings) as mem:
+        mem.remember("tea")
+    with look("sky", home=tmp_path / "two", settings=settings) as mem:
+        assert contents(mem.list()) == ["tea"]
+        assert mem.status()["problems"] == []
+    with lamina.operator("sky", home=tmp_path / "two", settings=settings) as op:
+        assert [read.action for read in op.audit_reads()] == ["list"]
 
 
 @pytest.mark.parametrize("name", ["content", "tags", "metadata", "session", "speaker", "source", "key"])

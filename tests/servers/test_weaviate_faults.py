@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import pytest
 
 import lamina
-from lamina.mirrors.weaviate import tenant_of
+from lamina.mirrors.weaviate import WeaviateMirror, tenant_of
 from tests.faults.harness import ROOT, SEED, size
 from tests.servers.processes import HOST
 from tests.servers.proxy import Proxy
@@ -239,7 +239,9 @@ def test_the_same_key_again_hides_nothing(weaviate: Weaviate, tmp_path: Path) ->
         kept = memory.remember("Ana drinks green tea", key="tea")
         memory.sync_mirrors()
         assert memory.remember("Ana drinks green tea", key="tea").id == kept.id
-        assert memory._copies["weaviate"].unsettled() == []
+        mirror = memory._copies["weaviate"]
+        assert isinstance(mirror, WeaviateMirror)
+        assert mirror.unsettled() == []
         assert memory.verify_mirrors()["weaviate"].ok
 
 

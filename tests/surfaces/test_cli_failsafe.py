@@ -36,7 +36,7 @@ def test_a_memory_that_was_kept_is_exit_code_5(home: Path, capsys: pytest.Captur
     with outage(home, AGENT):
         code, out, err = told(capsys, "remember", "Ana drinks tea")
         assert (code, out.startswith("kept in the fail-safe ")) == (5, True)
-        assert "attention: without the store: " in err
+        assert err.startswith("attention: the store could not be written: ")
         code, out, _ = told(capsys, "--json", "remember", "Ana drinks milk", "--layer", "episodic")
         assert (code, json.loads(out)["stored_in"]) == (5, "failsafe")
         code, out, _ = told(capsys, "failsafe", "status")
@@ -70,7 +70,7 @@ def test_replay_tells_what_it_did(home: Path, capsys: pytest.CaptureFixture[str]
     assert len(rest) == 2
     code, out, _ = told(capsys, "--json", "failsafe", "replay")
     assert (code, json.loads(out)["stored"]) == (0, 0)
-    assert "1 lines could not be used" in told(capsys, "failsafe", "status")[1]
+    assert "1 line could not be used" in told(capsys, "failsafe", "status")[1]
     assert "1 lines of the fail-safe could not be used" in told(capsys, "status")[1]
     assert "fail-safe" in told(capsys, "doctor")[1]
 
@@ -79,15 +79,47 @@ def test_reads_without_the_store_say_so(home: Path, capsys: pytest.CaptureFixtur
     """B4, H1: what can be reached is shown, with one line on standard error about what cannot; nothing at all is an error."""
     with damage(home, AGENT):
         code, out, err = told(capsys, "list")
-        assert (code, out, "damaged" in err) == (1, "", True)
+        assert (code, out, err.count("damaged")) == (1, "", 1)
         assert told(capsys, "remember", "Ana drinks tea")[0] == 5
         code, out, err = told(capsys, "search", "tea")
         assert (code, "Ana drinks tea" in out) == (0, True)
-        assert err.count("attention: without the store: ") == 1
-        code, out, err = told(capsys, "--json", "status")
-        assert (code, json.loads(out)["store"]) == (0, None)
+        assert (err.startswith("note: only the fail-safe was searched: "), err.count("damaged")) == (True, 1)
+        code, out, err = told(capsys, "list")
+        assert (err.startswith("attention: the store could not be read: "), err.count("damaged")) == (True, 1)
         code, out, err = told(capsys, "profile", "show")
-        assert code == 1
+        assert (code, err.count("damaged")) == (1, 1)
+
+
+def test_a_status_without_the_store_knows_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """B4, H1: what is not known is not said to be nothing; where it was looked for, and why in vain, is said once."""
+    with damage(home, AGENT):
+        assert told(capsys, "remember", "Ana drinks tea")[0] == 5
+        code, out, err = told(capsys, "status")
+        assert (code, err, out.count("damaged")) == (1, "", 1)
+        assert "unknown: the store could not be read" in out
+        code, out, err = told(capsys, "--json", "status")
+        found = json.loads(out)
+        assert (code, err, found["store"]) == (1, "", None)
+        assert found["place"] == str(home / "agents" / AGENT / "memory.db")
+
+
+def test_nobody_could_look(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """B4, H1: a question that the store could not be asked is not answered with "nothing relevant"."""
+    with damage(home, AGENT):
+        assert told(capsys, "remember", "Ana drinks tea")[0] == 5
+        for verb in ("search", "context"):
+            code, out, _ = told(capsys, verb, "zebra")
+            assert (code, out) == (5, "unknown: the store could not be read\n")
+        assert json.loads(told(capsys, "--json", "search", "zebra")[1])["outcome"] == "unavailable"
+
+
+def test_one_cause_is_told_once(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """B4, H1: a store that is read while a required Weaviate is down is told to be not written, and no more."""
+    monkeypatch.setenv("LAMINA_MIRRORS_WEAVIATE", "http://127.0.0.1:9")
+    monkeypatch.setenv("LAMINA_MIRRORS_WEAVIATE_REQUIRED", "true")
+    assert told(capsys, "remember", "Ana drinks tea")[0] == 5
+    code, out, err = told(capsys, "status")
+    assert (code, err, out.count("cannot be reached"), out.count("the store could not be written: ")) == (0, "", 1, 1)
 
 
 def test_without_the_failsafe_it_fails(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_sync_and_rebuild(mirrored: Call) -> None:
 
 def test_verify(mirrored: Call, tmp_path: Path) -> None:
     """B7: what differs is named, with the command that mends it, and the exit code is 1."""
-    assert mirrored("mirror", "verify").out == "ok   jsonl     1 memories\n"
+    assert mirrored("mirror", "verify").out == "ok   jsonl     1 memory\n"
     path = lines(tmp_path)
     path.write_bytes(path.read_bytes().replace(b"tea", b"mud"))
     done = mirrored("mirror", "verify")
@@ -73,7 +73,42 @@ def test_a_server_that_is_not_there(call: Call, monkeypatch: pytest.MonkeyPatch)
     for verb in ("sync", "rebuild", "verify"):
         done = call("mirror", verb)
         assert (done.code, "cannot be reached" in done.out) == (1, True)
-    assert "cannot be reached" in call("mirror", "status").out
+    assert "rebuild" not in call("mirror", "verify").out
+    assert "?;" not in call("mirror", "status").out
+
+
+def test_a_pipe_is_told_everything(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """H1: what is wrong with a mirror is not cut where nobody reads it on a terminal."""
+    monkeypatch.setenv("LAMINA_MIRRORS_CHROMA", f"http://127.0.0.1:9/{'long' * 60}")
+    done = call("mirror", "status")
+    assert (done.code, "start the server, or correct its address" in done.out, len(done.out.splitlines())) == (0, True, 2)
+
+
+def test_the_status_tells_of_mirrors(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B2, B3: `lamina status` names a mirror that is down, behind or missing, and one that is searched and off."""
+    remembered(call, "I drink tea")
+    monkeypatch.setenv("LAMINA_RECALL_VIA", "chroma")
+    assert "mirrors.chroma is off" in call("status").out
+    monkeypatch.setenv("LAMINA_MIRRORS_CHROMA", "http://127.0.0.1:9")
+    assert "the mirror chroma cannot be used: " in call("status").out
+    monkeypatch.setenv("LAMINA_RECALL_VIA", "store")
+    monkeypatch.setenv("LAMINA_MIRRORS_CHROMA", "off")
+    monkeypatch.setenv("LAMINA_MIRRORS_JSONL", "sky")
+    assert "the mirror jsonl is not made yet" in call("status").out
+    call("mirror", "sync")
+    assert call("status", "--json").json["problems"] == []
+    monkeypatch.setenv("LAMINA_MIRRORS_JSONL", "off")
+    remembered(call, "I drink coffee")
+    monkeypatch.setenv("LAMINA_MIRRORS_JSONL", "sky")
+    assert "the mirror jsonl is 1 event behind" in call("status").out
+
+
+def test_a_key_that_is_not_there(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B3: a variable that should hold the key of Weaviate and does not is named."""
+    monkeypatch.setenv("LAMINA_MIRRORS_WEAVIATE", "http://127.0.0.1:9")
+    monkeypatch.setenv("LAMINA_MIRRORS_WEAVIATE_KEY_VARIABLE", "NO_SUCH_KEY")
+    for words in (("status",), ("mirror", "status")):
+        assert "'NO_SUCH_KEY', which is not set here" in call(*words).out
 
 
 @pytest.mark.parametrize("address", ["ftp://host", "host:8000", "embeded", "http://"])

@@ -37,7 +37,7 @@ from tests.surfaces.mcp_harness import (
     over_http,
     over_pipes,
 )
-from tests.unit.test_failsafe import AWAY, outage
+from tests.unit.test_failsafe import AWAY, damage, outage
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mcp_tools.json"
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
@@ -132,6 +132,21 @@ def test_every_tool_over_http(tmp_path: Path, served: Served, mode: str) -> None
     assert names == TOOLS
     assert kept["id"] in [hit["id"] for hit in found["hits"]]
     assert error["code"] == "invalid_input"
+
+
+def test_a_store_that_cannot_be_read_is_told(desk: Desk) -> None:
+    """B4, H3: a search that nobody could make does not say that nothing is remembered, nor does the status."""
+    desk.agent().close()
+
+    async def talk(client: Client) -> Any:
+        await ask(client, "remember", content="Ana drinks tea")
+        found = [await ask(client, "search", query="zebra"), await ask(client, "recall_context", goal="zebra")]
+        return found, await ask(client, "status")
+
+    with damage(desk.home):
+        found, state = in_process(opened(desk, settings=AWAY), talk)
+    assert [one["outcome"] for one in found] == ["unavailable", "unavailable"]
+    assert all("unknown: the store could not be read" in one["text"] for one in (*found, state))
 
 
 def test_the_schemas_are_pinned() -> None:

@@ -327,7 +327,7 @@ def test_a_server_that_is_down_is_a_typed_error() -> None:
     """S6: nobody listens."""
     with Server() as gone:
         made = extractor(gone)
-    assert "is the server running?" in failure(made)
+    assert "start the server" in failure(made)
 
 
 def test_a_huge_answer_is_not_read_to_its_end(server: Server) -> None:

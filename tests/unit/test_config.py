@@ -144,6 +144,32 @@ def test_an_unknown_argument_is_named(tmp_path: Path, arguments: dict[Any, Any])
         config.load(tmp_path, arguments, {})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("mirrors.chroma", "embeded", "is neither off, embedded nor an address such as .*; did you mean embedded\\?$"),
+        ("mirrors.chroma", "localhost:8000", "is neither off, embedded nor an address such as http://localhost:8000$"),
+        ("mirrors.weaviate", "http://ana:secret@host", r"'http://ana:\*\*\*@host' is neither off nor an address"),
+        ("recall.embedders", ["none", "minilmm"], "'minilmm' is neither none, .*; did you mean minilm\\?$"),
+        ("preset", "Milton", "is not one of .*; did you mean milton\\?$"),
+    ],
+)
+def test_a_wrong_word_is_told_in_words(tmp_path: Path, name: str, value: object, message: str) -> None:
+    """H1: what would be right is said without a pattern, with the word that was perhaps meant; a password is not shown."""
+    with pytest.raises(InvalidInput, match=message) as caught:
+        config.load(tmp_path, {name: value}, {})
+    assert "secret" not in caught.value.message
+
+
+def test_a_preset_says_what_it_sets(tmp_path: Path) -> None:
+    """B4, H1: under the preset `milton` a Weaviate is required, and the setting tells why; whoever says otherwise is heard."""
+    given = {"preset": "milton", "mirrors.weaviate": "http://localhost:8080"}
+    required = config.load(tmp_path, given, {}).values["mirrors.weaviate_required"]
+    assert (required.value, required.origin) == (True, "preset milton")
+    required = config.load(tmp_path, {**given, "mirrors.weaviate_required": False}, {}).values["mirrors.weaviate_required"]
+    assert (required.value, required.origin) == (False, "argument")
+
+
 def test_a_wrong_setting_opens_nothing(desk: Desk) -> None:
     """H1: a handle with a wrong setting is not opened, and no folder is made for it."""
     with pytest.raises(InvalidInput, match="argument"):

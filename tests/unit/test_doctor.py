@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,42 @@ def test_a_fail_safe_of_another_preset_is_named(desk: Desk) -> None:
     (found,) = [one for one in doctor.examine(Home(desk.home), "sky") if one.check == "failsafe"]
     assert found.level == "warn"
     assert str(place) in found.message
+
+
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"MIRRORS_CHROMA": NOBODY}, ("fail", "mirrors", "chroma cannot be used: .* cannot be reached")),
+        ({"MIRRORS_JSONL": "sky"}, ("warn", "mirrors", "jsonl is not made yet; `lamina mirror sync` makes it")),
+        ({"RECALL_VIA": "chroma"}, ("fail", "settings", "mirrors.chroma is off")),
+        ({"MIRRORS_WEAVIATE_REQUIRED": "true"}, ("fail", "settings", "mirrors.weaviate is off; set its address")),
+        (
+            {"MIRRORS_WEAVIATE": NOBODY, "MIRRORS_WEAVIATE_KEY_VARIABLE": "NO_KEY"},
+            ("warn", "mirrors", "'NO_KEY', which is not"),
+        ),
+    ],
+    ids=["down", "missing", "via", "required", "key"],
+)
+def test_mirrors_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], expected: tuple[str, str, str]
+) -> None:
+    """B2, B3: a mirror that is down, behind or missing is found, and so are settings that contradict each other."""
+    with lamina.open("sky", home=tmp_path) as memory:
+        memory.remember("x")
+    for name, value in settings.items():
+        monkeypatch.setenv(f"LAMINA_{name}", value)
+    level, check, message = expected
+    found = [one for one in doctor.examine(Home(tmp_path), "sky") if (one.level, one.check) == (level, check)]
+    assert any(re.search(message, one.message) for one in found)
+
+
+def test_one_file_is_one(tmp_path: Path) -> None:
+    """P4, H1: a single file that others can read is told as one."""
+    with lamina.open("sky", home=tmp_path) as memory:
+        memory.remember("x")
+    next(tmp_path.rglob("memory.db")).chmod(0o644)
+    (found,) = [one for one in doctor.examine(Home(tmp_path), "sky") if one.check == "private"]
+    assert found.message.startswith("1 file is open to others, such as ")

@@ -315,7 +315,7 @@ def test_a_server_that_is_down_is_a_typed_error() -> None:
     """Nobody listens: the message says so and asks whether the server runs."""
     with Server() as gone:
         made = endpoint(gone)
-    assert "is the server running?" in failure(made)
+    assert "start the server" in failure(made)
 
 
 def test_a_failure_is_not_remembered(server: Server) -> None:

@@ -367,7 +367,8 @@ def test_a_handle_opens_without_its_store(desk: Desk, mem: Memory) -> None:
         status = two.status()
         assert status["store"] is None
         assert any("1 memory waits" in problem for problem in status["problems"])
-        assert any("could not be used" in problem for problem in status["problems"])
+        assert status["problems"][0].startswith("the store could not be read: ")
+        assert one.search("zebra").outcome == "unavailable"
     assert contents(one.list()) == ["Ana drinks tea", "in the store"]
     assert one.remember("after").stored_in == "store"
     assert contents(two.list()) == ["after", "Ana drinks tea", "in the store"]

@@ -76,6 +76,17 @@ def test_replaying_again_changes_nothing(desk: Desk, mem: Memory, op: Operator) 
     assert contents(mem.list()) == ["memory 3", "memory 2"]
 
 
+@pytest.mark.parametrize("names", [(SHORT,), (LONG,), (LONG, SHORT)])
+def test_empty_files_are_nothing_to_replay(desk: Desk, mem: Memory, names: tuple[str, ...]) -> None:
+    """B4: a disk that was full may leave a file with nothing in it; it is cleared away, and nothing waits for ever."""
+    with outage(desk.home):
+        mem.remember("x")
+    for name in names:
+        (folder_of(desk) / name).write_bytes(b"")
+    assert replay(mem)["rejected"] == 0
+    assert not any((folder_of(desk) / name).exists() for name in names)
+
+
 def test_a_key_is_stored_once(desk: Desk, mem: Memory) -> None:
     """B4, L1: a key that the store knows by now with the same text is the same memory; with another it waits constrained."""
     with outage(desk.home):

@@ -230,3 +230,10 @@ def test_every_text_can_be_searched_for(library: Memory, query: str) -> None:
     """Q3, Q7: any text is a valid query; it finds something or it says that there is nothing."""
     hits = library.search(query)
     assert hits.outcome == ("found" if len(hits) else "nothing_relevant")
+
+
+def test_one_is_told_as_one() -> None:
+    """H1: a number and its noun agree."""
+    assert [text.counted(number, "link") for number in (0, 1, 2, 1000)] == ["0 links", "1 link", "2 links", "1,000 links"]
+    assert text.counted(1, "file is", "files are") == "1 file is"
+    assert text.counted(2, "file is", "files are") == "2 files are"

@@ -22,12 +22,13 @@ class Outage(msgspec.Struct, frozen=True):
     failures: int
     until: int
     problem: str
+    address: str = ""
 
 
-def after_failure(known: Outage | None, now: int, problem: str) -> Outage:
+def after_failure(known: Outage | None, now: int, problem: str, address: str = "") -> Outage:
     """What is known after one more failure."""
     failures = 1 if known is None else min(max(known.failures, 0), MANY) + 1
-    return Outage(failures, now + min(FIRST_WAIT << min(failures - 1, 10), LONGEST_WAIT), problem)
+    return Outage(failures, now + min(FIRST_WAIT << min(failures - 1, 10), LONGEST_WAIT), problem, address)
 
 
 def is_open(known: Outage | None, now: int) -> bool:
@@ -36,11 +37,12 @@ def is_open(known: Outage | None, now: int) -> bool:
 
 
 class Breaker:
-    """The outage of one server, in a file that the processes of a home share."""
+    """The outage of one server, in a file that the processes of a home share. What is noted of another address is not ours."""
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, address: str = "") -> None:
         self._path = path
         self._clock = clock
+        self._address = address
         self._own: Outage | None = None
 
     def check(self) -> None:
@@ -51,7 +53,7 @@ class Breaker:
 
     def failed(self, problem: str) -> None:
         """The server did not answer."""
-        self._own = after_failure(self._known(), to_micros(self._clock()), problem)
+        self._own = after_failure(self._known(), to_micros(self._clock()), problem, self._address)
         with suppress(StoreUnavailable, Refused):  # a folder that cannot be written: then each process finds out by itself
             write_private(self._path, msgspec.json.encode(self._own))
 
@@ -63,6 +65,7 @@ class Breaker:
 
     def _known(self) -> Outage | None:
         try:
-            return msgspec.json.decode(read_private(self._path), type=Outage)
+            known = msgspec.json.decode(read_private(self._path), type=Outage)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return self._own
+        return known if known.address == self._address else self._own

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from lamina.config import Settings
 from lamina.errors import InvalidInput
 from lamina.mirrors import Closing, Mirror, Searchable
+from lamina.text import shown
 
 if TYPE_CHECKING:
     from lamina.mirrors.required import Required
@@ -31,13 +32,30 @@ def mirrors(store: Store, settings: Settings, embedder: Embedding) -> dict[str, 
     return {name: MAKERS[name](store, settings, embedder) for name in names(settings)}
 
 
+def contradictions(settings: Settings) -> Iterator[str]:
+    """Settings about mirrors that cannot be meant so, each with what to do."""
+    name = settings["recall.via"]
+    if name != STORE and name not in names(settings):
+        yield f'recall.via = "{name}", but mirrors.{name} is off; turn it on, or search the store'
+    if settings["mirrors.weaviate_required"] and settings["mirrors.weaviate"] == OFF:
+        yield "mirrors.weaviate_required = true, but mirrors.weaviate is off; set its address, or require nothing"
+
+
+def missing_key(settings: Settings, environment: Mapping[str, str] = os.environ) -> str | None:
+    """What is wrong when the key of Weaviate should be in the environment and is not: the server is asked without one."""
+    variable = settings["mirrors.weaviate_key_variable"]
+    if settings["mirrors.weaviate"] == OFF or not variable or environment.get(variable):
+        return None
+    return f"mirrors.weaviate_key_variable names {shown(variable)}, which is not set here; Weaviate is asked without a key"
+
+
 def searchable(settings: Settings, mirrors: Mapping[str, Mirror]) -> Searchable | None:
     """The mirror that searches go through; None when the store itself is searched."""
     name = settings["recall.via"]
     if name == STORE:
         return None
     if name not in mirrors:
-        raise InvalidInput(f'recall.via = "{name}", but mirrors.{name} is off; turn it on, or search the store')
+        raise InvalidInput(next(contradictions(settings)))
     made = mirrors[name]
     assert isinstance(made, Searchable)
     return made
@@ -75,7 +93,7 @@ def _chroma(store: Store, settings: Settings, embedder: Embedding) -> Mirror:
         from lamina.mirrors.breaker import Breaker
         from lamina.mirrors.chroma_server import ChromaServer
 
-        breaker = Breaker(store.folder / "chroma.outage", system_clock)
+        breaker = Breaker(store.folder / "chroma.outage", system_clock, where)
         return ChromaMirror(ChromaServer(where, name, breaker), store.id, embedder(), store.database)
     from lamina.mirrors.chroma_embedded import ChromaFolder
     from lamina.mirrors.lock import alone
@@ -93,8 +111,9 @@ def _weaviate(store: Store, settings: Settings, embedder: Embedding) -> Weaviate
 
     variable = settings["mirrors.weaviate_key_variable"]
     key = os.environ.get(variable) if variable else None
-    breaker = Breaker(store.folder / "weaviate.outage", system_clock)
-    server = WeaviateServer(settings["mirrors.weaviate"], key, tenant_of(store.agent, store.id), breaker)
+    where = settings["mirrors.weaviate"]
+    breaker = Breaker(store.folder / "weaviate.outage", system_clock, where)
+    server = WeaviateServer(where, key, tenant_of(store.agent, store.id), breaker)
     return WeaviateMirror(server, store.id, embedder, Turns(store.folder / "weaviate.lock"))
 
 

@@ -169,9 +169,9 @@ class ChromaFolder:
         return found
 
     def _found(self) -> Any:
+        client = self._client()  # which says what to install, if that is missing
         from chromadb.errors import NotFoundError
 
-        client = self._client()
         with self._chroma():
             try:
                 return client.get_collection(self._name, embedding_function=None)

@@ -73,7 +73,7 @@ class ChromaServer:
         said = self._ask("POST", f"{ROOM}/{collection}/get", asked, MOST_BYTES)
         parts = [said.get(name) or [] for name in ("ids", "documents", "metadatas")]
         if not all(isinstance(part, list) and len(part) == len(parts[0]) for part in parts):
-            raise self._service.failed("answered with something else than memories; is it a Chroma server?")
+            raise self._service.failed("answered with something else than memories, so it is no Chroma server")
         return list(zip(*parts, strict=True))
 
     def nearest(self, found: Found, vector: Sequence[float], number: int, where: Mapping[str, Any] | None) -> list[Any]:
@@ -97,7 +97,7 @@ class ChromaServer:
         try:
             said = msgspec.json.decode(answer) if answer else {}
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise self._service.failed("answered with something that is not JSON; is it a Chroma server?") from None
+            raise self._service.failed("answered with something that is not JSON, so it is no Chroma server") from None
         return said if isinstance(said, dict) else {}
 
     def _answer(self, method: str, path: str, question: bytes | None = None, most: int = FEW_BYTES) -> bytes:
@@ -116,7 +116,7 @@ class ChromaServer:
     def _id(self, said: Mapping[str, Any]) -> str:
         found = said.get("id")
         if not isinstance(found, str):
-            raise self._service.failed("describes a collection without an id; is it a Chroma server?")
+            raise self._service.failed("describes a collection without an id, so it is no Chroma server")
         return quote(found, safe="")
 
     def _check_version(self) -> None:

@@ -116,7 +116,5 @@ def settle(mirror: Prompt, turns: Turns, is_known: Callable[[str], bool]) -> Non
 
 
 def is_required(settings: Settings) -> bool:
-    """Whether Weaviate has to take each memory: as the setting says, or as the preset `milton` has it."""
-    given = settings.values["mirrors.weaviate_required"]
-    wanted = bool(given.value) or (given.origin == "default" and settings["preset"] == "milton")
-    return wanted and bool(settings["mirrors.weaviate"] != "off")
+    """Whether Weaviate has to take each memory, if it is on."""
+    return bool(settings["mirrors.weaviate_required"] and settings["mirrors.weaviate"] != "off")

@@ -16,7 +16,7 @@ from lamina.mirrors.verification import Verified, verify
 from lamina.recall.worker import Worker
 from lamina.store import feed
 from lamina.store.store import Store
-from lamina.text import shown
+from lamina.text import counted, shown
 
 LINGER = 0.2  # seconds: a mirror takes many memories in hardly more time than one
 
@@ -28,6 +28,20 @@ class Standing(msgspec.Struct, frozen=True):
     place: str
     behind: int | None = None
     problem: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.problem is None and self.behind == 0
+
+    @property
+    def told(self) -> str:
+        """How far it is, for people, with what to do."""
+        if self.problem is not None:
+            return f"cannot be used: {self.problem}"
+        if self.behind is None:
+            return "is not made yet; `lamina mirror sync` makes it"
+        events = counted(self.behind, "event")
+        return f"is {events} behind; `lamina mirror sync` brings them" if self.behind else "is up to date"
 
     def to_dict(self) -> dict[str, Any]:
         return msgspec.structs.asdict(self)
@@ -75,13 +89,12 @@ class Upkeep:
                 try:
                     found[name] = verify(self._store, mirror, progress)
                 except LaminaError as error:
-                    found[name] = Verified(0, problem=error.message)
+                    found[name] = Verified(0, problem=error.message, is_compared=False)
         return found
 
     def standings(self) -> list[Standing]:
         """How far each of them is."""
-        head = feed.head(self._store.database)
-        return [_standing(name, mirror, head) for name, mirror in self._mirrors.items()]
+        return standings(self._store, self._mirrors)
 
     def _chosen(self, names: Collection[str]) -> Mapping[str, Mirror]:
         for name in names:
@@ -116,6 +129,12 @@ class Upkeep:
 def place_of(mirror: Mirror) -> str:
     """Where a mirror is, for people."""
     return str(getattr(mirror, "place", ""))
+
+
+def standings(store: Store, mirrors: Mapping[str, Mirror]) -> list[Standing]:
+    """How far each of some mirrors is."""
+    head = feed.head(store.database)
+    return [_standing(name, mirror, head) for name, mirror in mirrors.items()]
 
 
 def _standing(name: str, mirror: Mirror, head: Position) -> Standing:

@@ -31,6 +31,7 @@ class Verified(msgspec.Struct, frozen=True):
     waiting: int = 0
     ids: Mapping[str, list[str]] = {}
     problem: str | None = None
+    is_compared: bool = True  # else it could not be reached, and may well be as it should
 
     @property
     def ok(self) -> bool:

@@ -26,6 +26,7 @@ OLDEST = (1, 27)
 EXAMPLE = "such as http://localhost:8080"
 LARGEST_ANSWER = 1 << 28
 LARGEST_LIST = 1 << 22  # of ids alone
+STRANGE = "does not speak Weaviate's API; set mirrors.weaviate to the address of a Weaviate server"
 NOT_THERE = (404, 422)  # no such object, or no such tenant
 QUICK = 1.0  # seconds for a question about a single thing
 PATIENT = 60.0  # seconds for a batch
@@ -239,9 +240,11 @@ class WeaviateServer:
     def _check_version(self, deadline: Deadline) -> None:
         if self._is_known:
             return
-        said = (self._ask("GET", "meta", None, deadline, Meta) or Meta()).version
+        said = (self._ask("GET", "meta", None, deadline, Meta, range(300, 500)) or Meta()).version
         numbers = re.match(r"(\d{1,4})\.(\d{1,4})", said)
-        if numbers is None or (int(numbers[1]), int(numbers[2])) < OLDEST:
+        if numbers is None:
+            raise self._failure(STRANGE)
+        if (int(numbers[1]), int(numbers[2])) < OLDEST:
             oldest = ".".join(map(str, OLDEST))
             raise StoreUnavailable(
                 f"{self} is of version {shown(said, 40)}; Lamina needs {oldest} or newer: upgrade the server"
@@ -265,7 +268,7 @@ class WeaviateServer:
         if not exchange.within(seconds, None if body is None else msgspec.json.encode(body), self._headers):
             raise self._outage("did not answer in time")
         if exchange.error is not None:
-            raise self._outage(f"cannot be reached ({one_line(str(exchange.error), 200)}); is it running?")
+            raise self._outage(f"cannot be reached ({one_line(str(exchange.error), 200)}); start it, or correct its address")
         if exchange.status >= 500:
             raise self._outage(f"answered with HTTP {exchange.status}; see its log")
         self.breaker.answered()
@@ -283,7 +286,7 @@ class WeaviateServer:
         try:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise self._failure("answered with what no Weaviate answers; is the address right?") from None
+            raise self._failure(STRANGE) from None
 
     def _outage(self, what: str) -> LaminaError:
         failure = self._failure(what)

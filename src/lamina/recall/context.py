@@ -22,12 +22,13 @@ LABEL = re.compile(r"[\[\];|]")  # what labels are made of: no name may hold it
 class Context(msgspec.Struct, frozen=True):
     """The text for the model, and the hits that are in it. It grants no permission and widens no scope.
 
-    `notes` say what could not be used to find them.
+    `notes` say what could not be used to find them; `is_whole` is false when that was the store itself.
     """
 
     text: str
     items: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
+    is_whole: bool = True
 
     def __str__(self) -> str:
         return self.text
@@ -55,7 +56,9 @@ def room(characters: object) -> int:
     return characters
 
 
-def made(hits: Sequence[Hit], most: int, notes: Iterable[str] = (), shared_by: str | None = None) -> Context:
+def made(
+    hits: Sequence[Hit], most: int, notes: Iterable[str] = (), shared_by: str | None = None, *, is_whole: bool = True
+) -> Context:
     """As many of the hits as fit, in their order; the last one may be cut. Without any, the text is empty."""
     left = most - len(fence.fenced(""))
     lines: list[str] = []
@@ -70,7 +73,7 @@ def made(hits: Sequence[Hit], most: int, notes: Iterable[str] = (), shared_by: s
         lines.append(item)
         used.append(hit)
         left -= len(item) + 1
-    return Context(fence.fenced("\n".join(lines)) if lines else "", tuple(used), tuple(dict.fromkeys(notes)))
+    return Context(fence.fenced("\n".join(lines)) if lines else "", tuple(used), tuple(dict.fromkeys(notes)), is_whole)
 
 
 def shown(hit: Hit, shared_by: str | None = None) -> str:

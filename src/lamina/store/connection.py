@@ -134,8 +134,9 @@ class SqliteDatabase(Database):
         """Leave nothing behind, and say what an error of SQLite means."""
         # An I/O error may have ended the transaction already; a second ROLLBACK would hide what went wrong.
         if cursor is not None and cursor.connection.in_transaction:
-            cursor.execute("ROLLBACK")
-        if isinstance(error, SUSPICIOUS):
+            with contextlib.suppress(apsw.SQLError):  # on a full disk SQLite has rolled back, and does not say so
+                cursor.execute("ROLLBACK")
+        if isinstance(error, SUSPICIOUS) or (cursor is not None and cursor.connection.in_transaction):
             self.drop_writer()
         if isinstance(error, FROM_SQLITE):
             raise translate(error, self.path) from error

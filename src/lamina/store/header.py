@@ -47,4 +47,5 @@ def read(path: Path) -> Header | None:
 def refuse_lost(path: Path, reads: str) -> None:
     """Raise when a store is empty or gone that was there before: a new one in its place would hide the loss."""
     if not has_bytes(path) and has_bytes(path.with_name(reads)):
-        raise Corrupt(f"{path} is empty or gone, but {reads} shows that there were memories; see `lamina restore`")
+        do = "see `lamina restore`, or set store.url if they are on a server"
+        raise Corrupt(f"{path} is empty or gone, but {reads} shows that there were memories; {do}")

@@ -14,8 +14,8 @@ from lamina.home import has_bytes
 from lamina.retention import PRESETS
 from lamina.store import fulltext, migrations, neighbours, verify
 from lamina.store.connection import SqliteDatabase
-from lamina.store.sql import Connection, Database
-from lamina.store.store import READS_NAME
+from lamina.store.sql import Connection, Database, rows
+from lamina.store.store import FILE_NAME, READS_NAME
 
 Progress = Callable[[int, int], None]
 Finding = tuple[str, str, str]
@@ -42,6 +42,7 @@ def inspect(folder: Path, agent: str, settings: Settings, progress: Progress | N
         return
     try:
         yield from _opened(database, folder, agent, progress)
+        yield from _unmoved(folder, database)
     except LaminaError as error:
         yield "fail", "store", error.message
     finally:
@@ -50,9 +51,21 @@ def inspect(folder: Path, agent: str, settings: Settings, progress: Progress | N
     yield from _leftovers(folder)
 
 
+def _unmoved(folder: Path, database: Database) -> Iterator[Finding]:
+    """A memory in the home that somebody may miss, since another one on a server is used."""
+    from lamina.store import moving
+
+    path = folder / FILE_NAME
+    if not isinstance(database, SqliteDatabase) and has_bytes(path) and not moving.is_copy(path):
+        yield "warn", "store", f"{path} is another memory, which is not used; without store.url `lamina migrate` moves it"
+
+
 def _opened(database: Database, folder: Path, agent: str, progress: Progress | None) -> Iterator[Finding]:
+    from lamina.store import moving
+
     with database.snapshot() as connection:
         version = neighbours.version(database, connection)
+        moving.refuse_elsewhere(dict(rows(connection, "SELECT name, value FROM meta")), database.place, agent)
         yield "ok", "schema", f"version {version} of {len(migrations.STEPS)}"
         yield _trail(connection, agent, progress)
         yield _index(connection)

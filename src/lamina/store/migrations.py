@@ -20,8 +20,8 @@ from lamina.store.sql import Cursor
 
 # "Lamn": tells a Lamina store from any other SQLite file.
 APPLICATION_ID = 0x4C616D6E
-# Under these names `meta` says that a memory moves into this place, or has left it.
-ARRIVING, MOVED = "arriving", "moved"
+# Under these names `meta` says that a memory moves into this place, has left it, or has left copies on servers.
+ARRIVING, MOVED, LEFT = "arriving", "moved", "left"
 ACTOR = Actor(Role.SYSTEM, "migration", "store")
 Step = Callable[[apsw.Connection], None]
 

@@ -21,8 +21,8 @@ from lamina.errors import Conflict, Corrupt, InvalidInput, Refused
 from lamina.home import fsync_folder, has_bytes, make_private_file, write_private
 from lamina.store import backup, events, migrations, shelf, transfer, verify
 from lamina.store.connection import SqliteDatabase
-from lamina.store.migrations import ARRIVING, MOVED
-from lamina.store.sql import Connection, Database, rows
+from lamina.store.migrations import ARRIVING, LEFT, MOVED
+from lamina.store.sql import Connection, Cursor, Database, rows
 from lamina.store.store import FILE_NAME, Store
 from lamina.store.transfer import Transfer
 
@@ -43,18 +43,33 @@ def move(store: Store, to: str, settings: Settings, now: datetime, progress: Pro
         with store.database.atomic() as hold:
             store.database.linger(hold.cursor)
             source = hold.cursor.connection
+            store.check_place(source)  # somebody else may have moved it while we waited for our turn
             head = events.head(source, store.seed)
             if _begin(target, store, source, head):
                 work = Transfer(source, store.folder, progress)
                 for put in work.pages(target.reader(), store.folder):
                     with target.atomic() as transaction:
                         put(transaction.cursor.connection)
-                _check(target, store, work, head)
+                try:
+                    _check(target, store, work, head)
+                except Corrupt:
+                    with target.atomic() as transaction:  # the next try begins anew
+                        transaction.cursor.execute(PUT, (ARRIVING, ""))
+                    raise
             hold.cursor.execute(PUT, (MOVED, target.place))
         numbers = {"records": _count(target, "records"), "events": head.seq, "archived": _count(target, "archived")}
     finally:
         target.close()
     return {"agent": store.agent, "from": store.database.place, "to": target.place, **numbers}
+
+
+def place(folder: Path, to: str) -> str:
+    """How people are told of the place that a memory moves to."""
+    if to == FILE:
+        return str(folder / FILE_NAME)
+    from lamina.store.postgres.pool import parameters, shown
+
+    return shown(parameters(to))
 
 
 def _opened(store: Store, to: str, settings: Settings, now: datetime) -> Database:
@@ -83,11 +98,11 @@ def _make_room(store: Store, path: Path, now: datetime) -> None:
     database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
     try:
         meta = _meta(database.reader())
-        if ARRIVING not in meta and MOVED not in meta:
+        if ARRIVING not in meta and MOVED not in meta and _any(database.reader()):
             raise Conflict(f"{path} holds another memory of {store.agent}; move it away first")
         if MOVED in meta:
             _keep(backup.write(store.folder, database, None, now, label="moved", lenient=True))
-        elif meta[ARRIVING] == _mark(events.head(store.database.reader(), store.seed)):
+        elif meta.get(ARRIVING) == _mark(events.head(store.database.reader(), store.seed)):
             return
         for (file,) in rows(database.reader(), "SELECT file FROM archives"):
             shelf.Folder(store.folder).remove(database.reader(), file)
@@ -106,6 +121,28 @@ def _keep(kept: Path) -> None:
     digest = hashlib.sha256((kept / FILE_NAME).read_bytes()).hexdigest()
     told = structs.replace(manifest, files={**manifest.files, FILE_NAME: digest})
     write_private(kept / backup.MANIFEST, canon.encode(told) + b"\n")
+
+
+def is_unmoved(path: Path) -> bool:
+    """Whether a file holds a memory that was never moved: whoever looks on a server does not see it."""
+    if not has_bytes(path) or is_copy(path):
+        return False
+    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
+    try:
+        return _any(database.reader())
+    finally:
+        database.close()
+
+
+def is_copy(path: Path) -> bool:
+    """Whether a file says itself that its memory is elsewhere, or not all there yet."""
+    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
+    try:
+        with database.snapshot() as connection:
+            meta = _meta(connection)
+    finally:
+        database.close()
+    return MOVED in meta or ARRIVING in meta
 
 
 def hollow(store: Store, now: datetime) -> list[Path]:
@@ -155,7 +192,10 @@ def _begin(target: Database, store: Store, source: Connection, head: events.Head
         connection = transaction.cursor.connection
         meta = _meta(connection)
         if meta.get("store_id") != store.id:
-            raise Conflict(f"{target.place} holds another memory of {store.agent}; use another database, or export and import")
+            if _any(connection):
+                other = f"{target.place} holds another memory of {store.agent}"
+                raise Conflict(f"{other}; use another database, or export and import")
+            transaction.cursor.execute(PUT, ("store_id", store.id))  # somebody has looked there, and no more
         there = events.head(connection, store.seed)
         if meta.get(ARRIVING) != mark and there.seq:
             if ARRIVING not in meta and MOVED not in meta:
@@ -174,9 +214,7 @@ def _empty(connection: Connection) -> None:
     """Begin anew: what is there is half of a copy, or one that the memory has left long ago."""
     if not hasattr(connection, "problems"):
         raise Conflict("the memory was written to meanwhile; try again")
-    connection.execute("SELECT set_config('lamina.replacing', 'on', true)")
     transfer.clear(connection)
-    connection.execute("DELETE FROM files")
 
 
 def _check(target: Database, store: Store, work: Transfer, head: events.Head) -> None:
@@ -188,18 +226,31 @@ def _check(target: Database, store: Store, work: Transfer, head: events.Head) ->
         problem = report.problems[0] if report.problems else verify.Problem("head", "it is another")
         raise Corrupt(f"{target.place}: {problem.place}: {problem.message}; nothing was switched")
     with target.atomic() as transaction:
+        left = {*copies_left(transaction.cursor), store.database.place} - {target.place}
+        transaction.cursor.execute(PUT, (LEFT, canon.encode(sorted(one for one in left if "://" in one)).decode()))
         transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ARRIVING,))
+
+
+def copies_left(source: Connection | Cursor) -> list[str]:
+    """The servers that a memory has been on, each of which may still have what it was then."""
+    found: list[str] = canon.decode(source.execute("SELECT value FROM meta WHERE name = ?", (LEFT,)).get or "[]")
+    return found
 
 
 def refuse_elsewhere(meta: dict[str, str], place: str, agent: str) -> None:
     """Raise when a memory is not here any more, or not yet."""
     if MOVED in meta:
         is_server = "://" in meta[MOVED]
-        do = "set store.url to that database" if is_server else "take store.url out of the settings"
-        raise Refused(f"{place}: the memory of {agent} was moved to {meta[MOVED]}; {do}", place=place)
+        do = "set store.url to that database" if is_server else "take store.url out of the settings of that home"
+        raise Refused(f"{place}: the memory of {agent} was moved to {meta[MOVED]}; {do}", place=place, moved=meta[MOVED])
     if ARRIVING in meta:
         what = f"a move of {agent} into this place is not finished; run `lamina migrate` from where it was"
         raise Refused(f"{place}: {what}", place=place)
+
+
+def _any(connection: Connection) -> bool:
+    """Whether anything has ever happened in a memory."""
+    return connection.execute("SELECT 1 FROM events LIMIT 1").get is not None
 
 
 def _meta(connection: Connection) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from lamina import text
 from lamina.clock import to_micros
 from lamina.config import Settings
+from lamina.errors import Refused
 from lamina.home import make_private_file, refuse_link
 from lamina.model import Actor, Role
 from lamina.store import migrations
@@ -31,7 +32,19 @@ def opened(
 
     for name in FILES:
         refuse_link(folder / name)
-    return _ready(folder, agent, connected(settings, agent, store_id), settings, now)
+    database = connected(settings, agent, store_id, lambda: _refuse_unmoved(folder / FILE_NAME, agent))
+    return _ready(folder, agent, database, settings, now)
+
+
+def _refuse_unmoved(path: Path, agent: str) -> None:
+    """Raise before a new memory is made on a server that would hide the one in the home."""
+    from lamina.store import moving
+
+    if moving.is_unmoved(path):
+        do = "`lamina migrate --to` that database moves it there, or move the file away to begin anew"
+        raise Refused(
+            f"the memory of {agent} is still in {path}, and the database of store.url has none; {do}", place=str(path)
+        )
 
 
 def in_file(

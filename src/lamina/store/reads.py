@@ -26,6 +26,7 @@ from lamina.store import events
 from lamina.store.connection import SqliteDatabase, translated
 from lamina.store.events import Body, Head
 from lamina.store.sql import Connection, Cursor, rows
+from lamina.text import counted
 
 if TYPE_CHECKING:
     from lamina.store.verify import Report
@@ -106,7 +107,7 @@ class ReadLog:
                 self._lost += lost
                 if not isinstance(error, LaminaError):
                     raise
-                self.problem = f"{len(batch)} reads are not audited yet: {error}"
+                self.problem = f"{counted(len(batch), 'read is', 'reads are')} not audited yet: {error}"
                 log.warning("%s", self.problem)
 
     def latest(self, limit: int) -> list[Read]:

@@ -60,9 +60,7 @@ def _replaced_rows(store: Store, source: Path, work: Path, origin: apsw.Connecti
         store.database.linger(transaction.cursor)
         kept = _kept(store, work, actor, now)
         target = transaction.cursor.connection
-        target.execute("SELECT set_config('lamina.replacing', 'on', true)")
         transfer.clear(target)
-        target.execute("DELETE FROM files")
         transfer.Transfer(origin, source).copy(target, store.folder)
     return kept
 

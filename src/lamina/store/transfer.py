@@ -170,8 +170,11 @@ class Transfer:
 
 
 def clear(target: Connection) -> None:
-    """Leave nothing of a memory; the caller has made sure that it is meant."""
+    """Leave nothing of a memory on a server, within the caller's transaction, which has made sure that it is meant."""
+    target.execute("SELECT set_config('lamina.replacing', 'on', true)")
     _empty(target, TABLES)
+    for name in ("files", "strays"):  # those that come bear names of their own
+        target.execute(f"DELETE FROM {name}")
     fulltext.words(target).clear(target)
 
 

@@ -71,6 +71,16 @@ def test_processes_share_it(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_another_address_is_another_server(tmp_path: Path) -> None:
+    """B2, B3: what was found out about a wrong address says nothing about the one that is set now."""
+    clock = Ticking(step=timedelta())
+    wrong, right = (Breaker(tmp_path / "outage", clock, f"http://{name}:8000") for name in ("hots", "host"))
+    wrong.failed("hots cannot be reached")
+    right.check()
+    with pytest.raises(StoreUnavailable, match="hots"):
+        wrong.check()
+
+
 def test_a_damaged_file_is_no_outage(tmp_path: Path) -> None:
     """B4: what cannot be read says nothing."""
     (tmp_path / "outage").write_bytes(b"\xff{")

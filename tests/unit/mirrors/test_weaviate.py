@@ -111,11 +111,21 @@ def test_nobody_is_there(tmp_path: Path, server: Pretender) -> None:
     assert (tmp_path / "outage").exists()
 
 
-@pytest.mark.parametrize("version", ["1.19.0", "1.26.9", "0.99", "", "two"])
+@pytest.mark.parametrize("version", ["1.19.0", "1.26.9", "0.99"])
 def test_an_old_server_is_refused(tmp_path: Path, server: Pretender, version: str) -> None:
     """B3: a server that is too old is told so, before anything else is asked of it."""
     server.answers = {"meta": (200, json.dumps({"version": version}))}
     assert "needs 1.27 or newer" in failure(tmp_path, server)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [(404, "{}"), (302, ""), (405, ""), (200, "<html>Hello</html>"), (200, "{}"), (200, ""), (200, '{"version": "two"}')],
+)
+def test_an_address_that_leads_elsewhere(tmp_path: Path, server: Pretender, answer: tuple[int, str]) -> None:
+    """B3: another server that answers is told to be no Weaviate, with the setting to correct."""
+    server.answers = {"meta": answer}
+    assert "does not speak Weaviate's API; set mirrors.weaviate" in failure(tmp_path, server)
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -211,7 +211,7 @@ def test_reads_go_on_without_their_log(desk: Desk) -> None:
     mem = desk.agent()
     assert len(mem.search("tea")) == 1
     mem._store.reads.flush()
-    assert "1 reads are not audited yet" in mem.status()["problems"][0]
+    assert "1 read is not audited yet" in mem.status()["problems"][0]
 
 
 def test_a_failed_read_tells_nobody_what_exists(desk: Desk, op: Operator) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from importlib import resources
 
 from lamina import text
@@ -15,18 +16,26 @@ MARK = "Lamina: memories of agents"
 VERSION = len(STEPS)
 
 
-def connected(settings: Settings, agent: str, store_id: str | None = None, *, make: bool = True) -> PostgresDatabase:
-    """The agent's rows; tables and identity are made when they are not there yet."""
+def connected(
+    settings: Settings,
+    agent: str,
+    store_id: str | None = None,
+    before_new: Callable[[], None] = lambda: None,
+    *,
+    make: bool = True,
+) -> PostgresDatabase:
+    """The agent's rows; tables and identity are made when they are not there yet, unless `before_new` objects."""
     url = settings["store.url"]
     if not url.startswith(("postgresql://", "postgres://")):
         scheme = text.shown(url.partition(":")[0])  # the rest may hold a password
-        raise InvalidInput(f"store.url begins with {scheme}; it is empty, or like postgresql://user@host/database")
+        like = "it is empty, or like postgresql://user@host/database"
+        raise InvalidInput(f"store.url begins with {scheme}; {like}", place=scheme)
     patience = settings["store.timeout_ms"] / 1000
     database = PostgresDatabase(url, agent, settings["store.pool_size"], patience, settings["store.busy_timeout_ms"])
     try:
         _prepare(database, make=make)
         if make:
-            _identify(database, agent, store_id)
+            _identify(database, agent, store_id, before_new)
     except BaseException:
         database.close()
         raise
@@ -55,7 +64,9 @@ def _prepare(database: PostgresDatabase, *, make: bool) -> None:
         return
     if not make:
         raise NotFound(f"{database.place}: it has no tables of Lamina yet; a handle that writes makes them")
-    session, _ = database.begun(lambda session: session.script(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({LOCK})"))
+    session, _ = database.begun(
+        lambda session: session.script(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({LOCK})")
+    )
     try:
         if _version(session, database.place) == 0:
             _need_vectors(session, database.place)
@@ -91,10 +102,11 @@ def _version(session: Session, place: str) -> int:
     return version
 
 
-def _identify(database: PostgresDatabase, agent: str, store_id: str | None) -> None:
+def _identify(database: PostgresDatabase, agent: str, store_id: str | None, before_new: Callable[[], None]) -> None:
     """Give a new agent its identity; processes that race do it once."""
     if exists(database):
         return
+    before_new()
     own = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
     own += [("analyser", str(text.ANALYSER_VERSION)), ("blocks", "0")]
     with database.atomic() as transaction:

@@ -212,7 +212,8 @@ class Pool:
             raise StoreUnavailable(f"{self.place}: PostgreSQL {version} is too old; {OLDEST_SERVER} or newer is needed")
         encoding = link.info.parameter_status("server_encoding")
         if encoding != "UTF8":
-            raise StoreUnavailable(f"{self.place}: its encoding is {encoding}; create it with ENCODING 'UTF8' TEMPLATE template0")
+            do = "create it with ENCODING 'UTF8' TEMPLATE template0"
+            raise StoreUnavailable(f"{self.place}: its encoding is {encoding}; {do}")
         query = "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'vector'"
         found = link.execute(query).fetchone()
         path = f'lamina_own, "{found[0]}"' if found else "lamina_own, public"
@@ -249,10 +250,11 @@ def parameters(url: str) -> Mapping[str, Any]:
         found = conninfo.conninfo_to_dict(url)
     except (psycopg.ProgrammingError, UnicodeDecodeError):
         found = {"port": "?"}
-    if not re.fullmatch(r"[0-9,]*", str(found.get("port") or "")):
+    # A second @ is one of the password, whose rest would be taken for the name of the host, and told.
+    if not re.fullmatch(r"[0-9,]*", str(found.get("port") or "")) or "@" in str(found.get("host") or ""):
         # What libpq says about it may hold the password.
         form = "postgresql://user@host:5432/database; signs like @ / : % in a name or password are written as %40 %2F %3A %25"
-        raise InvalidInput(f"store.url is not the address of a PostgreSQL database: {form}")
+        raise InvalidInput(f"store.url is not the address of a PostgreSQL database: {form}", place="store.url")
     return {**KEPT_ALIVE, **found, "client_encoding": "UTF8"}
 
 

@@ -11,6 +11,7 @@ from lamina.errors import InvalidInput
 from lamina.store.verify import Report
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
+from lamina.text import counted
 
 
 def register(group: click.Group) -> None:
@@ -61,7 +62,8 @@ def verify(group: click.Group) -> None:
 
 def _show(name: str, report: Report) -> None:
     if report.ok:
-        what = f"{report.events:,} events, {report.records:,} records" if name == "events" else f"{report.events:,} links"
+        links = (counted(report.events, "event"), counted(report.records, "record"))
+        what = ", ".join(links) if name == "events" else counted(report.events, "link")
         click.echo(click.style("ok   ", fg="green") + f"{name:<7} {what}, head {report.head[:16]}…")
         return
     for problem in report.problems:

@@ -8,6 +8,7 @@ import click
 
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
+from lamina.text import counted
 
 
 def register(group: click.Group) -> None:
@@ -44,7 +45,7 @@ def _show_bad(found: dict[str, Any]) -> None:
     for one in found["broken"]:
         click.echo(click.style("attention: ", fg="yellow") + f"{one['file']}, line {one['line']}: {one['why']}")
     if found["rejected"]:
-        told = f"{found['rejected']:,} lines could not be used; they are in rejected.jsonl, with the reason of each"
+        told = f"{counted(found['rejected'], 'line')} could not be used; see rejected.jsonl, which has the reason of each"
         click.echo(click.style("attention: ", fg="yellow") + told)
 
 

@@ -10,9 +10,10 @@ from lamina.reader import MODELS
 from lamina.recall import RANKERS
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.memories import LAYERS, STATES, day, kinds, metadata_of
-from lamina.surfaces.cli.session import Session, command, shared_by
+from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session, command, shared_by
 
 NOTHING = 4
+UNKNOWN = "unknown: the store could not be read"
 
 
 def register(group: click.Group) -> None:
@@ -52,17 +53,18 @@ def search(group: click.Group) -> None:
         states: tuple[str, ...],
         **filters: Any,
     ) -> None:
-        """Find memories that answer QUERY. Without a match it says so and exits with 4."""
+        """Find memories that answer QUERY. Without a match it says so and exits with 4; with 5 if the store cannot be read."""
         found = session.viewer(shared_by).search(query, metadata=metadata_of(metadata), states=states or None, **filters)
         if session.json:
             output.show_json(found.to_dict())
         elif found:
             output.hits(found, explain)
         else:
-            click.echo("nothing relevant")
+            click.echo("nothing relevant" if found.is_whole else UNKNOWN)
         if not session.json:
             output.notes(found.notes)
-        context.exit(0 if found else NOTHING)
+        session.tells_outage = not found.is_whole
+        context.exit(0 if found else NOTHING if found.is_whole else EXIT_FAILSAFE)
 
 
 def context(group: click.Group) -> None:
@@ -78,9 +80,10 @@ def context(group: click.Group) -> None:
             found: dict[str, Any] = {"text": made.text, "items": [hit.to_dict() for hit in made.items]}
             output.show_json({**found, "notes": made.notes} if made.notes else found)
         else:
-            click.echo(made.text or "nothing relevant")
+            click.echo(made.text or ("nothing relevant" if made.is_whole else UNKNOWN))
             output.notes(made.notes)
-        context.exit(0 if made.items else NOTHING)
+        session.tells_outage = not made.is_whole
+        context.exit(0 if made.items else NOTHING if made.is_whole else EXIT_FAILSAFE)
 
 
 def index(group: click.Group) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 from click.shell_completion import get_completion_class
 
 from lamina import config, doctor
+from lamina.awaited import untold
 from lamina.clock import system_clock
 from lamina.errors import InvalidInput
 from lamina.model import State
-from lamina.surfaces.cli import output, running
+from lamina.surfaces.cli import mirrors, output, running
 from lamina.surfaces.cli.session import Session, command
 from lamina.surfaces.hooks import trouble
-from lamina.text import one_line
+from lamina.text import one_line, reveal
 
 KINDS = 5  # of violations, the most frequent ones
 
@@ -28,38 +31,53 @@ def register(group: click.Group) -> None:
 
 def status(group: click.Group) -> None:
     @command(group, "status", "lamina status")
-    def run(session: Session) -> None:
-        """Show what is in the store, where its bytes are, and what needs attention."""
-        found = session.memory().status()
+    @click.pass_context
+    def run(context: click.Context, session: Session) -> None:
+        """Show what is in the store, where its bytes are, and what needs attention. Exits with 1 if it cannot be read."""
+        memory = session.memory()
+        found = memory.status()
+        session.tells_outage = True
+        is_read = found["store"] is not None
+        found["problems"] += untold(memory.outage, mirrors.problems(memory)) if is_read else []
         found["problems"] += trouble.recent(session.home, session.agent, system_clock())
-        if session.json:
-            output.show_json(found)
-            return
-        shown = ("home", "agent", "user", "store", "place", "events", "head")
-        output.pairs([(name, found[name]) for name in shown if found.get(name)])
+        output.show_json(found) if session.json else _show_status(session, found)
+        context.exit(0 if is_read else 1)
+
+
+def _show_status(session: Session, found: dict[str, Any]) -> None:
+    shown = ("home", "agent", "user", "store", "place", "events", "head")
+    known = [(name, found[name]) for name in shown if found.get(name)]
+    if found["store"] is None:
+        output.pairs([*known, ("records", "unknown: the store could not be read")])
+    else:
+        output.pairs(known)
+        _show_store(found)
+    for label, number in (
+        ("archived", found["archived"]),
+        ("open runs", found["open_runs"]),
+        ("violations logged", found.get("violations")),
+    ):
+        if number:
+            click.echo(f"{label}: {number}")
+    for attempt, number in [*found.get("violations_by_attempt", {}).items()][:KINDS]:
+        click.echo(f"  {number:>5}  {one_line(attempt, 100)}")
+    if found.get("jobs"):
         click.echo()
-        states = [state.value for state in State]
-        rows = [(layer, *(number.get(state, 0) for state in states)) for layer, number in found["records"].items()]
-        output.table(("records", *states), rows or [("none yet", *"    ")], right=states)
-        click.echo()
-        parts = found.get("bytes", {})
-        most = max(parts.values(), default=1)
-        shares = [(part, output.size(number), output.bar(number, most)) for part, number in parts.items()]
-        output.table(("part", "size", ""), shares, right=("size",))
-        for label, number in (
-            ("archived", found["archived"]),
-            ("open runs", found["open_runs"]),
-            ("violations logged", found.get("violations")),
-        ):
-            if number:
-                click.echo(f"{label}: {number}")
-        for attempt, number in [*found.get("violations_by_attempt", {}).items()][:KINDS]:
-            click.echo(f"  {number:>5}  {one_line(attempt, 100)}")
-        if found.get("jobs"):
-            click.echo()
-            running.jobs_table(session.memory().jobs())
-        for problem in found["problems"]:
-            click.echo(click.style("attention: ", fg="yellow") + problem)
+        running.jobs_table(session.memory().jobs())
+    for problem in found["problems"]:
+        click.echo(click.style("attention: ", fg="yellow") + reveal(problem))
+
+
+def _show_store(found: dict[str, Any]) -> None:
+    click.echo()
+    states = [state.value for state in State]
+    rows = [(layer, *(number.get(state, 0) for state in states)) for layer, number in found["records"].items()]
+    output.table(("records", *states), rows or [("none yet", *"    ")], right=states)
+    click.echo()
+    parts = found.get("bytes", {})
+    most = max(parts.values(), default=1)
+    shares = [(part, output.size(number), output.bar(number, most)) for part, number in parts.items()]
+    output.table(("part", "size", ""), shares, right=("size",))
 
 
 def diagnose(group: click.Group) -> None:

@@ -106,7 +106,7 @@ def capture(group: click.Group) -> None:
         _summary(session, counts.to_dict())
         outage = memory.outage if is_spooled else None  # else the store has all of them by now
         if outage is not None:
-            click.echo(f"the fail-safe has some of them, without the store: {reveal(outage)}", err=True)
+            click.echo(f"the fail-safe has some of them: {reveal(str(outage))}", err=True)
         context.exit(1 if counts.failed else EXIT_FAILSAFE if outage is not None else 0)
 
 

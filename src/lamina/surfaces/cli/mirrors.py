@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lamina.errors import LaminaError
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
+from lamina.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lamina.memory import Memory
     from lamina.mirrors.verification import Verified
 
 NONE = "no mirror is on; see the settings mirrors.jsonl, mirrors.chroma and mirrors.weaviate"
@@ -38,14 +41,30 @@ def status(group: click.Group) -> None:
         if session.json:
             output.show_json([one.to_dict() for one in found])
             return
-        rows = [(one.name, one.place, one.problem or _behind(one.behind)) for one in found]
-        output.table(("mirror", "place", "standing"), rows, wide="standing") if rows else click.echo(NONE)
+        rows = [(one.name, one.place, one.told) for one in found]
+        output.table(("mirror", "place", "standing"), rows, wide="standing", folds=True) if rows else click.echo(NONE)
+        for problem in _unset(session.memory()):
+            click.echo(click.style("attention: ", fg="yellow") + problem)
 
 
-def _behind(events: int | None) -> str:
-    if events is None:
-        return "not made yet; `lamina mirror sync` makes it"
-    return f"{events:,} events behind; `lamina mirror sync` brings them" if events else "up to date"
+def problems(memory: Memory) -> list[str]:
+    """What `lamina status` has to say about the mirrors, each of which is asked. Only who sees all users may know."""
+    from lamina.mirrors import choice
+
+    if memory.user is not None:
+        return []
+    found = [*choice.contradictions(memory.settings), *_unset(memory)]
+    try:
+        standings = memory.mirrors() if choice.names(memory.settings) else []
+    except LaminaError as error:  # such as a key that is none
+        return [*found, error.message]
+    return found + [f"the mirror {one.name} {one.told}" for one in standings if not one.ok]
+
+
+def _unset(memory: Memory) -> list[str]:
+    from lamina.mirrors import choice
+
+    return [problem] if (problem := choice.missing_key(memory.settings)) else []
 
 
 def sync(group: click.Group) -> None:
@@ -99,9 +118,13 @@ def verify(group: click.Group) -> None:
 
 
 def _show_verified(name: str, found: Verified) -> None:
-    waiting = f"; {found.waiting:,} changes wait for the next sync" if found.waiting else ""
+    waiting = f"; {counted(found.waiting, 'change waits', 'changes wait')} for the next sync" if found.waiting else ""
     if found.ok:
-        click.echo(click.style("ok   ", fg="green") + f"{name:<9} {found.held:,} memories{waiting}")
+        click.echo(click.style("ok   ", fg="green") + f"{name:<9} {counted(found.held, 'memory', 'memories')}{waiting}")
+        return
+    if not found.is_compared:
+        again = f"once that is mended, `lamina mirror verify {name}` compares it"
+        click.echo(click.style("BAD  ", fg="red") + f"{name:<9} not compared: {found.problem}; {again}")
         return
     counts = (f"{getattr(found, kind):,} {kind}" for kind in ("missing", "outdated", "unknown") if getattr(found, kind))
     what = found.problem or f"{', '.join(counts)} of {found.held:,} held{waiting}"

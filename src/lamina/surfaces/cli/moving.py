@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from lamina import moves
+from lamina.errors import LaminaError, Refused
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
 
@@ -22,19 +23,33 @@ def register(group: click.Group) -> None:
     def run(session: Session, to: str, all_agents: bool) -> None:
         """Move memories to PostgreSQL, or back into files. What was moved is compared row by row before it is used.
 
-        Nobody can write meanwhile. If it is interrupted, run it again: it goes on where it was.
+        Nobody can write meanwhile. If it is interrupted, run it again: it goes on where it was, and leaves out agents that
+        are there already.
         """
         agents = sorted(session.home.agents()) if all_agents else [session.agent]
         moved: list[dict[str, Any]] = []
-        for agent in agents:
-            session.check_operator("migrate")
-            with output.progress(f"moving {agent}") as advance:
-                moved.append(moves.move(session.home, agent, to, advance))
-        if session.json:
-            output.show_json(moved)
-            return
-        numbers = ("records", "archived", "events")
-        shown = [(one["agent"], *(f"{one[name]:,}" for name in numbers), one["to"]) for one in moved]
-        output.table(("agent", *numbers, "now at"), shown, right=numbers)
-        click.echo()
-        click.echo(moves.advice(to))
+        try:
+            for agent in agents:
+                session.check_operator("migrate")
+                with output.progress(f"moving {agent}") as advance:
+                    try:
+                        moved.append(moves.move(session.home, agent, to, advance))
+                    except Refused as error:
+                        if not (all_agents and moves.has_arrived(session.home, agent, to, error)):
+                            raise
+        except LaminaError:
+            if moved:  # these have moved all the same
+                _show(session, to, moved)
+            raise
+        _show(session, to, moved)
+
+
+def _show(session: Session, to: str, moved: list[dict[str, Any]]) -> None:
+    if session.json:
+        output.show_json(moved)
+        return
+    numbers = ("records", "archived", "events")
+    shown = [(one["agent"], *(f"{one[name]:,}" for name in numbers), one["to"]) for one in moved]
+    output.table(("agent", *numbers, "now at"), shown, right=numbers)
+    click.echo()
+    click.echo(moves.advice(to))

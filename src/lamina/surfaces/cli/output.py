@@ -52,13 +52,19 @@ def table(
     wide: str = "",
     right: Sequence[str] = (),
     dispensable: Sequence[str] = (),
+    folds: bool = False,
 ) -> None:
-    """A table whose wide column takes what is left of the line. A narrow terminal goes without the dispensable ones."""
+    """A table whose wide column takes what is left of the line. A narrow terminal goes without the dispensable ones.
+
+    What is too long is cut; or, if the wide column folds, it goes on in the next line, and a pipe has lines as long as need be.
+    """
     from rich.table import Table
 
     screen = console()
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max([len(name), *(row[place].cell_len for row in cells)]) for place, name in enumerate(columns)]
+    if folds and not screen.is_terminal:
+        screen.width = max(screen.width, _line(widths, range(len(widths))))
     if wide:
         widths[columns.index(wide)] = min(widths[columns.index(wide)], LEAST)
     shown = _fitting(columns, widths, dispensable, screen.width)
@@ -68,8 +74,10 @@ def table(
     for place in shown:
         justify: Any = "right" if columns[place] in right else "left"
         least = widths[place] if columns[place] == "id" else None  # half an id is of no use
+        is_cut = not (folds and columns[place] == wide)
+        overflow: Any = "ellipsis" if is_cut else "fold"
         made.add_column(
-            columns[place], justify=justify, no_wrap=True, overflow="ellipsis", min_width=least, max_width=widths[place]
+            columns[place], justify=justify, no_wrap=is_cut, overflow=overflow, min_width=least, max_width=widths[place]
         )
     for row in cells:
         made.add_row(*(row[place] for place in shown))
@@ -86,8 +94,8 @@ def _fitting(columns: Sequence[str], widths: Sequence[int], dispensable: Sequenc
     return shown
 
 
-def _line(widths: Sequence[int], shown: Sequence[int]) -> int:
-    return sum(widths[place] for place in shown) + GAP * (len(shown) - 1)
+def _line(widths: Sequence[int], shown: Iterable[int]) -> int:
+    return sum(widths[place] + GAP for place in shown) - GAP
 
 
 def _cell(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from lamina import operator_key
+from lamina.awaited import Outage
 from lamina.clock import system_clock
 from lamina.config import load
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
@@ -32,6 +33,7 @@ class Session:
 
     def __init__(self, home: Path | None, agent: str | None, user: str | None, json: bool) -> None:
         self.json = json
+        self.tells_outage = False  # whether the answer itself says that the store is away
         self._home = home
         self._agent = agent
         self._user = user
@@ -110,8 +112,8 @@ class Session:
         if self._memory is None:
             return
         memory, self._memory = self._memory, None
-        if memory.outage is not None:
-            click.echo(click.style("attention: ", fg="yellow") + reveal(f"without the store: {memory.outage}"), err=True)
+        if memory.outage is not None and not self._is_told(memory.outage):
+            click.echo(click.style("attention: ", fg="yellow") + reveal(str(memory.outage)), err=True)
         memory.close()
         if memory.wrote and memory.settings["maintenance"] == "auto":
             from lamina.surfaces.maintenance import start_if_due
@@ -121,6 +123,11 @@ class Session:
                     start_if_due(scheduler.orchestrator(), self.home.path, self.agent)
             except LaminaError as error:  # what was asked for is done; this is only told
                 click.echo(click.style("attention: ", fg="yellow") + reveal(error.message), err=True)
+
+    def _is_told(self, outage: Outage) -> bool:
+        """Whether the answer or the error that ends the command says it anyway."""
+        failure = sys.exc_info()[1]
+        return self.tells_outage or (isinstance(failure, LaminaError) and outage.cause in failure.message)
 
 
 shared_by = click.option("--shared-by", metavar="AGENT", help="what this agent shares, instead of one's own")

@@ -112,9 +112,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Results(Answer, frozen=True):
-    """What was found, best first, or that nothing relevant is known."""
+    """What was found, best first, or that nothing relevant is known, or that the store cannot be asked now."""
 
-    outcome: Literal["found", "nothing_relevant"]
+    outcome: Literal["found", "nothing_relevant", "unavailable"]
     hits: list[Found]
     left_out: Annotated[Number, Meta(description="hits that did not fit into `text`; ask with a larger max_chars")] = 0
     notes: Annotated[list[str], Meta(description="what could not be used to find them")] = []

@@ -17,6 +17,7 @@ from lamina.recall import context
 from lamina.surfaces.mcp import arguments as a
 
 WIDTH = 500  # of a problem that is told in the status
+UNKNOWN = "unknown: the store could not be read"
 
 
 class Tool(NamedTuple):
@@ -60,7 +61,7 @@ def search(memory: Memory, given: a.Search) -> a.Results:
     fields = structs.asdict(given)
     room = fields.pop("max_chars")
     hits = memory.search(**{name: value for name, value in fields.items() if value not in (None, [])})
-    return _results(list(hits), context.made(hits, context.room(room), hits.notes))
+    return _results(list(hits), context.made(hits, context.room(room), hits.notes, is_whole=hits.is_whole))
 
 
 def recall_context(memory: Memory, given: a.RecallContext) -> a.Results:
@@ -84,7 +85,8 @@ def status(memory: Memory, given: a.Status) -> a.State:
     active = {layer: states.get(State.ACTIVE, 0) for layer, states in found["records"].items()}
     waiting = sum(states.get(State.CONSTRAINED, 0) for states in found["records"].values())
     problems = [fence.tamed(text.one_line(problem, WIDTH)) for problem in found["problems"]]
-    told = ", ".join(f"{number} {layer}" for layer, number in active.items() if number) or "nothing yet"
+    told = ", ".join(f"{number} {layer}" for layer, number in active.items() if number)
+    told = told or ("nothing yet" if found["store"] else UNKNOWN)
     lines = [f"memory of {memory.agent}: {told}; {waiting} waiting for a person", *(f"problem: {one}" for one in problems)]
     return a.State(
         text="\n".join(lines),
@@ -100,10 +102,11 @@ def status(memory: Memory, given: a.Status) -> a.State:
 def _results(hits: list[Hit], made: context.Context) -> a.Results:
     """What fits into the text, and how much does not."""
     found = [a.Found(score=hit.score, **_known(hit.record)) for hit in made.items]
-    said = made.text or ("the hits do not fit; ask with a larger max_chars" if hits else "nothing relevant is remembered")
+    nothing = "nothing relevant is remembered" if made.is_whole else UNKNOWN
+    said = made.text or ("the hits do not fit; ask with a larger max_chars" if hits else nothing)
     return a.Results(
         text=said,
-        outcome="found" if hits else "nothing_relevant",
+        outcome="found" if hits else "nothing_relevant" if made.is_whole else "unavailable",
         hits=found,
         left_out=len(hits) - len(found),
         notes=[fence.tamed(text.one_line(note, WIDTH)) for note in made.notes],
