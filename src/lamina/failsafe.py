@@ -31,7 +31,7 @@ from lamina.home import (
 from lamina.locks import locked
 from lamina.model import Actor, Layer, iso
 from lamina.spooled import ITEM, Action, Broken, Commit, Contents, Item, Line, Place, decoded, emptied, encoded
-from lamina.text import shown
+from lamina.text import counted, shown
 
 SHORT, LONG, REJECTED = "short_term.jsonl", "long_term.jsonl", "rejected.jsonl"
 FILES = (LONG, SHORT)
@@ -172,7 +172,8 @@ class Spool:
             memories = "1 memory waits" if number == 1 else f"{number:,} memories wait"
             found.append(f"{memories} in the fail-safe; see `lamina failsafe status`")
         if number := self.rejected():
-            found.append(f"{number:,} lines of the fail-safe could not be used; they are in {self.folder / REJECTED}")
+            lines = counted(number, "line of the fail-safe", "lines of the fail-safe")
+            found.append(f"{lines} could not be used, kept in {self.folder / REJECTED}")
         return found
 
     def status(self) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def test_replay_tells_what_it_did(home: Path, capsys: pytest.CaptureFixture[str]
     code, out, _ = told(capsys, "--json", "failsafe", "replay")
     assert (code, json.loads(out)["stored"]) == (0, 0)
     assert "1 line could not be used" in told(capsys, "failsafe", "status")[1]
-    assert "1 lines of the fail-safe could not be used" in told(capsys, "status")[1]
+    assert "1 line of the fail-safe could not be used" in told(capsys, "status")[1]
     assert "fail-safe" in told(capsys, "doctor")[1]
 
 

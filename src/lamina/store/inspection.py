@@ -94,7 +94,8 @@ def _reads(path: Path, agent: str) -> Iterator[Finding]:
         with database.snapshot() as connection:
             log_id = connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get
             report = verify.verify_chain(connection, canon.chain_seed(str(log_id), agent, "reads"))
-        message = f"{report.events:,} links agree" if report.ok else f"{report.problems[0].place}: {report.problems[0].message}"
+        agreed = text.counted(report.events, "link agrees", "links agree")
+        message = agreed if report.ok else f"{report.problems[0].place}: {report.problems[0].message}"
         yield "ok" if report.ok else "fail", "reads", message
     except LaminaError as error:
         yield "fail", "reads", f"{error.message}; or move {path.name} away with its -wal and -shm, and a new trail begins"
