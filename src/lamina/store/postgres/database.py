@@ -120,7 +120,6 @@ class PostgresDatabase(Database):
         self._busy_ms = busy_ms
         self._local = threading.local()
         self._loose = Loose(self)
-        self._pid = os.getpid()
         self._closed = False
         self._died = 0.0  # when the server was last found dead
         _OPEN.add(self)
