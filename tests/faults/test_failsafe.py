@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -232,18 +233,15 @@ def test_processes_in_each_others_way_lose_nothing(tmp_path: Path) -> None:
     """B4: several that write and replay at once, and never wait for the store, store everything once, under its id."""
     with lamina.open(AGENT, home=tmp_path):
         pass
-    children = [Child("spooler", tmp_path, f"p{number}", ROUNDS) for number in range(CROWD)]
     told: list[dict[str, str]] = []
-    try:
+    with ExitStack() as stack:
+        children = [stack.enter_context(Child("spooler", tmp_path, f"p{number}", ROUNDS)) for number in range(CROWD)]
         for child in children:
             child.hear()
         for child in children:
             child.tell(go=True)
         for child in children:
             told += child.finish()
-    finally:
-        for child in children:
-            child.kill()
     assert len(told) == CROWD * ROUNDS
     assert any(one["where"] == "failsafe" for one in told)
     with lamina.operator(AGENT, home=tmp_path) as operator:
