@@ -122,7 +122,9 @@ def test_pause_holds_and_resume_goes_on(server: Server) -> None:
     """A paused server takes connections and says nothing; when it goes on it answers what it was asked meanwhile."""
     write(server, "tea")
     server.pause()
-    assert {keeper.state(member) for member in keeper.family(server.pid)} == {"T"}
+    states = {keeper.state(member) for member in keeper.family(server.pid)}
+    assert "T" in states
+    assert states <= {"T", "Z"}  # one that has just ended is buried when its parent goes on
     with knock(server) as connection:
         assert select.select([connection], [], [], 0)[0] == []
         server.resume()
