@@ -78,7 +78,7 @@ def _in_force(home: Home) -> config.Settings:
     try:
         return config.load(home.path)
     except LaminaError:
-        return config.load(home.path / "no such folder", environment={})
+        return config.defaults()
 
 
 def rules_files(home: Home) -> Iterator[Finding]:

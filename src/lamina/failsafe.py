@@ -169,7 +169,7 @@ class Spool:
         found = [f"{path} is not what Lamina has made, so the fail-safe cannot be used; move it away" for path in strange]
         if self.is_waiting():
             number = len(self.contents().lines)
-            memories = "1 memory waits" if number == 1 else f"{number:,} memories wait"
+            memories = counted(number, "memory waits", "memories wait")
             found.append(f"{memories} in the fail-safe; see `lamina failsafe status`")
         if number := self.rejected():
             lines = counted(number, "line of the fail-safe", "lines of the fail-safe")

@@ -14,6 +14,7 @@ from lamina.errors import Corrupt, InvalidInput, NotFound, Refused, StoreUnavail
 from lamina.home import AGENT_NAME, Home, agent_name, given_path, user_name
 from lamina.memory import Memory
 from lamina.model import Actor, Role
+from lamina.store import opening
 from lamina.store.store import Store
 
 
@@ -46,7 +47,7 @@ def connect(
         if role is Role.OPERATOR:
             operator_key.check(place.path, key)
         folder = place.prepare(agent_name(agent))
-        store = awaited.opened(lambda: Store.open(folder, agent, values, now(), store_id=store_id), folder, agent, values)
+        store = awaited.opened(lambda: opening.opened(folder, agent, values, now(), store_id), folder, agent, values)
     except (InvalidInput, Refused) as error:
         if "place" not in error.details:  # else a database has refused us, which crosses no boundary of the home
             place.log_violation(now(), who, error.message, agent)

@@ -9,8 +9,8 @@ from lamina import config
 from lamina.clock import system_clock
 from lamina.errors import InvalidInput, Refused
 from lamina.home import Home
-from lamina.store import moving
-from lamina.store.store import FILE_NAME, Store
+from lamina.store import moving, opening
+from lamina.store.store import FILE_NAME
 from lamina.text import shown
 
 
@@ -24,7 +24,7 @@ def move(home: Home, agent: str, to: str, progress: Callable[[int, int], None] |
     if here["store.url"] == to and moving.is_unmoved(home.agent_folder(agent) / FILE_NAME):
         here = config.load(home.path, {"store.url": ""})  # the setting came first; the memory is still here
     now = system_clock()
-    store = Store.open(home.prepare(agent), agent, here, now)
+    store = opening.opened(home.prepare(agent), agent, here, now)
     try:
         return moving.move(store, to, there, now, progress)
     finally:

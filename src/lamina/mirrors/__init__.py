@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, Self, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -14,7 +14,20 @@ from lamina.model import Record
 from lamina.recall.asked import Asked, Searchable
 from lamina.store.feed import Position
 
-__all__ = ["Asked", "Closing", "Copy", "Damaged", "Listed", "Mirror", "Position", "Searchable", "Settling", "digest"]
+__all__ = [
+    "Asked",
+    "Closing",
+    "Copy",
+    "Damaged",
+    "Listed",
+    "Mirror",
+    "Position",
+    "Searchable",
+    "Settling",
+    "digest",
+    "portions",
+]
+Item = TypeVar("Item")
 
 
 class Damaged(Exception):  # noqa: N818 - it says what is so
@@ -120,3 +133,19 @@ class Copy(msgspec.Struct, frozen=True):
 def digest(record: Record) -> str:
     """By what a copy of a record is compared with it."""
     return Copy.of(record).digest
+
+
+def portions(
+    given: Iterable[Item], most: int, characters: int = 0, size: Callable[[Item], int] = lambda _: 0
+) -> Iterator[list[Item]]:
+    """Batches that are neither too many nor too large; one that is too large alone is one of its own."""
+    some: list[Item] = []
+    total = 0
+    for one in given:
+        if some and (len(some) >= most or total + size(one) > characters):
+            yield some
+            some, total = [], 0
+        some.append(one)
+        total += size(one)
+    if some:
+        yield some

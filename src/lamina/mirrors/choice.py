@@ -114,7 +114,7 @@ def _weaviate(store: Store, settings: Settings, embedder: Embedding) -> Weaviate
     where = settings["mirrors.weaviate"]
     breaker = Breaker(store.folder / "weaviate.outage", system_clock, where)
     server = WeaviateServer(where, key, tenant_of(store.agent, store.id), breaker)
-    return WeaviateMirror(server, store.id, embedder, Turns(store.folder / "weaviate.lock"))
+    return WeaviateMirror(server, store.id, embedder, Turns(store.folder / "weaviate.lock"), store.database)
 
 
 Maker = Callable[["Store", Settings, Embedding], Mirror]

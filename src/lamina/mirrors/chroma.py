@@ -10,7 +10,7 @@ import msgspec
 
 from lamina.clock import to_micros
 from lamina.errors import Refused, StoreUnavailable
-from lamina.mirrors import Asked, Copy, Damaged, Position, digest
+from lamina.mirrors import Asked, Copy, Damaged, Position, digest, portions
 from lamina.mirrors.vectors import Vectors
 from lamina.model import Record
 from lamina.text import shown
@@ -135,11 +135,10 @@ class ChromaMirror:
             collection = found.id
             # Somebody else has written meanwhile, perhaps what is older than this: it is followed again from there.
             position = position if before == self._known or self._known is None else min(before, self._known, key=_event)
-        for batch in self._batches():
-            self._engine.upsert(collection, batch)
-        gone = sorted(self._dropped) if before is not None else []
-        for start in range(0, len(gone), BATCH):
-            self._engine.delete(collection, gone[start : start + BATCH])
+        for copies in portions(self._waiting.values(), BATCH, BATCH_CHARACTERS, lambda copy: len(copy.content)):
+            self._engine.upsert(collection, self._batch(copies))
+        for ids in portions(sorted(self._dropped) if before is not None else [], BATCH):
+            self._engine.delete(collection, ids)
         self._engine.describe(collection, self._written(position))
         self._known = position
         self._waiting, self._dropped, self._cleared = {}, set(), False
@@ -205,18 +204,6 @@ class ChromaMirror:
     def _written(self, position: Position | None) -> dict[str, Any]:
         said: dict[str, Any] = {MARK: VERSION, "store": self._store, "space": self._space}
         return said if position is None else said | msgspec.structs.asdict(position)
-
-    def _batches(self) -> Iterator[Batch]:
-        some: list[Copy] = []
-        size = 0
-        for copy in self._waiting.values():
-            if some and (len(some) >= BATCH or size + len(copy.content) > BATCH_CHARACTERS):
-                yield self._batch(some)
-                some, size = [], 0
-            some.append(copy)
-            size += len(copy.content)
-        if some:
-            yield self._batch(some)
 
     def _batch(self, copies: Sequence[Copy]) -> Batch:
         """Some copies. Chroma wants a vector for everything; without an embedder all get the same one."""

@@ -88,10 +88,9 @@ def rebuild(store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS, progress
     head, limit = feed.head(store.database), _most(mirror, limit)
     total = sum(number.get(State.ACTIVE, 0) for number in store.counts(None).values())
     mirror.clear()
-    last = put = committed = 0
-    while found := feed.active(store.database, last, PAGE):
+    put = committed = 0
+    for found in feed.every_active(store.database, PAGE):
         mirror.put([store.record(row) for row in found])
-        last = found[-1][PLACE["seq"]]
         put += len(found)
         progress(min(put, total), total)
         if put - committed >= limit:

@@ -63,7 +63,7 @@ class Upkeep:
         self._is_due = True
         self._worker.wake()
 
-    def sync(self, progress: Progress = silent, *, erased: bool = False) -> dict[str, Any]:
+    def sync(self, progress: Progress | None = None, *, erased: bool = False) -> dict[str, Any]:
         """Bring every mirror up to date now; what was done in each, or why it was not possible.
 
         After an erasure, one whose files keep what was dropped is made anew; one on a server is told, and says where it is.
@@ -71,17 +71,19 @@ class Upkeep:
 
         def brought(mirror: Mirror) -> dict[str, Any]:
             anew = erased and getattr(mirror, "keeps_bytes", False)
-            done = (rebuild if anew else sync)(self._store, mirror, progress=progress)._asdict()
+            done = (rebuild if anew else sync)(self._store, mirror, progress=progress or silent)._asdict()
             return {**done, "elsewhere": place_of(mirror)} if erased and getattr(mirror, "is_elsewhere", False) else done
 
         self._is_due = False  # what is written from here on is for the next time
         return self._each(self._mirrors, brought)
 
-    def rebuild(self, names: Collection[str] = (), progress: Progress = silent) -> dict[str, Any]:
+    def rebuild(self, names: Collection[str] = (), progress: Progress | None = None) -> dict[str, Any]:
         """Make some mirrors anew, or all of them; what was done in each, or why it was not possible."""
-        return self._each(self._chosen(names), lambda mirror: rebuild(self._store, mirror, progress=progress)._asdict())
+        return self._each(
+            self._chosen(names), lambda mirror: rebuild(self._store, mirror, progress=progress or silent)._asdict()
+        )
 
-    def verify(self, names: Collection[str] = (), progress: Progress = silent) -> dict[str, Verified]:
+    def verify(self, names: Collection[str] = (), progress: Progress | None = None) -> dict[str, Verified]:
         """Compare some mirrors with the store, or all of them."""
         found: dict[str, Verified] = {}
         with self._lock, alone(self._store):

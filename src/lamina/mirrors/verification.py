@@ -84,13 +84,8 @@ def _without(ids: Iterable[str], changed: set[str]) -> list[str]:
 
 def _expected(store: Store, mirror: Listed) -> dict[str, str]:
     """The digest that each active record should have in the mirror."""
-    expected: dict[str, str] = {}
-    last = 0
-    while found := feed.active(store.database, last, PAGE):
-        for record in map(store.record, found):
-            expected[record.id] = mirror.digest(record)
-        last = found[-1][PLACE["seq"]]
-    return expected
+    found = (store.record(row) for page in feed.every_active(store.database, PAGE) for row in page)
+    return {record.id: mirror.digest(record) for record in found}
 
 
 def _changed(store: Store, position: Position) -> set[str] | None:

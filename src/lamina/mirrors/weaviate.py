@@ -13,13 +13,14 @@ import msgspec
 from lamina import text
 from lamina.clock import moment, to_micros
 from lamina.errors import InvalidInput
-from lamina.mirrors import Asked, Copy, Damaged, Position, digest
+from lamina.mirrors import Asked, Copy, Damaged, Position, digest, portions
 from lamina.mirrors.required import Turns, settle
 from lamina.mirrors.weaviate_server import Deadline, WeaviateServer, quoted
 from lamina.model import Record, iso
 
 if TYPE_CHECKING:
     from lamina.recall.embedders import Embedder
+    from lamina.store.sql import Database
 
 NAMES = uuid.UUID("1b9c7f6e-6a43-5c0f-9b0d-3f0a5d1e7c42")  # the space in which our objects have their ids
 SOME = 200  # objects in a batch
@@ -48,10 +49,18 @@ class WeaviateMirror:
 
     is_elsewhere = True
 
-    def __init__(self, server: WeaviateServer, store: str, embedder: Callable[[], Embedder | None], turns: Turns) -> None:
+    def __init__(
+        self,
+        server: WeaviateServer,
+        store: str,
+        embedder: Callable[[], Embedder | None],
+        turns: Turns,
+        database: Database | None = None,
+    ) -> None:
         self._server = server
         self.turns = turns
         self._store = store
+        self._database = database
         self._embedder = embedder  # made when it is needed: to load one takes longer than writers can wait
         self._waiting: dict[str, Record | None] = {}  # None: it is to go
         self._cleared = False
@@ -83,9 +92,9 @@ class WeaviateMirror:
             saved = self._saved()
             if saved is None or saved.filling != self._known.filling:
                 raise Damaged(f"{self._server} was filled anew by somebody else")
-        for records in _portions([record for record in self._waiting.values() if record is not None]):
+        for records in _batches([record for record in self._waiting.values() if record is not None]):
             self._server.put(self._objects(records))
-        for ids in _portions([record_id for record_id, record in self._waiting.items() if record is None]):
+        for ids in portions([record_id for record_id, record in self._waiting.items() if record is None], SOME):
             self._server.drop([self._uuid(record_id) for record_id in ids])
         filling = secrets.token_hex(8) if self._known is None else self._known.filling
         self._known = Saved(position, self._embedder_name, filling)
@@ -101,7 +110,7 @@ class WeaviateMirror:
         """Have records taken before the store commits, each thousand within so many seconds. Vectors follow with the events."""
         deadline = Deadline(seconds * (1 + len(records) // THOUSAND))
         self._server.prepare(deadline)
-        for some in _portions(records):
+        for some in _batches(records):
             self._server.put([self._object(record, unsettled=True) for record in some], deadline)
 
     def unsettled(self) -> list[str]:
@@ -111,7 +120,7 @@ class WeaviateMirror:
     def withdraw(self, ids: Sequence[str], seconds: float) -> None:
         """Take out those of these that are still unsettled."""
         deadline = Deadline(seconds)
-        for some in _portions(ids):
+        for some in portions(ids, SOME):
             self._server.drop([self._uuid(record_id) for record_id in some], deadline, unsettled=True)
 
     def settle(self, is_known: Callable[[str], bool]) -> None:
@@ -164,7 +173,9 @@ class WeaviateMirror:
         embedder = self._embedder()
         if embedder is None:
             return [self._object(record) for record in records]
-        vectors = embedder.embed([record.content for record in records]).tolist()
+        from lamina.mirrors.vectors import Vectors  # and numpy with it, which no writer waits for
+
+        vectors = Vectors(embedder, self._database).of([Copy.of(record) for record in records])
         return [
             {**self._object(record), **({"vector": vector} if any(vector) else {})}
             for record, vector in zip(records, vectors, strict=True)
@@ -204,18 +215,8 @@ def _words(record: Record) -> str:
     return said if len(said) <= LONGEST_WORD else " ".join(word for word in said.split() if len(word) <= LONGEST_WORD)
 
 
-def _portions(given: Sequence[Any]) -> Iterator[list[Any]]:
-    """Batches that are neither too many nor too large."""
-    some: list[Any] = []
-    size = 0
-    for one in given:
-        some.append(one)
-        size += len(one.content) if isinstance(one, Record) else 0
-        if len(some) >= SOME or size >= MUCH:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
+def _batches(records: Sequence[Record]) -> Iterator[list[Record]]:
+    return portions(records, SOME, MUCH, lambda record: len(record.content))
 
 
 def _where(asked: Asked) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from lamina import canon, text
 from lamina.clock import is_id
 from lamina.model import Record
-from lamina.store import facets, fulltext
+from lamina.store import events, facets, fulltext
 from lamina.store.records import PLACE, Row, texts
 from lamina.store.sql import Connection, Cursor, rows
 
@@ -22,8 +22,7 @@ def rebuild(connection: Connection, *, vectors: bool = False) -> None:
     facets.rebuild(connection)
     for table in ("blocks", "codes", "days", *(("vectors", "spaces") if vectors else ())):
         connection.execute(f"DELETE FROM {table}")
-    put = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-    connection.executemany(put, [("analyser", str(text.ANALYSER_VERSION)), ("blocks", "0")])
+    connection.executemany(events.PUT_META, [("analyser", str(text.ANALYSER_VERSION)), ("blocks", "0")])
 
 
 def follow(cursor: Cursor, stored: Sequence[Record]) -> None:

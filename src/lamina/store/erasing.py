@@ -392,8 +392,7 @@ def bring_along(connection: Connection, ids: Collection[str]) -> None:
     there = [one for (one,) in _some(connection, "SELECT id FROM records", sorted(ids))]
     there += [one for (one,) in _some(connection, "SELECT id FROM archived", sorted(ids))]
     if there:
-        put = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        connection.execute(put, (AGAIN, canon.encode(sorted(there)).decode()))
+        connection.execute(events.PUT_META, (AGAIN, canon.encode(sorted(there)).decode()))
 
 
 def is_unfinished(connection: Connection) -> bool:

@@ -17,6 +17,7 @@ from lamina.model import Actor, Change, Event
 from lamina.store.sql import Connection, Cursor, rows
 
 SELECT = "SELECT seq, body, hash FROM events"
+PUT_META = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 UNDO = "undo"
 ERASED_NOTES = "erased_notes"  # where an event says which notes are gone
 LAST = (1 << 63) - 1  # no event has a higher number

@@ -76,6 +76,14 @@ def active(database: Database, after_seq: int, limit: int) -> list[Row]:
         return rows(connection, query, (after_seq, limit))
 
 
+def every_active(database: Database, limit: int) -> Iterator[list[Row]]:
+    """All rows that count, in their order, so many at a time."""
+    last = 0
+    while found := active(database, last, limit):
+        yield found
+        last = found[-1][records.PLACE["seq"]]
+
+
 def _store(connection: Connection) -> str:
     return str(connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get)
 

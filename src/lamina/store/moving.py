@@ -28,7 +28,6 @@ from lamina.store.transfer import Transfer
 
 Progress = Callable[[int, int], None]
 FILE = "file"
-PUT = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
 
 def move(store: Store, to: str, settings: Settings, now: datetime, progress: Progress | None = None) -> dict[str, Any]:
@@ -54,9 +53,9 @@ def move(store: Store, to: str, settings: Settings, now: datetime, progress: Pro
                     _check(target, store, work, head)
                 except Corrupt:
                     with target.atomic() as transaction:  # the next try begins anew
-                        transaction.cursor.execute(PUT, (ARRIVING, ""))
+                        transaction.cursor.execute(events.PUT_META, (ARRIVING, ""))
                     raise
-            hold.cursor.execute(PUT, (MOVED, target.place))
+            hold.cursor.execute(events.PUT_META, (MOVED, target.place))
         numbers = {"records": _count(target, "records"), "events": head.seq, "archived": _count(target, "archived")}
     finally:
         target.close()
@@ -95,10 +94,9 @@ def _opened(store: Store, to: str, settings: Settings, now: datetime) -> Databas
 
 def _make_room(store: Store, path: Path, now: datetime) -> None:
     """What was left behind when the memory moved away becomes a backup; half of a copy is gone on with, unless it is old."""
-    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
-    try:
+    with _file(path) as database:
         meta = _meta(database.reader())
-        if ARRIVING not in meta and MOVED not in meta and _any(database.reader()):
+        if not _is_copy(meta) and _any(database.reader()):
             raise Conflict(f"{path} holds another memory of {store.agent}; move it away first")
         if MOVED in meta:
             _keep(backup.write(store.folder, database, None, now, label="moved", lenient=True))
@@ -106,8 +104,6 @@ def _make_room(store: Store, path: Path, now: datetime) -> None:
             return
         for (file,) in rows(database.reader(), "SELECT file FROM archives"):
             shelf.Folder(store.folder).remove(database.reader(), file)
-    finally:
-        database.close()
     for suffix in ("-wal", "-shm", ""):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     fsync_folder(path.parent)
@@ -125,23 +121,24 @@ def _keep(kept: Path) -> None:
 
 def is_unmoved(path: Path) -> bool:
     """Whether a file holds a memory that was never moved: whoever looks on a server does not see it."""
-    if not has_bytes(path) or is_copy(path):
+    if not has_bytes(path):
         return False
-    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
-    try:
-        return _any(database.reader())
-    finally:
-        database.close()
+    with _file(path) as database:
+        return not _is_copy(_meta(database.reader())) and _any(database.reader())
 
 
 def is_copy(path: Path) -> bool:
     """Whether a file says itself that its memory is elsewhere, or not all there yet."""
-    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
-    try:
-        with database.snapshot() as connection:
-            meta = _meta(connection)
-    finally:
-        database.close()
+    with _file(path) as database, database.snapshot() as connection:
+        return _is_copy(_meta(connection))
+
+
+def _file(path: Path) -> closing[SqliteDatabase]:
+    """A file of the home, to be looked at as it is."""
+    return closing(SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000))
+
+
+def _is_copy(meta: dict[str, str]) -> bool:
     return MOVED in meta or ARRIVING in meta
 
 
@@ -153,26 +150,20 @@ def hollow(store: Store, now: datetime) -> list[Path]:
     path = store.folder / FILE_NAME
     if isinstance(store.database, SqliteDatabase) or not has_bytes(path):
         return []
-    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
-    try:
+    with _file(path) as database:
         meta = _meta(database.reader())
-        if (MOVED not in meta and ARRIVING not in meta) or meta.get("store_id") != store.id:
+        if not _is_copy(meta) or meta.get("store_id") != store.id:
             return []
         files = [file for (file,) in rows(database.reader(), "SELECT file FROM archives")]
         for file in files:
             shelf.Folder(store.folder).remove(database.reader(), file)
-    finally:
-        database.close()
     work = path.with_name(path.name + ".tmp")
     work.unlink(missing_ok=True)
     make_private_file(work)
-    empty = SqliteDatabase(work, busy_ms=5000, checkpoint_pages=1000)
-    try:
+    with _file(work) as empty:
         migrations.migrate(empty, store.agent, store.id, lambda: None, to_micros(now))
         with empty.atomic() as transaction:
-            transaction.cursor.execute(PUT, (MOVED, meta.get(MOVED, store.database.place)))
-    finally:
-        empty.close()
+            transaction.cursor.execute(events.PUT_META, (MOVED, meta.get(MOVED, store.database.place)))
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     os.replace(work, path)
@@ -195,26 +186,21 @@ def _begin(target: Database, store: Store, source: Connection, head: events.Head
             if _any(connection):
                 other = f"{target.place} holds another memory of {store.agent}"
                 raise Conflict(f"{other}; use another database, or export and import")
-            transaction.cursor.execute(PUT, ("store_id", store.id))  # somebody has looked there, and no more
+            transaction.cursor.execute(events.PUT_META, ("store_id", store.id))  # somebody has looked there, and no more
         there = events.head(connection, store.seed)
         if meta.get(ARRIVING) != mark and there.seq:
-            if ARRIVING not in meta and MOVED not in meta:
+            if not _is_copy(meta):
                 if there == head:
                     return False
                 # A part of our own history was left by a crash at the very end, and nobody has written to it.
                 if source.execute("SELECT hash FROM events WHERE seq = ?", (there.seq,)).get != there.hash:
                     raise Conflict(f"{target.place} holds a memory of {store.agent} that is in use; nothing was moved")
-            _empty(connection)
-        transaction.cursor.execute(PUT, (ARRIVING, mark))
+            if isinstance(target, SqliteDatabase):  # what was old there has made room already
+                raise Conflict("the memory was written to meanwhile; try again")
+            transfer.clear(connection)  # half of a copy, or one that the memory has left long ago
+        transaction.cursor.execute(events.PUT_META, (ARRIVING, mark))
         transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (MOVED,))
     return True
-
-
-def _empty(connection: Connection) -> None:
-    """Begin anew: what is there is half of a copy, or one that the memory has left long ago."""
-    if not hasattr(connection, "problems"):
-        raise Conflict("the memory was written to meanwhile; try again")
-    transfer.clear(connection)
 
 
 def _check(target: Database, store: Store, work: Transfer, head: events.Head) -> None:
@@ -227,7 +213,7 @@ def _check(target: Database, store: Store, work: Transfer, head: events.Head) ->
         raise Corrupt(f"{target.place}: {problem.place}: {problem.message}; nothing was switched")
     with target.atomic() as transaction:
         left = {*copies_left(transaction.cursor), store.database.place} - {target.place}
-        transaction.cursor.execute(PUT, (LEFT, canon.encode(sorted(one for one in left if "://" in one)).decode()))
+        transaction.cursor.execute(events.PUT_META, (LEFT, canon.encode(sorted(one for one in left if "://" in one)).decode()))
         transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ARRIVING,))
 
 

@@ -23,9 +23,14 @@ FILES = (FILE_NAME, FILE_NAME + "-wal", FILE_NAME + "-shm", FILE_NAME + "-journa
 
 
 def opened(
-    folder: Path, agent: str, settings: Settings, now: datetime, store_id: str | None, steps: Sequence[Step] = migrations.STEPS
+    folder: Path,
+    agent: str,
+    settings: Settings,
+    now: datetime,
+    store_id: str | None = None,
+    steps: Sequence[Step] = migrations.STEPS,
 ) -> Store:
-    """The agent's store, ready to be used."""
+    """The agent's store where the settings have it; made if there is none, migrated if it is older than we are."""
     if not settings["store.url"]:
         return in_file(folder, agent, settings, now, store_id, steps)
     from lamina.store.postgres.opening import connected

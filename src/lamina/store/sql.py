@@ -152,11 +152,11 @@ class Atomic:
 
 
 def numbers(source: Connection | Cursor, query: str, parameters: Sequence[Any] = ()) -> NDArray[int64]:
-    """The numbers of records that a query gives in its column `record`, in their order.
+    """The numbers of records that a query gives in its column `record`, in the order in which it has them.
 
     They come as one text: handing over row by row would take longer than finding them.
     """
     import numpy as np
 
     found = source.execute(f"SELECT group_concat(record) FROM ({query}) AS found", parameters).get
-    return np.sort(np.fromstring(found, np.int64, sep=",")) if found else np.zeros(0, np.int64)
+    return np.fromstring(found, np.int64, sep=",") if found else np.zeros(0, np.int64)

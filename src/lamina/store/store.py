@@ -17,12 +17,12 @@ from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import size_of
 from lamina.model import Actor, Draft, Entry, Event, Record, Role
-from lamina.store import archive, derived, events, learned, migrations, records, written
+from lamina.store import archive, derived, events, learned, records, written
 from lamina.store.archive import Archive
 from lamina.store.connection import translated
 from lamina.store.events import Head
 from lamina.store.learned import Decided
-from lamina.store.migrations import ARRIVING, MOVED, Step
+from lamina.store.migrations import ARRIVING, MOVED
 from lamina.store.reads import ReadLog
 from lamina.store.records import Filter, Row
 from lamina.store.sql import Connection, Cursor, Database, rows
@@ -65,22 +65,6 @@ class Store:
         """Raise when the memory has moved since we opened it: whatever is written here now, nobody would find."""
         meta = dict(rows(source, "SELECT name, value FROM meta WHERE name IN (?, ?)", (ARRIVING, MOVED)))
         _refuse_elsewhere(meta, self.database, self.agent)
-
-    @classmethod
-    def open(
-        cls,
-        folder: Path,
-        agent: str,
-        settings: Settings,
-        now: datetime,
-        *,
-        store_id: str | None = None,
-        steps: Sequence[Step] = migrations.STEPS,
-    ) -> Store:
-        """Open the agent's store where the settings have it; make it if there is none, migrate it if it is older than we."""
-        from lamina.store import opening
-
-        return opening.opened(folder, agent, settings, now, store_id, steps)
 
     def place(self, name: str) -> Path:
         """Where a file or folder of this agent lies; a preset may have it elsewhere in the agent's folder."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lamina.errors import Corrupt
-from lamina.store import fulltext
+from lamina.store import events, fulltext
 from lamina.store.migrations import ARRIVING, MOVED
-from lamina.store.records import COLUMNS as RECORD
+from lamina.store.records import COLUMNS
 from lamina.store.shelf import Shelf, shelf
 from lamina.store.sql import Connection, rows
 from lamina.store.vectors import Half
@@ -60,6 +60,7 @@ class Table(NamedTuple):
         return int(rows(source, f"SELECT count(*) FROM {self.name}")[0][0])
 
 
+RECORDS = Table("records", COLUMNS, ("seq",))
 # In this order what refers to something comes after it. Every change of these is an event.
 TOLD = (
     Table("events", ("seq", "records", "body", "hash"), ("seq",)),
@@ -68,7 +69,7 @@ TOLD = (
     Table("archived", ("id", "user", "key", "archive", "line", "start", "bytes", "hash", "event"), ("id",)),
     Table("erasures", ("number", "at", "todo", "certificate"), ("number",)),
     Table("erased", ("id", "layer", "private", "erasure", "event", "content", "key"), ("id",)),
-    Table("records", RECORD, ("seq",)),
+    RECORDS,
     Table("tags", ("tag", "record"), ("tag", "record")),
     Table("links", ("target", "relation", "record"), ("target", "relation", "record")),
     Table("facets", ("name", "value", "record"), ("record", "name", "value")),
@@ -105,7 +106,7 @@ class Transfer:
         self._source = source
         self._folder = folder
         self._progress = progress
-        self._total = sum(table.count(source) for table in TABLES) + 2 * TABLES[6].count(source)
+        self._total = sum(table.count(source) for table in TABLES) + 2 * RECORDS.count(source)
         self._done = 0
 
     def copy(self, target: Connection, folder: Path) -> None:
@@ -127,7 +128,7 @@ class Transfer:
         yield lambda target: self._copy_files(target, own, other)
         yield self._copy_meta
         yield fulltext.rebuild
-        self._step(TABLES[6].count(self._source))
+        self._step(RECORDS.count(self._source))
 
     def compare(self, target: Connection, folder: Path) -> None:
         """Raise when anything is not the same in both, row by row and file by file."""
@@ -139,7 +140,7 @@ class Transfer:
                     raise Corrupt(
                         f"a row of {table.name} arrived as something else: {_keyed(table, ours)}; nothing was switched"
                     )
-                if table.name == "records":
+                if table is RECORDS:
                     self._step(1)
         own, other = shelf(self._source, self._folder), shelf(target, folder)
         for (file,) in rows(self._source, "SELECT file FROM archives"):
@@ -160,8 +161,7 @@ class Transfer:
             other.write(target, file, body.split(b"\n")[:-1])
 
     def _copy_meta(self, target: Connection) -> None:
-        put = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        target.executemany(put, [row for row in rows(self._source, META.select) if row[0] not in OWN])
+        target.executemany(events.PUT_META, [row for row in rows(self._source, META.select) if row[0] not in OWN])
 
     def _step(self, number: int) -> None:
         self._done += number

@@ -14,6 +14,7 @@ import pytest
 from lamina import config
 from lamina.errors import Corrupt, LaminaError, Refused, StoreUnavailable
 from lamina.model import State
+from lamina.store import opening
 from lamina.store.migrations import STEPS, Step
 from lamina.store.records import Filter
 from lamina.store.store import Store
@@ -46,7 +47,7 @@ def failing_in_sql(connection: apsw.Connection) -> None:
 def opened(desk: Desk, *more: Step) -> Iterator[Store]:
     """The store as a program would open it that knows these further steps."""
     values = config.load(desk.home, None, {})
-    store = Store.open(desk.folder(), "sky", values, desk.clock(), steps=(*STEPS, *more))
+    store = opening.opened(desk.folder(), "sky", values, desk.clock(), steps=(*STEPS, *more))
     try:
         yield store
     finally:

@@ -72,8 +72,10 @@ class Tsvectors:
     def holding(self, source: Connection, word: str, where: str) -> NDArray[int64]:
         """The numbers of all records that hold a word there, ascending."""
         # Not by the view: the owner is in the words, and PostgreSQL would rather look at all rows of the owner.
-        query = f"SELECT DISTINCT record FROM lamina.words WHERE {where} @@ CAST(? AS tsquery)"
-        return numbers(source, query, (self._query(cut(word)),))
+        query = f"SELECT record FROM lamina.words WHERE {where} @@ CAST(? AS tsquery)"
+        import numpy as np
+
+        return np.unique(numbers(source, query, (self._query(cut(word)),)))
 
     def matching(self, source: Connection, phrases: Sequence[str], limit: int) -> list[int]:
         """Some records that hold the words of phrases anywhere; whether they stand together is for the caller to see."""
