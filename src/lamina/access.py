@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,12 +16,8 @@ import msgspec
 from lamina import rules, text
 from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
 from lamina.home import agent_name, make_private_file, make_private_folder, refuse_link, user_name, write_private
+from lamina.locks import locked
 from lamina.model import iso
-
-try:
-    import fcntl
-except ImportError:  # Windows has none
-    fcntl = None  # type: ignore[assignment]
 
 FILE_NAME = "tokens.json"
 LOCK = "tokens.lock"
@@ -157,13 +152,8 @@ class Access:
         """Let one process at a time change the file."""
         make_private_folder(self._home)
         make_private_file(self._home / LOCK)
-        descriptor = os.open(self._home / LOCK, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-        try:
-            if fcntl is not None:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with locked(self._home / LOCK, patience=None):
             yield
-        finally:
-            os.close(descriptor)
 
 
 def _hash(secret: str) -> bytes:

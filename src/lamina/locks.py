@@ -14,10 +14,11 @@ STEP = 0.002
 
 
 @contextmanager
-def locked(path: Path, *, reading: bool = False, patience: float = PATIENCE) -> Iterator[None]:
+def locked(path: Path, *, reading: bool = False, patience: float | None = PATIENCE) -> Iterator[None]:
     """Within this block nobody else holds this lock, but those who read may share it. BlockingIOError says that it is held.
 
-    Who may only read, and finds no lock, reads without: nobody can be writing there.
+    With no end to the patience (None) it is waited for. Who may only read, and finds no lock, reads without: nobody can be
+    writing there.
     """
     flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe in its place keeps nobody waiting
     flags |= os.O_RDONLY if reading else os.O_RDWR | os.O_CREAT
@@ -36,7 +37,10 @@ def locked(path: Path, *, reading: bool = False, patience: float = PATIENCE) -> 
         os.close(descriptor)
 
 
-def _wait(descriptor: int, patience: float, *, shared: bool) -> None:
+def _wait(descriptor: int, patience: float | None, *, shared: bool) -> None:
+    if patience is None:
+        _take(descriptor, shared=shared, at_once=False)
+        return
     for left in range(round(patience / STEP), -1, -1):
         try:
             _take(descriptor, shared=shared)
@@ -50,8 +54,8 @@ def _wait(descriptor: int, patience: float, *, shared: bool) -> None:
 if sys.platform == "win32":
     import msvcrt
 
-    def _take(descriptor: int, *, shared: bool) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    def _take(descriptor: int, *, shared: bool, at_once: bool = True) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK if at_once else msvcrt.LK_LOCK, 1)
 
     def _release(descriptor: int) -> None:
         """Closing the file does it."""
@@ -59,8 +63,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _take(descriptor: int, *, shared: bool) -> None:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    def _take(descriptor: int, *, shared: bool, at_once: bool = True) -> None:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (fcntl.LOCK_NB if at_once else 0))
 
     def _release(descriptor: int) -> None:
         """Let go of it at once: a child that was forked meanwhile has the same file open, and may live long."""
