@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test test-console servers test-servers check faults bench bench-search bench-large bench-retrieval bench-updates bench-backends bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
+.PHONY: help demo test test-console servers test-servers check faults bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -40,6 +40,9 @@ faults: $(READY)  ## the fault tests in full: kills, I/O errors, tampering, long
 
 bench: $(READY)   ## speed against a bare SQLite floor in the same run
 	$(BIN)/python -m benchmarks.speed
+
+limits: $(READY)  ## what the machine allows, how near remember, search and run_once come, and where their time goes
+	$(BIN)/python -m benchmarks.limits
 
 bench-sleep: $(READY)  ## how long a night takes over ten thousand turns, and how much memory
 	$(BIN)/python -m benchmarks.sleeping

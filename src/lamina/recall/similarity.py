@@ -55,7 +55,7 @@ class Similarity:
         vectors, has = self._look.exact(self._space, wanted)
         self._tell_damage(bool((self.known[wanted] & ~has).any()))
         # Row by row, so that none depends on the others: a product of matrices may add up in another order.
-        cosines: Column = (vectors * self._vector).sum(axis=1, dtype=np.float64)
+        cosines: Column = np.vecdot(vectors.astype(np.float64), self._vector.astype(np.float64))
         return np.split(cosines[places], np.cumsum([len(rows) for rows in several])[:-1])
 
     def _tell_damage(self, damaged: bool) -> None:

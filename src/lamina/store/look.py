@@ -132,10 +132,14 @@ class Look:
     def exact(self, space: Space, wanted: Rows) -> tuple[NDArray[np.float32], Mask]:
         """The vectors of some rows, ascending, and which of them have one; zeros for the others."""
         made = np.zeros((len(wanted), space.dimensions), np.float32)
-        has = np.zeros(len(wanted), np.bool_)
-        found, stored = vectors.exact(self._connection, space, wanted.tolist())
-        places = np.searchsorted(wanted, found)
-        made[places], has[places] = stored, True
+        kept = self._index.codes[space.name].kept
+        has, made_before = kept.find(wanted)
+        made[has] = made_before
+        if not has.all():
+            found, stored = vectors.exact(self._connection, space, wanted[~has].tolist())
+            kept.put(found, stored)
+            places = np.searchsorted(wanted, found)
+            made[places], has[places] = stored, True
         fresh = self._index.fresh[space.name]
         if fresh:
             for place, number in enumerate(wanted.tolist()):

@@ -9,12 +9,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.store.catalogue import BLOCK, opened, sealed
+from lamina.store.catalogue import BLOCK, Mask, opened, sealed
 from lamina.store.sql import Connection, rows
 
 HALF = np.dtype("<f2")
 WORD = 64  # bits are compared so many at a time
 STEP = 32768  # rows of a scan that fit into the processor's cache
+KEPT = 16384  # exact vectors of a space that a process keeps, at most
 
 Vectors = NDArray[np.float16]
 Numbers = NDArray[np.int64]
@@ -122,6 +123,7 @@ class Codes:
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
+        self.kept = Kept(dimensions)
         self.known = np.zeros(BLOCK, np.bool_)
         self._number: int | None = None
         self._upto = 0  # the records below this were read
@@ -186,3 +188,35 @@ class Codes:
             more = max(size, 2 * length) - length
             self.known = np.concatenate((self.known, np.zeros(more, np.bool_)))
             self._words = [np.concatenate((word, np.zeros(more, np.uint64))) for word in self._words]
+
+
+class Kept:
+    """Exact vectors that searches of this process have read lately: the next search need not read them again."""
+
+    def __init__(self, dimensions: int, most: int = KEPT) -> None:
+        self._most = most
+        self._place = np.full(BLOCK, -1, np.int32)  # of each record's vector; -1 for none
+        self._owner = np.zeros(most, np.int64)  # the record at each place; none has the number 0
+        self._vectors = np.zeros((most, dimensions), np.float32)
+        self._next = 0
+
+    def find(self, wanted: Numbers) -> tuple[Mask, NDArray[np.float32]]:
+        """Which of some records have a vector here, and these vectors."""
+        self._reserve(int(wanted.max(initial=0)) + 1)
+        places = self._place[wanted]
+        return places >= 0, self._vectors[places[places >= 0]]
+
+    def put(self, numbers: Numbers, vectors: Vectors) -> None:
+        """Take in vectors that were not found here, in the place of those that came first."""
+        numbers, vectors = numbers[-self._most :], vectors[-self._most :]
+        places = (self._next + np.arange(len(numbers))) % self._most
+        self._place[self._owner[places]] = -1
+        self._place[numbers] = places
+        self._owner[places] = numbers
+        self._vectors[places] = vectors
+        self._next = (self._next + len(numbers)) % self._most
+
+    def _reserve(self, size: int) -> None:
+        more = size - len(self._place)
+        if more > 0:
+            self._place = np.concatenate((self._place, np.full(max(more, len(self._place)), -1, np.int32)))

@@ -15,7 +15,7 @@ from lamina import Memory
 from lamina.recall.embedders.wordllama import WordLlama
 from lamina.store import vectors
 from lamina.store.catalogue import BLOCK, opened
-from lamina.store.vectors import Codes, Space
+from lamina.store.vectors import Codes, Kept, Space
 from tests.conftest import START, Desk, contents, tamper
 
 NAME = "wordllama-256"
@@ -184,3 +184,30 @@ def test_codes_follow_while_others_index(desk: Desk) -> None:
         codes, size = handle._store.index.codes[NAME], handle._store.index.catalogue.size
         told.append((codes.known[:size].tolist(), [word[:size].tolist() for word in codes._words]))
     assert told[0] == told[1]
+
+
+@given(asked=st.lists(st.lists(st.integers(1, 3 * BLOCK), unique=True, max_size=12), max_size=20))
+def test_kept_vectors_are_those_of_their_records(asked: list[list[int]]) -> None:
+    """Whatever was asked before, and however much had to make place: a vector that is found is the record's own (Q6)."""
+    kept = Kept(2, most=8)
+    for wanted in asked:
+        numbers = np.array(sorted(wanted), np.int64)
+        has, found = kept.find(numbers)
+        assert found.tolist() == [[number, -number] for number in numbers[has].tolist()]
+        missing = numbers[~has]
+        kept.put(missing, np.stack((missing, -missing), axis=1).astype(np.float16))
+        newest = missing[-8:]
+        assert kept.find(newest)[0].all()
+
+
+def test_a_search_reads_no_vector_twice(mem: Memory) -> None:
+    """What one search has read exactly, the next one has in memory, and both give the same scores (Q6)."""
+    mem.remember_many({"content": f"the kettle number {number} whistles"} for number in range(300))
+    mem.index()
+    first, second = (mem.search("which kettle whistles?") for _ in range(2))
+    assert [(hit.record.id, hit.parts["meaning"]) for hit in first] == [(hit.record.id, hit.parts["meaning"]) for hit in second]
+    with mem._store.index.look() as look:
+        space = look.space("wordllama-256")
+        assert space is not None
+        has, _ = look.codes(space).kept.find(np.array([hit.record.seq for hit in first], np.int64))
+    assert has.all()

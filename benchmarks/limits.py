@@ -1,0 +1,353 @@
+"""What this machine allows, how near `remember`, `search` and `run_once` come to it, and where their time goes.
+
+`make limits` prints the tables. A limit is the least work that could give the same promise, done bare in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import apsw
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import lamina
+from benchmarks import lifecycle, searching
+from benchmarks.speed import Floor, folder, opened, remember_each, texts, timed
+from lamina import Memory, text
+from lamina.store import archive, fts5, fulltext, records
+from lamina.store.connection import SqliteDatabase
+
+ROUNDS = 20
+EACH = 100
+SAMPLE = 0.0005  # seconds between two looks at the stack
+PAGE = 4096
+BAR = 30
+ENTRIES, PROMOTED = 10_000, 2_000
+"""How many memories `run_once` finds waiting, and how many of them it moves up."""
+
+# Where a look at the stack finds the program: the innermost function that has a name here says what is being done.
+REMEMBER = {
+    "rules.Drafter.draft": "checks: the rules",
+    "discretion.Discretion.over.<locals>.discreet": "checks: secrets",
+    "writer.Writer._score": "importance",
+    "store.transaction.Transaction.__enter__": "begin, the end of the chain",
+    "store.transaction.Transaction._insert_some": "the record: id, hash, row",
+    "store.derived.follow": "words, tags, facets, links",
+    "store.transaction.Transaction._write_event": "the event of the chain",
+    "store.sql.Atomic.__exit__": "commit, with its fsync",
+}
+SEARCH = {
+    "store.catalogue.Catalogue.refresh": "what is new since the last search",
+    "store.look.Look.allowed": "the filter",
+    "store.look.Look.holding": "words in FTS5",
+    "recall.bm25.around": "words: BM25, also of neighbouring turns",
+    "recall.similarity._vector": "the question's vector",
+    "store.vectors.Codes.distances": "meaning: scan of all bits",
+    "recall.similarity.Similarity.__init__": "meaning: estimates",
+    "recall.similarity.Similarity.exact": "meaning: exact cosines",
+    "store.look.Look.exact": "meaning: vectors read from the store",
+    "recall.hybrid._candidates": "the best candidates",
+    "recall.hybrid._parts": "who, when, session, length …",
+    "recall.evidence.Evidence.confidence": "is it an answer at all",
+    "recall.renewal.lifts": "what has been said anew",
+    "recall.ranked.hits": "the records themselves",
+}
+RUN_ONCE = {
+    "lifecycle.Lifecycle.plan": "the plan",
+    "lifecycle.Lifecycle._promote": "promotion",
+    "store.transaction.Transaction.update": "promotion: row and event",
+    "store.transaction.Transaction._index_anew": "promotion: words and facets anew",
+    "store.archive.Archive.add": "archive",
+    "store.shelf.Folder.write": "archive: the file",
+    "store.transaction.Transaction.archive": "archive: rows leave the store",
+    "store.transaction.Transaction._write_event": "events of the chain",
+    "store.sql.Atomic.__exit__": "commits, with their fsync",
+}
+
+
+class Verb(NamedTuple):
+    """How a verb did: its seconds, those of its limit, what the limit is, and how its time divides."""
+
+    name: str
+    took: float
+    limit: float
+    least: str
+    parts: Mapping[str, float]
+
+
+class Sampler:
+    """Looks at the stack many times a second, and counts which part of the work is being done."""
+
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        self.counted: Counter[str] = Counter()
+        self._labels = labels
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Looks while the caller works; a call into C is seen when it returns, and counts for who called it."""
+        before = signal.signal(signal.SIGALRM, self._look)
+        signal.setitimer(signal.ITIMER_REAL, SAMPLE, SAMPLE)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def _look(self, _number: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            module = str(frame.f_globals.get("__name__", "")).removeprefix("lamina.")
+            label = self._labels.get(f"{module}.{frame.f_code.co_qualname}")
+            if label is not None:
+                self.counted[label] += 1
+                return
+            frame = frame.f_back
+        self.counted["everything else"] += 1
+
+    def shares(self) -> dict[str, float]:
+        """The share of each part, in the order of the labels."""
+        total = max(1, self.counted.total())
+        named = [*dict.fromkeys(self._labels.values()), "everything else"]
+        return {label: self.counted[label] / total for label in named}
+
+
+def machine(path: Path) -> dict[str, str]:
+    """What the machine can do at most, measured."""
+    return {
+        "fdatasync of a page at the end of a file": f"{1e6 * synced(path):,.0f} µs",
+        "bare SQLite, one durable commit of a row": f"{1e6 * committed(path):,.0f} µs",
+        "FTS5, rows added in one transaction": f"{1 / indexed(path):,.0f} /s",
+        "FTS5, rows read that hold a word": f"{read_postings(path) / 1e6:,.1f} million/s",
+        "memory, read in order": f"{bandwidth() / 1e9:,.1f} GB/s",
+        "memory, bits compared (xor and count)": f"{popcount() / 1e9:,.1f} GB/s",
+    }
+
+
+def synced(path: Path) -> float:
+    file = os.open(path / "synced", os.O_CREAT | os.O_WRONLY)
+    taken = []
+    for _ in range(300):
+        os.write(file, bytes(PAGE))
+        taken.append(timed(os.fdatasync, file))
+    os.close(file)
+    return statistics.median(taken)
+
+
+def committed(path: Path) -> float:
+    connection = apsw.Connection(str(path / "commits.db"))
+    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (n INTEGER)").fetchall()
+    taken = [timed(connection.execute, "INSERT INTO t VALUES (?)", (n,)) for n in range(300)]
+    connection.close()
+    return statistics.median(taken)
+
+
+def indexed(path: Path) -> float:
+    contents = texts(20_000)
+    floor = Floor(path, "FULL")
+    entries = [(number, content, "", "") for number, content in enumerate(contents, 1)]
+
+    def work() -> None:
+        with floor.connection:
+            floor.connection.executemany(fts5.INSERT, entries)
+
+    took = timed(work)
+    floor.close()
+    return took / len(contents)
+
+
+def read_postings(path: Path) -> float:
+    """Rows in a second, of the commonest words."""
+    connection = apsw.Connection(str(path / "floor.db"))
+    words = Counter(word for content in texts(2_000) for word in content.split()).most_common(20)
+    started, number = time.perf_counter(), 0
+    for word, _ in words:
+        found = connection.execute("SELECT group_concat(rowid) FROM words WHERE words MATCH ?", (f'"{word}"',)).get
+        number += str(found).count(",") + 1
+    took = time.perf_counter() - started
+    connection.close()
+    return number / took
+
+
+def bandwidth() -> float:
+    numbers = np.ones(1 << 25, np.uint64)
+    return numbers.nbytes / min(timed(numbers.sum) for _ in range(5))
+
+
+def popcount() -> float:
+    """In pieces that fit into the processor's cache, as a search does it."""
+    step, numbers = 32_768, np.arange(1 << 22, dtype=np.uint64)
+
+    def work() -> None:
+        for start in range(0, len(numbers), step):
+            np.bitwise_count(numbers[start : start + step] ^ np.uint64(77))
+
+    return numbers.nbytes / min(timed(work) for _ in range(5))
+
+
+def remembered(path: Path) -> Verb:
+    """One durable memory, beside a bare durable commit of the same row with its words."""
+    contents = texts(EACH * (ROUNDS + 1) * 2)
+    bare, ours = [], []
+    sampler = Sampler(REMEMBER)
+    floor, memory = Floor(path, "FULL"), opened(path, "FULL")
+    for turn in range(ROUNDS + 1):
+        part = contents[turn * EACH : (turn + 1) * EACH]
+        rows = floor.rows(part, turn * EACH + 1)
+        bare.append(timed(floor.add_each, rows, part) / EACH)
+        ours.append(timed(remember_each, memory, part) / EACH)
+    with sampler.running():
+        remember_each(memory, contents[len(contents) // 2 :])
+    floor.close()
+    memory.close()
+    least = "bare SQLite: the same row, its words, one durable commit"
+    return Verb("remember", statistics.median(ours[1:]), statistics.median(bare[1:]), least, sampler.shares())
+
+
+def searched(path: Path, number: int) -> Verb:
+    """A search, beside the words of its question read from FTS5, one pass over the bits of all vectors, and ten rows."""
+    searching.filled(path, number)
+    with lamina.open("default", home=path) as memory:
+        connection = _reader(memory)
+        questions = searching.questions(number)
+        bits = [np.zeros(number, np.uint64) for _ in range(4)]
+        taken: dict[str, list[float]] = {"ours": [], "bare": []}
+        memory.search("warm up")
+        for question in questions * 2:
+            taken["bare"].append(timed(_least_search, connection, question, bits))
+            taken["ours"].append(timed(memory.search, question))
+        sampler = Sampler(SEARCH)
+        with sampler.running():
+            for question in questions * 3:
+                memory.search(question)
+    ours, bare = statistics.median(taken["ours"]), statistics.median(taken["bare"])
+    least = "the question's words in FTS5, one pass over the bits of all vectors, ten rows"
+    return Verb(f"search, {number:,} memories", ours, bare, least, sampler.shares())
+
+
+def _reader(memory: Memory) -> apsw.Connection:
+    database = memory._store.database  # noqa: SLF001 - the same file, bare
+    assert isinstance(database, SqliteDatabase)
+    return apsw.Connection(str(database.path), flags=apsw.SQLITE_OPEN_READONLY)
+
+
+def _least_search(connection: apsw.Connection, question: str, bits: Sequence[Any]) -> None:
+    for word in text.terms(question):
+        fulltext.holding(connection, word)
+    asked = np.uint64(77)
+    for word in bits:
+        for start in range(0, len(word), 32_768):
+            np.bitwise_count(word[start : start + 32_768] ^ asked)
+    ten = json.dumps(list(range(1, 11)))
+    connection.execute(f"{records.SELECT} WHERE seq IN (SELECT value FROM json_each(?))", (ten,)).fetchall()
+
+
+def ran(path: Path) -> Verb:
+    """One run over many entries, beside the bare statements and the one file that it cannot do without."""
+    ours, bare = [], []
+    sampler = Sampler(RUN_ONCE)
+    for turn in range(6):
+        place = path / str(turn)
+        with lifecycle.filled(place, ENTRIES, PROMOTED) as memory:
+            memory.index()
+            copy = place / "bare.db"
+            _reader(memory).execute("VACUUM INTO ?", (str(copy),))
+            bare.append(_least_run(copy, place / "bare.jsonl"))
+            if turn < 5:
+                ours.append(timed(memory.run_once))
+                continue
+            with sampler.running():
+                memory.run_once()
+    least = "bare SQLite: the rows changed, moved and deleted, their words, one file of lines, three durable commits"
+    name = f"run_once, {ENTRIES:,} entries, {PROMOTED:,} move up, 3,000 leave"
+    return Verb(name, statistics.median(ours), statistics.median(bare[:5]), least, sampler.shares())
+
+
+def _least_run(copy: Path, file: Path) -> float:
+    connection = apsw.Connection(str(copy))
+    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL").fetchall()
+    rows: list[Any] = connection.execute(f"{records.SELECT} ORDER BY seq").fetchall()
+    importance = records.PLACE["importance"]
+    up = [row for row in rows if row[importance] > 0.5]
+    out = [row for row in rows if row[importance] <= 0.5][: ENTRIES - PROMOTED - 5_000]
+    started = time.perf_counter()
+    with connection:
+        update = "UPDATE records SET layer = 'semantic', promoted_at = ?, updated_at = ?, metadata = ?, event = ? WHERE seq = ?"
+        connection.executemany(update, [(1, 1, row[records.PLACE["metadata"]], 9, row[0]) for row in up])
+        words = [(row[0], row[records.PLACE["content"]], "", "") for row in up]
+        connection.executemany(fts5.REPLACE, words)
+    with file.open("wb") as stream:
+        stream.writelines(json.dumps(row[:-1]).encode() + b"\n" for row in out)
+        stream.flush()
+        os.fsync(stream.fileno())
+    with connection:
+        places = [(row[1], None, None, 1, line, 0, 9, bytes(32), 9) for line, row in enumerate(out, 1)]
+        connection.executemany(archive.INSERT, places)
+        connection.executemany("DELETE FROM words WHERE rowid = ?", [(row[0],) for row in out])
+        connection.executemany("DELETE FROM vectors WHERE space = 1 AND record = ?", [(row[0],) for row in out])
+        tags = [(tag, row[0]) for row in out for tag in records.texts(row[records.PLACE["tags"]])]
+        connection.executemany("DELETE FROM tags WHERE tag = ? AND record = ?", tags)
+        connection.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in out])
+    took = time.perf_counter() - started
+    connection.close()
+    return took
+
+
+def show(console: Console, verbs: Sequence[Verb]) -> None:
+    table = Table(title="Beside their limits, medians of interleaved rounds", title_justify="left")
+    for name in ("verb", "takes", "limit", "ratio", "the limit is"):
+        table.add_column(name, justify="left" if name in ("verb", "the limit is") else "right")
+    for verb in verbs:
+        table.add_row(verb.name, shown(verb.took), shown(verb.limit), f"{verb.took / verb.limit:.2f}×", verb.least)
+    console.print(table)
+    for verb in verbs:
+        parts = Table(title=f"{verb.name}: {shown(verb.took)}", title_justify="left", show_header=False)
+        for label, share in verb.parts.items():
+            parts.add_row(label, shown(share * verb.took), f"{share:.0%}", "█" * round(share * BAR))
+        console.print(parts)
+
+
+def shown(seconds: float) -> str:
+    return f"{seconds * 1e6:,.0f} µs" if seconds < 1e-3 else f"{seconds * 1e3:,.1f} ms"
+
+
+def measured(sizes: Sequence[int]) -> Iterator[Verb]:
+    works: list[Callable[[Path], Verb]] = [remembered, ran]
+    for work in works:
+        with folder() as path:
+            yield work(path)
+    for number in sizes:
+        with folder() as path:
+            yield searched(path, number)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 100_000], help="memories to search in")
+    given = parser.parse_args()
+    console = Console(width=140)
+    versions = f"Python {sys.version.split()[0]}, SQLite {apsw.sqlite_lib_version()}, Lamina {lamina.__version__}"
+    table = Table(title=f"The machine, {versions}", title_justify="left")
+    table.add_column("what")
+    table.add_column("limit", justify="right")
+    with folder() as path:
+        for what, limit in machine(path).items():
+            table.add_row(what, limit)
+    console.print(table)
+    show(console, list(measured(given.sizes)))
+
+
+if __name__ == "__main__":
+    main()
