@@ -23,7 +23,7 @@ from lamina.store.catalogue import Rows, mark
 
 WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
 WHO, ROLE, TIME, SESSION = 0.20, -0.40, 0.40, 0.10
-ANSWER, ASKS, LENGTH = 0.10, -0.08, 0.20
+ANSWER, ASKS, ECHO, LENGTH = 0.10, -0.08, -0.50, 0.20
 RECENCY, IMPORTANCE = 0.02, 0.05
 CANDIDATES = 200
 NEAR_MEANING = 0.45  # what the meaning of the turn before or after counts
@@ -134,6 +134,7 @@ def _parts(
     if question.wanted:
         parts["answer"] = ANSWER * _has(own, question.wanted)
     parts["asks"] = ASKS * _has(own, signs.ASKS)
+    parts["echo"] = ECHO * _echoes(ask, question, words, rows)
     parts["length"] = LENGTH * np.minimum(1, np.log1p(catalogue["length"][rows]) / np.log1p(FULL_LENGTH))
     parts["recency"] = RECENCY / (1 + ask.age(rows, "occurred", MICROS_PER_DAY))
     parts["importance"] = IMPORTANCE * catalogue["importance"][rows]
@@ -153,6 +154,15 @@ def _company(sessions: NDArray[np.uint64], score: Column) -> Column:
 def _has(own: NDArray[np.uint32], sign: int) -> Column:
     """1 where a record shows a sign, else 0."""
     return ((own & sign) > 0).astype(np.float64)
+
+
+def _echoes(ask: Ask, question: Question, words: bm25.Matches, rows: Rows) -> Column:
+    """1 for a question of the same words, however often it was asked before: it tells nobody the answer."""
+    catalogue = ask.look.catalogue
+    is_echo = (catalogue["signs"][rows] & signs.ASKS > 0) & (catalogue["length"][rows] <= len(text.analyse(ask.query).split()))
+    for word in question.words:
+        is_echo &= bm25.held(words.holders[word], rows) if word in words.holders else False
+    return is_echo.astype(np.float64)
 
 
 def _who(ask: Ask, question: Question, rows: Rows) -> Column:

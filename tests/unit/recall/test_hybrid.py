@@ -17,7 +17,7 @@ from tests.unit.recall.test_overlap import WORDS, random_queries
 
 NOW = START + timedelta(days=10)
 PARTS = {"words", "meaning", "model", "who", "session", "role", "time", "answer", "asks", "length", "recency", "importance"}
-PARTS.add("renewed")
+PARTS |= {"renewed", "echo"}
 FILLER = [{"content": f"note {n} about the weather in the valley", "layer": "episodic"} for n in range(40)]
 
 
@@ -35,6 +35,17 @@ def test_it_is_the_default(mem: Memory, clock: Ticking) -> None:
     mem.remember_many([{"content": "green tea"}, {"content": "black coffee"}])
     clock.step = timedelta()
     assert mem.search("tea").to_dict() == mem.search("tea", ranker="hybrid").to_dict()
+
+
+def test_a_question_asked_before_does_not_bury_its_answer(mem: Memory) -> None:
+    """Q5: however often the same question was asked, what answers it comes first, and each echo says that it is one."""
+    asked = "How do we deploy the billing service?"
+    mem.remember("The billing service is deployed with make ship", source="readme")
+    mem.remember_many({"content": asked, "session": f"s{n}", "layer": "episodic"} for n in range(12))
+    hits = mem.search("how do we deploy the billing service?")
+    assert hits[0].record.content == "The billing service is deployed with make ship"
+    assert {hit.parts.get("echo") for hit in hits[1:]} == {-0.5}
+    assert "echo" not in mem.search("which service do we deploy with ship?")[0].parts
 
 
 def test_words_and_meaning_are_fused(mem: Memory) -> None:

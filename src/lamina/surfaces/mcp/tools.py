@@ -61,13 +61,14 @@ def search(memory: Memory, given: a.Search) -> a.Results:
     fields = structs.asdict(given)
     room = fields.pop("max_chars")
     hits = memory.search(**{name: value for name, value in fields.items() if value not in (None, [])})
-    return _results(list(hits), context.made(hits, context.room(room), hits.notes, is_whole=hits.is_whole))
+    made = context.made(hits, context.room(room), hits.notes, is_whole=hits.is_whole)
+    return _results(list(hits), made, "nothing relevant is remembered")
 
 
 def recall_context(memory: Memory, given: a.RecallContext) -> a.Results:
     limits = {layer.value: given.per_layer for layer in context.LIMITS}
     found = memory.memory_context(given.goal, limits, given.max_chars)
-    return _results(list(found.items), found)
+    return _results(list(found.items), found, "no profile, procedure or fact is relevant; `search` also finds what was only said")
 
 
 def propose(memory: Memory, given: a.Propose) -> a.Waiting:
@@ -99,11 +100,11 @@ def status(memory: Memory, given: a.Status) -> a.State:
     )
 
 
-def _results(hits: list[Hit], made: context.Context) -> a.Results:
-    """What fits into the text, and how much does not."""
+def _results(hits: list[Hit], made: context.Context, nothing: str) -> a.Results:
+    """What fits into the text, and how much does not; or how it is said that there is nothing."""
     found = [a.Found(score=hit.score, **_known(hit.record)) for hit in made.items]
-    nothing = "nothing relevant is remembered" if made.is_whole else UNKNOWN
-    said = made.text or ("the hits do not fit; ask with a larger max_chars" if hits else nothing)
+    empty = nothing if made.is_whole else UNKNOWN
+    said = made.text or ("the hits do not fit; ask with a larger max_chars" if hits else empty)
     return a.Results(
         text=said,
         outcome="found" if hits else "nothing_relevant" if made.is_whole else "unavailable",
