@@ -14,24 +14,23 @@ MONTH = (
     "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
 )
 WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-# Looser than `dates`: it asks whether a text could tell a time, not which.
+# Looser than `dates`: it asks whether a text could tell a time, not which. In small letters: that is twice as fast.
 TIMES = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow"
     rf"|(?:last|next|this|past) (?:week|month|year|night|weekend|summer|winter|spring|fall|autumn|{WEEKDAY})\w*"
     rf"|\w+ (?:day|week|month|year)s? (?:ago|later)|(?:19|20)\d\d|{WEEKDAY}|\d{{1,2}}(?::\d\d)? ?[ap]\.?m|{MONTH} \d{{1,2}}"
     rf"|\d{{1,2}}(?:st|nd|rd|th)|(?:in|since|during|for|over) (?:the )?(?:\w+ )?(?:days|weeks|months|years|{MONTH}))\b",
-    re.IGNORECASE,
 )
 NUMBERS = re.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
     r"|dozen|twice|couple|hundred|thousand|first|second|third)\b",
-    re.IGNORECASE,
 )
 PLACES = re.compile(r"\b(?:in|at|to|from|near|around|visit\w*) (?:the )?[A-Z]\w+")
 NAMES = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 # It ends with a question; a remark in brackets may follow.
 QUESTION = re.compile(r"\?[\"')\]\s]*(?:\[[^\]]*\])?\s*\Z")
-SHOWN = ((TIMES, DATE), (NUMBERS, NUMBER), (PLACES, PLACE), (NAMES, NAME))
+LOWERED = ((TIMES, DATE), (NUMBERS, NUMBER))
+SHOWN = ((PLACES, PLACE), (NAMES, NAME))
 
 # What a question asks for, by its own words; the first that fits.
 WANTED = tuple(
@@ -73,9 +72,11 @@ def of(text: str, speaker: str | None) -> int:
     """The signs of a memory."""
     text = text[:LONGEST] if len(text) > LONGEST else text
     found = ROLES.get(speaker.casefold(), 0) if speaker else 0
-    for pattern, sign in SHOWN:
-        if pattern.search(text):
-            found |= sign
+    lowered = text.lower()
+    for patterns, said in ((LOWERED, lowered), (SHOWN, text)):
+        for pattern, sign in patterns:
+            if pattern.search(said):
+                found |= sign
     return found | ASKS if "?" in text[-200:] and QUESTION.search(text, max(0, len(text) - 200)) else found
 
 
