@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+SLOW   := tests/faults tests/surfaces/test_console_browser.py
 
-.PHONY: help demo test test-console servers test-servers check faults bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
+.PHONY: help demo test test-slow test-console servers test-servers check faults soak security mutants bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
 help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
@@ -17,7 +18,10 @@ demo: $(READY)    ## a story told with the product itself
 	$(BIN)/python examples/demo.py
 
 test: $(READY)    ## the tests, in under five minutes
-	$(BIN)/python -m pytest -q -n auto --dist worksteal
+	$(BIN)/python -m pytest -q -n auto --dist worksteal $(SLOW:%=--ignore=%)
+
+test-slow: $(READY)        ## the tests that break things or need a browser: faults in a small sample, the console in Chromium
+	$(BIN)/python -m pytest -q -n auto --dist worksteal $(SLOW)
 
 test-console: $(READY)     ## the console in a real Chromium: usable, accessible, and deaf to hostile text
 	LAMINA_FAULTS=full $(BIN)/python -m pytest -q tests/surfaces/test_console_browser.py
@@ -36,7 +40,17 @@ check: $(READY)   ## style, types, the layer order, and the docs
 	$(BIN)/python -m pytest -q tests/docs
 
 faults: $(READY)  ## the fault tests in full: kills, I/O errors, tampering, long state machines
-	LAMINA_FAULTS=full $(BIN)/python -m pytest -q -n auto --dist worksteal tests/faults tests/property tests/security tests/unit/test_text.py
+	LAMINA_FAULTS=full $(BIN)/python -m pytest -q -n auto --dist worksteal tests/faults tests/property tests/unit/test_text.py
+
+soak: $(READY)    ## twenty minutes of processes on one store, killed at random: nothing lost, memory and files flat
+	$(BIN)/python -m tests.faults.soak
+
+security: $(READY)         ## isolation, poisoning, injection, paths, Unicode, erasure, dependencies: one report with counts
+	$(BIN)/python -m tests.security
+
+mutants: $(READY) ## would the tests notice? the program with one mistake at a time
+	$(BIN)/python -m tests.mutation
+	$(BIN)/python -m tests.mutation --stored --results .mutants/stored.jsonl
 
 bench: $(READY)   ## speed against a bare SQLite floor in the same run
 	$(BIN)/python -m benchmarks.speed
@@ -67,6 +81,9 @@ bench-large: $(READY)      ## the same, also at 1,000,000
 bench-retrieval: $(READY)  ## how well it finds, on conversations with gold labels (LAMINA_BENCH names their folder)
 	$(BIN)/python -m benchmarks.retrieval
 
+bench-peers: $(READY)      ## Lamina beside what one could use instead, each in an environment of its own; takes more than an hour
+	$(BIN)/python -m benchmarks.peers
+
 bench-backends: $(READY)   ## PostgreSQL, Chroma and Weaviate beside SQLite, real servers on this machine
 	$(BIN)/python -m benchmarks.backends
 
@@ -81,4 +98,4 @@ format: $(READY)  ## put the code into shape
 	$(BIN)/ruff format .
 
 clean:   ## remove what can be made again
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .mutants

@@ -15,8 +15,7 @@ import msgspec
 
 from lamina import rules, text
 from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
-from lamina.home import agent_name, make_private_file, make_private_folder, refuse_link, user_name, write_private
-from lamina.locks import locked
+from lamina.home import agent_name, alone, make_private_folder, refuse_link, user_name, write_private
 from lamina.model import iso
 
 FILE_NAME = "tokens.json"
@@ -151,8 +150,7 @@ class Access:
     def _alone(self) -> Iterator[None]:
         """Let one process at a time change the file."""
         make_private_folder(self._home)
-        make_private_file(self._home / LOCK)
-        with locked(self._home / LOCK, patience=None):
+        with alone(self._home / LOCK):
             yield
 
 

@@ -9,7 +9,7 @@ import re
 import stat
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -17,6 +17,7 @@ from typing import BinaryIO
 import msgspec
 
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
+from lamina.locks import locked
 from lamina.model import Actor, iso
 from lamina.text import is_invisible, one_line, shown
 
@@ -183,6 +184,7 @@ def make_private_folder(path: Path) -> None:
         for folder in [*reversed(path.parents), path]:
             if not folder.is_dir():
                 folder.mkdir(mode=0o700, exist_ok=True)
+                fsync_folder(folder.parent)  # else a power cut could take it with all that is synced in it
     except (FileExistsError, NotADirectoryError):
         raise StoreUnavailable(f"{path} is a file, or lies below one, where a folder is needed") from None
     except OSError as error:
@@ -199,6 +201,18 @@ def make_private_file(path: Path) -> None:
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be made: {error.strerror}") from error
     os.close(descriptor)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Within this block no other process holds the lock that is a file of ours; it is waited for."""
+    make_private_file(path)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(path, patience=None))
+        except OSError as error:
+            raise StoreUnavailable(f"{path} cannot be locked: {error.strerror}") from error
+        yield
 
 
 def write_private(path: Path, content: bytes) -> None:

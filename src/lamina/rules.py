@@ -22,15 +22,15 @@ KINDS = (
 STARTING_LAYERS = (Layer.SHORT_TERM, Layer.EPISODIC)
 
 # Every legal move, with the verbs that make it. Anything else is an error.
-MOVES: Mapping[tuple[State, State], str] = {
-    (State.CONSTRAINED, State.ACTIVE): "confirm",
-    (State.CONSTRAINED, State.TOMBSTONED): "reject",
-    (State.ACTIVE, State.SUPERSEDED): "replace",
-    (State.ACTIVE, State.TOMBSTONED): "rollback, forget or close a run",
-    (State.SUPERSEDED, State.ACTIVE): "restore by a rollback",
-    (State.TOMBSTONED, State.ACTIVE): "undo",
-    (State.ACTIVE, State.CONSTRAINED): "quarantine",
-}
+MOVES = (  # in the order in which an error names them
+    (State.CONSTRAINED, State.ACTIVE),  # confirm
+    (State.CONSTRAINED, State.TOMBSTONED),  # reject
+    (State.ACTIVE, State.SUPERSEDED),  # replace
+    (State.ACTIVE, State.TOMBSTONED),  # rollback, forget, or the end of a run
+    (State.SUPERSEDED, State.ACTIVE),  # restore by a rollback
+    (State.TOMBSTONED, State.ACTIVE),  # undo
+    (State.ACTIVE, State.CONSTRAINED),  # quarantine
+)
 OPERATOR_MOVES = frozenset({(State.TOMBSTONED, State.ACTIVE)})
 
 # What these kinds say holds beyond its occasion, so it is promoted to what is known; all else is promoted to what happened.

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pytest
 
 import lamina
 from lamina.store import fulltext
+
+from . import tally
 
 AGENT = "sky"
 SEED = 20261115
@@ -27,6 +32,10 @@ CHILDREN = "tests.faults.children"
 # Far above what any child needs; a child that hangs is killed, so that its test fails instead of waiting for ever.
 PATIENCE_SECONDS = 300
 NOBODY = 65534
+# What the verbs change files with: the database and its log, the files of the archive, that of the status.
+CALLS = ("pwrite64", "write", "fdatasync", "fsync", "openat", "rename", "unlink", "mkdir", "ftruncate")
+# These are few, and each is a turning point: they come first when not every call can be broken.
+TURNING = ("fsync", "rename", "unlink")
 
 
 def size(*, quick: int, full: int) -> int:
@@ -54,7 +63,7 @@ class Child:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.kill()
+        self._end()
         self._guard.cancel()
         with suppress(BrokenPipeError):
             self._ear.close()
@@ -85,6 +94,11 @@ class Child:
 
     def kill(self) -> None:
         """End the child with no chance to clean up."""
+        if self.process.poll() is None:
+            tally.count("kills")
+        self._end()
+
+    def _end(self) -> None:
         self.process.kill()
         self.process.wait()
 
@@ -94,6 +108,119 @@ class Child:
         said = self.rest()
         assert self.process.wait() == 0
         return said
+
+
+class Nursery(Child):
+    """Forks processes that do one step at a time. They have all their modules, so that only the step itself is traced."""
+
+    def __init__(self, script: str, *arguments: object) -> None:
+        super().__init__(script, *arguments)
+        self._forked = False
+        self.pid = 0
+        self.hear()
+
+    @contextmanager
+    def fork(self, patience: float = PATIENCE_SECONDS) -> Iterator[int]:
+        """The number of a process that obeys until the end of the block, unless it was killed before."""
+        self._guard.cancel()
+        self._guard = threading.Timer(patience, self._give_up)  # each of them has all the time
+        self._guard.daemon = True
+        self._guard.start()
+        self.pid, self._forked = self.ask(fork=True)["pid"], True
+        try:
+            yield self.pid
+        finally:
+            if self._forked:
+                assert self.ask() == {"ended": 0}
+
+    def _give_up(self) -> None:
+        """End a process that hangs, and the nursery, so that whoever waits for them is told."""
+        self.process.kill()
+        if self._forked:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def told(self, **order: Any) -> str:
+        """How a step ended; `killed` when the process did."""
+        said = self.ask(**order)
+        return str(said["outcome"]) if "outcome" in said else self.killed(said)
+
+    def slay(self) -> list[Any]:
+        """Kill the process, wherever it is; what it had said until then."""
+        os.kill(self.pid, signal.SIGKILL)
+        said = []
+        while "ended" not in (line := self.hear()):
+            said.append(line)
+        self.killed(line)
+        return said
+
+    def killed(self, said: Any) -> str:
+        """What the nursery says of a process that was killed."""
+        assert said == {"ended": -signal.SIGKILL}
+        self._forked = False
+        tally.count("kills")
+        return "killed"
+
+
+class Point(NamedTuple):
+    """The nth call of a kind."""
+
+    call: str
+    number: int
+
+
+class Fault(NamedTuple):
+    """What strace does at a point, once or from then on: a signal, or an error of the disk."""
+
+    what: str
+    point: Point
+    lasting: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.point.call}:{self.what}:when={self.point.number}{'+' if self.lasting else ''}"
+
+
+def points(calls: Sequence[str], most: int, salt: str, *, without: str = "\n") -> list[Point]:
+    """Where to break a step: at every call but those that speak of something, or at a seeded sample with its turning points."""
+    count: Counter[str] = Counter()
+    every: list[Point] = []
+    for line in calls:
+        call = line.partition("(")[0]
+        count[call] += 1
+        if without not in line and "(1<pipe" not in line:  # what the process says to us is not to be broken
+            every.append(Point(call, count[call]))
+    assert every
+    if len(every) <= most:
+        return every
+    chance = random.Random(f"{SEED} {salt}")
+    turning = [point for point in every if point.call in TURNING]
+    chosen = chance.sample(turning, min(len(turning), most // 2))
+    return chosen + chance.sample([point for point in every if point not in chosen], most - len(chosen))
+
+
+@contextmanager
+def traced(pid: int, log: Path, calls: Sequence[str], *faults: str, only: Path | None = None) -> Iterator[list[str]]:
+    """strace on a process within the block, with any number of faults; the calls are there at the end of it."""
+    filters = [item for fault in faults for item in ("-e", f"inject={fault}")]
+    filters += [] if only is None else ["-P", str(only)]
+    command = [strace(), "-y", "-p", str(pid), "-o", str(log), "-e", f"trace={','.join(calls)}", *filters]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "attached" in process.stderr.readline()
+        seen: list[str] = []
+        try:
+            yield seen
+        finally:
+            process.terminate()
+            process.communicate()
+    lines = log.read_text().splitlines()
+    tally.count("I/O errors", sum("(INJECTED)" in line for line in lines))
+    seen += [line for line in lines if line.partition("(")[0] in calls]
+
+
+def copied(home: Path, to: Path) -> Path:
+    shutil.rmtree(to, ignore_errors=True)
+    return Path(shutil.copytree(home, to))
 
 
 def database_of(home: Path, name: str = "memory.db") -> Path:

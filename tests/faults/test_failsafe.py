@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -14,27 +12,31 @@ import pytest
 import lamina
 from lamina.failsafe import LONG, SHORT, Spool
 
-from .harness import AGENT, SEED, Child, check_sound, contents, database_of, size
-from .test_lifecycle import CALLS, Fault, Nursery, Point, copied, traced
+from . import tally
+from .harness import (
+    AGENT,
+    CALLS,
+    Child,
+    Fault,
+    Nursery,
+    check_sound,
+    contents,
+    copied,
+    database_of,
+    points,
+    size,
+    traced,
+)
 
-KILLS = size(quick=6, full=1000)
-ERRORS = size(quick=4, full=1000)
-CROWD, ROUNDS = 4, size(quick=25, full=400)
+KILLS = size(quick=2, full=1000)
+ERRORS = size(quick=1, full=40)
+CROWD, ROUNDS = 4, size(quick=12, full=300)
 BEFORE = ["before short", "before long"]
 
 
-class Spoolers(Nursery):
-    """Forks processes that remember without a store."""
-
-    def __init__(self) -> None:
-        Child.__init__(self, "spooler")
-        self._forked = False
-        self.hear()
-
-
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Spoolers]:
-    with Spoolers() as made:
+def nursery() -> Iterator[Nursery]:
+    with Nursery("spooler") as made:
         yield made
 
 
@@ -58,7 +60,7 @@ def spool_of(home: Path) -> Spool:
     return Spool(home / "agents" / AGENT / "failsafe")
 
 
-def furnished(home: Path, nursery: Spoolers) -> None:
+def furnished(home: Path, nursery: Nursery) -> None:
     with lamina.open(AGENT, home=home) as memory:
         memory.remember("stored")
     take_store(home)
@@ -69,7 +71,7 @@ def furnished(home: Path, nursery: Spoolers) -> None:
 
 
 @pytest.fixture(scope="module")
-def keeping(tmp_path_factory: pytest.TempPathFactory, nursery: Spoolers) -> Base:
+def keeping(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
     """Where the next step keeps a batch."""
     folder = tmp_path_factory.mktemp("keeping")
     furnished(folder / "home", nursery)
@@ -81,7 +83,7 @@ def keeping(tmp_path_factory: pytest.TempPathFactory, nursery: Spoolers) -> Base
 
 
 @pytest.fixture(scope="module")
-def replaying(tmp_path_factory: pytest.TempPathFactory, nursery: Spoolers) -> Base:
+def replaying(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
     """Where the next step replays: whole batches, and one line that was cut off."""
     folder = tmp_path_factory.mktemp("replaying")
     home = folder / "home"
@@ -96,23 +98,11 @@ def replaying(tmp_path_factory: pytest.TempPathFactory, nursery: Spoolers) -> Ba
     return Base(home, calls)
 
 
-def points(calls: Sequence[str], most: int, salt: str) -> list[Point]:
-    """Where to break a step: at every call, or at a seeded sample of them."""
-    count: Counter[str] = Counter()
-    every: list[Point] = []
-    for line in calls:
-        call = line.partition("(")[0]
-        count[call] += 1
-        every.append(Point(call, count[call]))
-    chosen = every if len(every) <= most else random.Random(f"{SEED}{salt}").sample(every, most)
-    assert chosen
-    return chosen
-
-
 def check_replayed(home: Path, *more: list[str]) -> None:
     """Another process that opens the store finds everything once and in its order, and nothing waits any more."""
     with lamina.operator(AGENT, home=home) as operator:
         stored = sorted(operator.list(limit=1000), key=lambda one: one.seq)
+        tally.check(["stored", *BEFORE], [one.content for one in stored])
         assert [one.content for one in stored] in [["stored", *BEFORE, *words] for words in more or ([],)]
         assert {one.stored_in for one in stored} == {"store"}
         assert not spool_of(home).is_waiting()
@@ -121,7 +111,7 @@ def check_replayed(home: Path, *more: list[str]) -> None:
     assert {path.name.split("_2")[0] for path in archive.iterdir()} >= {"failsafe_short_term", "failsafe_long_term"}
 
 
-def test_a_kill_while_it_is_kept_leaves_all_or_nothing(tmp_path: Path, nursery: Spoolers, keeping: Base) -> None:
+def test_a_kill_while_it_is_kept_leaves_all_or_nothing(tmp_path: Path, nursery: Nursery, keeping: Base) -> None:
     """B4: killed at any write call, a batch is kept as a whole or not at all, and what was acknowledged before is there."""
     for number, point in enumerate(points(keeping.calls, KILLS, "keep")):
         home = copied(keeping.home, tmp_path / f"home{number}")
@@ -134,7 +124,7 @@ def test_a_kill_while_it_is_kept_leaves_all_or_nothing(tmp_path: Path, nursery: 
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_an_error_while_it_is_kept_is_told(tmp_path: Path, nursery: Spoolers, keeping: Base, error: str) -> None:
+def test_an_error_while_it_is_kept_is_told(tmp_path: Path, nursery: Nursery, keeping: Base, error: str) -> None:
     """B4: what the disk does not take is not acknowledged; what is acknowledged is there."""
     for number, point in enumerate(points(keeping.calls, ERRORS, error)):
         home = copied(keeping.home, tmp_path / f"home{number}")
@@ -147,7 +137,7 @@ def test_an_error_while_it_is_kept_is_told(tmp_path: Path, nursery: Spoolers, ke
         check_replayed(home, ["now short", "now long"] if how == "done" else [])
 
 
-def test_a_kill_while_it_is_replayed_is_made_good(tmp_path: Path, nursery: Spoolers, replaying: Base) -> None:
+def test_a_kill_while_it_is_replayed_is_made_good(tmp_path: Path, nursery: Nursery, replaying: Base) -> None:
     """B4, P4: killed at any write call, a replay is finished by whoever comes next: everything once, and in its order."""
     for number, point in enumerate(points(replaying.calls, KILLS, "replay")):
         home = copied(replaying.home, tmp_path / f"home{number}")
@@ -161,7 +151,7 @@ def test_a_kill_while_it_is_replayed_is_made_good(tmp_path: Path, nursery: Spool
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_an_error_while_it_is_replayed_passes(tmp_path: Path, nursery: Spoolers, replaying: Base, error: str) -> None:
+def test_an_error_while_it_is_replayed_passes(tmp_path: Path, nursery: Nursery, replaying: Base, error: str) -> None:
     """B4: an error of the disk at any write call is typed, and the next replay finishes."""
     for number, point in enumerate(points(replaying.calls, ERRORS, error)):
         home = copied(replaying.home, tmp_path / f"home{number}")
@@ -174,7 +164,7 @@ def test_an_error_while_it_is_replayed_passes(tmp_path: Path, nursery: Spoolers,
 
 
 @pytest.fixture(scope="module")
-def storing(tmp_path_factory: pytest.TempPathFactory, nursery: Spoolers) -> Base:
+def storing(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
     """Where the next step stores a batch, as it should be."""
     folder = tmp_path_factory.mktemp("storing")
     with lamina.open(AGENT, home=folder / "home") as memory:
@@ -190,7 +180,7 @@ def storing(tmp_path_factory: pytest.TempPathFactory, nursery: Spoolers) -> Base
 @pytest.mark.parametrize("ending", ["close", "die"])
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
 def test_a_write_whose_end_is_not_heard_counts_once(
-    tmp_path: Path, nursery: Spoolers, storing: Base, error: str, ending: str
+    tmp_path: Path, nursery: Nursery, storing: Base, error: str, ending: str
 ) -> None:
     """B4, L1: whichever call fails while a batch is stored, it is acknowledged and there once: stored, kept, or both.
 
@@ -206,11 +196,12 @@ def test_a_write_whose_end_is_not_heard_counts_once(
             nursery.told(step=ending)
         with lamina.operator(AGENT, home=home) as operator:
             stored = [one.content for one in sorted(operator.list(), key=lambda one: one.seq)]
+            tally.check(["stored", *BEFORE, "now short", "now long"], stored)
             assert stored == ["stored", *BEFORE, "now short", "now long"], point
             check_sound(operator)
 
 
-def test_a_full_disk_is_what_it_is_for(tmp_path: Path, nursery: Spoolers) -> None:
+def test_a_full_disk_is_what_it_is_for(tmp_path: Path, nursery: Nursery) -> None:
     """B4: when the store cannot grow, memories are kept beside it, and are in it when there is room."""
     home = tmp_path / "home"
     with nursery.fork():
@@ -245,7 +236,8 @@ def test_processes_in_each_others_way_lose_nothing(tmp_path: Path) -> None:
     assert len(told) == CROWD * ROUNDS
     assert any(one["where"] == "failsafe" for one in told)
     with lamina.operator(AGENT, home=tmp_path) as operator:
-        assert Counter(contents(operator)) == Counter(one["done"] for one in told)
+        tally.check([one["done"] for one in told], contents(operator))
+        assert len(contents(operator)) == len(told)
         assert {one["id"]: one["done"] for one in told} == {one.id: one.content for one in operator.list(limit=10_000)}
         for name in (SHORT, LONG):
             assert not (spool_of(tmp_path).folder / name).exists()

@@ -6,12 +6,11 @@ import hashlib
 import os
 import random
 import shutil
-import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,9 @@ import pytest
 import lamina
 from lamina.store.sql import rows
 
+from . import tally
 from .children.indexer import TURNS, turns_of
-from .harness import AGENT, FULL, NOBODY, SEED, Child, check_sound, database_of, size
+from .harness import AGENT, FULL, NOBODY, SEED, Child, Nursery, check_sound, database_of, size
 from .test_disk import allow_writing, files, forbid_writing, shared_folder  # noqa: F401 - a fixture
 from .test_syscalls import Tracer
 
@@ -31,7 +31,7 @@ WORDS = "garden river bicycle coffee sister report office winter yesterday May 7
 TABLES = ("spaces", "vectors", "codes", "blocks", "days")
 INDEXERS, WRITERS = 4, 2
 # So many of the calls of one kind are broken, spread over all of them.
-PLACES = size(quick=2, full=60)
+PLACES = size(quick=1, full=12)
 ERRORS = [("ENOSPC", True), ("EIO", False), *((("ENOSPC", False), ("EIO", True)) if FULL else ())]
 INDEX_CALLS = ("pwrite64", "fdatasync", "openat")
 TALK_CALLS = ("pwrite64", "fdatasync", "openat", "write", "fsync", "rename")
@@ -89,15 +89,10 @@ def check_resumed(home: Path, expected: dict[str, Any]) -> None:
         check_sound(operator)
 
 
-@contextmanager
-def indexer() -> Iterator[Child]:
-    with Child("indexer", "told") as child:
-        assert child.hear()["outcome"] == "ready"
-        yield child
-
-
-def told(child: Child, step: str, **arguments: str) -> str:
-    return str(child.ask(step=step, **arguments)["outcome"])
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery("indexer", "nursery") as made:
+        yield made
 
 
 def spread(total: int) -> list[int]:
@@ -106,61 +101,60 @@ def spread(total: int) -> list[int]:
     return sorted({1 + place * (total - 1) // max(1, number - 1) for place in range(number)})
 
 
-def calls_of(folder: Path, home: Path, call: str, **step: str) -> int:
+def calls_of(nursery: Nursery, folder: Path, home: Path, call: str, **step: str) -> int:
     """How many calls of a kind a step makes when nothing goes wrong."""
-    with indexer() as child:
-        assert told(child, "open", home=str(home)) == "done"
-        tracer = Tracer(child, folder / "log", call)
-        assert told(child, **step) == "done"
+    with nursery.fork() as pid:
+        assert nursery.told(step="open", home=str(home)) == "done"
+        tracer = Tracer(pid, folder / "log", call)
+        assert nursery.told(**step) == "done"
         return sum(line.startswith(f"{call}(") for line in tracer.calls())
 
 
 # Indexing
 
 
-def test_indexing_resumes_after_kill_9(tmp_path: Path, base: Path, expected: dict[str, Any]) -> None:
+def test_indexing_resumes_after_kill_9(tmp_path: Path, nursery: Nursery, base: Path, expected: dict[str, Any]) -> None:
     """Q6, B1, P4: killed at any moment of `index()`, the store is sound, and the next run ends with the same bytes."""
     chance = random.Random(SEED)
     killed = 0
-    with Child("indexer", "once", copied(base, tmp_path / "whole")) as child:
-        child.hear()
+    with nursery.fork():
+        nursery.ask(step="index_all", home=str(copied(base, tmp_path / "whole")))
         began = time.monotonic()
-        child.hear()
-    seconds = time.monotonic() - began
-    for number in range(size(quick=4, full=100)):
+        nursery.hear()
+        seconds = time.monotonic() - began
+        assert nursery.hear() == {"outcome": "done"}
+    for number in range(size(quick=2, full=40)):
         home = copied(base, tmp_path / f"home{number}")
-        with Child("indexer", "once", home) as child:
-            child.hear()
+        with nursery.fork():
+            nursery.ask(step="index_all", home=str(home))
             # The moment of the kill is the fault itself.
             time.sleep(chance.uniform(0, seconds))
-            child.kill()
-            killed += not child.rest()
+            killed += not nursery.slay()
         check_resumed(home, expected)
         shutil.rmtree(home)
     assert killed
 
 
 @pytest.mark.parametrize("call", INDEX_CALLS)
-def test_indexing_resumes_after_a_kill_at_a_write_call(tmp_path: Path, base: Path, expected: dict[str, Any], call: str) -> None:
+def test_indexing_resumes_after_a_kill_at_a_write_call(
+    tmp_path: Path, nursery: Nursery, base: Path, expected: dict[str, Any], call: str
+) -> None:
     """Q6, B1, P4: killed at a write call of `index()`, the store is sound, and the next run ends with the same bytes."""
-    total = calls_of(tmp_path, copied(base, tmp_path / "counted"), call, step="index")
+    total = calls_of(nursery, tmp_path, copied(base, tmp_path / "counted"), call, step="index")
     for number in spread(total):
         home = copied(base, tmp_path / f"home{number}")
-        with indexer() as child:
-            assert told(child, "open", home=str(home)) == "done"
-            tracer = Tracer(child, tmp_path / "log", call, f"signal=SIGKILL:when={number}")
-            child.tell(step="index")
-            said = child.answer()
+        with nursery.fork() as pid:
+            assert nursery.told(step="open", home=str(home)) == "done"
+            tracer = Tracer(pid, tmp_path / "log", call, f"signal=SIGKILL:when={number}")
+            assert nursery.told(step="index") == "killed", number
             tracer.detach()
-            assert said is None, number
-            assert child.process.wait() == -signal.SIGKILL
         check_resumed(home, expected)
         shutil.rmtree(home)
 
 
 @pytest.mark.parametrize(("error", "lasting"), ERRORS)
 def test_an_error_while_indexing_is_typed_and_passes(
-    tmp_path: Path, base: Path, expected: dict[str, Any], error: str, lasting: bool
+    tmp_path: Path, nursery: Nursery, base: Path, expected: dict[str, Any], error: str, lasting: bool
 ) -> None:
     """Q6, B1, B4, P4: an I/O error at a write call of `index()` is a `StoreUnavailable`, or harmless; the next try works.
 
@@ -168,16 +162,16 @@ def test_an_error_while_indexing_is_typed_and_passes(
     """
     outcomes: Counter[str] = Counter()
     for call in ("pwrite64", "fdatasync"):
-        total = calls_of(tmp_path, copied(base, tmp_path / f"counted {call}"), call, step="index")
-        with indexer() as child:
+        total = calls_of(nursery, tmp_path, copied(base, tmp_path / f"counted {call}"), call, step="index")
+        with nursery.fork() as pid:
             for number in spread(total):
                 home = copied(base, tmp_path / f"{call}{number}")
-                assert told(child, "open", home=str(home)) == "done"
-                tracer = Tracer(child, tmp_path / "log", call, f"error={error}:when={number}{'+' if lasting else ''}")
-                outcomes[told(child, "index")] += 1
+                assert nursery.told(step="open", home=str(home)) == "done"
+                tracer = Tracer(pid, tmp_path / "log", call, f"error={error}:when={number}{'+' if lasting else ''}")
+                outcomes[nursery.told(step="index")] += 1
                 assert tracer.detach(), (call, number)
-                assert told(child, "index") == "done", (call, number)
-                assert told(child, "close") == "done"
+                assert nursery.told(step="index") == "done", (call, number)
+                assert nursery.told(step="close") == "done"
                 check_resumed(home, expected)
                 shutil.rmtree(home)
     assert outcomes.keys() <= {"done", "store_unavailable"}
@@ -288,6 +282,8 @@ def test_a_forked_process_does_not_find_with_its_parents_handle(tmp_path: Path) 
 
 def check_conversations(operator: lamina.Operator, begun: list[str], acknowledged: list[str]) -> None:
     """Each is there as a whole with its file, or not at all; an acknowledged one is there."""
+    episodes_of = [one.session for one in operator.list(kinds=["data"], limit=10_000)]
+    tally.check([f"session {word}" for word in acknowledged], episodes_of)
     folder = operator._store.folder / "episodes"
     for word in begun:
         turns = operator.list(tags=[word], limit=100)
@@ -303,19 +299,19 @@ def check_conversations(operator: lamina.Operator, begun: list[str], acknowledge
             assert set(episode.evidence) == {turn.id for turn in turns}
 
 
-def test_a_conversation_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_conversation_is_kept_whole_or_not_at_all(tmp_path: Path, nursery: Nursery) -> None:
     """R9, L1, B1, P4: killed at any moment, every conversation is there with all turns, episode and file, or not at all.
 
     A retry with the same key completes it once.
     """
     chance = random.Random(SEED)
-    for number in range(size(quick=4, full=100)):
+    for number in range(size(quick=2, full=40)):
         home = tmp_path / f"home{number // 10}"
-        with Child("indexer", "talking", home, f"r{number}") as child:
-            said = [child.hear() for _ in range(chance.randint(1, 20))]
+        with nursery.fork():
+            nursery.tell(step="keep_talking", home=str(home), name=f"r{number}")
+            said = [nursery.hear() for _ in range(chance.randint(1, 20))]
             time.sleep(chance.uniform(0, 0.01))
-            child.kill()
-            said += child.rest()
+            said += nursery.slay()
         begun = [line["begin"] for line in said if "begin" in line]
         acknowledged = [line["done"] for line in said if "done" in line]
         with lamina.operator(AGENT, home=home) as operator:
@@ -328,21 +324,20 @@ def test_a_conversation_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", TALK_CALLS)
-def test_a_kill_at_a_write_call_leaves_no_half_conversation(tmp_path: Path, call: str) -> None:
+def test_a_kill_at_a_write_call_leaves_no_half_conversation(tmp_path: Path, nursery: Nursery, call: str) -> None:
     """R9, L1, B1, P4: killed at a write call of `remember_conversation`, it is there as a whole or not at all."""
     home = tmp_path / "home"
     with lamina.open(AGENT, home=home) as memory:
         memory.remember("memory before")
-    total = calls_of(tmp_path, home, call, step="talk", word="counted")
+    total = calls_of(nursery, tmp_path, home, call, step="talk", word="counted")
     for number in spread(total):
         word = f"{call}{number}"
-        with indexer() as child:
-            assert told(child, "open", home=str(home)) == "done"
-            tracer = Tracer(child, tmp_path / "log", call, f"signal=SIGKILL:when={number}")
-            child.tell(step="talk", word=word)
-            said = child.answer()
+        with nursery.fork() as pid:
+            assert nursery.told(step="open", home=str(home)) == "done"
+            tracer = Tracer(pid, tmp_path / "log", call, f"signal=SIGKILL:when={number}")
+            ended = nursery.told(step="talk", word=word)
             tracer.detach()
-            acknowledged = [word] if said == {"outcome": "done"} else []
+            acknowledged = [word] if ended == "done" else []
         with lamina.operator(AGENT, home=home) as operator:
             check_sound(operator)
             check_conversations(operator, [word], acknowledged)
@@ -377,19 +372,22 @@ def test_closing_loses_nothing_when_it_cannot_index(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_an_error_leaves_no_half_conversation(tmp_path: Path, error: str) -> None:
+def test_an_error_leaves_no_half_conversation(tmp_path: Path, nursery: Nursery, error: str) -> None:
     """R9, L1, B1, B4, P4: an I/O error while a conversation is kept is typed, leaves nothing of it, and the next try works."""
     home = tmp_path / "home"
     outcomes: Counter[str] = Counter()
-    with indexer() as child:
-        assert told(child, "open", home=str(home)) == "done"
-        assert told(child, "talk", word="first") == "done"
-        for call in ("pwrite64", "fdatasync", "fsync", "rename"):
-            total = calls_of(tmp_path, home, call, step="talk", word=f"counted {call}")
-            for number in spread(total):
+    with lamina.open(AGENT, home=home) as memory:
+        memory.remember("memory before")
+    calls = ("pwrite64", "fdatasync", "fsync", "rename")
+    totals = {call: calls_of(nursery, tmp_path, home, call, step="talk", word=f"counted {call}") for call in calls}
+    with nursery.fork() as pid:
+        assert nursery.told(step="open", home=str(home)) == "done"
+        assert nursery.told(step="talk", word="first") == "done"
+        for call in calls:
+            for number in spread(totals[call]):
                 word = f"{call}{number}"
-                tracer = Tracer(child, tmp_path / "log", call, f"error={error}:when={number}")
-                outcome = told(child, "talk", word=word)
+                tracer = Tracer(pid, tmp_path / "log", call, f"error={error}:when={number}")
+                outcome = nursery.told(step="talk", word=word)
                 tracer.detach()
                 outcomes[outcome] += 1
                 with lamina.operator(AGENT, home=home) as operator:
@@ -397,6 +395,6 @@ def test_an_error_leaves_no_half_conversation(tmp_path: Path, error: str) -> Non
                     check_conversations(operator, [word], [word] if outcome == "done" else [])
                     kept = {path.name for path in (operator._store.folder / "episodes").rglob("*.json")}
                     assert kept == {f"{one.id}.json" for one in operator.list(kinds=["data"], limit=10_000)}, word
-                assert told(child, "talk", word=word) == "done"
+                assert nursery.told(step="talk", word=word) == "done"
     assert outcomes.keys() <= {"done", "store_unavailable"}
     assert outcomes["store_unavailable"]

@@ -7,11 +7,7 @@ that is forked for each of them has all its modules, so that only the verb itsel
 from __future__ import annotations
 
 import os
-import random
-import shutil
 import signal
-import subprocess
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,17 +21,29 @@ from lamina.clock import is_id
 from tests.conftest import Ticking, tamper
 from tests.property.test_lifecycle import held
 
+from . import tally
 from .children.mover import Mover
-from .harness import AGENT, FULL, NOBODY, PATIENCE_SECONDS, SEED, Child, check_sound, database_of, size, strace
+from .harness import (
+    AGENT,
+    CALLS,
+    FULL,
+    NOBODY,
+    Child,
+    Fault,
+    Nursery,
+    Point,
+    check_sound,
+    copied,
+    database_of,
+    points,
+    size,
+    traced,
+)
 from .test_disk import allow_writing, forbid_writing, make_store, shared_folder  # noqa: F401 - a fixture
 
-# What the verbs change files with: the database and its log, the files of the archive, that of the status.
-CALLS = ("pwrite64", "write", "fdatasync", "fsync", "openat", "rename", "unlink", "mkdir", "ftruncate")
-# These are few, and each is a turning point: they are all broken in a full run, however many calls there are.
-TURNING = ("fsync", "rename", "unlink")
-KILLS = size(quick=4, full=300)
-ERRORS = size(quick=2, full=300)
-MOVERS, ROUNDS = 4, size(quick=15, full=150)
+KILLS = size(quick=1, full=300)
+ERRORS = size(quick=1, full=15)
+MOVERS, ROUNDS = 4, size(quick=6, full=80)
 RULES = "retention_rules.yaml"
 
 
@@ -86,61 +94,10 @@ class Base(NamedTuple):
     number: int
 
 
-class Nursery(Child):
-    """Forks processes that do one step at a time."""
-
-    def __init__(self) -> None:
-        super().__init__("mover", "nursery")
-        self._forked = False
-        self.hear()
-
-    @contextmanager
-    def fork(self) -> Iterator[int]:
-        """The number of a process that obeys until the end of the block, unless it was killed before."""
-        self._guard.cancel()
-        self._guard = threading.Timer(PATIENCE_SECONDS, self.process.kill)  # each of them has all the time
-        self._guard.daemon = True
-        self._guard.start()
-        pid, self._forked = self.ask(fork=True)["pid"], True
-        try:
-            yield pid
-        finally:
-            if self._forked:
-                assert self.ask() == {"ended": 0}
-
-    def told(self, **order: Any) -> str:
-        """How a step ended; `killed` when the process did."""
-        said = self.ask(**order)
-        if "outcome" in said:
-            return str(said["outcome"])
-        assert said == {"ended": -signal.SIGKILL}
-        self._forked = False
-        return "killed"
-
-
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    with Nursery() as made:
+    with Nursery("mover", "nursery") as made:
         yield made
-
-
-@contextmanager
-def traced(pid: int, log: Path, calls: Sequence[str], *faults: str, only: Path | None = None) -> Iterator[list[str]]:
-    """strace on a process within the block, with any number of faults; the calls are there at the end of it."""
-    filters = [item for fault in faults for item in ("-e", f"inject={fault}")]
-    filters += [] if only is None else ["-P", str(only)]
-    command = [strace(), "-y", "-p", str(pid), "-o", str(log), "-e", f"trace={','.join(calls)}", *filters]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        assert "attached" in process.stderr.readline()
-        seen: list[str] = []
-        try:
-            yield seen
-        finally:
-            process.terminate()
-            process.communicate()
-    # Without what the process says to us.
-    seen += [line for line in log.read_text().splitlines() if line.partition("(")[0] in calls and "(1<pipe" not in line]
 
 
 @pytest.fixture(scope="module")
@@ -181,11 +138,6 @@ def furnished(folder: Path, scene: Scene, nursery: Nursery) -> Base:
     return Base(home, order, known, calls, after, all_held.total())
 
 
-def copied(home: Path, to: Path) -> Path:
-    shutil.rmtree(to, ignore_errors=True)
-    return Path(shutil.copytree(home, to))
-
-
 @contextmanager
 def opened(home: Path) -> Iterator[Mover]:
     """What another process has that comes after the fault."""
@@ -202,38 +154,14 @@ def whereabouts(operator: lamina.Operator, known: dict[str, Known]) -> dict[str,
     return {record.id: (record.layer.value, record.archived is not None) for record in map(operator.get, known)}
 
 
-class Point(NamedTuple):
-    """The nth call of a kind."""
-
-    call: str
-    number: int
-
-
-def points(calls: Sequence[str], most: int, salt: str) -> list[Point]:
-    """Where to break a verb: at every call, or at a seeded sample of them, the turning points first."""
-    count: Counter[str] = Counter()
-    every: list[Point] = []
-    for line in calls:
-        call = line.partition("(")[0]
-        count[call] += 1
-        if RULES not in line:  # the settings are not what is moved
-            every.append(Point(call, count[call]))
-    if len(every) <= most + len(TURNING):
-        return every
-    chance = random.Random(f"{SEED} {salt}")
-    turning = [point for point in every if point.call in TURNING]
-    others = [point for point in every if point.call not in TURNING]
-    if FULL:
-        return turning + chance.sample(others, most)
-    return chance.sample(turning, most // 2) + chance.sample(others, most - most // 2)
-
-
 def check_whole(home: Path, operator: lamina.Operator, known: dict[str, Known]) -> None:
     """Every memory exactly once, as it was, with its evidence and its history; no file too many; both chains verify."""
     check_sound(operator)
     folder = home / "agents" / AGENT
     assert set(folder.glob("archive/*")) == {folder / file.file for file in operator.archives()}
-    assert held(folder) == Counter(known.keys() | held(folder).keys())
+    there = held(folder)
+    tally.check(known, there.elements())
+    assert there == Counter(there.keys())
     for record_id, told in known.items():
         record = operator.get(record_id)
         assert (record.content, record.evidence[: len(told.evidence)]) == (told.content, told.evidence)
@@ -267,17 +195,6 @@ def again(mover: Mover, base: Base) -> None:
     getattr(mover, step)(**order)
 
 
-class Fault(NamedTuple):
-    """What strace does at a point, once or from then on: a signal, or an error of the disk."""
-
-    what: str
-    point: Point
-    lasting: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.point.call}:{self.what}:when={self.point.number}{'+' if self.lasting else ''}"
-
-
 @contextmanager
 def broken(nursery: Nursery, base: Base, folder: Path, *faults: Fault) -> Iterator[tuple[Path, str]]:
     """A home on which the verb was broken, and how that ended; the process is still there within the block."""
@@ -295,7 +212,7 @@ def test_a_kill_at_any_write_call_loses_nothing(tmp_path: Path, nursery: Nursery
     """L2, L3, L5, L7, L11, P1, P4: killed at any write call, every memory is in the store or on one line of the archive
     once the store is opened again, and doing the verb again comes to the same end as if nothing had happened."""
     base = bases[name]
-    for point in points(base.calls, KILLS, name):
+    for point in points(base.calls, KILLS, name, without=RULES):
         with broken(nursery, base, tmp_path, Fault("signal=SIGKILL", point)) as (home, outcome):
             assert outcome == "killed", point
         check_finished(home, base)
@@ -313,7 +230,7 @@ def test_an_error_at_any_write_call_is_typed_and_passes(
     # What was brought back, but could not be tidied up after, is there; to bring it back again is refused.
     fine = ("done", "refused") if base.order["step"] == "restore" else ("done",)
     calls = [call for call in base.calls if not (lasting and call.startswith("write("))]  # it could not even say so
-    for point in points(calls, ERRORS, name + error):
+    for point in points(calls, ERRORS, name + error, without=RULES):
         with broken(nursery, base, tmp_path, Fault(f"error={error}", point, lasting)) as (home, outcome):
             assert outcome in ("done", "store_unavailable"), (point, outcome)
             assert held(home / "agents" / AGENT, indexed=True) >= Counter(base.known.keys()), point
@@ -347,7 +264,7 @@ def after_failures(calls: Sequence[str]) -> list[tuple[Point, Point]]:
         if call == "fdatasync" and "-wal>" in line:
             kinds = ("unlink", "fsync", "pwrite64")
             found += [(Point(call, count[call]), Point(kind, count[kind] + more)) for kind in kinds for more in (1, 2)]
-    return found if FULL else found[-6:-2]
+    return found if FULL else found[-4:-3]
 
 
 @pytest.mark.parametrize("verb", ["get", "find", "export", "backup", "verify"])
@@ -403,7 +320,7 @@ def test_a_kill_while_a_crash_is_tidied_up_loses_nothing(tmp_path: Path, nursery
     with nursery.fork() as pid, traced(pid, tmp_path / "log", CALLS) as calls:
         assert nursery.told(step="open", home=str(home)) == "done"
     assert places(calls, "unlink", "= 0")
-    for point in points(calls, KILLS, "opens"):
+    for point in points(calls, KILLS, "opens", without=RULES):
         copied(crashed, home)
         fault = str(Fault("signal=SIGKILL", point))
         with nursery.fork() as pid, traced(pid, tmp_path / "log", [point.call], fault):

@@ -31,7 +31,7 @@ def crowd(people: int, script: str, *arguments: object) -> Iterator[list[Child]]
 
 def test_many_processes_write_one_store(tmp_path: Path) -> None:
     """B1, L1, P4, R1: processes that write at once see no error, lose nothing, and share one gapless order."""
-    each = size(quick=25, full=300)
+    each = size(quick=10, full=300)
     with crowd(WRITERS, "crowd", tmp_path, each) as children:
         for child in children:
             child.tell(go=True)
@@ -47,7 +47,7 @@ def test_many_processes_write_one_store(tmp_path: Path) -> None:
 def test_a_new_store_is_made_once_by_many_processes(tmp_path: Path) -> None:
     """B1: processes that open a fresh home at the same moment all get the same store, and each can write to it."""
     with crowd(OPENERS, "opener") as children:
-        for number in range(size(quick=6, full=500)):
+        for number in range(size(quick=2, full=100)):
             home = tmp_path / f"home{number}"
             for child in children:
                 child.tell(home=str(home))

@@ -7,7 +7,6 @@ that is forked for each of them has all its modules, so that only the decision i
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,15 +21,15 @@ from lamina.model import Change, Draft, Event, Trust
 from tests.conftest import TESTER, Ticking
 from tests.property.test_state_machine import NEXT
 
+from . import tally
 from .children.common import outcome
 from .children.review_decider import Decider
-from .harness import AGENT, SEED, Child, check_sound, size
-from .test_lifecycle import CALLS, Fault, Nursery, Point, copied, traced
+from .harness import AGENT, CALLS, Fault, Nursery, check_sound, copied, points, size, traced
 from .test_processes import crowd
 
-KILLS = size(quick=3, full=1000)
-ERRORS = size(quick=1, full=1000)
-REVIEWERS, VERBS = size(quick=4, full=16), size(quick=60, full=500)
+KILLS = size(quick=1, full=1000)
+ERRORS = size(quick=1, full=15)
+REVIEWERS, VERBS = size(quick=3, full=12), size(quick=40, full=300)
 Place = tuple[str | None, str]
 
 # Decisions by the names of what they are about; the last is the one that is broken.
@@ -88,23 +87,14 @@ class Base(NamedTuple):
     calls: list[str]
 
 
-class Deciders(Nursery):
-    """Forks processes that decide one thing at a time."""
-
-    def __init__(self) -> None:
-        Child.__init__(self, "review_decider")
-        self._forked = False
-        self.hear()
-
-
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Deciders]:
-    with Deciders() as made:
+def nursery() -> Iterator[Nursery]:
+    with Nursery("review_decider") as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def bases(tmp_path_factory: pytest.TempPathFactory, nursery: Deciders) -> dict[str, Base]:
+def bases(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> dict[str, Base]:
     folder = tmp_path_factory.mktemp("furnished")
     names = furnish(folder / "home")
     return {name: base_of(folder, names, name, nursery) for name in SCENES}
@@ -129,7 +119,7 @@ def furnish(home: Path) -> dict[str, str]:
     return {**names, "summary": summary.id}
 
 
-def base_of(folder: Path, names: dict[str, str], name: str, nursery: Deciders) -> Base:
+def base_of(folder: Path, names: dict[str, str], name: str, nursery: Nursery) -> Base:
     """A store just before the decision, and what an undisturbed one comes to."""
     home = copied(folder / "home", folder / name)
     *made, (verb, *about) = SCENES[name]
@@ -163,22 +153,12 @@ def opened(home: Path) -> Iterator[Decider]:
         decider.close()
 
 
-def points(calls: Sequence[str], most: int, salt: str) -> list[Point]:
-    """Where to break a decision: at every write call, or at a seeded sample of them."""
-    count: Counter[str] = Counter()
-    every: list[Point] = []
-    for line in calls:
-        call = line.partition("(")[0]
-        count[call] += 1
-        every.append(Point(call, count[call]))
-    return every if len(every) <= most else random.Random(f"{SEED} {salt}").sample(every, most)
-
-
 def check_decided_or_not(base: Base, home: Path) -> None:
     """Another process finds all of the decision or nothing, every key with its one value; deciding again finishes it."""
     with opened(home) as decider:
         check_sound(decider.operator)
         found = Standing.of(decider.operator)
+        tally.check(base.before.records, [record.id for record in found.records.values()])
         assert found in (base.before, base.after)
         check_places(base, found)
         order = dict(base.order)
@@ -207,7 +187,7 @@ def check_snapshot(operator: lamina.Operator) -> None:
 
 @every_scene
 def test_a_kill_at_any_write_call_decides_or_does_not(
-    tmp_path: Path, nursery: Deciders, bases: dict[str, Base], name: str
+    tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str
 ) -> None:
     """R3, V1, V2, V4, V5, V8, V9, P4: killed at any write call, a decision is made or not made as a whole, no key has two
     active values, none has lost the one it had, and deciding again comes to the same end as if nothing had happened."""
@@ -221,7 +201,7 @@ def test_a_kill_at_any_write_call_decides_or_does_not(
 @every_scene
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
 def test_an_error_at_any_write_call_is_typed_and_passes(
-    tmp_path: Path, nursery: Deciders, bases: dict[str, Base], name: str, error: str
+    tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str, error: str
 ) -> None:
     """R3, V5, B4, P4: an error of the disk at any write call is a `StoreUnavailable`, or was harmless; the same process can
     decide when the disk is well."""
@@ -236,7 +216,7 @@ def test_an_error_at_any_write_call_is_typed_and_passes(
 
 
 @contextmanager
-def broken(nursery: Deciders, base: Base, folder: Path, fault: Fault) -> Iterator[tuple[Path, str]]:
+def broken(nursery: Nursery, base: Base, folder: Path, fault: Fault) -> Iterator[tuple[Path, str]]:
     """A home on which the decision was broken, and how that ended; the process is still there within the block."""
     home = copied(base.home, folder / "home")
     with nursery.fork() as pid:

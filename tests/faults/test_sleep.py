@@ -26,16 +26,15 @@ from lamina.model import Role
 from lamina.store.records import PLACE
 from tests.conftest import START, Desk, Ticking
 
+from . import tally
 from .children.sleep_sleeper import TONIGHT, Sleeper, small_batches
-from .harness import AGENT, SEED, Child, check_sound, size
-from .test_lifecycle import CALLS, Fault, Nursery, copied, traced
+from .harness import AGENT, CALLS, SEED, Child, Fault, Nursery, check_sound, copied, points, size, traced
 from .test_processes import crowd
-from .test_reviews import points
 
-KILLS = size(quick=6, full=100_000)
-ERRORS = size(quick=4, full=300)
-PAIRS, NIGHTS = 2, size(quick=3, full=60)
-TURNS = size(quick=25, full=600)
+KILLS = size(quick=2, full=250)
+ERRORS = size(quick=1, full=40)
+PAIRS, NIGHTS = 2, size(quick=1, full=20)
+TURNS = size(quick=15, full=300)
 # Opening a file changes nothing; what follows does.
 WRITES = tuple(call for call in CALLS if call != "openat")
 ALL = 10_000
@@ -167,23 +166,14 @@ class Base(NamedTuple):
     calls: list[str]
 
 
-class Sleepers(Nursery):
-    """Forks processes that sleep when they are told."""
-
-    def __init__(self) -> None:
-        Child.__init__(self, "sleep_sleeper", "nursery")
-        self._forked = False
-        self.hear()
-
-
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Sleepers]:
-    with Sleepers() as made:
+def nursery() -> Iterator[Nursery]:
+    with Nursery("sleep_sleeper", "nursery") as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory, nursery: Sleepers) -> Base:
+def base(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
     folder = tmp_path_factory.mktemp("furnished")
     furnish(folder / "home")
     slept = copied(folder / "home", folder / "slept")
@@ -237,7 +227,7 @@ def test_a_night_does_something_of_everything(base: Base) -> None:
 
 
 @contextmanager
-def broken(nursery: Sleepers, base: Base, folder: Path, fault: Fault) -> Iterator[tuple[Path, str]]:
+def broken(nursery: Nursery, base: Base, folder: Path, fault: Fault) -> Iterator[tuple[Path, str]]:
     """A home on which the night was broken, and how that ended; the process is still there within the block."""
     home = copied(base.home, folder / "home")
     with nursery.fork() as pid:
@@ -257,6 +247,7 @@ def check_next_night(base: Base, home: Path) -> None:
         check_sound(sleeper.operator)
         found = Standing.of(sleeper.operator)
         check_known_once(found)
+        tally.check([one.id for one in base.before.records], [one.id for one in found.records])
         check_same(found, base.after)
         check_nothing_left(sleeper)
         path = sleeper.operator.home.agent_folder(AGENT) / "user_profile.json"
@@ -271,7 +262,7 @@ def check_nothing_left(sleeper: Sleeper) -> None:
     assert sleeper.operator.audit_head()["events"] == head, done
 
 
-def test_a_kill_at_any_write_call_leaves_the_rest_to_the_next_night(tmp_path: Path, nursery: Sleepers, base: Base) -> None:
+def test_a_kill_at_any_write_call_leaves_the_rest_to_the_next_night(tmp_path: Path, nursery: Nursery, base: Base) -> None:
     """S1, S5, L1, P4: killed at any write call, a night has lost nothing and done nothing by halves; sleeping again comes to
     the same memories as an undisturbed night, no fact is there twice, and the trail verifies."""
     for point in points(base.calls, KILLS, "killed"):
@@ -281,7 +272,7 @@ def test_a_kill_at_any_write_call_leaves_the_rest_to_the_next_night(tmp_path: Pa
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_an_error_at_any_write_call_is_typed_and_passes(tmp_path: Path, nursery: Sleepers, base: Base, error: str) -> None:
+def test_an_error_at_any_write_call_is_typed_and_passes(tmp_path: Path, nursery: Nursery, base: Base, error: str) -> None:
     """S5, B4, P4: an error of the disk at any write call is a `StoreUnavailable`, or was harmless; the same process sleeps to
     the same end when the disk is well."""
     for point in points(base.calls, ERRORS, error):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import random
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import canon
-from lamina.errors import InvalidInput
+from lamina.errors import Corrupt, InvalidInput
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
@@ -143,3 +144,98 @@ def test_chains_of_different_stores_differ_from_the_start() -> None:
     seeds = {canon.chain_seed(store, agent, name) for store in "ab" for agent in ("x", "y") for name in ("events", "reads")}
     assert len(seeds) == 8
     assert canon.chain_hash(b"1", b"23") == canon.chain_hash(b"1", b"23") != canon.chain_hash(b"2", b"23")
+
+
+@pytest.mark.parametrize("value", [-(2**63), 2**63 - 1])
+def test_a_whole_number_may_have_64_bits(value: int) -> None:
+    """R6: both ends of what 64 bits hold are stored as they are."""
+    canon.check_json({"x": value}, "metadata")
+    assert canon.decode(canon.encode(value)) == value
+
+
+def test_values_have_a_limit() -> None:
+    """R6: 100,000 values are enough, the list around them counted; one more is a typed error that says so."""
+    canon.check_json([0] * 99_999, "metadata")
+    with pytest.raises(InvalidInput, match="one value too many: 100,000 are allowed"):
+        canon.check_json([0] * 100_000, "metadata")
+
+
+@pytest.mark.parametrize("broken", ["", "{", b"[1,", "nan", "{'a': 1}", "[" * 100_000])
+def test_what_is_no_json_is_corrupt(broken: str | bytes) -> None:
+    """H5: bytes that are not JSON, however deep, are one typed error."""
+    with pytest.raises(Corrupt, match="not JSON"):
+        canon.decode(broken)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (True, "true"),
+        (False, "false"),
+        (0, "0"),
+        (2**63 - 1, "9223372036854775807"),
+        (2**63, None),
+        (-(2**63), None),
+        (0.5, "0.5"),
+        (1.0, "1.0"),
+        (math.inf, None),
+        (math.nan, None),
+        ("tea", "tea"),
+        ("", ""),
+        ("x" * 256, "x" * 256),
+        ("x" * 257, None),
+        (None, None),
+        (["tea"], None),
+        ({"tea": 1}, None),
+    ],
+    ids=repr,
+)
+def test_a_plain_value_can_be_filtered_by(value: object, told: str | None) -> None:
+    """Q3: texts of 256 characters, numbers and yes or no are compared as they are written; all else is no facet."""
+    assert canon.facet(value) == told
+
+
+class Text(str):
+    """A text of a class of its own that shows itself otherwise."""
+
+    def __str__(self) -> str:
+        return "something else"
+
+
+class Whole(int):
+    """A whole number of a class of its own."""
+
+
+class Share(float):
+    """A number of a class of its own."""
+
+
+def test_values_of_other_classes_are_what_they_stand_for() -> None:
+    """R6: a subclass is stored as its plain value; what stands for no value of JSON is an error, not a null."""
+    assert canon.encode([Text("tea"), Whole(2**40), Share(0.5)]) == b'["tea",1099511627776,0.5]'
+    with pytest.raises(TypeError, match="a object has no place in JSON"):
+        canon.encode([object()])
+
+
+def test_each_salt_is_new_and_whole() -> None:
+    """P4: salts have 16 bytes and do not repeat, also when those that were asked for at once run out."""
+    salts = canon.Salts()
+    drawn = [salts.next() for _ in range(3 * canon.SALTS_AT_ONCE + 1)]
+    assert {len(salt) for salt in drawn} == {16}
+    assert len(set(drawn)) == len(drawn)
+
+
+def test_an_error_leads_to_the_character() -> None:
+    """R8: a NUL or half a pair is told with its position; a text with neither passes."""
+    canon.check_text("naïve 😀", "content")
+    with pytest.raises(InvalidInput, match="NUL character at position 2"):
+        canon.check_text("ab\0", "content")
+    with pytest.raises(InvalidInput, match="half a surrogate pair at position 3"):
+        canon.check_text("abc\ud800", "content")
+
+
+def test_hashes_are_those_that_the_format_says() -> None:
+    """P4: SHA-256 over the salt and the payload, over the link before and the body; other programs compute the same."""
+    assert canon.salted_hash(b"salt", b"payload") == hashlib.sha256(b"saltpayload").digest()
+    assert canon.chain_hash(b"before", b"body") == hashlib.sha256(b"beforebody").digest()
+    assert canon.chain_seed("id", "sky", "events") == hashlib.sha256(b'["events","id","sky"]').digest()

@@ -157,7 +157,7 @@ def checked(key: str, given: object) -> Any:
 
 def read(key: str, given: str) -> Any:
     """A text as the value of a key: for a list, its lines."""
-    lines = [line for one in given.splitlines() if (line := one.strip().removeprefix("- ").strip())]
+    lines = [line for one in given.splitlines() if (line := f"{one.strip()} ".removeprefix("- ").strip())]
     return checked(key, lines if place(key)[0] in LISTS else given)
 
 

@@ -15,21 +15,21 @@ from lamina.home import fsync_folder
 @contextmanager
 def put(target: Path, force: bool) -> Iterator[Path]:
     """A private file beside the target to write to; then it is made durable and put in place. A crash leaves no half file."""
-    work: Path | None = None
     try:
         if target.exists() and not (force and target.is_file()):
-            hint = ", or force it" if target.is_file() else ""
+            hint = ", or overwrite it: --force (in Python force=True)" if target.is_file() else ""
             raise InvalidInput(f"{target} exists already; choose another name{hint}")
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".lamina-", suffix=".tmp")
         os.close(descriptor)
         work = Path(name)
-        yield work
-        with work.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(work, target)
+        try:
+            yield work
+            with work.open("rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(work, target)
+        except BaseException:
+            work.unlink(missing_ok=True)
+            raise
         fsync_folder(target.parent)
     except OSError as error:
         raise StoreUnavailable(f"{target} cannot be written: {error.strerror}") from error
-    finally:
-        if work is not None:
-            work.unlink(missing_ok=True)

@@ -13,7 +13,8 @@ import lamina
 
 
 def say(**message: object) -> None:
-    print(json.dumps(message), flush=True)
+    sys.stdout.write(json.dumps(message) + "\n")  # all at once: who is killed in between leaves no half a line
+    sys.stdout.flush()
 
 
 def outcome(verb: Callable[[], object]) -> str:

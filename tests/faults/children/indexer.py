@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from typing import Any
 
 import lamina
 from lamina.recall import indexing
 
-from .common import outcome, say
+from .common import nursery, say
 
 # Small batches, so that there are many moments in between. What is stored does not depend on it.
 BATCH = 64
@@ -41,42 +42,26 @@ class Indexer:
         assert self._memory is not None
         self._memory.close()
 
+    def index_all(self, home: str) -> None:
+        """Index a store from beginning to end, unless killed."""
+        self.open(home)
+        say(begin="index")
+        self.index()
+        say(done="index")
+
+    def keep_talking(self, home: str, name: str) -> None:
+        """One conversation after another, until killed."""
+        self.open(home)
+        for number in count():
+            word = f"{name}n{number}"
+            say(begin=word)
+            self.talk(word)
+            say(done=word)
+
 
 def turns_of(word: str) -> list[dict[str, Any]]:
     """A conversation that is known by its word."""
     return [{"speaker": ("Ana", "Ben")[n % 2], "text": f"turn {n} of {word}", "tags": [word]} for n in range(TURNS)]
-
-
-def told() -> None:
-    """One step for each line that is heard."""
-    indexer = Indexer()
-    say(outcome="ready")
-    for line in sys.stdin:
-        arguments = json.loads(line)
-        step = getattr(indexer, arguments.pop("step"))
-        say(outcome=outcome(partial(step, **arguments)))
-
-
-def once(home: str) -> None:
-    """Index a store from beginning to end, unless killed."""
-    with lamina.open("sky", home=home) as memory:
-        memory.search("anything", ranker="semantic")
-        say(begin="index")
-        memory.index()
-        say(done="index")
-
-
-def talking(home: str, name: str) -> None:
-    """One conversation after another, until killed."""
-    indexer = Indexer()
-    indexer.open(home)
-    number = 0
-    while True:
-        word = f"{name}n{number}"
-        say(begin=word)
-        indexer.talk(word)
-        say(done=word)
-        number += 1
 
 
 def crowd(home: str, times: str, name: str) -> None:
@@ -89,9 +74,19 @@ def crowd(home: str, times: str, name: str) -> None:
             memory.search("memory", limit=3)
 
 
+def warm() -> None:
+    """Do everything once, so that what is traced later is not Python finding its modules."""
+    with tempfile.TemporaryDirectory() as folder:
+        indexer = Indexer()
+        indexer.open(folder)
+        indexer.talk("warm")
+        indexer.index()
+        indexer.close()
+
+
 def main(scene: str, *arguments: str) -> None:
     indexing.BATCH = BATCH
-    scenes: dict[str, Callable[..., None]] = {"told": told, "once": once, "talking": talking, "crowd": crowd}
+    scenes: dict[str, Callable[..., None]] = {"nursery": partial(nursery, Indexer, warm), "crowd": crowd}
     scenes[scene](*arguments)
 
 

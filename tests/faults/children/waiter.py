@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from functools import partial
+import tempfile
 
 import lamina
 
-from .common import outcome, say
+from .common import nursery
 
 
 class Waiter:
     """A process that holds a handle, as an agent does between two memories."""
 
-    def __init__(self, home: str, checkpoint_pages: str) -> None:
-        self._home = home
-        self._settings = {"store.checkpoint_pages": int(checkpoint_pages), "store.busy_timeout_ms": 2000}
+    def __init__(self) -> None:
+        self._home = ""
+        self._settings: dict[str, int] = {}
         self._memory: lamina.Operator | None = None
+
+    def begin(self, home: str, checkpoint_pages: int) -> None:
+        """Hear where the store is, and do nothing yet."""
+        self._home = home
+        self._settings = {"store.checkpoint_pages": checkpoint_pages, "store.busy_timeout_ms": 2000}
 
     def open(self) -> None:
         """Open the store anew, without writing to it: the connection for writing is made by the first memory."""
@@ -30,14 +33,15 @@ class Waiter:
         self._memory.remember(f"memory {word}", tags=["kept", word], evidence=["https://example.org/"], key=word)
 
 
-def main(home: str, checkpoint_pages: str) -> None:
-    waiter = Waiter(home, checkpoint_pages)
-    say(outcome="ready")
-    for line in sys.stdin:
-        arguments = json.loads(line)
-        step = getattr(waiter, arguments.pop("step"))
-        say(outcome=outcome(partial(step, **arguments)))
+def warm() -> None:
+    """Remember once, so that what is traced later is not Python finding its modules."""
+    with tempfile.TemporaryDirectory() as folder:
+        waiter = Waiter()
+        waiter.begin(folder, 1)
+        waiter.open()
+        waiter.remember("warm")
+        waiter.open()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    nursery(Waiter, warm)

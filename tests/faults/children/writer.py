@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import sys
+import os
+import tempfile
+from contextlib import redirect_stdout
+from pathlib import Path
 
 import lamina
 
-from .common import say
+from .common import nursery, say
 
 BATCH = 40
 NOTES = 6
@@ -44,11 +47,26 @@ def run(memory: lamina.Memory, word: str, _: int) -> None:
 SHAPES = {"one": one, "many": many, "run": run}
 
 
-def main(home: str, shape: str, name: str) -> None:
-    memory = lamina.open("sky", home=home, settings={"audit.reads": "strict"})
-    for number in itertools.count():
-        SHAPES[shape](memory, f"{name}n{number}", number)
+class Writer:
+    """What a nursery forks: somebody who writes until killed."""
+
+    def write(self, home: str, shape: str, name: str) -> None:
+        memory = lamina.open("sky", home=home, settings={"audit.reads": "strict"})
+        for number in itertools.count():
+            SHAPES[shape](memory, f"{name}n{number}", number)
+
+
+def warm() -> None:
+    """Write a little of everything, so that what is forked has its modules."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        lamina.open("sky", home=folder, settings={"audit.reads": "strict"}) as memory,
+        Path(os.devnull).open("w") as nobody,
+        redirect_stdout(nobody),
+    ):
+        for shape in SHAPES.values():
+            shape(memory, "warm", 0)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    nursery(Writer, warm)

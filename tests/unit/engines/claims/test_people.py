@@ -18,6 +18,22 @@ MENTIONED: tuple[tuple[str, list[tuple[str, str]]], ...] = (
     ("Biscuit, our old spaniel", [("pet", "Biscuit")]),
     ("Ruby's my girlfriend", [("partner", "Ruby")]),
     ("my dog is called Rex", [("pet", "Rex")]),
+    ("My wife is Eva.", [("partner", "Eva")]),
+    ("My husband is now Tom and I am glad", [("partner", "Tom")]),
+    ("My sister is Eva Lang.", [("sibling", "Eva Lang")]),
+    ("My dog is Rufus!", [("pet", "Rufus")]),
+    ("My dog's name is Rufus", [("pet", "Rufus")]),
+    ("The name of my dog is Rufus", [("pet", "Rufus")]),
+    ("My wife, Eva, paints", [("partner", "Eva")]),
+    ("My boss is Dr. Weber.", [("colleague", "Weber")]),
+    ("My best friend is Paul.", [("friend", "Paul")]),
+    ("My kids are Tom and Anna.", [("child", "Tom"), ("child", "Anna")]),
+    ("My cats' names are Otis and Fern", [("pet", "Otis"), ("pet", "Fern")]),
+    ("My wife is not Eva.", []),
+    ("My wife isn't Eva.", []),
+    ("My girlfriend was Anna.", []),
+    ("My wife is Italian.", [("partner", "wife")]),
+    ("My sister is Head of Sales.", [("sibling", "sister")]),
     ("my kids", [("child", "kids")]),
     ("our kids", []),
     ("my horse painting", []),
@@ -30,6 +46,22 @@ MENTIONED: tuple[tuple[str, list[tuple[str, str]]], ...] = (
 def test_relations_are_found(words: str, wanted: list[tuple[str, str]]) -> None:
     """S1: people and animals of the speaker, by their name or what is said in place of it."""
     assert [(one.attribute, one.shown) for one in relations(words)] == wanted
+
+
+def test_a_name_takes_the_place_of_what_was_said_before_it_was_known() -> None:
+    """S1: who says "my sister", and a day later what she is called, has one sister."""
+    told = claims("My little sister moved to Rome.", "My sister is Eva.")
+    assert [(c.value, c.replaces) for c in told if c.attribute == "sibling"] == [
+        ("little sister", None),
+        ("Eva", "little sister"),
+    ]
+
+
+def test_who_is_called_jan_has_no_nickname_by_that() -> None:
+    """S1: a name is said once; it says nothing about who has it."""
+    told = claims("My brother is called Jan.", "I have a sister, Eva.", "I took my dog to the vet.")
+    about = [(c.attribute, c.value) for c in told if c.attribute != "did"]
+    assert about == [("sibling", "Jan"), ("sibling", "Eva"), ("pet", "dog")]
 
 
 def test_she_is_whom_only_one_person_fits() -> None:

@@ -1,0 +1,1 @@
+"""Lamina beside what one could use instead: the same work, in one interleaved run."""

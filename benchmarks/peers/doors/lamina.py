@@ -1,0 +1,82 @@
+"""Lamina as it comes, durable and with its own embedder; it alone embeds within the time that is measured."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.doors.base import LIMIT, Door, Item
+
+PAGE = 10_000
+
+
+class Fake:
+    """The made-up vectors of the other peers, in the shape of an embedder.
+
+    They are made here: Lamina embeds what it asks for in a question, and not the question as it is.
+    """
+
+    name = "fake-256"
+    dimensions = 256
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        return importlib.import_module("benchmarks.peers.work").embedded(texts, self.name.partition("-")[0])
+
+
+class Lamina(Door):
+    """A handle of an agent; a user is a tag."""
+
+    batch = 20_000
+    memory: Any
+    now: datetime | None = None
+
+    def load(self) -> None:
+        self.lamina = importlib.import_module("lamina")
+
+    def open(self, folder: Path) -> None:
+        self.memory = self.lamina.open("bench", home=folder, clock=lambda: self.now or datetime.now(UTC))
+        if self.embedder == "fake":
+            self.memory._recall.__dict__["embedders"] = (Fake(),)  # noqa: SLF001 - only a benchmark may
+
+    def add(self, item: Item) -> None:
+        self.memory.remember(item.text, tags=[item.user], metadata={"number": item.number})
+
+    def add_many(self, items: Sequence[Item]) -> None:
+        self.memory.remember_many(
+            {"content": item.text, "tags": [item.user], "metadata": {"number": item.number}, **item.fields} for item in items
+        )
+        self.memory.index()  # vectors are made behind the writes; what is measured is until they are there
+
+    def settle(self) -> None:
+        self.memory.index()
+
+    def keyword(self, question: str) -> list[int]:
+        return self._numbers(self.memory.search(question, limit=LIMIT, ranker="keyword"))
+
+    def vector(self, question: str) -> list[int]:
+        return self._numbers(self.memory.search(question, limit=LIMIT, ranker="semantic"))
+
+    def hybrid(self, question: str) -> list[int]:
+        return self._numbers(self.memory.search(question, limit=LIMIT))
+
+    def filtered(self, question: str, user: str) -> list[int]:
+        return self._numbers(self.memory.search(question, limit=LIMIT, tags=[user]))
+
+    def at(self, now: str | None) -> None:
+        self.now = datetime.fromisoformat(now) if now else None
+
+    def count(self) -> int:
+        return sum(states["active"] for states in self.memory.status()["records"].values())
+
+    def numbers(self) -> set[int]:
+        return {int(record.metadata["number"]) for record in self.memory.list(limit=PAGE)}
+
+    def close(self) -> None:
+        self.memory.close()
+
+    @staticmethod
+    def _numbers(hits: Any) -> list[int]:
+        return [int(hit.record.metadata["number"]) for hit in hits]

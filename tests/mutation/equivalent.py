@@ -1,0 +1,42 @@
+"""Mutants that nobody could tell from the program, with the reason why."""
+
+from __future__ import annotations
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "only types need it": (
+        "rules.(module): Choice = TypeVar('Choice', Layer, State, Trust) -> Choice = None",
+        "rules.(module): Choice = TypeVar('Choice', Layer, State, Trust)"
+        " -> Choice = TypeVar('XXChoiceXX', Layer, State, Trust)",
+        "engines.awareness.(module): Spans = Mapping[str, Sequence[tuple[date, date]]] -> Spans = None",
+        "engines.facts.(module): Place = tuple[str | None, str, str] -> Place = None",
+    ),
+    "a shorter way to the same answer is taken a little more or less often": (
+        "rules.content: sascii() and value.isprintable() and (len(value) <= limit) and value and (not value.isspace()):"
+        " -> sascii() and value.isprintable() and (len(value) < limit) and value and (not value.isspace()):",
+        "rules.content: if len(value) * 4 > limit and (size := len(value.encode(errors='replace'))) "
+        " -> if len(value) * 5 > limit and (size := len(value.encode(errors='replace'))) ",
+        "rules.content: if len(value) * 4 > limit and (size := len(value.encode(errors='replace'))) > l"
+        " -> if len(value) * 4 >= limit and (size := len(value.encode(errors='replace'))) > ",
+        "canon.(module): SALTS_AT_ONCE = 256 -> SALTS_AT_ONCE = 257",
+    ),
+    "the value that was put in is no member of the set either": (
+        "rules.one_of: urn choices(value if isinstance(value, str) else '')"
+        " -> urn choices(value if isinstance(value, str) else 'XXXX')",
+        "text._is_ink: BLANKS and unicodedata.category(character)[0] in 'LNPS' or bool(NEW_PICTURES.match(character))"
+        " -> BLANKS and unicodedata.category(character)[0] in 'XXLNPSXX' or bool(NEW_PICTURES.match(character))",
+        "engines.awareness._reason: text.normalise(str(record.metadata.get('status', '')))"
+        " -> text.normalise(str(record.metadata.get('status', 'XXXX')))",
+        "engines.compression.slug: is_whole = ' '.join(words) == plain.rstrip('.!') and len(name) <= SLUG"
+        " -> is_whole = ' '.join(words) == plain.rstrip('XX.!XX') and len(name) <= SLUG",
+    ),
+    "what is compared is changed on both sides alike": (
+        "engines.compaction._forms: words = {line: ' '.join(text.asked(line)) for line in lines}"
+        " -> words = {line: 'XX XX'.join(text.asked(line)) for line in lines}",
+    ),
+    "both lengths are the same by how they were made": (
+        "engines.compaction._items: , page, lines in zip(records, pages, told, strict=True):"
+        " -> , page, lines in zip(records, pages, told, strict=False):",
+        "text._parts: sign = SIGNS.get(name[-1]) -> sign = SIGNS.get(name[1])",
+    ),
+}
+REASONS = {f"lamina.{key}": reason for reason, keys in GROUPS.items() for key in keys}
