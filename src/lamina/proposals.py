@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # What brings a record into the queue that had been active.
 QUARANTINE = "revoke"
+PROPOSE = "profile.propose"
 POSSIBLE = "possible"
 
 
@@ -70,7 +71,7 @@ class Proposals:
         why = rules.reason(reason)
         if not evidence and self._actor.role is not Role.OPERATOR:
             raise InvalidInput("a proposal needs evidence: the ids of the records that it rests on")
-        with self._store.change(self._actor, "profile.propose", self._clock(), note={"reason": why}) as transaction:
+        with self._store.change(self._actor, PROPOSE, self._clock(), note={"reason": why}) as transaction:
             sources = list(evidence) or [self._statement(transaction, *given).id]
             made = self._of_profile(*given, why, sources)
             transaction.check_evidence(made, self._note_crossing)

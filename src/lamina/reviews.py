@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
 
 from lamina import places, rejection, rules, text
-from lamina.clock import Clock
-from lamina.engines import profile, review
+from lamina.clock import Clock, is_id
+from lamina.engines import facts, profile, review
 from lamina.engines.review import Entry
-from lamina.errors import InvalidInput, NotFound, Refused
+from lamina.errors import Conflict, InvalidInput, NotFound, Refused
 from lamina.model import Actor, Draft, Event, Layer, Record, Role, State
-from lamina.proposals import QUARANTINE
+from lamina.proposals import PROPOSE, QUARANTINE
 from lamina.store import lineage, rejections
 from lamina.store.records import PLACE, Filter, Row
 from lamina.store.store import Store
@@ -62,7 +62,10 @@ class Reviews:
         return confirmed
 
     def reject(self, record_id: str, reason: str) -> Record:
-        """Put a proposal aside, and keep what it says out from now on, unless that is active already."""
+        """Put a proposal aside, and keep what it says out from now on, unless that is active already.
+
+        What was only written down as its evidence is hidden with it.
+        """
         self._visible("reject", record_id)
         with self._change(rejections.REJECT, rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
@@ -73,7 +76,24 @@ class Reviews:
             if places.place(record) is not None:
                 others += [entry.record for entry in self._replaced(transaction, record)]
             transaction.bar(record, review.barred(record, others))
-            return transaction.update(row, state=State.TOMBSTONED)
+            rejected = transaction.update(row, state=State.TOMBSTONED)
+            for statement in self._statements(transaction, record):
+                transaction.update(statement, state=State.TOMBSTONED)
+            return rejected
+
+    def _statements(self, transaction: Transaction, proposal: Record) -> list[Row]:
+        """What was made as evidence when somebody proposed something, if nothing else rests on it."""
+        found = [row for one in proposal.evidence if (row := transaction.find(one)) is not None]
+        return [row for row in found if self._is_statement(transaction, self._store.record(row), proposal)]
+
+    def _is_statement(self, transaction: Transaction, record: Record, proposal: Record) -> bool:
+        if record.layer is not Layer.EPISODIC or record.state is not State.ACTIVE:
+            return False
+        if self._store.history(record.id)[0].action != PROPOSE:
+            return False  # somebody really said it
+        others = [one for one in lineage.resting(transaction.cursor.connection, record.id, None) if one != proposal.id]
+        resting = [self._store.record(row) for one in others if (row := transaction.find(one)) is not None]
+        return not any(one.state in rejection.BELIEVABLE for one in resting)
 
     def lift(self, record_id: str, reason: str) -> Record:
         """Let in again what a rejected proposal says. It stays where it is: it has to be proposed anew."""
@@ -162,6 +182,8 @@ class Reviews:
             if found is None or not self._is_visible(found):
                 raise NotFound(f"there is no event {event}")
             last = {change.record: transaction.settled_event(change.record) for change in found.changes}
+            later = {record: transaction.event(number) for record, number in last.items() if number > event}
+            _check_takes_back(found, last, later)
             changes = review.check_undoable(found, last, self._actor.role)
             return [self._taken_back(transaction, change) for change in reversed(changes)]
 
@@ -222,6 +244,37 @@ class Reviews:
 
     def _entry(self, row: Row) -> Entry:
         return Entry(self._store.record(row), row[PLACE["event"]])
+
+
+def _check_takes_back(event: Event, last: Mapping[str, int], later: Mapping[str, Event | None]) -> None:
+    """Refuse what cannot be taken back, with what can be done instead."""
+    number, made = event.seq, [change.record for change in event.changes if not change.before]
+    if event.action == "undo":
+        undone = event.details.get("undoes")
+        raise Refused(f"event {number} took event {undone} back, which cannot be undone; do again what event {undone} did")
+    if event.action not in review.UNDONE:
+        if made and len(made) == len(event.changes):
+            more = f", and so for {len(made) - 1} more" if made[1:] else ""
+            raise Refused(f"event {number} is {event.action!r} and stays; `lamina forget {made[0]}` hides what it made{more}")
+        return
+    if any(settled < number for settled in last.values()):
+        raise Conflict(f"event {number} was undone already; to have it again, do again what it did: {event.action}")
+    for record, since in later.items():
+        if since is not None:
+            then = f"; `lamina undo {since.seq}` first" if since.action in review.UNDONE else ", which cannot be undone"
+            changed = f"{record} has changed since event {number}, by event {since.seq} ({since.action!r})"
+            raise Conflict(changed + then, record=record)
+
+
+def staying(rejected: Record, get: Callable[[str], Record], resting_on: Callable[[str], Sequence[str]]) -> list[str]:
+    """A line for each fact that stays although a proposal was rejected that says the same: it is evidence, or shares some."""
+    told = rejected.metadata.get("value")
+    said = {text.normalise(str(one)) for one in (told if isinstance(told, (list, tuple)) else (told,))}
+    evidence = [one for one in rejected.evidence if is_id(one)]
+    near = [get(name) for name in dict.fromkeys(other for one in evidence for other in (one, *resting_on(one)))]
+    known = [one for one in near if one.state is State.ACTIVE and facts.is_fact(one)]
+    same = [one.id for one in known if text.normalise(one.metadata["value"]) in said]
+    return [f"the fact {one} that it rests on stays; `lamina forget {one}` hides it" for one in same]
 
 
 def _event_number(value: object) -> int:

@@ -8,6 +8,7 @@ import pytest
 
 from lamina import Conflict, InvalidInput, Memory, NotFound, Operator, Refused
 from lamina.model import Layer, State, Trust
+from lamina.reviews import staying
 from tests.conftest import Desk, move, size, verified
 
 
@@ -93,6 +94,66 @@ def test_rejecting_tombstones(mem: Memory, op: Operator) -> None:
     assert op.reject(waiting, "not so").state is State.TOMBSTONED
     assert drinks(op) == "tea"
     assert op.audit_log(1)[0].reason == "not so"
+
+
+def test_what_was_said_only_to_propose_is_rejected_too(op: Operator) -> None:
+    """V1, V5, V6: the statement that a proposal made as its own evidence is found no more, however often."""
+    waiting = op.propose_profile("newsletter", "weekly", "somebody said so")
+    (said,) = waiting.evidence
+    assert [hit.record.id for hit in op.search("newsletter")] == [said]
+    op.reject(waiting.id, "nobody wants it")
+    assert (op.get(said).state, list(op.search("newsletter"))) == (State.TOMBSTONED, [])
+    assert {change.record for change in op.audit_log(1)[0].changes} == {waiting.id, said}
+    assert verified(op)
+    with pytest.raises(Refused):
+        op.propose_profile("newsletter", "weekly", "again")
+    op.lift(waiting.id, "she does")
+    assert (op.get(waiting.id).state, op.get(said).state) == (State.TOMBSTONED, State.TOMBSTONED)
+    anew = op.propose_profile("newsletter", "weekly", "again")
+    assert [hit.record.id for hit in op.search("newsletter")] == list(anew.evidence)
+    op.reject(anew.id, "no")
+    assert list(op.search("newsletter")) == []
+    assert verified(op)
+
+
+def test_what_somebody_really_said_stays(mem: Memory, op: Operator) -> None:
+    """V1, V6: rejecting hides no turn that was remembered, and no statement that something else rests on."""
+    said = mem.remember("I like tea")
+    op.reject(mem.propose_profile("drink", "tea", "said so", [said.id]).id, "a joke")
+    assert op.get(said.id).state is State.ACTIVE
+    waiting = op.propose_profile("newsletter", "weekly", "somebody said so")
+    (stated,) = waiting.evidence
+    op.propose_profile("post", "weekly", "it follows", [stated])
+    op.reject(waiting.id, "no")
+    assert op.get(stated).state is State.ACTIVE
+    assert verified(op)
+
+
+def test_erasing_what_was_hidden_lifts_nothing(mem: Memory, op: Operator) -> None:
+    """V6, P5: without the statement, what was rejected stays out, and nothing is barred in the statement's name."""
+    said = mem.remember("weekly is fine for the newsletter")
+    waiting = mem.propose_profile("newsletter", "weekly", "said so", [said.id])
+    (_, stated) = op.propose_profile("newsletter", "weekly", "I heard it too").evidence
+    op.reject(waiting.id, "no")
+    assert (op.get(said.id).state, op.get(stated).state) == (State.ACTIVE, State.TOMBSTONED)
+    assert op.erase(stated).records == [stated]
+    assert verified(op)
+    with pytest.raises(Refused):
+        op.propose_profile("newsletter", "weekly", "again")
+
+
+def test_a_fact_stays_that_a_rejected_proposal_rests_on(op: Operator) -> None:
+    """V1, S1: what is known is not decided with it; whoever rejects is told how to hide it."""
+    for said in ("My favourite colour is green.", "I live in Rome."):
+        op.remember(said, layer="episodic", speaker="Ann")
+    op.sleep()
+    (waiting,) = op.proposals()
+    (fact,) = [one for one in op.list(layers=["semantic"]) if one.metadata["value"] == "green"]
+    rejected = op.reject(waiting.record.id, "no")
+    told = f"the fact {fact.id} that it rests on stays; `lamina forget {fact.id}` hides it"
+    assert staying(rejected, op.get, op.resting_on) == [told]
+    op.forget(fact.id)
+    assert staying(rejected, op.get, op.resting_on) == []
 
 
 def test_rolling_back_restores_and_undo_reverses(mem: Memory, op: Operator) -> None:
@@ -239,7 +300,7 @@ def test_what_has_changed_since_cannot_be_undone(op: Operator) -> None:
     op.forget(made.id)
     forgotten = last(op, "forget")
     op.undo(forgotten)
-    with pytest.raises(Conflict, match="has changed since"):
+    with pytest.raises(Conflict, match="was undone already"):
         op.undo(forgotten)
 
 

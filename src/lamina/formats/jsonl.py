@@ -86,7 +86,7 @@ def read(
         arrivals = Arrivals(store, transaction, draft, trusted, form.entries_of, form.name, policy)
         for number, line in enumerate(form.read(source), 1):
             for error in arrivals.take(line):
-                rejects.add(line, error.message)
+                rejects.add(line, _placed(line, number, error.message))
             if arrivals.waiting >= BATCH:
                 arrivals.flush()
             if progress is not None and number % BATCH == 0:
@@ -98,6 +98,11 @@ def read(
     if progress is not None:
         progress(total, total)
     return _report(form, arrivals, rejects, dry_run)
+
+
+def _placed(line: Line, number: int, message: str) -> str:
+    """What is wrong, and with which memory of the file where several are on one line, as in a document without line breaks."""
+    return message if number <= line.number else f"memory {number} of the file: {message}"
 
 
 def _report(form: Form, arrivals: Arrivals, rejects: Rejects, dry_run: bool) -> dict[str, Any]:

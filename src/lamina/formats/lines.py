@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -38,7 +39,11 @@ def opened(source: Path) -> BinaryIO:
     try:
         if not stat.S_ISREG(source.stat().st_mode):
             raise InvalidInput(f"{source} is not a file")
-        return source.open("rb")
+        with ExitStack() as stack:
+            file = stack.enter_context(source.open("rb"))
+            file.peek(1)  # what can be opened cannot always be read, as some files of /proc
+            stack.pop_all()
+            return file
     except FileNotFoundError:
         raise NotFound(f"there is no file {source}") from None
     except OSError as error:

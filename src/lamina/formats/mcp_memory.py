@@ -9,14 +9,14 @@ from lamina.errors import InvalidInput
 from lamina.formats import entries
 from lamina.formats.entries import Entry, Fields
 from lamina.model import Record
-from lamina.text import shown
+from lamina.text import is_visible, shown
 
 LISTS = ("entities", "relations")
 ENTITY = ("type", "name", "entityType", "observations")
 RELATION = ("type", "from", "to", "relationType")
 # Where a record is in the graph.
 NAME, TYPE, PART, FROM, TO, RELATED = "entity", "entity_type", "graph", "from", "to", "relation"
-WHOLE, EDGE = "entity", "relation"
+WHOLE, EDGE, OBSERVED = "entity", "relation", "observation"
 OTHERS = "memory"
 
 
@@ -26,7 +26,7 @@ def is_ours(line: Fields) -> bool:
 
 
 def entries_of(line: Fields) -> list[Entry]:
-    """Each observation is a memory; so are a relation, and an entity of which nothing was observed."""
+    """Each observation is a memory that says of what; so are a relation, and an entity of which nothing was observed."""
     if line.get("type") == "relation" or "relationType" in line:
         return [_relation(line)]
     fields = entries.known(line, ENTITY, "an entity")
@@ -34,7 +34,19 @@ def entries_of(line: Fields) -> list[Entry]:
     observed = entries.texts(fields.get("observations", []), "observations")
     if not observed:
         return [_entry(name, {NAME: name, TYPE: kind, PART: WHOLE}, (name, kind))]
-    return [_entry(one, {NAME: name, TYPE: kind}, (name, kind, one)) for one in dict.fromkeys(observed)]
+    return [_observation(name, kind, one) for one in dict.fromkeys(observed)]
+
+
+def _observation(name: str, kind: str, observed: str) -> Entry:
+    """An observation after the name of what it is about, unless it begins with that; metadata says that it was put there."""
+    metadata, key = {NAME: name, TYPE: kind}, (name, kind, observed)
+    if not is_visible(observed) or observed.casefold().startswith(f"{name} ".casefold()):
+        return _entry(observed, metadata, key)
+    return _entry(_about(name) + observed, {**metadata, PART: OBSERVED}, key)
+
+
+def _about(name: str) -> str:
+    return f"{name}: "
 
 
 def _relation(line: Fields) -> Entry:
@@ -71,11 +83,18 @@ def lines_of(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
             continue
         observed = entities.setdefault(_entity(record), {})
         if record.metadata.get(PART) != WHOLE:
-            observed[record.content] = None
+            observed[_observed(record)] = None
     for (name, kind), observed in entities.items():
         yield {"type": "entity", "name": name, "entityType": kind, "observations": list(observed)}
     for start, kind, end in relations:
         yield {"type": "relation", "from": start, "to": end, "relationType": kind}
+
+
+def _observed(record: Record) -> str:
+    """What was observed, without the name that was put before it."""
+    if record.metadata.get(PART) != OBSERVED:
+        return record.content
+    return record.content.removeprefix(_about(_entity(record)[0]))
 
 
 def _entity(record: Record) -> tuple[str, str]:

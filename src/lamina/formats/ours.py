@@ -211,7 +211,7 @@ def _counted(items: Iterable[Any], total: int, progress: Progress | None) -> Ite
 
 def refuse_work_tree(target: Path) -> None:
     """Private memories do not belong into a repository."""
-    for folder in target.resolve().parents:
+    for folder in Path(os.path.realpath(target)).parents:  # unlike `resolve`, it says nothing of links that lead in a circle
         if (folder / ".git").exists():
             raise Refused(f"{target} lies in the git work tree {folder}; export elsewhere, with --public, or force it")
 

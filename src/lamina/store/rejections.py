@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lamina.clock import to_micros
-from lamina.model import Draft, Record
+from lamina.model import Draft, Record, State
 from lamina.store import events
 from lamina.store.sql import Connection, Cursor, rows
 
@@ -89,9 +89,14 @@ def told(connection: Connection) -> set[tuple[bytes, str]]:
     for seq, text in rows(connection, query, (REJECT, LIFT, ERASE)):
         body, note = events.body_of(text), events.notes_of(connection, seq).get(0, {})
         told = note.get(BARRED, ()) if body.action == REJECT else ()
-        found |= {change.id: told for change in body.changes}
+        found |= {change.id: told if waited(change.before) else () for change in body.changes}
         found |= note.get(STILL_BARRED, {}) if body.action == ERASE else {}
     return {(bytes.fromhex(one), record) for record, fingerprints in found.items() for one in fingerprints}
+
+
+def waited(before: Mapping[str, Any]) -> bool:
+    """Whether a record is what was rejected, and was not only hidden with it."""
+    return bool(before.get("state") == State.CONSTRAINED)
 
 
 def rebuild(connection: Connection) -> None:

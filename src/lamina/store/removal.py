@@ -133,7 +133,8 @@ class Removal(Transaction):
 
     def _rejected_by(self, seq: int) -> list[str]:
         event = self.event(seq)
-        return [] if event is None else [change.record for change in event.changes]
+        changes = () if event is None else event.changes
+        return [change.record for change in changes if rejections.waited(change.before)]
 
     def _forget_work(self, going: Sequence[str]) -> None:
         """What is kept beside the records: marks of sleep, values that are barred, and what was learned from them all."""

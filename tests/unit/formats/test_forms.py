@@ -221,20 +221,51 @@ def test_a_graph_is_memories_about_entities(desk: Desk, tmp_path: Path) -> None:
     op, path = desk.operator(), golden(tmp_path, "mcp-memory.jsonl")
     op.import_(path)
     assert contents(everything(op)) == [
-        "Speaks fluent Spanish",
-        "Prefers morning meetings",
+        "John_Smith: Speaks fluent Spanish",
+        "John_Smith: Prefers morning meetings",
         "Anthropic",
         "John_Smith works_at Anthropic",
     ]
-    assert everything(op)[0].metadata == {"entity": "John_Smith", "entity_type": "person"}
+    assert everything(op)[0].metadata == {"entity": "John_Smith", "entity_type": "person", "graph": "observation"}
     grown = path.read_text("utf-8").replace('"Prefers', '"Has a cat","Prefers')
     path.write_text(grown)
     report = op.import_(path)
     assert (report["taken"], report["skipped"]) == (1, 4)
-    assert everything(op)[-1].content == "Has a cat"
+    assert everything(op)[-1].content == "John_Smith: Has a cat"
     graph = {"entities": [json.loads(line) for line in grown.splitlines()[:2]], "relations": []}
     (tmp_path / "graph.json").write_text(json.dumps(graph, indent=1))
     assert op.import_(tmp_path / "graph.json")["taken"] == 0
+
+
+def test_an_observation_says_of_whom_and_comes_back_as_it_was(desk: Desk, tmp_path: Path) -> None:
+    """H5: a search for Mary finds what was observed of her; an export has the observations of the file."""
+    said = ["Speaks fluent French", "Mary is kind", "mary likes tea", "Mary: quoted", "Mary: Mary: twice", "Maryland is home"]
+    entity = {"type": "entity", "name": "Mary", "entityType": "person", "observations": said}
+    (tmp_path / "graph.jsonl").write_text(json.dumps(entity) + "\n")
+    op = desk.operator()
+    op.import_(tmp_path / "graph.jsonl", trust=True)
+    assert "Mary: Speaks fluent French" in [hit.record.content for hit in op.search("Mary", limit=20)]
+    assert [one for one in contents(everything(op)) if not one.casefold().startswith("mary")] == []
+    op.export_as("mcp-memory", tmp_path / "back.jsonl")
+    assert json.loads((tmp_path / "back.jsonl").read_text("utf-8")) == entity
+    spoken = next(one for one in everything(op) if "French" in one.content)
+    op.correct(spoken.id, "Mary: Speaks some French", "asked her")
+    op.export_as("mcp-memory", tmp_path / "later.jsonl")
+    assert "Speaks some French" in json.loads((tmp_path / "later.jsonl").read_text("utf-8"))["observations"]
+
+
+def test_what_is_wrong_on_one_line_is_told_apart(op: Operator, tmp_path: Path) -> None:
+    """H5, B5: a document may be all on one line; each memory that is not taken is named by its number in the file."""
+    edge = {"source": "a", "relationship": "knows", "target": "b"}
+    path = tmp_path / "mem0.json"
+    path.write_text(
+        json.dumps({"results": [{"id": "m1", "memory": "likes tea"}, {"id": "m2", "memory": " "}], "relations": [edge]})
+    )
+    told = [(one["line"], str(one["message"])) for one in op.import_(path)["rejected"]]
+    assert [(line, message.split(":")[0]) for line, message in told] == [
+        (1, "memory 2 of the file"),
+        (1, "memory 3 of the file"),
+    ]
 
 
 def test_one_bad_observation_spoils_no_other(op: Operator, tmp_path: Path) -> None:

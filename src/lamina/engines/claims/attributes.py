@@ -43,7 +43,7 @@ ALL = (
     _one("lives_in", "{s} lives in {v}", "{s} does not live in {v} any more"),
     _many("visited", "{s} has been to {v}", "{s} has not been to {v}", "event"),
     _one("relationship_status", "{s} is {v}", "{s} is not {v} any more", "love"),
-    _one("partner", "{s}'s partner is {v}", "{s} and {v} are no longer together", "love"),
+    _one("partner", "{s}'s partner: {v}", "{s} and {v} are no longer together", "love"),
     _many("child", "{s}'s child: {v}", "{s} has no child {v}", "people"),
     _many("parent", "{s}'s parent: {v}", "{s} has no parent {v}", "people"),
     _many("sibling", "{s}'s sibling: {v}", "{s} has no sibling {v}", "people"),

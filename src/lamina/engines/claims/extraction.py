@@ -71,7 +71,8 @@ class _Reader:
     def _take(self, claims: Iterable[Claim], found: list[Claim]) -> None:
         """Keep what this turn has not said before."""
         for claim in claims:
-            if not is_known(claim, found):
+            is_nothing = claim.attribute == "nickname" and claim.value == claim.subject  # "my brother is called Jan"
+            if not (is_nothing or is_known(claim, found)):
                 found.append(claim)
                 self.memory.note(claim)
 
@@ -82,7 +83,9 @@ class _Reader:
             is_told = not one.name and one.attribute == "partner" and self.memory.last(said.speaker, ["partner"])
             if one.attribute and not is_vague and not is_told:
                 confidence = 0.9 if one.name else 0.85
-                yield said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), confidence, answers.MINE)
+                before = self.memory.unnamed(said.speaker, one.attribute, one.kin) if one.name else None
+                made = said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), confidence, answers.MINE)
+                yield msgspec.structs.replace(made, replaces=before)
         for one in people.household(said.plain) if said.speaker else ():
             if not any(clause.asks for clause in clauses if clause.start <= one.start < clause.end):
                 yield said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), 0.65, "household")

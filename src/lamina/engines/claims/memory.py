@@ -30,6 +30,11 @@ class Memory:
         """The latest of some kinds."""
         return next((claim for claim, _ in reversed(self._claims) if _is_about(claim, subject, kinds)), None)
 
+    def unnamed(self, subject: str, attribute: str, kin: str) -> str | None:
+        """What was said in place of a name: "little sister"."""
+        told = (claim.value for claim, _ in reversed(self._claims) if _is_about(claim, subject, [attribute]))
+        return next((value for value in told if value.lower().split()[-1:] == [kin]), None)
+
 
 def _is_about(claim: Claim, subject: str, kinds: Sequence[str]) -> bool:
     kind = "favourite" if claim.attribute.startswith(FAVOURITE) else claim.attribute

@@ -16,10 +16,20 @@ KINDRED = frozenset(words.RELATION) | words.ACQUAINTED
 MENTION = re.compile(
     r"\b(?<!ne of )(?P<whose>[Mm]y|[Oo]ur)\s(?!(?:first|second|third|next|unborn) (?:child|baby|kid))"
     rf"(?P<kind>(?:[a-z0-9-]+\s){{0,2}}?)(?P<kin>{either(KINDRED)})\b"
-    r"(?:(?:'s name is| (?:is|was) (?:called|named)|'s called|,|,? (?:who is |whose name is )?(?:called"
-    r"|named))?\s(?P<name>(?!I\b"
-    r"|I')[A-ZÀ-Þ][\w-]+))?(?P<of>'s?)?"
 )
+# What stands between somebody and the name.
+NAMED = re.compile(
+    r"(?:'s? names? (?:is|are)|(?:'s| is| was| are| were)(?: now)? (?:called|named)|,|,? (?:who is |whose name is )?(?:called"
+    r"|named))?\s(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?=(?!I\b|I')[A-ZÀ-Þ])"
+)
+# "My wife is Eva": a name if nothing follows that belongs to it. Who was Eva, or is not, is somebody else.
+BEING = re.compile(
+    r" (?:is|are|(?P<other>was|were|(?:is|are|was|were)(?:n't| not)))(?: now)? (?:(?:Dr|Prof|Mrs?|Ms)\.? )?"
+    rf"(?=(?P<name>{values.NAME.pattern})\s*(?:[.,;:!?)]|\Z|\n|(?:and|but|who|by the way|now)\b))"
+)
+# In a text without capitals a name looks like any other word: "my wife is eva".
+UNTOLD = re.compile(r"(?:'s? names?)? (?:is|are)(?: called| named)? [\w-]+\s*(?:[.,;:!?)]|\Z|\n|and\b)")
+DESCRIBED = words.NATIONS | words.RELIGIONS | words.LANGUAGES | words.DIETS | words.GENDERS
 APART = re.compile(
     rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]+)(?:,|'s| is) (?:my|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
 )
@@ -93,22 +103,41 @@ def relations(plain: str) -> Iterator[Relation]:
         return
     apart = list(APART.finditer(plain))
     for found in MENTION.finditer(plain):
-        if any(one.start() < found.start() < one.end() for one in apart):
-            continue
-        name = found["name"] or ""
-        if name and not values.is_name(name):
-            name = ""
-        if not name and found["kin"].lower() in words.ANIMALS and not ALONE.match(plain, found.end("kin")):
-            continue  # "my horse painting"
-        if not name and found["whose"].lower() == "our" and found["kin"].lower() in words.PLURAL:
-            continue  # everybody's
-        last = found.end("name") if name else found.end("kin")
-        shown = name or plain[found.start("kind") : found.end("kin")]
-        yield Relation(words.RELATION.get(found["kin"].lower(), ""), found["kin"].lower(), name, shown, found.start(), last)
+        if not any(one.start() < found.start() < one.end() for one in apart):
+            yield from _mentioned(plain, found)
     for found in apart:
         if values.is_name(found["name"]):
             kin = found["kin"].lower()
             yield Relation(words.RELATION.get(kin, ""), kin, found["name"], found["name"], found.start(), found.end())
+
+
+def _mentioned(plain: str, found: re.Match[str]) -> Iterator[Relation]:
+    """One whom the speaker calls his own, or several: by their names, or by what is said in place of them."""
+    kin, last = found["kin"].lower(), found.end()
+    attribute, being = words.RELATION.get(kin, ""), BEING.match(plain, last)
+    is_who = being is not None and not is_described(being["name"])
+    if (is_who and being and being["other"]) or (plain.islower() and UNTOLD.match(plain, last)):
+        return
+    link = being if is_who else NAMED.match(plain, last)
+    named = _names(plain, link.end(), kin) if link else []
+    for name in named:
+        shown = plain[slice(*name)]
+        yield Relation(attribute, kin, shown.split()[0], shown, found.start(), name[1])
+    is_other = kin in words.ANIMALS and not ALONE.match(plain, last)  # "my horse painting"
+    is_everybodys = found["whose"].lower() == "our" and kin in words.PLURAL
+    if not (named or is_other or is_everybodys):
+        yield Relation(attribute, kin, "", plain[found.start("kind") : last], found.start(), last)
+
+
+def _names(plain: str, start: int, kin: str) -> list[values.Span]:
+    """What somebody is called; several have several names."""
+    is_several = kin in words.PLURAL or (kin in words.ANIMALS and kin.endswith("s"))
+    return values.cut("names" if is_several else "name", plain, start, len(plain))
+
+
+def is_described(word: str) -> bool:
+    """Whether a capitalised word says what somebody is, and not who: "my wife is Italian"."""
+    return word.lower() in DESCRIBED or not values.is_name(word)
 
 
 def household(plain: str) -> Iterator[Relation]:

@@ -52,6 +52,7 @@ RULES = (
     rule("works_as", "job",
         "work works working worked trained retrained requalified training qualified qualifying employed make makes earn earns"
         " got landed found started accepted took promoted freelance freelancing left quit", "plain am been have do was got",
+        r"(?!\s(?:my|our|the|him|her|them|it)\b.* to (?:the|an?)\b)"  # "I took my dog to the vet"
         r"(?:\s[\w-]+){0,4}?\s(?:as|to be|to become|to)(?= (?:an?|the|head|chief)\b| [a-z]+(?: [a-z]+)?\b)", "job"),
     rule("job", "job", "a an the became become", "am been plain have", "", "job"),
     rule("leads", "job", "lead leads manage manages head heads oversee", "plain",
@@ -122,6 +123,8 @@ RULES = (
     rule("has_children", "child", "have has got raising", "plain have do am",
         rf"(?: got)?(?=\s{BELOW}{CHILDREN}\b)"
         + no("an?_(?:\\w+_)?(?:child|baby)_(?:in|on|due)"), "thing", denied="-"),
+    rule("siblings_named", "sibling", "have has got", "plain have",
+        rf"\s(?:got )?{BELOW}(?:brothers?|sisters?|siblings|twin),?\s(?:called |named )?(?=[A-Z])", "names", denied="-"),
     rule("has_siblings", "sibling", "have has got", "plain have do",
         rf"(?: got)?(?=\s{BELOW}(?:brothers?|sisters?|siblings|twin)\b)", "thing", denied="-"),
     rule("pets_named", "pet", "have has got adopted rescued bought welcomed", "plain have",
