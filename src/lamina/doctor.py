@@ -19,7 +19,7 @@ from lamina.home import Home
 from lamina.mirrors import choice
 from lamina.retention import PRESETS, Rules
 from lamina.schedule import Timetable
-from lamina.store import inspection, neighbours
+from lamina.store import inspection, neighbours, room
 from lamina.text import counted
 
 Progress = Callable[[int, int], None]
@@ -53,6 +53,7 @@ def examine(home: Home, agent: str, progress: Progress | None = None) -> Iterato
         yield Finding("ok", "home", f"{home.path} does not exist yet; the first memory makes it")
         return
     yield from placed(home.path)
+    yield from writable(home, agent)
     yield space(home.path)
     yield from private(home, agent)
     yield violations(home)
@@ -149,7 +150,16 @@ def synchronised(path: Path) -> str:
     return ""
 
 
+def writable(home: Home, agent: str) -> Iterator[Finding]:
+    """Whether something keeps us from writing there."""
+    found = room.closed(home.path) or room.closed(home.agent_folder(agent))
+    if found:
+        yield Finding("fail", "home", f"{found}; check its permissions, and how its disk is mounted")
+
+
 def space(path: Path) -> Finding:
+    if told := room.full(path):
+        return Finding("fail", "space", told)
     free = shutil.disk_usage(path).free
     if free < LOW_SPACE:
         return Finding("warn", "space", f"only {free // 1_000_000} MB are free; a full disk stops every write")

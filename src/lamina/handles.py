@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lamina import awaited, config, operator_key, rules, text
 from lamina import clock as clocks
@@ -16,6 +16,9 @@ from lamina.memory import Memory
 from lamina.model import Actor, Role
 from lamina.store import opening
 from lamina.store.store import Store
+
+if TYPE_CHECKING:
+    from lamina.store.restoration import Outlook
 
 
 def connect(
@@ -112,27 +115,48 @@ def restore(
 ) -> dict[str, Any]:
     """Put a backup in the place of an agent's store, whatever has become of that. What was there is kept."""
     from lamina.operators import Operator
-    from lamina.store import backup, restoration
+    from lamina.store import restoration
 
-    source = given_path(folder)
-    backup.check(source)
+    source, place, name = given_path(folder), Home(home_path(home)), chosen_agent(agent)
+    told = before_restore(source, agent, home, clock, surface, key).to_dict()
     try:
-        with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key) as operator:
+        # What waits in the fail-safe goes into the store that is there afterwards.
+        with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key, replay=False) as operator:
             assert isinstance(operator, Operator)
-            return operator.restore(source, progress)
+            return {**operator.restore(source, progress), **told}
     except Corrupt as error:
-        place, now = Home(home_path(home)), clocks.checked(clock or clocks.system_clock)()
-        values = config.load(place.path)
+        values, now = config.load(place.path), clocks.checked(clock or clocks.system_clock)()
         if values["store.url"]:
             raise  # the server's own backup is asked for; in a file of the home nobody would look for the memory
-        name = agent_name(chosen_agent(agent))
         actor = Actor(Role.OPERATOR, local_user(), surface)
         done = restoration.over_damage(place.prepare(name), name, values, source, actor, now, progress)
         with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key) as operator:
             assert isinstance(operator, Operator)
             operator.resume_erasures()
             operator.end_grants_but((), "nobody knows whether it was ended before the store was damaged")
-        return {**done, "damage": error.message}
+        return {**done, **told, "damage": error.message}
+
+
+def before_restore(
+    folder: Path | str,
+    agent: str | None = None,
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    surface: str = "python",
+    key: str | None = None,
+) -> Outlook:
+    """What restoring a backup would mean for an agent's store. Nothing is changed, and nothing is made."""
+    from lamina.store import restoration
+
+    place, name = Home(home_path(home)), chosen_agent(agent)
+    now = clocks.checked(clock or clocks.system_clock)()
+    try:
+        operator_key.check(place.path, key)
+        store = place.agent_folder(name)
+    except (InvalidInput, Refused) as error:
+        place.log_violation(now, Actor(Role.OPERATOR, local_user(), surface), error.message, name)
+        raise
+    return restoration.outlook(store, name, config.load(place.path), given_path(folder), now)
 
 
 def chosen_agent(given: str | None = None) -> str:

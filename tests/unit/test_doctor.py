@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +18,7 @@ from lamina import doctor
 from lamina.home import Home
 from tests.conftest import Desk
 
+WITHOUT_RIGHTS = 65534  # nobody
 MOUNTS = """\
 /dev/sda1 / ext4 rw 0 0
 server:/export /mnt/team nfs4 rw 0 0
@@ -165,3 +172,45 @@ def test_one_file_is_one(tmp_path: Path) -> None:
     next(tmp_path.rglob("memory.db")).chmod(0o644)
     (found,) = [one for one in doctor.examine(Home(tmp_path), "sky") if one.check == "private"]
     assert found.message.startswith("1 file is open to others, such as ")
+
+
+@pytest.fixture
+def read_only_home() -> Iterator[Path]:
+    """A home of somebody who may not write there; pytest's own folders are private, and modes do not stop root."""
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name) / "home"
+        with lamina.open("sky", home=home) as memory:
+            memory.remember("Ana takes the 8:15 train")
+        for path in (*home.rglob("*"), home, home.parent):
+            os.chown(path, WITHOUT_RIGHTS if os.getuid() == 0 else -1, -1)
+            path.chmod(0o500 if path.is_dir() else 0o400)
+        yield home
+        for path in (home.parent, home, *home.rglob("*")):
+            path.chmod(0o700)
+
+
+def test_a_home_that_cannot_be_written_is_told(read_only_home: Path) -> None:
+    """B1, V1: doctor and status say so, and the store itself is found in order, since it can be read."""
+    code = """if True:
+        import json, os, sys, lamina
+        from lamina import doctor
+        from lamina.home import Home
+
+        def look():
+            found = [one.to_dict() for one in doctor.examine(Home(sys.argv[1]), "sky")]
+            with lamina.open("sky", home=sys.argv[1]) as memory:
+                return found, memory.status()["problems"]
+
+        if os.getuid() == 0:
+            look()  # reads every module, which nobody else may be able to
+            os.setuid(int(sys.argv[2]))
+        print(json.dumps(look()))
+    """
+    command = [sys.executable, "-c", code, str(read_only_home), str(WITHOUT_RIGHTS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    findings, problems = json.loads(done.stdout)
+    failed = {one["check"]: one["message"] for one in findings if one["level"] == "fail"}
+    assert set(failed) == {"home"}
+    assert f"{read_only_home} cannot be written" in failed["home"]
+    assert {"trail", "index"} <= {one["check"] for one in findings if one["level"] == "ok"}
+    assert [problem for problem in problems if "cannot be written" in problem]

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -20,7 +20,7 @@ from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
 from lamina.home import fsync_folder, make_private_file, make_private_folder, refuse_link
 from lamina.model import iso
 from lamina.store.connection import SqliteDatabase, translated
-from lamina.store.sql import Database
+from lamina.store.sql import Connection, Database, rows
 
 MANIFEST = "manifest.json"
 
@@ -112,6 +112,39 @@ def holds(folder: Path, ids: Collection[str]) -> bool:
         return True
 
 
+def ids(folder: Path) -> set[str]:
+    """The memories that a backup has, in its store or in its archive."""
+    with _opened(folder / "memory.db") as connection:
+        return ids_of(connection)
+
+
+def ids_of(connection: Connection) -> set[str]:
+    """The same of any database; one of an older schema has no archive."""
+    tables = [table for table in ("records", "archived") if _has(connection, table)]
+    return {name for table in tables for (name,) in rows(connection, f"SELECT id FROM {table}")}
+
+
+def _has(connection: Connection, table: str) -> bool:
+    """Whether there is a table; other databases than SQLite's have all of them."""
+    query = "SELECT 1 FROM sqlite_schema WHERE name = ?"
+    return not isinstance(connection, apsw.Connection) or connection.execute(query, (table,)).get is not None
+
+
+def owner(folder: Path) -> str | None:
+    """The agent whose memory a backup has, if it says so."""
+    with _opened(folder / "memory.db") as connection:
+        found = connection.execute("SELECT value FROM meta WHERE name = 'agent'").get if _has(connection, "meta") else None
+    return None if found is None else str(found)
+
+
+def made_at(folder: Path) -> datetime:
+    """When a backup was made, as its manifest says."""
+    try:
+        return datetime.fromisoformat(_manifest(folder).made_at).astimezone(UTC)
+    except ValueError as error:
+        raise Corrupt(f"{folder / MANIFEST} is damaged: {error}") from None
+
+
 def is_readable(folder: Path) -> bool:
     """Whether the database of a backup can be asked."""
     try:
@@ -175,6 +208,7 @@ def _copy(database: Database, path: Path) -> str:
         try:
             with target.backup("main", database.reader(), "main") as copying:
                 copying.step()
+            database.check_still()
             # A copy that stands alone must not need a log beside it.
             target.execute("PRAGMA journal_mode = DELETE")
             result = target.execute("PRAGMA quick_check").get

@@ -10,11 +10,13 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
 from lamina.errors import Conflict, Corrupt, LaminaError, StoreUnavailable
+from lamina.home import has_bytes
+from lamina.store import room
 from lamina.store.sql import Cursor, Database
 
 # What every connection is told. See docs/decisions/0002-sqlite-settings.md.
@@ -32,6 +34,10 @@ FOLD_PATIENCE_MS = 1000
 SUSPICIOUS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError)
 # What reading or writing a file can raise: SQLite's own errors, and text in it that is none.
 FROM_SQLITE = (apsw.Error, UnicodeDecodeError)
+
+
+Kept = TypeVar("Kept")
+Stand = tuple[int, int]  # of a file: when it was written, and its bytes
 
 
 class SqliteDatabase(Database):
@@ -66,13 +72,14 @@ class SqliteDatabase(Database):
         A new one, because FTS5 checks its index against what an older connection remembers of it.
         """
         self.check_usable()
-        connection = self._opened(readonly=True, frozen=_frozen(self.path) is not None)
+        connection, frozen = self._for_reading()
         try:
             with translated(self.path):
                 connection.execute("BEGIN")
                 yield connection
         finally:
             connection.close()
+            self._check_still(frozen)
 
     @contextlib.contextmanager
     def moment(self) -> Iterator[apsw.Connection]:
@@ -82,16 +89,31 @@ class SqliteDatabase(Database):
             self.moments += 1
         try:
             connection = self.reader()
-            with translated(self.path):
-                connection.execute("BEGIN")
-                try:
-                    yield connection
-                finally:
+            frozen = self.local.frozen
+            try:
+                with translated(self.path):
+                    connection.execute("BEGIN")
+                    try:
+                        yield connection
+                    except BaseException:
+                        with contextlib.suppress(apsw.Error):  # what went wrong first is what counts
+                            connection.execute("ROLLBACK")
+                        raise
                     connection.execute("ROLLBACK")
+            finally:
+                self._check_still(frozen)
         finally:
             with self.quiet:
                 self.moments -= 1
                 self.quiet.notify_all()
+
+    def check_still(self) -> None:
+        """Raise when a file that this thread reads without locks was written meanwhile: nobody knows then what was read."""
+        self._check_still(getattr(self.local, "frozen", None))
+
+    def _check_still(self, frozen: Stand | None) -> None:
+        if frozen is not None and _stand(self.path) != frozen:
+            raise StoreUnavailable(f"{self.path}: it was written while it was read without a lock; try again")
 
     def writer(self) -> apsw.Cursor:
         """This thread's cursor for writing. Only `begin` begins transactions with it."""
@@ -138,8 +160,20 @@ class SqliteDatabase(Database):
                 cursor.execute("ROLLBACK")
         if isinstance(error, SUSPICIOUS) or (cursor is not None and cursor.connection.in_transaction):
             self.drop_writer()
+        elif isinstance(error, apsw.FullError) and cursor is not None:
+            self._give_back(cursor)
         if isinstance(error, FROM_SQLITE):
             raise translate(error, self.path) from error
+
+    def _give_back(self, cursor: Cursor) -> None:
+        """Cut off what a write that failed left in the log: on a full disk the fail-safe needs the room."""
+        connection = cursor.connection
+        connection.set_busy_timeout(0)
+        try:
+            with contextlib.suppress(apsw.Error):  # somebody still reads the log; then it stays as it is
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            connection.set_busy_timeout(self._busy_ms)
 
     def recover(self) -> None:
         """Undo what a process left half done in a rollback journal; a connection that only reads cannot."""
@@ -197,14 +231,25 @@ class SqliteDatabase(Database):
     def _read_anew(self) -> apsw.Connection:
         """A connection for reading, unless the one we have still shows the file as it is."""
         self.check_usable()
-        frozen = _frozen(self.path)
         current: apsw.Connection | None = getattr(self.local, "reader", None)
-        if current is not None and frozen == self.local.frozen:
+        if current is not None and _frozen(self.path) == self.local.frozen:
             return current
-        connection = self._opened(readonly=True, frozen=frozen is not None)
+        connection, frozen = self._for_reading()
         self.readers.add(connection)
         self.local.reader, self.local.frozen = connection, frozen
         return connection
+
+    def _for_reading(self) -> tuple[apsw.Connection, Stand | None]:
+        """A new connection; if it shows the file only as it is now, how that stands."""
+        frozen = _frozen(self.path)
+        if frozen is None:
+            try:
+                return self._opened(readonly=True), None
+            except StoreUnavailable as error:
+                if not _has_no_room(error.__cause__) or has_bytes(_beside(self.path, "-wal")):
+                    raise
+                frozen = _stand(self.path)
+        return self._opened(readonly=True, frozen=True), frozen
 
     def _opened(self, *, readonly: bool, frozen: bool = False) -> apsw.Connection:
         with translated(self.path):
@@ -214,6 +259,7 @@ class SqliteDatabase(Database):
                     connection.execute(pragma)
                 if readonly:
                     connection.execute("PRAGMA query_only = ON")
+                    connection.execute("PRAGMA schema_version")  # a file that cannot be read is told here
                 else:
                     self._prepare_writer(connection)
             except BaseException:
@@ -225,6 +271,8 @@ class SqliteDatabase(Database):
         # SQLite quietly opens a file that it cannot write for reading; kept, it would refuse every later write.
         if connection.readonly("main"):
             raise apsw.ReadOnlyError("the file could only be opened for reading")
+        if room.is_short(self.path):
+            raise apsw.FullError("no room for the log")
         _set_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.wal_autocheckpoint(self._checkpoint_pages)
@@ -239,7 +287,16 @@ _TAINTED: set[Path] = set()
 
 def is_open(path: Path) -> bool:
     """Whether this process has the file open. Opening it a second time and closing that would drop SQLite's locks."""
-    return any(database.path == path and database.is_live() for database in list(_OPEN))
+    return any(database.path == path and database.is_live() for database in present(_OPEN))
+
+
+def present(known: weakref.WeakSet[Kept]) -> list[Kept]:
+    """What is in a set that other threads add to: one of them may do so just now, and then it is read again."""
+    while True:
+        try:
+            return list(known)
+        except RuntimeError:  # "Set changed size during iteration"; a lock would be inherited by a fork
+            continue
 
 
 def _before_fork() -> None:
@@ -248,7 +305,7 @@ def _before_fork() -> None:
     Threads wait for their turn to write; all connections are closed and opened again when they are next needed.
     """
     _FORKING.acquire()
-    for database in list(_OPEN):
+    for database in present(_OPEN):
         # A write that does not end is not waited for; the child will then not open this file.
         if database.write_lock.acquire(timeout=FORK_PATIENCE):
             database.quiet.acquire()
@@ -270,7 +327,7 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     """The child uses none of its parent's handles. A file that could not be closed in time it does not open at all."""
-    for database in list(_OPEN):
+    for database in present(_OPEN):
         database.inherited = True
         left = (*database.readers, *database.writers)
         if left:
@@ -296,16 +353,33 @@ def _connected(path: Path, readonly: bool, frozen: bool, busy_ms: int) -> apsw.C
     return connection
 
 
-def _frozen(path: Path) -> tuple[int, int] | None:
-    """How a file stands that we can only read as it is: no right to its folder, and nothing in a log beside it.
+def _frozen(path: Path) -> Stand | None:
+    """How a file stands that we can only read as it is: no right to its folder or no room in it, and nothing in a log.
 
     SQLite reads such a file without locks and never looks again, so we compare this before every use.
     """
-    log = path.with_name(path.name + "-wal")
-    if os.access(path.parent, os.W_OK) or log.exists():
-        return None
+    log, index = _beside(path, "-wal"), _beside(path, "-shm")
+    as_usual = not room.is_short(path) if os.access(path.parent, os.W_OK) else log.exists() and index.exists()
+    return None if as_usual or has_bytes(log) else _stand(path)
+
+
+def address(path: Path) -> str:
+    """Where SQLite finds a file beside another one, for reading."""
+    return f"{path.as_uri()}?mode=ro{'&immutable=1' if _frozen(path) else ''}"
+
+
+def _stand(path: Path) -> Stand:
     found = path.stat()
     return found.st_mtime_ns, found.st_size
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _has_no_room(error: BaseException | None) -> bool:
+    """Whether SQLite says that the index of the log could not be made as large as it has to be."""
+    return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
 
 
 def _set_wal(connection: apsw.Connection) -> None:
@@ -339,17 +413,20 @@ def translate(error: apsw.Error | UnicodeDecodeError, path: Path | str) -> Lamin
     """What an error of SQLite means to the user, and what to do about it."""
     if isinstance(error, UnicodeDecodeError):
         return Corrupt(f"{path}: a row holds bytes that are not text; run `lamina audit verify`")
+    if _has_no_room(error):
+        return StoreUnavailable(f"{path}: {FULL} ({error})")
     for kinds, make, message in MEANINGS:
         if isinstance(error, kinds):
             return make(f"{path}: {message} ({error})")
     return StoreUnavailable(f"{path}: SQLite reports {type(error).__name__} ({error})")
 
 
+FULL = "the disk is full; free some space, nothing was stored"
 MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[LaminaError], str], ...] = (
     ((apsw.NotADBError,), Corrupt, "this is not a SQLite database, or its first page is damaged; see `lamina restore`"),
     ((apsw.CorruptError,), Corrupt, "the database is damaged; see `lamina restore`"),
     ((apsw.BusyError, apsw.LockedError), StoreUnavailable, "another process holds the store; try again"),
-    ((apsw.FullError,), StoreUnavailable, "the disk is full; free some space, nothing was stored"),
+    ((apsw.FullError,), StoreUnavailable, FULL),
     ((apsw.ReadOnlyError, apsw.PermissionsError), StoreUnavailable, "the store is read-only; check the file's permissions"),
     ((apsw.CantOpenError,), StoreUnavailable, "the store cannot be opened; check the path and its permissions"),
     ((apsw.ConstraintError,), Conflict, "what was to be stored breaks a rule of the store"),

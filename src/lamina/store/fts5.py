@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from lamina.store.connection import address
 from lamina.store.sql import Connection, Cursor, numbers, rows
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Fts5:
         assert isinstance(source, apsw.Connection)
         connection = apsw.Connection(":memory:", flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
         try:
-            connection.execute("ATTACH ? AS store", (f"{Path(source.filename).as_uri()}?mode=ro",))
+            connection.execute("ATTACH ? AS store", (address(Path(source.filename)),))
             table = str(connection.execute("SELECT sql FROM store.sqlite_schema WHERE name = 'words'").get)
             connection.execute(table)
             connection.executemany(INSERT, made)

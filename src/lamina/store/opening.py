@@ -98,9 +98,5 @@ def _ready(folder: Path, agent: str, database: Database, settings: Settings, now
 def _version(database: SqliteDatabase, steps: Sequence[Step]) -> int:
     with translated(database.path):
         database.recover()
-        connection = database.reader()
-        connection.execute("BEGIN")
-        try:
+        with database.moment() as connection:
             return migrations.version_of(connection, database, steps)
-        finally:
-            connection.execute("ROLLBACK")

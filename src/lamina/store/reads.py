@@ -22,8 +22,8 @@ from lamina.clock import from_micros, to_micros
 from lamina.errors import Corrupt, LaminaError, StoreUnavailable
 from lamina.home import has_bytes, make_private_file, refuse_link
 from lamina.model import Actor, Role, iso
-from lamina.store import events
-from lamina.store.connection import SqliteDatabase, translated
+from lamina.store import events, room
+from lamina.store.connection import SqliteDatabase, present, translated
 from lamina.store.events import Body, Head
 from lamina.store.sql import Connection, Cursor, rows
 from lamina.text import counted
@@ -35,6 +35,7 @@ APPLICATION_ID = 0x4C616D72
 FLUSH_SECONDS = 1.0
 FLUSH_READS = 2000
 KEPT_READS = 100_000
+ERASED_AT = "erased_at"  # when something was last erased here, in microseconds
 
 log = logging.getLogger("lamina")
 
@@ -62,7 +63,7 @@ class ReadLog:
     def __init__(self, path: Path, agent: str, busy_ms: int, *, strict: bool) -> None:
         self.path = path
         self.pid = os.getpid()
-        self.problem: str | None = None
+        self._problem: str | None = None
         self._agent = agent
         self._strict = strict
         self._busy_ms = busy_ms
@@ -70,11 +71,17 @@ class ReadLog:
         self._database: SqliteDatabase | None = None
         self._buffer: deque[Read] = deque()
         self._lost = 0
+        self._is_closed = False
         self._lock = threading.Lock()
         self._start_lock = threading.Lock()
         self._wake = threading.Event()
         self._worker: threading.Thread | None = None
         _OPEN.add(self)
+
+    @property
+    def problem(self) -> str | None:
+        """What keeps reads from being written now, or has kept some."""
+        return room.hindrance(self.path.parent) or self._problem
 
     def add(self, read: Read) -> None:
         """Note a read; strictly, it is durable before this returns."""
@@ -101,14 +108,14 @@ class ReadLog:
                 return
             try:
                 self._write(batch, lost)
-                self.problem = None
+                self._problem = None
             except BaseException as error:
                 self._buffer.extendleft(reversed(batch))
                 self._lost += lost
                 if not isinstance(error, LaminaError):
                     raise
-                self.problem = f"{counted(len(batch), 'read is', 'reads are')} not audited yet: {error}"
-                log.warning("%s", self.problem)
+                self._problem = f"{counted(len(batch), 'read is', 'reads are')} not audited yet: {error}"
+                log.warning("%s", self._problem)
 
     def latest(self, limit: int) -> list[Read]:
         """The newest reads first, of every process that has written them."""
@@ -169,14 +176,18 @@ class ReadLog:
         try:
             return None if self._reader() is None else self.database()
         except Corrupt as error:
-            self.problem = error.message
+            self._problem = error.message
             return None
 
     def erase(self, actor: Actor, now: datetime, is_doomed: Callable[[Read], bool]) -> int:
-        """Erase the notes of some reads, such as what was asked for; that there were reads stays. How many."""
-        if self._reader() is None:
-            return 0
+        """Erase the notes of some reads, such as what was asked for; that there were reads stays. How many.
+
+        What other handles have read by now and not yet written is written without its notes: nobody knows then what was doomed.
+        """
+        self._check_own()
+        self.flush()
         with translated(self.path), self.database().atomic() as transaction:
+            transaction.cursor.execute(events.PUT_META, (ERASED_AT, str(to_micros(now))))
             gone = list(_doomed(transaction.cursor.connection, is_doomed))
             if gone:
                 transaction.cursor.executemany("DELETE FROM notes WHERE event = ? AND position = ?", gone)
@@ -186,6 +197,7 @@ class ReadLog:
         return len(gone)
 
     def close(self) -> None:
+        self._is_closed = True  # what is left is written here, and by nobody else
         self._wake.set()
         _OPEN.discard(self)
         try:
@@ -216,12 +228,15 @@ class ReadLog:
         self._wake.wait(FLUSH_SECONDS)
         self._wake.clear()
         self._worker = None
-        self.flush()
+        if not self._is_closed:
+            self.flush()
 
     def _write(self, batch: Sequence[Read], lost: int) -> None:
         with translated(self.path), self.database().atomic() as transaction:
             cursor = transaction.cursor
             head = events.head(cursor, self._seed)
+            erased = int(cursor.execute(f"SELECT value FROM meta WHERE name = '{ERASED_AT}'").get or 0)
+            batch = [read if to_micros(read.at) > erased else msgspec.structs.replace(read, note={}) for read in batch]
             for actor, group in groupby(batch, key=lambda read: read.actor):
                 head = _append(cursor, head, actor, list(group))
             if lost:
@@ -303,7 +318,7 @@ _OPEN: weakref.WeakSet[ReadLog] = weakref.WeakSet()
 
 
 def _flush_all() -> None:
-    for reads in list(_OPEN):
+    for reads in present(_OPEN):
         reads.flush()
 
 

@@ -6,24 +6,99 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from datetime import datetime
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import apsw
+import msgspec
 
 from lamina.clock import to_micros
 from lamina.config import Settings
-from lamina.errors import Corrupt, StoreUnavailable
+from lamina.errors import Corrupt, Refused, StoreUnavailable
 from lamina.home import fsync_folder, make_private_folder
-from lamina.model import Actor
+from lamina.model import Actor, iso
 from lamina.store import backup, erasing, migrations, transfer
 from lamina.store.connection import SqliteDatabase, translated
 from lamina.store.store import FILE_NAME, READS_NAME, Store
 from lamina.store.verify import Progress, Report
+from lamina.text import counted
 
 SUFFIXES = ("", "-wal", "-shm", "-journal")
+
+
+class Outlook(msgspec.Struct, frozen=True):
+    """What restoring a backup would mean: when it was made, what it holds, and what of the present would not be there."""
+
+    made_at: datetime
+    age: timedelta
+    records: int
+    lost: int | None  # memories of the present store that it does not have; None when that cannot be read
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"made_at": iso(self.made_at), "lost": self.lost}
+
+    @property
+    def sentences(self) -> list[str]:
+        """The same for people who have to decide."""
+        held, made = counted(self.records, "memory", "memories"), self.made_at.strftime("%Y-%m-%d %H:%M")
+        if self.lost is None:
+            lost = "the present store cannot be read, so nobody knows what it has that the backup has not"
+        elif self.lost:
+            lost = f"{counted(self.lost, 'memory', 'memories')} of the present store will not be there afterwards"
+        else:
+            lost = "it has every memory of the present store"
+        return [f"the backup was made {made} UTC, {_ago(self.age)}, and holds {held}", lost]
+
+
+def _ago(age: timedelta) -> str:
+    """How long ago something was, roughly; a clock may have been set back since."""
+    if age < timedelta(hours=1):
+        return "less than an hour ago"
+    hours = age // timedelta(hours=1)
+    return f"{counted(hours, 'hour') if hours < 48 else counted(age.days, 'day')} ago"
+
+
+def outlook(folder: Path, agent: str, settings: Settings, source: Path, now: datetime) -> Outlook:
+    """Look at a backup and at the store that it would replace. Nothing is made or changed."""
+    checked(source, agent)
+    made_at, held, lost = backup.made_at(source), backup.ids(source), None
+    with suppress(Corrupt):
+        lost = len(_present(folder, agent, settings) - held)
+    return Outlook(made_at, now - made_at, len(held), lost)
+
+
+def checked(source: Path, agent: str) -> Path:
+    """The database of a backup that is whole, and of this agent."""
+    file = backup.check(source)
+    own = backup.owner(source)
+    if own not in (None, agent):
+        raise Refused(
+            f"{source} is a backup of the agent {own}, and cannot replace the memory of {agent}; {_way(source, own, agent)}"
+        )
+    return file
+
+
+def _way(source: Path, own: str, agent: str) -> str:
+    """How the memories of a backup come to another agent."""
+    elsewhere = f"lamina --home NEW --agent {own}"
+    steps = f"`{elsewhere} restore {source} --yes`, `{elsewhere} export {own}.json`, `lamina --agent {agent} import {own}.json`"
+    return f"to bring its memories here, restore it in a new folder NEW, export it there and import that: {steps}"
+
+
+def _present(folder: Path, agent: str, settings: Settings) -> set[str]:
+    """The memories that are in the place of a store now."""
+    from lamina.store import neighbours
+
+    database = neighbours.database(folder, agent, settings)
+    if database is None:
+        return set()
+    try:
+        with database.snapshot() as connection:
+            return backup.ids_of(connection)
+    finally:
+        database.close()
 
 
 def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress: Progress | None = None) -> dict[str, Any]:
@@ -31,7 +106,7 @@ def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress:
 
     From the copy that is kept to the replacement nobody else can write, so that nothing acknowledged is in neither.
     """
-    with _staged(backup.check(source), store.folder) as work:
+    with _staged(checked(source, store.agent), store.folder) as work:
         report = _verified(work, store.agent, store.settings, now, progress)
         with translated(store.database.place), closing(_reader(work)) as origin, store.database.write_lock:
             known = {file.file for file in store.archives()}
@@ -93,7 +168,7 @@ def over_damage(
     folder: Path, agent: str, settings: Settings, source: Path, actor: Actor, now: datetime, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Put a backup in the place of a store that cannot be opened or copied. The damaged files are kept."""
-    with _staged(backup.check(source), folder) as work:
+    with _staged(checked(source, agent), folder) as work:
         report = _verified(work, agent, settings, now, progress)
         _tell(work, agent, settings, actor, now, {"replaced": None})
         _bring_along(work, erasing.everything(folder, None))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from lamina import Operator
-from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound
+from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused
+from lamina.handles import before_restore, restore
+from lamina.model import iso
+from lamina.spooled import Item
 from tests.conftest import Desk, Ticking, contents, digest, quietly, size, verified
 
 
@@ -211,15 +215,75 @@ def test_what_is_no_backup_is_not_found(op: Operator, tmp_path: Path) -> None:
 
 
 def test_a_backup_of_another_agent_is_refused(desk: Desk) -> None:
-    """P2, B7: one agent's backup does not become another's memory."""
+    """P2, B7, I: one agent's backup does not become another's memory; the error names it, and the commands that bring it."""
     milton = desk.operator("milton")
     milton.remember("of milton")
     op = desk.operator()
     op.remember("of sky")
-    with pytest.raises(Corrupt, match="another agent"):
-        op.restore(milton.backup())
+    made = milton.backup()
+    with pytest.raises(Refused) as caught:
+        op.restore(made)
+    assert f"{made} is a backup of the agent milton" in caught.value.message
+    assert f"`lamina --home NEW --agent milton restore {made} --yes`" in caught.value.message
+    assert "`lamina --agent sky import milton.json`" in caught.value.message
+    with pytest.raises(Refused, match="backup of the agent milton"):
+        restore(made, "sky", desk.home, desk.clock)
     assert contents(op.list()) == ["of sky"]
     assert verified(op)
+
+
+def test_the_way_to_another_agent(desk: Desk, tmp_path: Path) -> None:
+    """B7: what the refusal advises works: restored in another home, exported there, imported here."""
+    milton = desk.operator("milton")
+    milton.remember("of milton")
+    restore(milton.backup(), "milton", tmp_path / "new", desk.clock)
+    with Desk(tmp_path / "new", desk.clock) as new:
+        exported = new.operator("milton").export(tmp_path / "milton.json")
+    op = desk.operator()
+    op.remember("of sky")
+    op.import_(exported)
+    assert sorted(contents(op.list())) == ["of milton", "of sky"]
+
+
+def test_what_a_restore_would_mean_is_told_before(desk: Desk, op: Operator, clock: Ticking) -> None:
+    """B7: the age of a backup, and how many memories of the present store it does not have. Nothing changes by asking."""
+    made = filled(op)
+    op.remember("four")
+    clock.jump(timedelta(days=3))
+    before = size(op)
+    told = before_restore(made, "sky", desk.home, clock)
+    assert (told.records, told.lost) == (2, 2)
+    assert told.sentences == [
+        "the backup was made 2026-05-01 08:00 UTC, 3 days ago, and holds 2 memories",
+        "2 memories of the present store will not be there afterwards",
+    ]
+    assert timedelta(days=3) < told.age < timedelta(days=3, minutes=1)
+    assert size(op) == before
+    report = restore(made, "sky", desk.home, clock)
+    assert (report["lost"], report["made_at"]) == (2, iso(told.made_at))
+    assert before_restore(Path(report["kept"]), "sky", desk.home, clock).lost == 0
+
+
+def test_what_a_restore_would_mean_without_a_store(desk: Desk, op: Operator, tmp_path: Path) -> None:
+    """B7: an agent without a memory loses nothing and gets no folder by asking; of a damaged one nobody knows."""
+    made = filled(op)
+    assert before_restore(made, "sky", tmp_path / "new", desk.clock).lost == 0
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "bad" / "agents" / "sky").mkdir(parents=True)
+    (tmp_path / "bad" / "agents" / "sky" / "memory.db").write_bytes(b"no database" * 1000)
+    told = before_restore(made, "sky", tmp_path / "bad", desk.clock)
+    assert told.lost is None
+    assert "less than an hour ago" in told.sentences[0]
+    assert "cannot be read" in told.sentences[1]
+
+
+def test_what_waits_in_the_failsafe_survives_a_restore(desk: Desk, op: Operator) -> None:
+    """B4, B7: a memory that was acknowledged and waits is in the restored store, not only in what was replaced."""
+    made = filled(op)
+    op._spool.keep([Item(op._new_id(op._clock()), op._draft({"content": "it waits"}))], op._clock(), "remember", op.actor)
+    report = restore(made, "sky", desk.home, desk.clock)
+    assert report["lost"] == 1
+    assert contents(desk.operator().list()) == ["it waits", "two", "one"]
 
 
 def test_a_backup_that_lost_its_database(op: Operator) -> None:

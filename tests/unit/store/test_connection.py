@@ -77,6 +77,14 @@ def test_a_transaction_is_all_or_nothing(database: SqliteDatabase) -> None:
     assert list(database.reader().execute("SELECT x FROM t")) == [(2,)]
 
 
+def test_a_look_that_fails_tells_its_own_error(database: SqliteDatabase) -> None:
+    """I: that there is nothing left to roll back never hides what went wrong, and the next look works."""
+    with pytest.raises(StoreUnavailable, match="no such table"), database.moment() as connection:
+        connection.execute("ROLLBACK; SELECT * FROM missing")
+    with database.moment() as connection:
+        assert connection.in_transaction
+
+
 def test_a_wrong_statement_is_a_typed_error(database: SqliteDatabase) -> None:
     """I: no error of SQLite leaves a transaction untranslated."""
     with pytest.raises(StoreUnavailable, match="SQLite reports"), database.atomic() as transaction:
