@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+DEMO   := $(VENV)/.demo
 SLOW   := tests/faults tests/surfaces/test_console_browser.py
 
 .PHONY: help demo test test-slow test-console servers test-servers check faults soak security mutants bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
@@ -10,11 +11,18 @@ help:    ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/: .*## /\t/' | expand -t 17
 
 $(READY): pyproject.toml constraints.txt
+	@echo "installing lamina with all that its tests need into $(VENV), once: about 1.1 GB, from the network"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
 
-demo: $(READY)    ## a story told with the product itself
+$(DEMO): pyproject.toml constraints.txt
+	@echo "installing lamina and what it needs into $(VENV), once: about 220 MB on disk, from the network"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $(DEMO)
+
+demo: $(or $(wildcard $(READY)),$(DEMO))    ## a story told with the product itself
 	$(BIN)/python examples/demo.py
 
 test: $(READY)    ## the tests, in under five minutes

@@ -42,5 +42,5 @@ def advice(to: str) -> str:
         return "Take store.url out of config.toml and LAMINA_STORE_URL out of the environment: the file is used again."
     return (
         "Set it for everybody who uses this home: LAMINA_STORE_URL in the environment, or [store] url in config.toml.\n"
-        "The old file stays as a copy and refuses to be used; a password belongs into ~/.pgpass or PGPASSWORD."
+        "The old file stays as a copy and refuses to be used; a password belongs in ~/.pgpass or PGPASSWORD."
     )

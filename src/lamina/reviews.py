@@ -266,13 +266,16 @@ def _check_takes_back(event: Event, last: Mapping[str, int], later: Mapping[str,
             raise Conflict(changed + then, record=record)
 
 
-def staying(rejected: Record, get: Callable[[str], Record], resting_on: Callable[[str], Sequence[str]]) -> list[str]:
-    """A line for each fact that stays although a proposal was rejected that says the same: it is evidence, or shares some."""
+def staying(rejected: Record, get: Callable[[str], Record | None], resting_on: Callable[[str], Sequence[str]]) -> list[str]:
+    """A line for each fact that stays although a proposal was rejected that says the same: it is evidence, or shares some.
+
+    `get` gives nothing for what is erased.
+    """
     told = rejected.metadata.get("value")
     said = {text.normalise(str(one)) for one in (told if isinstance(told, (list, tuple)) else (told,))}
-    evidence = [one for one in rejected.evidence if is_id(one)]
+    evidence = [one for one in rejected.evidence if is_id(one) and get(one) is not None]
     near = [get(name) for name in dict.fromkeys(other for one in evidence for other in (one, *resting_on(one)))]
-    known = [one for one in near if one.state is State.ACTIVE and facts.is_fact(one)]
+    known = [one for one in near if one is not None and one.state is State.ACTIVE and facts.is_fact(one)]
     same = [one.id for one in known if text.normalise(one.metadata["value"]) in said]
     return [f"the fact {one} that it rests on stays; `lamina forget {one}` hides it" for one in same]
 

@@ -31,7 +31,7 @@ def test_a_request_is_answered_in_one_command(home: Path, capsys: pytest.Capture
     """P5: the preview shows what goes and what mentions the name, the command erases it, the certificate is there again."""
     code, shown = told(capsys, "erase", "--user", "ana", "--dry-run")
     assert (code, "I have diabetes" in shown) == (0, True)
-    assert "1 memories of others that mention the name" in shown
+    assert "1 memory of others that mentions the name" in shown
     code, shown = told(capsys, "erase", "--user", "ana", "--yes", "--reason", "request 17")
     assert (code, "nothing of it was found in this home afterwards" in shown) == (0, True)
     code, shown = told(capsys, "--json", "erasures", "1")

@@ -57,7 +57,7 @@ def test_replay_tells_what_it_did(home: Path, capsys: pytest.CaptureFixture[str]
     """B4: how many were stored, constrained, known or rejected, and where the lines are now."""
     with outage(home, AGENT):
         told(capsys, "remember", "rests on nothing", "--evidence", "0" * 26)
-        assert told(capsys, "failsafe", "replay")[0] == 1
+        assert told(capsys, "failsafe", "replay")[0] == 5
     with (home / "agents" / AGENT / "failsafe" / "long_term.jsonl").open("ab") as file:
         file.write(b"edited\n")
     code, out, _ = told(capsys, "--json", "failsafe", "status")
@@ -123,11 +123,11 @@ def test_one_cause_is_told_once(home: Path, capsys: pytest.CaptureFixture[str], 
 
 
 def test_without_the_failsafe_it_fails(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """B4: `failsafe = off` is exit code 1, and nothing is kept."""
+    """B4: `failsafe = off` is exit code 5 as well, and nothing is kept."""
     monkeypatch.setenv("LAMINA_FAILSAFE", "off")
     with outage(home, AGENT):
         code, _, err = told(capsys, "remember", "x")
-    assert (code, "holds the store" in err) == (1, True)
+    assert (code, "holds the store" in err) == (5, True)
     assert not (home / "agents" / AGENT / "failsafe").exists()
 
 

@@ -61,7 +61,7 @@ def test_what_waits_is_counted(call: Call, tmp_path: Path) -> None:  # noqa: F81
     """V8, H5: records that claim authority wait for a review, unless the operator believes the file."""
     path = str(golden(tmp_path, "skylattice.json"))
     assert "2 wait for review" in call("import", path).out
-    assert "1 wait for review" in call("--agent", "other", "import", path, "--trust").out
+    assert "1 waits for review" in call("--agent", "other", "import", path, "--trust").out
 
 
 def test_a_form_can_be_named(call: Call, tmp_path: Path) -> None:  # noqa: F811
@@ -88,7 +88,7 @@ def test_an_export_says_what_it_cannot_hold(call: Call, tmp_path: Path) -> None:
     remembered(call, "went out", "--layer", "episodic")
     done = call("export", str(tmp_path / "x.db"), "--format", "sentinel")
     assert done.code == 0
-    assert "exported 1 memories" in done.out
+    assert "exported 1 memory" in done.out
     assert "left out 1: Sentinel keeps short_term memory elsewhere" in done.out
     assert "sentinel cannot hold: kind (1), trust (1)" in done.out
 

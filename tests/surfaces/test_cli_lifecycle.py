@@ -239,7 +239,7 @@ def test_archive_search_is_bounded(pruned: Call) -> None:
     assert "hello" in outcome.out
     assert "Garmin" not in outcome.out
     assert "there may be more" in outcome.err
-    for arguments in (["", "--json"], ["x", "--limit", "0", "--json"], ["x", "--since", "yesterday", "--json"]):
+    for arguments in (["", "--json"], ["x", "--limit", "0", "--json"], ["x", "--since", "lately", "--json"]):
         outcome = pruned("archive", "search", *arguments)
         assert (outcome.code, error(outcome)["code"]) == (2, "invalid_input")
 

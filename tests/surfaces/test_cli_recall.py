@@ -52,9 +52,10 @@ def test_every_ranker_can_be_chosen(filled: Call, ranker: str) -> None:
 
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_the_shape_of_an_answer(filled: Call, ranker: str) -> None:
-    """`--json` prints outcome and hits, and notes only when there are some (H1, Q7)."""
+    """`--json` prints outcome, hits and confidence as in Python, and notes only when there are some (H1, Q7)."""
     answer = filled("search", "green tea", "--ranker", ranker, "--json").json
-    assert answer.keys() == {"outcome", "hits"}
+    assert answer.keys() == {"outcome", "hits", "confidence"}
+    assert (answer["confidence"] is None) == (ranker != "hybrid")
     assert answer["outcome"] == "found"
     assert all(hit.keys() == {"score", "parts", "record"} for hit in answer["hits"])
 
@@ -65,7 +66,8 @@ def test_nothing_relevant_is_exit_code_4(filled: Call, ranker: str) -> None:
     outcome = filled("search", "zebra", "--ranker", ranker)
     assert (outcome.code, outcome.out.strip(), outcome.err) == (4, "nothing relevant", "")
     outcome = filled("search", "zebra", "--ranker", ranker, "--json")
-    assert (outcome.code, outcome.json, outcome.err) == (4, {"outcome": "nothing_relevant", "hits": []}, "")
+    nothing = {"outcome": "nothing_relevant", "hits": [], "confidence": None}
+    assert (outcome.code, outcome.json, outcome.err) == (4, nothing, "")
     assert filled("search", "?!").code == 4
 
 
@@ -157,7 +159,7 @@ def test_notes_stand_beside_the_answer(filled: Call, monkeypatch: pytest.MonkeyP
     assert outcome.err.startswith("note: openai:")
     assert "cannot be reached" in outcome.err
     outcome = filled("search", "green tea", "--json")
-    assert outcome.json.keys() == {"outcome", "hits", "notes"}
+    assert outcome.json.keys() == {"outcome", "hits", "notes", "confidence"}
     assert len(outcome.json["notes"]) == 1
     assert outcome.err == ""
     outcome = filled("search", "zebra", "--ranker", "semantic")

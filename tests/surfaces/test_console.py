@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines.facts import Fact
-from lamina.model import Change, Event, State
+from lamina.model import Change, Event, Hit, Hits, State
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.reviewer import comparison, texts
-from lamina.surfaces.http.console import charts, difference, facts, overview, tree, words
+from lamina.surfaces.http.console import charts, difference, facts, overview, search, tree, words
 from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Series
 from lamina.surfaces.http.console.timings import MOST, Timings, summary
 from tests.conftest import START, Desk, quietly
@@ -175,6 +175,30 @@ def test_hits_show_what_their_scores_are_made_of(visit: Visit, all_: Everything)
     parts = [float(one.text) for one in page.all("dd")]
     assert abs(sum(parts) - sum(hit.score for hit in hits)) < 0.05
     assert {*hits[0].parts} <= {one.text for one in page.all("dt")}
+
+
+def test_what_is_taken_off_makes_no_bar_longer(all_: Everything) -> None:
+    """H2, Q6: parts below zero lie over the end of their bar; what is left of it is as long as the score."""
+    record = all_.mem.search("reports")[0].record
+    hits = Hits([Hit(record, 0.72, {"words": 0.5, "asks": -0.08, "meaning": 0.3}), Hit(record, 0.0, {"asks": -0.2})])
+    first, second = search.drawn(hits)
+    added, less = [box for box in first.boxes if box.tone != "part-less"], first.boxes[-1]
+    assert sum(box.width for box in added) == pytest.approx(charts.WIDTH)
+    assert less.x + less.width == pytest.approx(charts.WIDTH)
+    assert less.x / charts.WIDTH == pytest.approx(0.72 / 0.8)
+    assert [box.width for box in second.boxes] == [0]
+
+
+def test_a_reason_is_said_once() -> None:
+    """H2: a reason that begins with "because" is not told so twice."""
+    assert [words.because(one) for one in ("it rains", "Because it rains")] == ["because it rains", "Because it rains"]
+
+
+def test_the_archive_is_in_the_menu(visit: Visit) -> None:
+    """H2: every page leads to the archive, which knows that it is the one."""
+    assert "/archive" in visit("/").links("/archive")
+    here = visit("/archive").all("a", aria_current="page", href="/archive")[0]
+    assert here.text == "Archive"
 
 
 def test_a_search_can_abstain_and_can_be_wrong(visit: Visit) -> None:

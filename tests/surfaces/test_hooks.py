@@ -320,7 +320,7 @@ def test_wrong_usage_of_a_hook_is_no_veto(call: Call, desk: Desk, mem: Memory, w
     outcome = call(*words.split(), event=PROMPT)
     assert (outcome.code, outcome.out) == (0, "{}\n")
     assert outcome.err.startswith("lamina hook: ")
-    assert "the hook hook failed once" in troubles(desk)[0]
+    assert "a hook failed once" in troubles(desk)[0]
     assert mem.list() == []
 
 

@@ -76,9 +76,11 @@ def test_a_search_is_what_the_library_gives(served: Served, all_: Everything) ->
         ("query=reports&meta=origin%3Dsleep", {"metadata": {"origin": "sleep"}}),
     ):
         query = parse_qs(path)["query"][0]
-        expected = all_.mem.search(query, **options).to_dict()
+        hits = all_.mem.search(query, **options)
+        expected = {**hits.to_dict(), "confidence": hits.confidence}
         assert served.ask(f"/memory/search?{path}", token).json == as_json(expected)
-    assert served.ask("/memory/search?query=zyxw", token).json == {"outcome": "nothing_relevant", "hits": []}
+    nothing = served.ask("/memory/search?query=zyxw", token).json
+    assert (nothing["outcome"], nothing["hits"], nothing["confidence"] < 0) == ("nothing_relevant", [], True)
 
 
 def test_lists_and_reports_are_what_the_library_gives(served: Served, all_: Everything) -> None:
@@ -350,9 +352,12 @@ def test_a_link_signs_one_browser_in_once(served: Served) -> None:
     own = ("Cookie", cookie.partition(";")[0])
     assert served.ask("/memory/audit", headers=[own]).status == 200
     assert served.ask(f"/sign-in?link={link}").status == 401
+    again = served.ask(f"/sign-in?link={link}", headers=[own])
+    assert (again.status, again.headers["location"]) == (303, "/")  # who is in already need not sign in
     assert served.ask("/memory/audit", "wrong", headers=[own]).status == 401  # a token that is given decides
     assert served.ask("/sign-out", headers=[own]).status == 303
     assert served.ask("/memory/audit", headers=[own]).status == 401
+    assert served.ask(f"/sign-in?link={link}", headers=[own]).status == 401
 
 
 def test_links_and_sessions_end(clock: Ticking) -> None:

@@ -73,6 +73,7 @@ def check_each(answers: dict[str, dict[str, Any]]) -> None:
     assert (kept["layer"], kept["kind"], kept["state"], kept["trust"]) == ("short_term", "fact", "active", "agent")
     assert kept["importance"] == 0.9
     found = answers["search"]
+    assert found["confidence"] > 0
     assert (found["outcome"], [hit["id"] for hit in found["hits"]]) == ("found", [kept["id"]])
     assert found["text"].startswith(fence.OPEN)
     assert found["text"].endswith(fence.CLOSE)

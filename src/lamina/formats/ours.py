@@ -213,7 +213,7 @@ def refuse_work_tree(target: Path) -> None:
     """Private memories do not belong into a repository."""
     for folder in Path(os.path.realpath(target)).parents:  # unlike `resolve`, it says nothing of links that lead in a circle
         if (folder / ".git").exists():
-            raise Refused(f"{target} lies in the git work tree {folder}; export elsewhere, with --public, or force it")
+            raise Refused(f"{target} lies in the git work tree {folder}; export elsewhere, with --public, or with --force")
 
 
 def read(

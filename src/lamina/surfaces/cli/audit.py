@@ -101,8 +101,8 @@ def violations(group: click.Group) -> None:
         rows = [(one.at[:16].replace("T", " "), one.actor, one.surface, one.attempt, one.value) for one in found.entries]
         if rows:
             columns = ("when (UTC)", "actor", "surface", "attempt", "value")
-            output.table(columns, rows, wide="attempt", dispensable=("surface",))
+            output.table(columns, rows, wide="attempt", dispensable=("surface",), wraps=("value",))
         else:
             click.echo("nobody tried to cross a boundary")
         if found.unreadable:
-            output.notes([f"{found.unreadable} lines of the log cannot be read"])
+            output.notes([f"{counted(found.unreadable, 'line')} of the log cannot be read"])

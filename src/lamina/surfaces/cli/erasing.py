@@ -12,7 +12,7 @@ from lamina.errors import NotFound, Refused
 from lamina.operators import Operator
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
-from lamina.text import one_line
+from lamina.text import counted, one_line
 
 SHOWN = 20  # lines of a preview
 
@@ -58,7 +58,7 @@ def erase(group: click.Group) -> None:
         if dry_run:
             return 0
         number = len(found["records"]) + len(found["derived"])
-        if not yes and not output.confirmed(f"erase {number} memories for good?"):
+        if not yes and not output.confirmed(f"erase {counted(number, 'memory', 'memories')} for good?"):
             raise Refused("nothing was erased; --yes does not ask")
         return _shown(session, [operator.erase(*ids, **which, reason=reason, keep_backups=keep_backups)])
 
@@ -80,7 +80,8 @@ def erasures(group: click.Group) -> None:
             rows = [
                 (one.number, output.when(one.at), one.what, len(one.records), one.by, len(one.unreached) or "") for one in found
             ]
-            output.table(("erasure", "at", "what", "records", "by", "not reached"), rows)
+            columns = ("erasure", "at", "what", "records", "by", "not reached")
+            output.table(columns, rows, wide="what", right=("records", "not reached"))
         return 0
 
 
@@ -90,13 +91,14 @@ def _show_preview(session: Session, operator: Operator, found: Mapping[str, Any]
         return
     why = {**dict.fromkeys(found["records"], ""), **{one["id"]: one["why"] for one in found["derived"]}}
     said = operator.contents([*why][:SHOWN])
-    output.table(("id", "goes", "why"), [(one, one_line(said[one], 80), why[one]) for one in said], wide="goes")
+    output.table(("id", "goes", "why"), [(one, one_line(said[one], 80), why[one]) for one in said], wide="goes", wraps=("why",))
     if len(why) > SHOWN:
         click.echo(f"and {len(why) - SHOWN} more")
     for one in found["kept"]:
         click.echo(f"stays: {one['id']}, which rests on what goes: {one['why']}")
     if found["mentions"]:
-        click.echo(f"stays: {found['mentions']} memories of others that mention the name")
+        others = counted(found["mentions"], "memory of others that mentions", "memories of others that mention")
+        click.echo(f"stays: {others} the name")
     for name in ("exports", "backups"):
         for path in found[name]:
             click.echo(f"goes too: {path}")
@@ -116,10 +118,13 @@ def _shown(session: Session, done: Sequence[Certificate]) -> int:
 def _show(one: Certificate) -> None:
     told = [
         ("erasure", f"{one.number}, {output.when(one.at)}, by {one.by}"),
-        ("erased", f"{len(one.records)} records: {one.asked_for} asked for, {one.derived} made of these"),
+        ("erased", f"{counted(len(one.records), 'record')}: {one.asked_for} asked for, {one.derived} made of these"),
         ("kept", ", ".join(f"{kept['id']} ({kept['why']})" for kept in one.kept)),
-        ("read again", f"{one.read_again} turns, by the next sleep" if one.read_again else ""),
-        ("mentioned", f"in {one.mentions} other memories; look at them with `lamina search`" if one.mentions else ""),
+        ("read again", f"{counted(one.read_again, 'turn')}, by the next sleep" if one.read_again else ""),
+        (
+            "mentioned",
+            f"in {counted(one.mentions, 'other memory', 'other memories')}" if one.mentions else "",
+        ),
         ("notes", f"{one.notes} of changes, {one.reads} of reads"),
         ("removed", ", ".join(one.removed)),
         ("mirrors", ", ".join(f"{name} {told}" for name, told in one.mirrors.items())),

@@ -10,15 +10,14 @@ import click
 from lamina.errors import InvalidInput, Refused
 from lamina.formats import departures, forms
 from lamina.formats.arrivals import Policy
-from lamina.home import given_path
-from lamina.store.backup import backups, check
+from lamina.store.backup import backups
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
-from lamina.text import reveal
+from lamina.text import counted, reveal
 
 PATH = click.Path(path_type=Path)
 SHOWN = 20
-
+KEPT = ("taken", "skipped", "grown", "replaced")  # what became of that which was not rejected
 
 CONFLICTS = click.Choice([one.value for one in Policy])
 
@@ -63,7 +62,7 @@ def _export_as(session: Session, name: str, path: Path | None, public: bool, for
     if session.json:
         output.show_json(report)
         return
-    click.echo(f"exported {report['records']} memories to {report['path']} as {name}")
+    click.echo(f"exported {counted(report['records'], 'memory', 'memories')} to {report['path']} as {name}")
     for why, number in report["left_out"].items():
         click.echo(f"left out {number}: {why}")
     if report["lost"]:
@@ -78,23 +77,28 @@ def import_(group: click.Group) -> None:
     @click.option("--format", "format_", metavar="NAME", help=f"instead of looking: one of {', '.join(forms.NAMES)}")
     @click.option("--on-conflict", type=CONFLICTS, default="skip", help="what happens to what is here already")
     @click.option("--dry-run", is_flag=True, help="change nothing, and report what would happen")
-    def run(session: Session, path: Path, trust: bool, format_: str | None, on_conflict: str, dry_run: bool) -> None:
+    def run(session: Session, path: Path, trust: bool, format_: str | None, on_conflict: str, dry_run: bool) -> int:
         """Take in an export of Lamina, or a file of Sky, Milton, Skylattice, Sentinel, mem0 or the MCP memory server.
 
         An empty store becomes what was exported; another takes the records as external. What is no memory is told with its
         line and kept in a .rejected file beside the source. What is here already is skipped; or it grows by what the file
-        adds (merge), or what the file says takes its place (replace).
+        adds (merge), or what the file says takes its place (replace). Exits with 1 if everything was rejected.
         """
         operator = session.operator("import")
         with output.progress("importing") as advance:
             report = operator.import_(path, trust, advance, format=format_, on_conflict=on_conflict, dry_run=dry_run)
+        in_vain = bool(report.get("rejected_count")) and not any(report.get(name) for name in KEPT)
         if session.json:
             output.show_json(report)
-            return
+            return int(in_vain)
         click.echo(_summary(report))
         _show_rejected(report)
+        if in_vain:
+            known = f"; perhaps it is none of the known forms ({', '.join(forms.NAMES)})" if report["mode"] == "lines" else ""
+            click.echo(f"nothing was taken: all of {path} was rejected{known}", err=True)
         if report["pending"]:
-            click.echo(f"{report['pending']} wait for review (state constrained)")
+            click.echo(f"{report['pending']} {'waits' if report['pending'] == 1 else 'wait'} for review (state constrained)")
+        return int(in_vain)
 
 
 def _summary(report: dict[str, Any]) -> str:
@@ -147,7 +151,10 @@ def restore(group: click.Group) -> None:
         if path is None:
             _show_backups(session, found)
             return
-        check(given_path(path))
+        told = session.before_restore(path)
+        if not session.json:
+            for sentence in told.sentences:
+                click.echo(sentence)
         if not yes and not output.confirmed(f"Replace the memory of {session.agent} by {path}?"):
             raise Refused("nothing was restored")
         with output.progress("checking") as advance:
@@ -155,7 +162,7 @@ def restore(group: click.Group) -> None:
         if session.json:
             output.show_json(report)
             return
-        click.echo(f"restored {report['records']} records from {path}")
+        click.echo(f"restored {counted(report['records'], 'record')} from {path}")
         click.echo(f"what was there before is in {report['kept']}")
 
 

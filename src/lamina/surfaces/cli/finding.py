@@ -9,8 +9,9 @@ import click
 from lamina.reader import MODELS
 from lamina.recall import RANKERS
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.memories import LAYERS, STATES, day, kinds, metadata_of
+from lamina.surfaces.cli.memories import LAYERS, STATES, kinds, metadata_of
 from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session, command, shared_by
+from lamina.surfaces.cli.times import day, past
 
 NOTHING = 4
 UNKNOWN = "unknown: the store could not be read"
@@ -34,8 +35,8 @@ def search(group: click.Group) -> None:
     @click.option("--tag", "tags", multiple=True, help="with any of these tags")
     @click.option("--all-tag", "all_tags", multiple=True, help="with every one of these tags")
     @click.option("--meta", "metadata", multiple=True, metavar="K=V", help="with this value in its metadata")
-    @click.option("--since", callback=day, help="not before this time or day")
-    @click.option("--until", callback=day, help="before this time or day")
+    @click.option("--since", callback=past, help="not before: a day, a time, or how long ago, such as 7d")
+    @click.option("--until", callback=past, help="before: a day, a time, or how long ago")
     @click.option("--as-of", callback=day, help="what was true at this time or day")
     @click.option("--known-at", callback=day, help="what the store knew at this time or day")
     @click.option("--ranker", type=click.Choice(RANKERS), default=RANKERS[0], show_default=True, help="how to rank")
@@ -56,15 +57,21 @@ def search(group: click.Group) -> None:
         """Find memories that answer QUERY. Without a match it says so and exits with 4; with 5 if the store cannot be read."""
         found = session.viewer(shared_by).search(query, metadata=metadata_of(metadata), states=states or None, **filters)
         if session.json:
-            output.show_json(found.to_dict())
+            output.show_json({**found.to_dict(), "confidence": found.confidence})
         elif found:
             output.hits(found, explain)
         else:
-            click.echo("nothing relevant" if found.is_whole else UNKNOWN)
+            click.echo(_nothing(session, shared_by) if found.is_whole else UNKNOWN)
         if not session.json:
             output.notes(found.notes)
         session.tells_outage = not found.is_whole
         context.exit(0 if found else NOTHING if found.is_whole else EXIT_FAILSAFE)
+
+
+def _nothing(session: Session, shared_by: str | None) -> str:
+    """That nothing was found; where there is nothing to find, perhaps another agent was meant."""
+    is_empty = shared_by is None and not session.memory().status()["records"]
+    return "nothing relevant" + (session.other_agents() if is_empty else "")
 
 
 def context(group: click.Group) -> None:
@@ -80,7 +87,7 @@ def context(group: click.Group) -> None:
             found: dict[str, Any] = {"text": made.text, "items": [hit.to_dict() for hit in made.items]}
             output.show_json({**found, "notes": made.notes} if made.notes else found)
         else:
-            click.echo(made.text or ("nothing relevant" if made.is_whole else UNKNOWN))
+            click.echo(made.text or (_nothing(session, shared_by) if made.is_whole else UNKNOWN))
             output.notes(made.notes)
         session.tells_outage = not made.is_whole
         context.exit(0 if made.items else NOTHING if made.is_whole else EXIT_FAILSAFE)

@@ -125,7 +125,7 @@ def settings(group: click.Group) -> None:
             )
             return
         rows = [(v.setting.name, config.shown_value(v.value), v.origin, v.setting.help) for v in values]
-        output.table(("setting", "value", "from", "meaning"), rows, wide="meaning", dispensable=("from",))
+        output.table(("setting", "value", "from", "meaning"), rows, wide="meaning", wraps=("value", "meaning"))
 
 
 def completion(group: click.Group) -> None:

@@ -11,8 +11,9 @@ from lamina.engines.promotion import Action, Decision
 from lamina.errors import Refused
 from lamina.model import Record, plain
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.memories import LAYERS, STATES, day
+from lamina.surfaces.cli.memories import LAYERS, STATES
 from lamina.surfaces.cli.session import Session, command
+from lamina.surfaces.cli.times import past
 
 EXIT_NOTHING = 4
 ARCHIVED = ("joined", "expired", "rotated")
@@ -66,7 +67,7 @@ def _show_plan(session: Session, decided: list[Decision], limit: int) -> None:
         to = one.layer.value if one.action is Action.PROMOTE else ("archive" if one.action is not Action.KEEP else "")
         action = Text(one.action.value, style=STYLES[one.action])
         rows.append((one.entry.id, action, to, one.rule, contents.get(one.entry.id, "")))
-    output.table(("id", "action", "to", "rule", "content"), rows, wide="content", dispensable=("to",))
+    output.table(("id", "action", "to", "rule", "content"), rows, wide="content", dispensable=("to",), wraps=("rule",))
     numbers = Counter(decision.action for decision in decided)
     counted = {action: numbers[action] for action in Action if numbers[action]}
     more = f"; the first {limit} of {len(decided)} are shown, see --limit" if len(decided) > limit else ""
@@ -133,8 +134,8 @@ def archive(group: click.Group) -> None:
 def archive_search(group: click.Group) -> None:
     @command(group, "search", "lamina archive search garmin --since 2026-01-01")
     @click.argument("text", default="")
-    @click.option("--since", callback=day, help="not before this time or day")
-    @click.option("--until", callback=day, help="before this time or day")
+    @click.option("--since", callback=past, help="not before: a day, a time, or how long ago, such as 7d")
+    @click.option("--until", callback=past, help="before: a day, a time, or how long ago")
     @click.option("--limit", type=int, default=100, show_default=True, help="at most so many, what was archived last first")
     @click.pass_context
     def run(context: click.Context, /, session: Session, text: str, limit: int, **span: Any) -> None:
@@ -154,7 +155,8 @@ def archive_search(group: click.Group) -> None:
 
 def _show_archived(found: list[Record]) -> None:
     rows = [(record.id, output.when(record.occurred_at), record.content, record.archived) for record in found]
-    output.table(("id", "when (UTC)", "content", "file and line"), rows, wide="content", dispensable=("when (UTC)",))
+    columns = ("id", "when (UTC)", "content", "file and line")
+    output.table(columns, rows, wide="content", dispensable=("when (UTC)",), wraps=("file and line",))
 
 
 def archive_list(group: click.Group) -> None:

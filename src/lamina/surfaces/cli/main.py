@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -15,8 +16,9 @@ import click
 import msgspec
 
 from lamina import __version__
-from lamina.errors import InvalidInput, LaminaError, NotFound
-from lamina.surfaces.cli.session import Session
+from lamina.errors import InvalidInput, LaminaError, NotFound, StoreUnavailable
+from lamina.failsafe import is_outage
+from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session
 from lamina.text import reveal
 
 EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_NOTHING = 1, 2, 3, 4
@@ -85,7 +87,7 @@ class Program(click.Group):
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--home", type=click.Path(path_type=Path), help="folder of all memories [LAMINA_HOME]")
 @click.option("--agent", help="whose memory [LAMINA_AGENT, default]")
-@click.option("--user", help="only memories of this person and those of nobody in particular [LAMINA_USER]")
+@click.option("--user", help="only memories of this person, and records without a user [LAMINA_USER]")
 @click.option("--json", "json_", is_flag=True, help="print JSON for programs")
 @click.version_option(__version__, prog_name="lamina")
 @click.pass_context
@@ -108,8 +110,9 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(error, LaminaError):
             _complain(error, as_json)
             return exit_code(error)
-        _complain(InvalidInput(error.format_message()), as_json, error)
-        return error.exit_code
+        usage = _advised(error, arguments)
+        _complain(InvalidInput(usage.format_message()), as_json, usage)
+        return usage.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return EXIT_INTERRUPTED
@@ -125,7 +128,27 @@ def run(arguments: Sequence[str]) -> int:
 def exit_code(error: LaminaError) -> int:
     if isinstance(error, InvalidInput):
         return EXIT_USAGE
-    return EXIT_NOT_FOUND if isinstance(error, NotFound) else EXIT_FAILED
+    if isinstance(error, NotFound):
+        return EXIT_NOT_FOUND
+    return EXIT_FAILSAFE if isinstance(error, StoreUnavailable) and is_outage(error) else EXIT_FAILED
+
+
+def _advised(error: click.ClickException, arguments: Sequence[str]) -> click.ClickException:
+    """The same error; with what to type instead, where an option stands in the wrong place or was none at all."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error
+    name, command = error.option_name, error.ctx.command_path
+    place = max((place for place, word in enumerate(arguments) if word.startswith(name)), default=len(arguments))
+    given, following = (*(shlex.quote(reveal(word)) for word in arguments[place : place + 2]), "", "")[:2]
+    if name in WITH_VALUE:
+        value = given.partition("=")[2] or following or name[2:].upper()
+        typed = command.replace("lamina", f"lamina {name} {value}", 1)
+        return click.UsageError(f"{name} belongs before the command: {typed}", error.ctx)
+    takes_text = any(isinstance(one, click.Argument) for one in error.ctx.command.params)
+    if takes_text and (" " in given or not name.startswith("--")):
+        hint = f"what begins with - is taken for an option; put -- before it: {command} -- {given}"
+        return click.UsageError(hint, error.ctx)
+    return error
 
 
 def _is_hook(arguments: Sequence[str]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +16,10 @@ from lamina.model import Layer, Record, State, plain
 from lamina.rules import KINDS
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session, command, shared_by
+from lamina.surfaces.cli.times import day, past
 
 LAYERS = click.Choice([layer.value for layer in Layer])
 STATES = click.Choice([state.value for state in State])
-DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def register(group: click.Group) -> None:
@@ -34,11 +33,6 @@ def register(group: click.Group) -> None:
 def kinds(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """How a shell completes a kind."""
     return [kind for kind in KINDS if kind.startswith(incomplete)]
-
-
-def day(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """A bare date means the start of that day in UTC, as times are shown."""
-    return f"{value}T00:00:00Z" if value and DAY.fullmatch(value) else value
 
 
 def remember(group: click.Group) -> None:
@@ -123,8 +117,8 @@ def listing(group: click.Group) -> None:
     @click.option("--all", "every", is_flag=True, help="records in every state and layer, working memory too")
     @click.option("--kind", "kinds", multiple=True, shell_complete=kinds, help="only this kind")
     @click.option("--tag", "tags", multiple=True, help="with any of these tags")
-    @click.option("--since", callback=day, help="not before this time or day")
-    @click.option("--until", callback=day, help="before this time or day")
+    @click.option("--since", callback=past, help="not before: a day, a time, or how long ago, such as 7d")
+    @click.option("--until", callback=past, help="before: a day, a time, or how long ago")
     @click.option("--limit", type=int, default=50, show_default=True, help="at most so many")
     @shared_by
     def run(session: Session, states: tuple[str, ...], every: bool, shared_by: str | None, **filters: Any) -> None:
@@ -136,12 +130,11 @@ def listing(group: click.Group) -> None:
         if session.json:
             output.show_json([record.to_dict() for record in found])
         elif found:
-            output.records(found)
+            output.records(found, every_user=session.memory().user is None)
         elif any(value for name, value in filters.items() if name != "limit") or states or shared_by:
             click.echo("no memory matches")
         else:
-            others = [name for name in session.home.agents() if name != session.agent]
-            click.echo("no memories here" + (f"; this home also has the agents {', '.join(others)}" if others else ""))
+            click.echo("no memories here" + session.other_agents())
 
 
 def inspect(group: click.Group) -> None:

@@ -42,7 +42,7 @@ def status(group: click.Group) -> None:
             output.show_json([one.to_dict() for one in found])
             return
         rows = [(one.name, one.place, one.told) for one in found]
-        output.table(("mirror", "place", "standing"), rows, wide="standing", folds=True) if rows else click.echo(NONE)
+        output.table(("mirror", "place", "standing"), rows, wide="standing", wraps=("standing",)) if rows else click.echo(NONE)
         for problem in _unset(session.memory()):
             click.echo(click.style("attention: ", fg="yellow") + problem)
 

@@ -15,14 +15,16 @@ import msgspec
 
 from lamina.model import Change, Event, Hit, Hits, Record, State
 from lamina.store.reads import Read
-from lamina.text import one_line, reveal
+from lamina.text import is_invisible, one_line, reveal
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 BAR = 24
 PIPED_WIDTH = 200
-LEAST = 30
+LEAST = 30  # of the wide column
+WRAPPED = 16  # of a column that goes on in the next line
 GAP = 2
 PATIENCE = 1.0
 STATE_STYLES = {State.ACTIVE: "green", State.CONSTRAINED: "yellow", State.SUPERSEDED: "dim", State.TOMBSTONED: "red"}
@@ -30,7 +32,19 @@ STATE_STYLES = {State.ACTIVE: "green", State.CONSTRAINED: "yellow", State.SUPERS
 
 def show_json(value: Any) -> None:
     """One JSON value, as programs expect it."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    click.echo(escaped(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
+
+
+def escaped(json: str) -> str:
+    """The same JSON, with whatever a terminal would obey or nobody would see written as escapes.
+
+    JSON itself wants that only for the oldest control characters; terminals obey U+009B as well.
+    """
+    strange = [one for one in {*json} if one != "\n" and (not one.isprintable() or is_invisible(one))]
+    units = {one: one.encode("utf-16-be").hex() for one in strange}
+    return json.translate(
+        {ord(one): "".join(f"\\u{code[n : n + 4]}" for n in range(0, len(code), 4)) for one, code in units.items()}
+    )
 
 
 def console() -> Console:
@@ -52,36 +66,66 @@ def table(
     wide: str = "",
     right: Sequence[str] = (),
     dispensable: Sequence[str] = (),
-    folds: bool = False,
+    wraps: Sequence[str] = (),
 ) -> None:
-    """A table whose wide column takes what is left of the line. A narrow terminal goes without the dispensable ones.
+    """A table whose wide column takes what is left of the line. A narrow terminal does without some, and says so.
 
-    What is too long is cut; or, if the wide column folds, it goes on in the next line, and a pipe has lines as long as need be.
+    What is too long is cut; or, in a column that wraps, it goes on in the next line, and a pipe has lines as long as need be.
     """
-    from rich.table import Table
-
     screen = console()
     cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max([len(name), *(row[place].cell_len for row in cells)]) for place, name in enumerate(columns)]
-    if folds and not screen.is_terminal:
-        screen.width = max(screen.width, _line(widths, range(len(widths))))
-    if wide:
-        widths[columns.index(wide)] = min(widths[columns.index(wide)], LEAST)
+    natural = [max([len(name), *(row[place].cell_len for row in cells)]) for place, name in enumerate(columns)]
+    least = {**dict.fromkeys(wraps, WRAPPED), **({wide: LEAST} if wide else {})}
+    widths = [min(width, least.get(name, width)) for name, width in zip(columns, natural, strict=True)]
+    if wraps and not screen.is_terminal:
+        whole = [natural[place] if name in wraps else widths[place] for place, name in enumerate(columns)]
+        screen.width = max(screen.width, _line(whole, range(len(whole))))
     shown = _fitting(columns, widths, dispensable, screen.width)
-    if wide:
-        widths[columns.index(wide)] += max(0, screen.width - _line(widths, shown))
+    share = [(name, screen.width // 4) for name in wraps]
+    for name, most in (*share, *((name, screen.width) for name in (wide, *wraps) if name)):
+        place, spare = columns.index(name), screen.width - _line(widths, shown)
+        if place in shown and spare > 0:
+            widths[place] += max(0, min(spare, min(most, natural[place]) - widths[place]))
+    if wide:  # where nothing can be left out, it is cut
+        widths[columns.index(wide)] -= max(0, min(_line(widths, shown) - screen.width, widths[columns.index(wide)] - WRAPPED))
+    _print(screen, _drawn(columns, widths, shown, cells, right, wraps))
+    if gone := [name for place, name in enumerate(columns) if place not in shown and name]:
+        click.secho(f"not shown at this width: {', '.join(gone)}", dim=True, err=True)
+
+
+def _drawn(
+    columns: Sequence[str],
+    widths: Sequence[int],
+    shown: Sequence[int],
+    cells: Sequence[Sequence[Any]],
+    right: Sequence[str],
+    wraps: Sequence[str],
+) -> Table:
+    """The table itself, of the columns that are shown."""
+    from rich.table import Table
+
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for place in shown:
-        justify: Any = "right" if columns[place] in right else "left"
-        least = widths[place] if columns[place] == "id" else None  # half an id is of no use
-        is_cut = not (folds and columns[place] == wide)
-        overflow: Any = "ellipsis" if is_cut else "fold"
+        name = columns[place]
+        justify: Any = "right" if name in right else "left"
+        overflow: Any = "fold" if name in wraps else "ellipsis"
+        least = widths[place] if name == "id" or name in wraps else None  # half an id is of no use
         made.add_column(
-            columns[place], justify=justify, no_wrap=is_cut, overflow=overflow, min_width=least, max_width=widths[place]
+            name, justify=justify, no_wrap=name not in wraps, overflow=overflow, min_width=least, max_width=widths[place]
         )
     for row in cells:
         made.add_row(*(row[place] for place in shown))
-    screen.print(made)
+    return made
+
+
+def _print(screen: Console, made: Table) -> None:
+    """Print a table; in a pipe its lines end where their last word does."""
+    if screen.is_terminal:
+        screen.print(made)
+        return
+    with screen.capture() as captured:
+        screen.print(made)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def _fitting(columns: Sequence[str], widths: Sequence[int], dispensable: Sequence[str], room: int) -> list[int]:
@@ -108,8 +152,8 @@ def _cell(value: Any) -> Any:
     return Text(one_line(str(value)) if value is not None else "")
 
 
-def records(found: Sequence[Record]) -> None:
-    """Records as a table, a line each; the rest of a record is in `inspect`."""
+def records(found: Sequence[Record], every_user: bool = False) -> None:
+    """Records as a table, a line each; the rest of a record is in `inspect`. Of several users, each with its own."""
     columns: list[tuple[str, Callable[[Record], Any]]] = [
         ("id", lambda r: r.id),
         ("when (UTC)", lambda r: when(r.occurred_at)),
@@ -121,9 +165,12 @@ def records(found: Sequence[Record]) -> None:
     ]
     if any(r.state is not State.ACTIVE for r in found):
         columns.insert(3, ("state", lambda r: r.state))
+    if every_user and any(r.user is not None for r in found):
+        columns.insert(1, ("user", lambda r: r.user))
     rows = [[value(r) for _, value in columns] for r in found]
     names = [name for name, _ in columns]
-    table(names, rows, wide="content", right=("imp.",), dispensable=("tags", "kind", "when (UTC)", "layer"))
+    last = ("imp.", "tags", "when (UTC)", "kind", "layer")
+    table(names, rows, wide="content", right=("imp.",), dispensable=last, wraps=("tags",))
 
 
 def record(found: Record) -> None:
@@ -223,7 +270,7 @@ def events(found: Sequence[Event]) -> None:
     """Changes as a table, with what they did."""
     rows = [(e.seq, when(e.at), e.action, e.actor, e.surface, _summary(e), e.reason or "") for e in found]
     columns = ("event", "when (UTC)", "action", "actor", "surface", "what", "reason")
-    table(columns, rows, wide="what", right=("event",), dispensable=("surface", "reason", "actor"))
+    table(columns, rows, wide="what", right=("event",), dispensable=("surface", "actor"), wraps=("reason",))
 
 
 def _summary(event: Event) -> str:
@@ -256,7 +303,7 @@ def reads(found: Sequence[Read]) -> None:
         for r in found
     ]
     columns = ("when (UTC)", "action", "actor", "surface", "records", "user", "query")
-    table(columns, rows, wide="query", right=("records",), dispensable=("surface", "user", "actor"))
+    table(columns, rows, wide="query", right=("records",), dispensable=("surface", "actor", "user"))
 
 
 def _query(read: Read) -> str:

@@ -34,7 +34,7 @@ def subgroup(group: click.Group, name: str, help: str) -> click.Group:
 def show_profile(group: click.Group) -> None:
     @command(subgroup(group, "profile", "What is known about a person."), "show", "lamina --user ana profile show")
     def run(session: Session) -> None:
-        """Show the profile: the user's, or what concerns nobody in particular."""
+        """Show the profile: the user's, or that of the records without a user."""
         found = session.memory().user_profile()
         if session.json:
             output.show_json(found.to_dict())
@@ -78,7 +78,7 @@ def compress(group: click.Group) -> None:
             output.show_json(done)
             return
         if dry_run:
-            _table_of_decisions(done["decisions"], limit)
+            _table_of_decisions(session, done["decisions"], limit)
         click.echo(_told(done, dry_run))
         for problem in () if dry_run else memory.status()["problems"]:
             click.echo(click.style("attention: ", fg="yellow") + reveal(problem), err=True)
@@ -129,12 +129,14 @@ def _table_of_projects(found: list[ProjectMemory]) -> None:
     output.table(columns, rows, wide="latest", right=columns[1:4])
 
 
-def _table_of_decisions(decisions: list[dict[str, Any]], limit: int) -> None:
+def _table_of_decisions(session: Session, decisions: list[dict[str, Any]], limit: int) -> None:
     """What changes comes first."""
     ordered = sorted(decisions, key=lambda one: one["what"] == "left")
-    rows = [(one["id"], one["what"], one["target"], one["rule"], one["content"]) for one in ordered[:limit]]
+    contents = session.memory().contents([one["id"] for one in ordered[:limit]])
+    rows = [(one["id"], one["what"], one["target"], one["rule"], contents.get(one["id"], "")) for one in ordered[:limit]]
     if rows:
-        output.table(("id", "what", "where", "why", "content"), rows, wide="content", dispensable=("id",))
+        columns = ("id", "what", "where", "why", "content")
+        output.table(columns, rows, wide="content", dispensable=("id",), wraps=("where", "why"))
     if len(ordered) > limit:
         click.echo(f"and {len(ordered) - limit:,} more; see --limit")
 

@@ -8,15 +8,17 @@ from typing import Any
 
 import click
 
-from lamina.clock import system_clock
+from lamina.clock import is_id, system_clock
 from lamina.engines.review import Proposal
-from lamina.errors import LaminaError, Refused
+from lamina.errors import LaminaError, NotFound, Refused
 from lamina.model import Record
+from lamina.operators import Operator
+from lamina.reviews import staying
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.memories import value_of
 from lamina.surfaces.cli.profiles import subgroup
 from lamina.surfaces.cli.session import Session, command
-from lamina.text import one_line, reveal
+from lamina.text import counted, one_line, reveal
 
 DONE = {"confirm": "confirmed", "reject": "rejected"}
 SHOWN = 20  # lines of a preview
@@ -123,7 +125,29 @@ def reject(group: click.Group) -> None:
         """Put the proposal ID aside, and keep what it says out, whoever brings it back."""
         operator = session.operator("review reject")
         chosen = _chosen(session, record_ids, everything, lambda one: True)
-        return _decide(session, "reject", chosen, lambda one: operator.reject(one, reason), yes)
+        rejected: list[Record] = []
+
+        def decide(record_id: str) -> Record:
+            rejected.append(operator.reject(record_id, reason))
+            return rejected[-1]
+
+        code = _decide(session, "reject", chosen, decide, yes)
+        if not session.json:
+            for told in (line for record in rejected for line in staying(record, evidence_of(operator), operator.resting_on)):
+                click.echo(told)
+        return code
+
+
+def evidence_of(operator: Operator) -> Callable[[str], Record | None]:
+    """What finds the record that a piece of evidence names; nothing when that is something else, or was erased."""
+
+    def found(reference: str) -> Record | None:
+        try:
+            return operator.get(reference) if is_id(reference) else None
+        except NotFound:
+            return None
+
+    return found
 
 
 def _chosen(session: Session, record_ids: Sequence[str], everything: bool, wanted: Callable[[Proposal], bool]) -> Sequence[str]:
@@ -156,7 +180,7 @@ def _decide(session: Session, verb: str, chosen: Sequence[str], decide: Callable
         output.show_json(told)
     else:
         rows = [(one["id"], one["outcome"], one.get("error", {}).get("message", "")) for one in told]
-        output.table(("id", "outcome", "why"), rows, wide="why")
+        output.table(("id", "outcome", "why"), rows, wide="why", wraps=("why",))
     return int(any(one["outcome"] == "failed" for one in told))
 
 
@@ -185,13 +209,13 @@ def revoke(group: click.Group) -> None:
             return
         if reason is None:
             raise click.UsageError("say why with --reason")
-        if found and not yes and not output.confirmed(f"put {len(found)} memories under review?"):
+        if found and not yes and not output.confirmed(f"put {counted(len(found), 'memory', 'memories')} under review?"):
             raise Refused("nothing was done; --yes does not ask")
         moved = operator.revoke(source, reason)
         if session.json:
             output.show_json({"moved": [record.id for record in moved], "archived": archived})
         else:
-            click.echo(f"{len(moved)} memories wait for review now; `lamina undo` takes it back")
+            click.echo(f"{counted(len(moved), 'memory waits', 'memories wait')} for review now; `lamina undo` takes it back")
 
 
 def _show_tainted(session: Session, found: Sequence[Record], archived: int) -> None:
@@ -200,10 +224,11 @@ def _show_tainted(session: Session, found: Sequence[Record], archived: int) -> N
         return
     if found:
         output.records(found[:SHOWN])
-    more = len(found) - SHOWN
-    click.echo(f"and {more} more" if more > 0 else f"{len(found)} active memories go back to this source")
+    if len(found) > SHOWN:
+        click.echo(f"and {len(found) - SHOWN} more")
+    click.echo(f"{counted(len(found), 'active memory goes', 'active memories go')} back to this source")
     if archived:
-        click.echo(f"{archived} archived memories do too; they stay in the archive")
+        click.echo(f"of the archive, {counted(archived, 'memory does', 'memories do')} too; nothing of that moves")
 
 
 def rollback(group: click.Group) -> None:
@@ -244,7 +269,8 @@ def undo(group: click.Group) -> None:
         if session.json:
             output.show_json([record.to_dict() for record in done])
         else:
-            output.records(done)
+            for record in done:
+                _show(session, f"undid event {event}:", record)
 
 
 def _show(session: Session, what: str, record: Record) -> None:

@@ -18,7 +18,7 @@ from lamina.errors import InvalidInput, Refused
 from lamina.model import Role
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
-from lamina.surfaces.cli.sharing import end_of
+from lamina.surfaces.cli.times import end_of
 from lamina.text import one_line
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ PORT = 8765
 def register(group: click.Group) -> None:
     """Hang these commands under the program."""
     serve(group)
-    tokens = click.Group("token", help="Tokens that let programs read memories over HTTP.")
+    tokens = click.Group("token", help="Tokens for programs: to read over HTTP; with --tools also to remember, over MCP.")
     group.add_command(tokens)
     create(tokens)
     show(tokens)
@@ -102,7 +102,7 @@ def _link(service: Service, url: str) -> str:
 def create(group: click.Group) -> None:
     @command(group, "create", "lamina token create --agent sky --expires 30d --name dashboard")
     @click.option("--agent", help="whose memory it opens (default: the agent of the program)")
-    @click.option("--user", help="only memories of this person and those of nobody in particular")
+    @click.option("--user", help="only memories of this person, and records without a user")
     @click.option("--expires", default="90d", show_default=True, help="when it ends: 12h, 30d, 4w, a day, a time or never")
     @click.option("--name", help="what it is for")
     @click.option("--trail", is_flag=True, help="it may read the audit trail too")
@@ -171,7 +171,7 @@ def revoke(group: click.Group) -> None:
 def _end(context: click.Context, given: str) -> datetime | None:
     if given == NEVER:
         return None
-    found = end_of(context, context.command.params[0], given)
+    found = end_of(context, next(one for one in context.command.params if one.name == "expires"), given)
     if found is None:
         raise InvalidInput("--expires is empty; give a time such as 30d, or never")
     return clocks.moment(found, "--expires")

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -16,13 +16,16 @@ from lamina.clock import system_clock
 from lamina.config import load
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.failsafe import Spool, spool
-from lamina.handles import chosen_agent, connect, home_path, restore
+from lamina.handles import before_restore, chosen_agent, connect, home_path, restore
 from lamina.home import Home
 from lamina.memory import Memory
 from lamina.model import Actor, Role
 from lamina.operators import Operator
 from lamina.reader import Viewer
 from lamina.text import reveal, shown
+
+if TYPE_CHECKING:
+    from lamina.store.restoration import Outlook
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 EXIT_FAILSAFE = 5
@@ -94,9 +97,18 @@ class Session:
         self.check_operator(verb)
         return cast(Operator, self.memory())
 
+    def before_restore(self, folder: Path) -> Outlook:
+        """What restoring a backup would mean."""
+        return before_restore(folder, self.agent, self._home, surface="cli", key=self._key)
+
     def restore(self, folder: Path, progress: Callable[[int, int], None]) -> dict[str, Any]:
         """Put a backup in the place of the store, whatever has become of that."""
         return restore(folder, self.agent, self._home, surface="cli", progress=progress, key=self._key)
+
+    def other_agents(self) -> str:
+        """Who else has a memory here, for whoever finds nothing: a name may be misspelt."""
+        others = [name for name in self.home.agents() if name != self.agent]
+        return f"; this home also has the agents {', '.join(others)}" if others else ""
 
     def check_operator(self, verb: str) -> None:
         """Refuse a verb that only a person may use, before anything is opened."""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import click
 
 from lamina.clock import system_clock
-from lamina.errors import InvalidInput
 from lamina.store.grants import Grant
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.memories import LAYERS, day
+from lamina.surfaces.cli.memories import LAYERS
 from lamina.surfaces.cli.session import Session, command
-from lamina.text import one_line, shown
-
-SPAN = re.compile(r"(\d{1,6})\s*([hdw])", re.ASCII)
-UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+from lamina.surfaces.cli.times import end_of
+from lamina.text import one_line
 
 
 def register(group: click.Group) -> None:
@@ -26,17 +22,6 @@ def register(group: click.Group) -> None:
     revoke(group)
     given(group)
     shared(group)
-
-
-def end_of(context: click.Context, parameter: click.Parameter, value: str | None) -> datetime | str | None:
-    """When a grant ends: after hours, days or weeks, or at a time or day."""
-    found = SPAN.fullmatch(value) if value else None
-    if found is None:
-        return day(context, parameter, value)
-    try:
-        return system_clock() + int(found[1]) * UNITS[found[2]]
-    except OverflowError:
-        raise InvalidInput(f"--expires {shown(value)} is too far away") from None
 
 
 def grant(group: click.Group) -> None:

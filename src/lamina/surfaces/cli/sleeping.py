@@ -11,9 +11,9 @@ import click
 from lamina.clock import system_clock
 from lamina.errors import NotFound
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.memories import day
 from lamina.surfaces.cli.session import Session, command
-from lamina.text import one_line, reveal, shown
+from lamina.surfaces.cli.times import day
+from lamina.text import counted, one_line, reveal, shown
 
 if TYPE_CHECKING:
     from lamina.engines.facts import Fact
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 POINTS = frozenset({"did", "visited"})
 NARROWEST, WIDEST = 10, 60
 PLAN = ("facts", "tastes", "summaries", "workflows", "adjusted")
+NOUNS = {"tastes": "taste", "summaries": "summary", "workflows": "workflow", "adjusted": "adjusted"}
 
 
 def register(group: click.Group) -> None:
@@ -48,8 +49,8 @@ def sleep(group: click.Group) -> None:
             output.show_json(done)
             return
         told = [f"{number} {name}" for name, number in done["facts"].items()]
-        click.echo(f"read {done['turns']:,} turns: {', '.join(told) or 'nothing new'}")
-        others = [f"{done[name]} {name}" for name in PLAN[1:] if done.get(name)]
+        click.echo(f"read {counted(done['turns'], 'turn')}: {', '.join(told) or 'nothing new'}")
+        others = [counted(done[name], one, name) for name, one in NOUNS.items() if done.get(name)]
         if others:
             click.echo(f"and {', '.join(others)}; proposals wait in `lamina review`")
         for note in done.get("notes", ()):
@@ -59,7 +60,7 @@ def sleep(group: click.Group) -> None:
 def _show_plan(plan: dict[str, Any], limit: int) -> None:
     rows = [(one["effect"], one["fact"], one["why"], one["rule"]) for one in plan["facts"]]
     if rows:
-        output.table(("effect", "fact", "why", "rule"), rows[:limit], wide="fact", dispensable=("rule",))
+        output.table(("effect", "fact", "why", "rule"), rows[:limit], wide="fact", dispensable=("rule",), wraps=("why",))
         if len(rows) > limit:
             click.echo(f"and {len(rows) - limit:,} more")
     for name in PLAN[1:]:

@@ -44,7 +44,7 @@ def listing(group: click.Group) -> None:
         elif found:
             columns = ("what", "name", "variables", "about")
             rows = [(_kind(record), _name(record), " ".join(_variables(record)), _about(record)) for record in found]
-            output.table(columns, rows, wide="about", dispensable=("variables", "what"))
+            output.table(columns, rows, wide="about", dispensable=("what",), wraps=("variables",))
         else:
             click.echo("no tools or integrations")
 

@@ -65,7 +65,8 @@ def chosen(known: Sequence[Hit], said: Sequence[Hit], limit: int) -> list[Hit]:
 def pending(items: Sequence[Mapping[str, Any]], limit: int, room: int) -> str:
     """What waits for somebody. Of what waits for a review only the number is told: nobody has agreed to its text yet."""
     reviews = sum(item["why"] == awareness.REVIEW for item in items)
-    lines = [f"[{reviews} proposals wait for a person; `lamina review` shows them]"] if reviews else []
+    waiting = text.counted(reviews, "proposal waits", "proposals wait")
+    lines = [f"[{waiting} for a person; `lamina review` shows them]"] if reviews else []
     room -= len(fence.fenced("")) + sum(map(len, lines)) + 1
     for item in [item for item in items if item["why"] != awareness.REVIEW][:limit]:
         day = f"due {item['due']}" if "due" in item else item["at"][:10]

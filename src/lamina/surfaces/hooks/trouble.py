@@ -59,7 +59,7 @@ def recent(home: Home, agent: str, now: datetime) -> list[str]:
         if one.at >= since:
             found.setdefault(one.hook, []).append(one)
     return [
-        f"the hook {one_line(hook, 60)} failed {_times(len(ones))} within a day, last at {one_line(ones[-1].at[:19], 19)}:"
+        f"{_named(hook)} failed {_times(len(ones))} within a day, last at {one_line(ones[-1].at[:19], 19)}:"
         f" {one_line(ones[-1].problem, WIDTH)}"
         for hook, ones in found.items()
     ]
@@ -79,6 +79,11 @@ def _kept(home: Home, agent: str) -> list[Trouble]:
             with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
                 found.append(msgspec.json.decode(line, type=Trouble))
     return found
+
+
+def _named(hook: str) -> str:
+    """A call that did not say which event it is for is noted as `hook`."""
+    return "a hook" if hook == "hook" else f"the hook {one_line(hook, 60)}"
 
 
 def _times(number: int) -> str:

@@ -68,6 +68,7 @@ FACT = {
 }
 HITS: dict[str, Any] = {
     "outcome": "found",
+    "confidence": 0.42,
     "hits": [{"score": 0.81, "parts": {"words": 0.38, "meaning": 0.43}, "record": RECORD}],
 }
 CONTEXT: dict[str, Any] = {"text": "<memory>…</memory>", "items": HITS["hits"], "notes": []}

@@ -44,6 +44,8 @@ async def sign_in(request: Request, link: str = "") -> Response:
     """Take a link that was printed, once, and let this browser in. A look at the headers alone does not use it up."""
     service: Service = request.app.state.service
     session = None if request.scope.get(IS_HEAD) else service.sessions.redeem(link)
+    if session is None and service.sessions.is_open(request.cookies.get(request.app.state.cookie, "")):
+        return RedirectResponse("/", 303)  # who is in already need not be sent away
     if session is None:
         return HTMLResponse(document("Not signed in", f"<p>{USED_UP}</p>"), 401)
     answer = RedirectResponse("/", 303)

@@ -76,7 +76,12 @@ async def get_lineage(who: Who, record_id: str, _: Annotated[params.Nothing, Que
 @router.get("/search", tags=["search"], response_class=Response, responses=answers(examples.HITS))
 async def search(who: Who, given: Annotated[params.Searched, Query()]) -> Response:
     """Find records that answer a question, with the parts of their scores; or nothing at all."""
-    return await who.json(lambda memory: memory.search(given.query, **given.arguments()).to_dict())
+
+    def found(memory: Any) -> dict[str, Any]:
+        hits = memory.search(given.query, **given.arguments())
+        return {**hits.to_dict(), "confidence": hits.confidence}
+
+    return await who.json(found)
 
 
 @router.get("/context", tags=["search"], response_class=Response, responses=answers(examples.CONTEXT))

@@ -116,6 +116,9 @@ class Results(Answer, frozen=True):
 
     outcome: Literal["found", "nothing_relevant", "unavailable"]
     hits: list[Found]
+    confidence: Annotated[
+        float | None, Meta(description="by how much the best evidence is above chance; below 0 nothing is relevant")
+    ] = None
     left_out: Annotated[Number, Meta(description="hits that did not fit into `text`; ask with a larger max_chars")] = 0
     notes: Annotated[list[str], Meta(description="what could not be used to find them")] = []
 

@@ -62,13 +62,15 @@ def search(memory: Memory, given: a.Search) -> a.Results:
     room = fields.pop("max_chars")
     hits = memory.search(**{name: value for name, value in fields.items() if value not in (None, [])})
     made = context.made(hits, context.room(room), hits.notes, is_whole=hits.is_whole)
-    return _results(list(hits), made, "nothing relevant is remembered")
+    return structs.replace(_results(list(hits), made, "nothing relevant is remembered"), confidence=hits.confidence)
 
 
 def recall_context(memory: Memory, given: a.RecallContext) -> a.Results:
     limits = {layer.value: given.per_layer for layer in context.LIMITS}
     found = memory.memory_context(given.goal, limits, given.max_chars)
-    return _results(list(found.items), found, "no profile, procedure or fact is relevant; `search` also finds what was only said")
+    return _results(
+        list(found.items), found, "no profile, procedure or fact is relevant; `search` also finds what was only said"
+    )
 
 
 def propose(memory: Memory, given: a.Propose) -> a.Waiting:

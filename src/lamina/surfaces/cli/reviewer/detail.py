@@ -15,7 +15,7 @@ from lamina.proposals import QUARANTINE
 from lamina.surfaces.cli.output import STATE_STYLES
 from lamina.surfaces.cli.reviewer import comparison
 from lamina.surfaces.cli.reviewer.texts import indented, line, rule, safe, wrapped
-from lamina.surfaces.cli.reviewer.wording import CARE, TRUSTS, ago, more, obstacles, origin, place, plain, saying
+from lamina.surfaces.cli.reviewer.wording import CARE, TRUSTS, ago, because, more, obstacles, origin, place, plain, saying
 
 NAMES = 10  # columns for the names of facts
 
@@ -44,7 +44,7 @@ def _cautions(opened: Opened, width: int) -> list[Text]:
     for other in opened.proposal.similar:
         event = opened.refusals.get(other.id)
         when = "" if event is None else f" on {event.at.day} {event.at:%b %Y}"
-        why = "" if event is None or event.reason is None else f", because {event.reason}"
+        why = "" if event is None or event.reason is None else f", {because(event.reason)}"
         told = f"rejected{when} in {other.id}: {' · '.join(saying(other))}{why}"
         made += indented(line(told, CARE), width, "~ ", CARE)
     for rival in opened.rivals:

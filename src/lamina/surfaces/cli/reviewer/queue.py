@@ -12,7 +12,7 @@ from lamina.engines.review import Proposal
 from lamina.surfaces.cli.reviewer import frame
 from lamina.surfaces.cli.reviewer.frame import Size
 from lamina.surfaces.cli.reviewer.texts import cut, indented, line, padded, wrapped
-from lamina.surfaces.cli.reviewer.wording import TRUSTS, age, brief, echoes, mark, obstacles, origin, place
+from lamina.surfaces.cli.reviewer.wording import TRUSTS, age, because, brief, echoes, mark, obstacles, origin, place
 
 ABOUT = 4  # lines about the row under the cursor
 TALL = 16  # lines of a screen that has room for them
@@ -140,7 +140,7 @@ def _about(proposal: Proposal, width: int) -> list[Text]:
     facts = [place(record), record.kind, *([f"user {record.user}"] if record.user else []), origin(proposal), record.id]
     why = record.metadata.get("reason")
     last = [*obstacles(proposal), *echoes(proposal)][:1]
-    last += [line(f"because {why}", "dim")] if isinstance(why, str) else []
+    last += [line(because(why), "dim")] if isinstance(why, str) else []
     says = _first(wrapped(brief(record, ABOUT * width), width), ABOUT - 1 - len(last), width)
     return [line(" · ".join(facts), "cyan", width), *says, *(cut(one, width) for one in last)]
 

@@ -11,9 +11,9 @@ from rich.text import Text
 from lamina import clock as clocks
 from lamina.clock import Clock
 from lamina.engines.review import Proposal
-from lamina.errors import InvalidInput, LaminaError, NotFound
-from lamina.model import Record
+from lamina.errors import InvalidInput, LaminaError
 from lamina.operators import Operator
+from lamina.reviews import staying
 from lamina.surfaces.cli.reviewer import batch, detail, queue, terminal
 from lamina.surfaces.cli.reviewer.batch import CONFIRM, DONE, REJECT, Outcome
 from lamina.surfaces.cli.reviewer.decisions import Decisions
@@ -23,7 +23,8 @@ from lamina.surfaces.cli.reviewer.frame import Pager
 from lamina.surfaces.cli.reviewer.queue import Queue
 from lamina.surfaces.cli.reviewer.terminal import Screen, Terminal
 from lamina.surfaces.cli.reviewer.texts import line
-from lamina.surfaces.cli.reviewer.wording import origin, place, saying
+from lamina.surfaces.cli.reviewer.wording import because, origin, place, saying
+from lamina.surfaces.cli.reviewing import evidence_of
 from lamina.surfaces.cli.session import Session
 from lamina.text import normalise
 
@@ -84,6 +85,7 @@ class Reviewer:
         self._clock = clock
         self._person = Dialogue(screen)
         self._decisions = Decisions(operator)
+        self._evidence = evidence_of(operator)
         self._all: Sequence[Proposal] = operator.proposals()
         self._cursor = self._top = 0
         self._marked: frozenset[str] = frozenset()
@@ -303,13 +305,6 @@ class Reviewer:
         else:
             self._person.read(f"evidence of {place(proposal.record)}", lambda width: detail.evidence(found, width))
 
-    def _evidence(self, reference: str) -> Record | None:
-        """The record that is meant; nothing when it is something else, or was erased."""
-        try:
-            return self._operator.get(reference) if clocks.is_id(reference) else None
-        except NotFound:
-            return None
-
     def _show_history(self) -> None:
         if (proposal := self._current) is None:
             return
@@ -346,7 +341,7 @@ class Reviewer:
         """Whether a person agrees to what would happen."""
         number, pager = sum(step.possible for step in steps), Pager()
         left_out = f", leave out {len(steps) - number}" if number < len(steps) else ""
-        title = f"{verb} {number}{left_out}" + (f", because {reason}" if reason else "")
+        title = f"{verb} {number}{left_out}" + (f", {because(reason)}" if reason else "")
         while True:
             self._person.tell(f"{verb} {number}? y/N", QUESTION)
             key = self._person.page(title, lambda width: batch.preview(steps, width), pager, AGREEING)
@@ -365,7 +360,9 @@ class Reviewer:
             self._person.tell(one.error, ERROR)
         else:
             hint = " (u takes it back)" if one.done == DONE[CONFIRM] else ""
-            self._person.tell(f"{one.done}{hint}: {' · '.join(saying(one.proposal.record))}", GOOD)
+            record = one.proposal.record
+            stays = staying(record, self._evidence, self._operator.resting_on) if one.done == DONE[REJECT] else []
+            self._person.tell(f"{one.done}{hint}: {' · '.join([*saying(record), *stays])}", GOOD)
 
     def _undo(self) -> bool:
         """Take back what was confirmed last; whether the queue is another one now."""

@@ -137,3 +137,8 @@ def echoes(proposal: Proposal) -> list[Text]:
         what = "another proposal waits" if number == 1 else f"{number} other proposals wait"
         found.append(Text(f"~ {what} for the same place", CARE))
     return found
+
+
+def because(reason: str) -> str:
+    """A reason as the end of a sentence, whether or not it was written as one."""
+    return reason if reason[:8].casefold() == "because " else f"because {reason}"

@@ -18,6 +18,7 @@ from lamina.surfaces.http.asking import Who
 from lamina.surfaces.http.console import charts, page, timings
 from lamina.surfaces.http.console.charts import Chart, Series
 from lamina.surfaces.http.console.page import Form, PageRoute
+from lamina.text import counted
 
 DAYS = 30
 _, MOST = LIMITS
@@ -81,7 +82,7 @@ def _memories(memory: Memory, now: datetime) -> Iterator[Chart]:
 
 
 def _covered(listed: Sequence[Record]) -> str:
-    told = f"{len(listed):,} memories in {DAYS} days, by when it happened, in every state"
+    told = f"{counted(len(listed), 'memory', 'memories')} in {DAYS} days, by when it happened, in every state"
     return f"the newest {told}" if len(listed) == MOST else told
 
 
@@ -95,11 +96,11 @@ def _trail(operator: Operator, now: datetime) -> Iterator[Chart]:
         event.at.date() for event in events for change in event.changes if _is_promotion(change.before, change.after)
     )
     values = [promoted[day] for day in days]
-    about = f"{sum(values):,} memories moved from short-term to long-term memory in {DAYS} days"
+    about = f"{counted(sum(values), 'memory', 'memories')} moved from short-term to long-term memory in {DAYS} days"
     yield charts.bars("promotions", "Promotions per day", about, _labels(days), [Series("promoted", "promoted", values)])
     waiting = sum(states.get(State.CONSTRAINED, 0) for states in operator.status()["records"].values())
     numbers = backlog(waiting, events, days)
-    about = f"{waiting:,} proposals wait now; at most {max(numbers):,} did at the end of a day"
+    about = f"{counted(waiting, 'proposal waits', 'proposals wait')} now; at most {max(numbers):,} did at the end of a day"
     series = [Series("waiting", "waiting", numbers)]
     yield charts.bars("backlog", "Review backlog", about, _labels(days), series, gap=0)
 

@@ -31,6 +31,7 @@ NAVIGATION = (
     ("/", "Overview"),
     ("/search", "Search"),
     ("/records", "Memories"),
+    ("/archive", "Archive"),
     ("/facts", "Facts"),
     ("/review", "Review"),
     ("/profile", "Profile"),

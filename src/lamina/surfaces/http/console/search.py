@@ -52,6 +52,7 @@ async def search(request: Request, who: Who, given: Annotated[Asked, Query()]) -
             "outcome": None if hits is None else hits.outcome,
             "notes": () if hits is None else hits.notes,
             "hits": [] if hits is None else drawn(hits),
+            "takes_off": any(value < 0 for hit in hits or () for value in hit.parts.values()),
             "layers": [layer.value for layer in Layer if layer is not Layer.WORKING],
             "rankers": RANKERS,
         }
@@ -62,17 +63,23 @@ async def search(request: Request, who: Who, given: Annotated[Asked, Query()]) -
 def drawn(hits: Hits) -> list[Drawn]:
     """Every hit with its bar; all bars have one scale, and a part has one tone on the whole page."""
     names = list(dict.fromkeys(name for hit in hits for name in hit.parts))
-    longest = max((sum(map(abs, hit.parts.values())) for hit in hits), default=1.0) or 1.0
+    longest = max((_added(hit) for hit in hits), default=1.0) or 1.0
     return [_drawn(hit, names, longest) for hit in hits]
 
 
+def _added(hit: Hit) -> float:
+    """How long its bar is before anything is taken off."""
+    return sum(value for value in hit.parts.values() if value > 0)
+
+
 def _drawn(hit: Hit, names: list[str], longest: float) -> Drawn:
+    """What is added stands side by side; what is taken off lies over its end, so that what is left is the score."""
     parts = [Part(name, hit.parts[name], _tone(name, hit.parts[name], names)) for name in names if name in hit.parts]
-    boxes, x = [], 0.0
-    for part in parts:
-        width = WIDTH * abs(part.value) / longest
+    boxes, end = [], 0.0
+    for part in sorted(parts, key=lambda part: part.value < 0):
+        begin, end = end, max(0.0, end + WIDTH * part.value / longest)
+        x, width = min(begin, end), abs(end - begin)
         boxes.append(Box(round(x, 2), 0, round(width, 2), HEIGHT, part.tone, f"{part.name} {part.value:.3f}"))
-        x += width
     return Drawn(hit.record, hit.score, parts, boxes)
 
 

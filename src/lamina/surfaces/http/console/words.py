@@ -15,7 +15,7 @@ import msgspec
 
 from lamina import handles
 from lamina.clock import is_id
-from lamina.surfaces.cli.reviewer.wording import ago
+from lamina.surfaces.cli.reviewer.wording import ago, because
 from lamina.surfaces.http.console.charts import amount
 from lamina.text import one_line
 
@@ -112,5 +112,6 @@ FILTERS = {
     "counted": counted,
     "brief": brief,
     "plain": plain,
+    "because": because,
     "named": named,
 }

@@ -1,0 +1,256 @@
+"""Promises to whoever types something else than was meant, or looks through a narrow window."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.errors import InvalidInput
+from lamina.surfaces.cli import times
+from tests.surfaces.test_cli import Call, call, remembered  # noqa: F401
+
+OPTION = click.Option(["--since"])
+
+
+def past(text: str) -> Any:
+    return times.past(click.Context(click.Command("list")), OPTION, text)
+
+
+def in_terminal(home: Path, columns: int, *arguments: str) -> str:
+    """What the program prints in a real terminal of so many columns, without colours."""
+    ours, theirs = pty.openpty()
+    program = [sys.executable, "-m", "lamina.surfaces.cli.main", *arguments]
+    environment = {**os.environ, "LAMINA_HOME": str(home), "COLUMNS": str(columns), "NO_COLOR": "1", "TERM": "dumb"}
+    with subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=environment):
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # Linux says so when the other end is closed
+                break
+            if not part:
+                break
+            said += part
+    os.close(ours)
+    return said.decode().replace("\r\n", "\n")
+
+
+# options
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        (["list", "--agent", "cli"], "lamina --agent cli list"),
+        (["list", "--agent=cli"], "lamina --agent cli list"),
+        (["review", "list", "--home", "/tmp/a b"], "lamina --home '/tmp/a b' review list"),
+        (["list", "--user"], "lamina --user USER list"),
+        (["--agent", "sky", "list", "--agent", "cli"], "lamina --agent cli list"),
+    ],
+)
+def test_an_option_of_the_program_after_a_command(call: Call, words: list[str], typed: str) -> None:  # noqa: F811
+    """H1: --agent, --home and --user belong before the command, and the error is what to type."""
+    outcome = call(*words)
+    assert outcome.code == 2
+    assert outcome.err.strip().endswith(f"belongs before the command: {typed}")
+
+
+@pytest.mark.parametrize("text", ["-5 degrees outside", "--five degrees", "-x"])
+def test_a_text_that_begins_with_a_dash(call: Call, text: str) -> None:  # noqa: F811
+    """H1: what is taken for an option and was a text is told with the two dashes that make it one, which then help."""
+    outcome = call("remember", text)
+    assert outcome.code == 2
+    assert "put -- before it: lamina remember -- " in outcome.err
+    assert call("remember", "--", text).code == 0
+
+
+def test_a_misspelt_option_has_its_own_hint(call: Call) -> None:  # noqa: F811
+    """H1: an option that looks like another is not taken for a text, and nothing in it steers the terminal."""
+    assert "'--tag'" in call("remember", "x", "--tga", "y").err
+    assert "\x1b" not in call("remember", "-\x1b[31m red").err
+
+
+# times
+
+
+@pytest.mark.parametrize(
+    ("text", "back"), [("12h", timedelta(hours=12)), ("7d", timedelta(days=7)), ("4 w", timedelta(weeks=4))]
+)
+def test_how_long_ago(text: str, back: timedelta) -> None:
+    """H1: --since and --until take a span back from now, written as --expires has it."""
+    assert abs(past(text) - (datetime.now(UTC) - back)) < timedelta(hours=1)
+
+
+def test_days_by_name(call: Call) -> None:  # noqa: F811
+    """H1: today and yesterday begin at midnight in UTC; what was remembered now is since yesterday and not until it."""
+    assert past("today") - past("yesterday") == timedelta(days=1)
+    assert past("today").hour == past("today").minute == 0
+    remembered(call, "tea")
+    assert len(call("list", "--since", "yesterday", "--json").json) == 1
+    assert call("list", "--until", "7d", "--json").json == []
+    assert call("search", "tea", "--since", "7d").code == 0
+
+
+@pytest.mark.parametrize("text", ["lately", "2026-02-30", "7 months", "999999w", "2026-05-01T10:00"])
+def test_a_time_that_is_none_is_quoted(call: Call, text: str) -> None:  # noqa: F811
+    """H1: an error says what was typed, not what became of it."""
+    outcome = call("list", "--since", text)
+    assert (outcome.code, f"--since '{text}'" in outcome.err) == (2, True)
+
+
+@given(
+    st.text(max_size=12)
+    | st.from_regex(r"[0-9]{1,7} ?[hdw]", fullmatch=True)
+    | st.from_regex(r"\d{4}-\d\d-\d\d", fullmatch=True)
+)
+def test_any_text_for_a_time(text: str) -> None:
+    """H1: whatever is typed is a time in UTC, or bad input."""
+    try:
+        found = past(text)
+    except InvalidInput:
+        return
+    assert found.tzinfo is UTC
+
+
+# tables
+
+
+@pytest.fixture
+def decided(call: Call, tmp_path: Path) -> Path:  # noqa: F811
+    """A home with a memory that has tags, and one that was forgotten for a reason."""
+    tags = ("--tag", "garmin", "--tag", "reports", "--tag", "morning-routine")
+    remembered(call, "User wants daily Garmin reports at 7am, with sleep and heart rate", "--importance", "0.9", *tags)
+    gone = remembered(call, "the weather is fine")
+    call("forget", gone["id"], "--reason", "it was only a test of the weather station")
+    return tmp_path / "home"
+
+
+def test_a_reason_stays_at_a_hundred_columns(decided: Path) -> None:
+    """H1: the trail keeps its reasons in a narrow terminal, goes on in the next line, and says which column is not there."""
+    shown = in_terminal(decided, 100, "audit", "log")
+    assert "reason" in shown.splitlines()[0]
+    assert all(word in shown for word in "only test weather station".split())
+    assert "not shown at this width: surface" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 140])
+def test_no_column_vanishes_silently(decided: Path, columns: int) -> None:
+    """H1: every column of a table is shown, or named as not shown; no row is longer than the terminal."""
+    wanted = {"list": "id layer kind content tags imp. when", "audit log": "event action actor surface what reason when"}
+    for command, names in wanted.items():
+        shown = in_terminal(decided, columns, *command.split())
+        assert all(name in shown for name in names.split())
+        assert all(len(line) <= columns for line in shown.splitlines() if "not shown" not in line)
+
+
+def test_a_dry_run_keeps_where_things_go(decided: Path) -> None:
+    """L5, H1: a plan of promotion says where a memory goes, and the whole rule, at a hundred columns."""
+    shown = in_terminal(decided, 100, "promote", "--dry-run")
+    assert "semantic" in shown or "episodic" in shown
+    assert "not shown" not in shown
+    assert "reaches" in shown
+
+
+def test_a_pipe_has_no_trailing_spaces(decided: Path, call: Call) -> None:  # noqa: F811
+    """H1: in a pipe each row is one line, as long as its words."""
+    for command in (["config"], ["list"], ["audit", "log"]):
+        lines = call(*command).out.splitlines()
+        assert all(line == line.rstrip() for line in lines)
+    assert len(call("audit", "log").out.splitlines()) == 4
+
+
+# users and agents
+
+
+def test_a_list_of_several_users_says_whose(call: Call) -> None:  # noqa: F811
+    """P1, H1: without --user the owner of each memory is shown, where there is one; with it that is known."""
+    remembered(call, "the office is closed")
+    assert "user" not in call("list").out.splitlines()[0]
+    call("--user", "ana", "remember", "Ana drinks tea")
+    header, first, _ = call("list").out.splitlines()
+    assert ("user" in header.split(), "ana" in first.split()) == (True, True)
+    assert "user" not in call("--user", "ana", "list").out.splitlines()[0].split()
+
+
+def test_a_misspelt_agent_is_told_who_is_here(call: Call) -> None:  # noqa: F811
+    """H1: nothing found in a memory that is empty names the other agents of the home; in another it does not."""
+    remembered(call, "tea")
+    call("--agent", "sky", "remember", "coffee")
+    outcome = call("--agent", "skye", "search", "coffee")
+    assert outcome.code == 4
+    assert outcome.out.startswith("nothing relevant; this home also has the agents ")
+    assert "sky" in outcome.out
+    assert call("--agent", "sky", "search", "zebra").out.strip() == "nothing relevant"
+
+
+# advice
+
+
+def test_what_cannot_be_undone_says_what_can(call: Call) -> None:  # noqa: F811
+    """V5, H1: an undo says what it did; twice, of an undo, or of a memory, it says what to do instead."""
+    made = remembered(call, "tea")["id"]
+    call("forget", made)
+    assert call("undo", "2").out.startswith(f"undid event 2: {made}")
+    again = call("undo", "2")
+    assert (again.code, "event 2 was undone already" in again.err) == (1, True)
+    assert "do again what event 2 did" in call("undo", "3").err
+    assert f"`lamina forget {made}`" in call("undo", "1").err
+    assert call("forget", made).code == 0
+
+
+def test_a_later_change_is_named(call: Call) -> None:  # noqa: F811
+    """V5, H1: what stands in the way of an undo is named with its event, and undoing that first works."""
+    made = remembered(call, "Ana drinks tea")["id"]
+    corrected = call("correct", made, "Ana drinks mate", "--reason", "misheard", "--json").json["id"]
+    call("forget", corrected)
+    assert "by event 3 ('forget'); `lamina undo 3` first" in call("undo", "2").err
+    assert call("undo", "3").code == call("undo", "2").code == 0
+
+
+def test_a_file_that_is_there_names_the_option(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    """H5: an export does not overwrite, and says with which option it would."""
+    target = tmp_path / "out.json"
+    target.touch()
+    outcome = call("export", str(target))
+    assert (outcome.code, "--force" in outcome.err) == (2, True)
+    assert call("export", str(target), "--force").code == 0
+
+
+def test_an_import_of_nothing_fails(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    """H5: when everything in a file is rejected, the exit code is 1 and the known forms are named; some is enough for 0."""
+    path = tmp_path / "strange.jsonl"
+    path.write_text('{"foo": 1}\n', "utf-8")
+    outcome = call("import", str(path))
+    assert (outcome.code, "nothing was taken" in outcome.err, "mem0" in outcome.err) == (1, True, True)
+    assert call("import", str(path), "--json").code == 1
+    path.write_text('{"foo": 1}\n{"content": "tea"}\n', "utf-8")
+    assert call("import", str(path)).code == 0
+
+
+def test_a_dry_run_of_compress_shows_every_memory(call: Call) -> None:  # noqa: F811
+    """L9: also what would be left is shown with what it says."""
+    remembered(call, "the weather is fine")
+    assert "the weather is fine" in call("compress", "--dry-run").out
+
+
+def test_the_demo_needs_the_plain_package_alone(tmp_path: Path) -> None:
+    """`make demo` in a fresh clone installs what the product needs and not what its tests need, and says how much that is."""
+    repository = Path(__file__).parents[2]
+    planned = subprocess.run(
+        ["make", "--dry-run", "demo", f"VENV={tmp_path / 'venv'}"], cwd=repository, capture_output=True, text=True, check=True
+    ).stdout
+    assert "examples/demo.py" in planned
+    assert "MB" in planned
+    assert "[dev]" not in planned
