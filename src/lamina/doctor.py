@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
-from lamina import config, failsafe
+from lamina import config
 from lamina.access import FILE_NAME as TOKENS
 from lamina.errors import LaminaError
+from lamina.failsafe import spools
 from lamina.home import Home
 from lamina.mirrors import choice
 from lamina.retention import PRESETS, Rules
@@ -216,12 +217,12 @@ def mirrors(home: Home, agent: str) -> Iterator[Finding]:
 def waiting(home: Home, folder: Path) -> Finding:
     """Whether the fail-safe holds memories that the store should have, also where another preset has it."""
     try:
-        own = failsafe.spool(folder, _in_force(home)["preset"])
+        own = spools.spool(folder, _in_force(home)["preset"])
         problems = own.problems()
     except LaminaError as error:
         return Finding("fail", "failsafe", error.message)
-    for place in sorted({failsafe.spool(folder, preset).folder for preset in PRESETS} - {own.folder}):
-        if failsafe.Spool(place).is_waiting():
+    for place in sorted({spools.spool(folder, preset).folder for preset in PRESETS} - {own.folder}):
+        if spools.Spool(place).is_waiting():
             problems.append(f"{place} was the fail-safe under another preset; move its files to {own.folder}")
     return Finding("warn", "failsafe", "; ".join(problems)) if problems else Finding("ok", "failsafe", "nothing waits")
 

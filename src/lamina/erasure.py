@@ -17,12 +17,13 @@ from typing import Any
 
 import msgspec
 
-from lamina import canon, failsafe, rules, traces
+from lamina import canon, rules, traces
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
+from lamina.failsafe import spools
+from lamina.failsafe.line import decoded
 from lamina.home import Home, make_private_folder, user_name, write_private
 from lamina.model import Actor, Role, iso
-from lamina.spooled import decoded
 from lamina.store import erasing, removal, residue
 from lamina.store.connection import SqliteDatabase
 from lamina.store.copies import Copies
@@ -259,7 +260,7 @@ class Erasures:
             is_users = user is not None and said.user == user
             return line.id in ids or is_users or known.is_among((*held, *traces.strings(said.metadata)))
 
-        spool = failsafe.spool(self._store.folder, self._store.settings["preset"])
+        spool = spools.spool(self._store.folder, self._store.settings["preset"])
         return [self._name(path) for path in spool.cleanse(is_doomed, self._store.place("archive"))]
 
     def _clean_status(self, begun: Begun) -> list[str]:

@@ -68,7 +68,7 @@ class Guest(Viewer):
         """At the reader with what was asked; at the giver only who looked and what was seen, since the question is not its."""
         now, mine = self._clock(), {**note, "shared_by": self.agent}
         if "query" in note:
-            from lamina import credentials  # searches load more than this
+            from lamina.secrets import credentials  # searches load more than this
 
             mine["query"] = credentials.redacted(note["query"])
         if self.user is not None:

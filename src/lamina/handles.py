@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lamina import awaited, config, operator_key, rules, text
 from lamina import clock as clocks
+from lamina import config, operator_key, rules, text
 from lamina.clock import Clock
 from lamina.errors import Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
+from lamina.failsafe import outage
 from lamina.home import AGENT_NAME, Home, agent_name, given_path, user_name
 from lamina.memory import Memory
 from lamina.model import Actor, Role
@@ -50,7 +51,7 @@ def connect(
         if role is Role.OPERATOR:
             operator_key.check(place.path, key)
         folder = place.prepare(agent_name(agent))
-        store = awaited.opened(lambda: opening.opened(folder, agent, values, now(), store_id), folder, agent, values)
+        store = outage.opened(lambda: opening.opened(folder, agent, values, now(), store_id), folder, agent, values)
     except (InvalidInput, Refused) as error:
         if "place" not in error.details:  # else a database has refused us, which crosses no boundary of the home
             place.log_violation(now(), who, error.message, agent)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from lamina import clock as clocks
 from lamina import rules
-from lamina.awaited import untold
 from lamina.errors import EmbedderFailed, LaminaError, Refused, StoreUnavailable
+from lamina.failsafe.outage import untold
 from lamina.model import Draft, Entry, Layer, Record, State
 from lamina.writer import Writer
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import structs
 
 from lamina import clock as clocks
-from lamina import config, failsafe, meanwhile, rules, text
-from lamina.allowed import Allowed
-from lamina.awaited import Outage, untold
+from lamina import config, rules, text
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, LaminaError, NotFound, StoreUnavailable
+from lamina.failsafe import meanwhile, spools
+from lamina.failsafe.allowed import Allowed
+from lamina.failsafe.outage import Outage, untold
 from lamina.home import Home
 from lamina.model import LONG_TERM, Actor, Event, Hits, Layer, Record, State, Waiting
 from lamina.recall import RANKERS
@@ -278,7 +279,7 @@ class Viewer:
 
     def _audit(self, action: str, found: tuple[str, ...], **note: Any) -> None:
         if "query" in note:
-            from lamina import credentials  # searches load more than this
+            from lamina.secrets import credentials  # searches load more than this
 
             note["query"] = credentials.redacted(note["query"])
         if self.user is not None:
@@ -294,7 +295,7 @@ class Reader(Viewer):
 
     def __init__(self, home: Home, store: Store, user: str | None, actor: Actor, clock: Clock, settings: config.Settings):
         super().__init__(home, store, user, actor, clock, settings)
-        self._spool = failsafe.spool(store.folder, settings["preset"])
+        self._spool = spools.spool(store.folder, settings["preset"])
         self._outage: Outage | None = None
         self._allowed = Allowed(home.path, self.agent, self._kinds, settings["content.max_bytes"])
         self._queue = meanwhile.Queue(self._spool, self._allowed)
@@ -363,7 +364,7 @@ class Reader(Viewer):
         try:
             found = known | self._status()
             self._outage = self._outage if self._spool.is_waiting() else None
-        except failsafe.OUTAGES as error:
+        except spools.OUTAGES as error:
             self._note_outage(error)
             place = config.shown_value(self.settings["store.url"]) or str(self._store.folder / FILE_NAME)
             found = known | {"store": None, "place": place, "records": {}, "archived": 0, "open_runs": 0}
@@ -394,7 +395,7 @@ class Reader(Viewer):
         hits = meanwhile.found(asked, meanwhile.chosen(self._waiting(), chosen, known_at), most)
         try:
             return meanwhile.merged(super()._answer(asked, most, chosen, ranker, known_at, bias), hits, most)
-        except failsafe.OUTAGES as error:
+        except spools.OUTAGES as error:
             self._note_outage(error)
             return Hits(hits, [f"only the fail-safe was searched: {error.message}"], is_whole=False)
 
@@ -404,7 +405,7 @@ class Reader(Viewer):
         waiting = meanwhile.chosen(self._waiting(), chosen)
         try:
             stored = super()._rows(chosen, limit)
-        except failsafe.OUTAGES as error:
+        except spools.OUTAGES as error:
             self._note_outage(error)
             stored = []
         return meanwhile.listed(stored, waiting, limit)
@@ -413,7 +414,7 @@ class Reader(Viewer):
         waiting = [one for one in self._waiting() if one.id == record_id and self._in_scope(one)]
         try:
             return super()._seen(record_id) or next(iter(waiting), None)
-        except failsafe.OUTAGES as error:
+        except spools.OUTAGES as error:
             if not waiting:
                 raise
             self._note_outage(error)
@@ -431,7 +432,7 @@ class Reader(Viewer):
 
     def _note_outage(self, error: LaminaError, tried: str = "read") -> None:
         """Keep that the store cannot be used. Any other error is the caller's, and so is every one without the fail-safe."""
-        if not failsafe.is_outage(error) or self._process != os.getpid() or self.settings["failsafe"] == "off":
+        if not spools.is_outage(error) or self._process != os.getpid() or self.settings["failsafe"] == "off":
             raise error
         self._outage = Outage(tried, error.message)
 

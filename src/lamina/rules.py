@@ -186,7 +186,7 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
 
 def reason(value: object) -> str:
     """Why, in a few words that somebody can read later; secrets are none of them."""
-    from lamina import credentials  # it takes a while to load, and most handles never give a reason
+    from lamina.secrets import credentials  # it takes a while to load, and most handles never give a reason
 
     if not isinstance(value, str) or not text.is_visible(value):
         raise InvalidInput(f"reason {text.shown(value)} is empty; say why")

@@ -10,21 +10,22 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from lamina import failsafe, meanwhile, text
-from lamina.awaited import Outage
+from lamina import text
 from lamina.clock import Clock, Ids
 from lamina.config import Settings
 from lamina.errors import Conflict, LaminaError, StoreUnavailable
+from lamina.failsafe import meanwhile, spools
+from lamina.failsafe.line import Action, Item, suffix
+from lamina.failsafe.outage import Outage
 from lamina.home import Home
 from lamina.model import Actor, Draft, Record
 from lamina.reader import Reader
-from lamina.spooled import Action, Item, suffix
 from lamina.store.records import by_key, minted
 from lamina.store.store import Store
 
 if TYPE_CHECKING:
+    from lamina.failsafe.replay import Replayed
     from lamina.mirrors.required import Required
-    from lamina.replay import Replayed
 
 # Seconds that a write spends on what waits in the fail-safe before it goes behind that.
 PATIENCE = 0.2
@@ -48,7 +49,7 @@ class Spooling(Reader):
 
     def _replayed(self, progress: Progress | None = None, patience: float | None = None) -> Replayed | None:
         """What came of a replay; nothing when another process does it."""
-        from lamina.replay import Replay
+        from lamina.failsafe.replay import Replay
 
         given = (self._allowed, self._note_crossing, self._required)
         done = Replay(self._store, self._spool, self._clock, *given).run(progress, patience)
@@ -63,7 +64,7 @@ class Spooling(Reader):
         try:
             self._catch_up(None)
         except LaminaError as error:
-            if failsafe.is_outage(error) and not error.details.get("failsafe"):
+            if spools.is_outage(error) and not error.details.get("failsafe"):
                 self._outage = Outage("written", error.message)
             else:  # it is the fail-safe that cannot be used
                 self._note_problem(f"the fail-safe was not replayed: {error.message}")
@@ -129,7 +130,7 @@ class Spooling(Reader):
         try:
             with self._store.database.moment() as connection:
                 rows = [by_key(connection, draft.key, draft.user) if draft.key is not None else None for draft in drafts]
-        except failsafe.OUTAGES:
+        except spools.OUTAGES:
             return nothing
         pairs = zip(rows, drafts, strict=True)
         return [None if row is None else same_text(self._store.record(row), draft) for row, draft in pairs]

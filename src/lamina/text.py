@@ -92,7 +92,7 @@ def _revealed(character: str) -> str:
 
 def shown(value: object, width: int = 200) -> str:
     """Any value as it may stand in a message or a log: short, on one line, nothing hidden, and no secret in it."""
-    from lamina import credentials  # most programs never show anything
+    from lamina.secrets import credentials  # most programs never show anything
 
     try:
         return one_line(credentials.redacted(repr(value)), width)

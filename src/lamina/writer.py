@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina import failsafe, rules, text
+from lamina import rules, text
 from lamina.clock import Clock
 from lamina.config import Settings
-from lamina.discretion import Discretion
 from lamina.engines import importance
 from lamina.engines.importance import Scored
 from lamina.errors import InvalidInput, LaminaError, Refused
 from lamina.experience import Experience
+from lamina.failsafe import spools
+from lamina.failsafe.line import Action
 from lamina.home import Home
 from lamina.model import Actor, Draft, Layer, Record, Role, State
 from lamina.reader import Times
 from lamina.recall import is_quick
 from lamina.runs import Run, ending
-from lamina.spooled import Action
+from lamina.secrets.discretion import Discretion
 from lamina.spooling import Progress, Spooling, same_text
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
@@ -159,7 +160,7 @@ class Writer(Spooling):
                 if keep_raw:
                     kept = conversations.keep(self._store.place("episodes"), given, made[-1])
             self._tell(len(made))
-        except failsafe.OUTAGES as error:
+        except spools.OUTAGES as error:
             conversations.unkeep(kept)
             made = self._spooled(error, action, now, drafts, made, whole)
             conversations.check_same(made[-1], given, key)
@@ -249,7 +250,7 @@ class Writer(Spooling):
                 if run_id is not None and not transaction.is_open(run_id, self.user):
                     raise Refused("this run is closed; open a new one")
                 stored = self._insert(transaction, drafts, many=many)
-        except failsafe.OUTAGES as error:
+        except spools.OUTAGES as error:
             return self._spooled(error, action, now, drafts, stored)
         self._tell(len(stored))
         return stored
@@ -258,7 +259,7 @@ class Writer(Spooling):
         """How important a memory is that does not say so: by what was learned, as long as that can be read."""
         try:
             return self._experience.score(fields)
-        except failsafe.OUTAGES:
+        except spools.OUTAGES:
             if self.settings["failsafe"] == "off":
                 raise
             given = fields.get("kind", "crumb"), fields["content"], fields.get("tags", ()), fields.get("metadata", {})

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 import lamina
-from lamina.failsafe import LONG, SHORT, Spool
+from lamina.failsafe.spools import LONG, SHORT, Spool
 
 from . import tally
 from .harness import (

@@ -15,10 +15,10 @@ import pytest
 from lamina import InvalidInput, NotFound, Operator, StoreUnavailable, operator_key
 from lamina.clock import agent_tag
 from lamina.endpoints import address
-from lamina.failsafe import LONG, REJECTED, REPLAYING, SHORT, WRITING, Spool
+from lamina.failsafe.line import CHECKSUM
+from lamina.failsafe.spools import LONG, REJECTED, REPLAYING, SHORT, WRITING, Spool
 from lamina.locks import locked
 from lamina.model import Actor, Role, State, Trust
-from lamina.spooled import CHECKSUM
 from lamina.store.erasing import Wanted
 from tests.conftest import START, Desk, contents
 from tests.unit.test_failsafe import AWAY, folder_of, item, keep, outage, waiting
@@ -220,7 +220,7 @@ def test_nothing_is_replayed_while_it_is_erased(desk: Desk, op: Operator, monkey
     """P5, B4: who erases waits for a replay, and a replay for who erases: nothing that is erased comes in between."""
     kept = op.remember("to be erased")
     spool = Spool(folder_of(desk))
-    monkeypatch.setattr("lamina.failsafe.QUIET", 0.0)
+    monkeypatch.setattr("lamina.failsafe.spools.QUIET", 0.0)
     with spool.replaying() as is_alone:
         assert is_alone
         with pytest.raises(StoreUnavailable, match="replaying the fail-safe"):

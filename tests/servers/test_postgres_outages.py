@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import lamina
-from lamina import replay
 from lamina.clock import system_clock
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
+from lamina.failsafe import replay
 from tests.conftest import contents
 from tests.faults.harness import AGENT, FULL
 from tests.servers.conftest import there

@@ -66,7 +66,7 @@ def test_nothing_relevant_is_exit_code_4(filled: Call, ranker: str) -> None:
     outcome = filled("search", "zebra", "--ranker", ranker)
     assert (outcome.code, outcome.out.strip(), outcome.err) == (4, "nothing relevant", "")
     outcome = filled("search", "zebra", "--ranker", ranker, "--json")
-    nothing = {"outcome": "nothing_relevant", "hits": [], "confidence": None}
+    nothing: dict[str, Any] = {"outcome": "nothing_relevant", "hits": [], "confidence": None}
     assert (outcome.code, outcome.json, outcome.err) == (4, nothing, "")
     assert filled("search", "?!").code == 4
 

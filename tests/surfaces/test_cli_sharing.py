@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput
-from lamina.surfaces.cli.sharing import end_of
+from lamina.surfaces.cli.times import end_of
 
 from .test_cli import Call, call, remembered  # noqa: F401 - a fixture
 

@@ -15,6 +15,7 @@ from lamina.engines.facts import Fact
 from lamina.model import Change, Event, Hit, Hits, State
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.reviewer import comparison, texts
+from lamina.surfaces.cli.reviewer.wording import because
 from lamina.surfaces.http.console import charts, difference, facts, overview, search, tree, words
 from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Series
 from lamina.surfaces.http.console.timings import MOST, Timings, summary
@@ -191,7 +192,7 @@ def test_what_is_taken_off_makes_no_bar_longer(all_: Everything) -> None:
 
 def test_a_reason_is_said_once() -> None:
     """H2: a reason that begins with "because" is not told so twice."""
-    assert [words.because(one) for one in ("it rains", "Because it rains")] == ["because it rains", "Because it rains"]
+    assert [because(one) for one in ("it rains", "Because it rains")] == ["because it rains", "Because it rains"]
 
 
 def test_the_archive_is_in_the_menu(visit: Visit) -> None:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import credentials, sayings, tokens
-from lamina.credentials import in_fields, in_mapping, in_text, references, without
 from lamina.errors import InvalidInput
+from lamina.secrets import credentials, sayings, tokens
+from lamina.secrets.credentials import in_fields, in_mapping, in_text, references, without
 from tests.conftest import FULL
 
 DIGITS = "0123456789abcdefABCDEF"

@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Conflict, Corrupt, InvalidInput, Memory, NotFound, Refused, StoreUnavailable
-from lamina.failsafe import LONG, REJECTED, SHORT, Spool
+from lamina.failsafe.line import Item, Line, decoded, encoded
+from lamina.failsafe.spools import LONG, REJECTED, SHORT, Spool
 from lamina.model import Actor, Draft, Layer, Role, Trust, iso
-from lamina.spooled import Item, Line, decoded, encoded
 from tests.conftest import START, Desk, contents
 
 ACTOR = Actor(Role.AGENT, "sky", "test")

@@ -15,10 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from lamina import Memory, Operator, StoreUnavailable
 from lamina.clock import agent_tag
-from lamina.failsafe import LONG, REJECTED, SHORT, Spool
+from lamina.failsafe.line import Item, Line, encoded
+from lamina.failsafe.replay import Replay
+from lamina.failsafe.spools import LONG, REJECTED, SHORT, Spool
 from lamina.model import Actor, Draft, Layer, Role, State, Trust
-from lamina.replay import Replay
-from lamina.spooled import Item, Line, encoded
 from tests.conftest import FULL, START, Desk, Ticking, contents, verified
 from tests.unit.test_failsafe import AWAY, folder_of, outage
 

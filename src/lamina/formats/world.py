@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lamina import canon, credentials
+from lamina import canon
 from lamina.errors import Conflict, InvalidInput, LaminaError, Refused, StoreUnavailable
 from lamina.home import DEVICES, fsync_folder, make_private_folder, refuse_link, write_private
 from lamina.model import Layer
+from lamina.secrets import credentials
 from lamina.text import one_line, shown
 
 TOOLS, INTEGRATIONS = "tools.json", "integrations"

@@ -136,7 +136,7 @@ def _derived(connection: Connection) -> Finding:
 
 def _secrets(connection: Connection) -> Iterator[Finding]:
     """Memories that hold what looks like a secret; by their ids and kinds alone."""
-    from lamina import credentials
+    from lamina.secrets import credentials
 
     found: list[str] = []
     columns = "id, content, source, speaker, session, tags, evidence, metadata"

@@ -11,9 +11,9 @@ import pytest
 
 from lamina import Operator
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused
+from lamina.failsafe.line import Item
 from lamina.handles import before_restore, restore
 from lamina.model import iso
-from lamina.spooled import Item
 from tests.conftest import Desk, Ticking, contents, digest, quietly, size, verified
 
 

@@ -8,9 +8,9 @@ import click
 from click.shell_completion import get_completion_class
 
 from lamina import config, doctor
-from lamina.awaited import untold
 from lamina.clock import system_clock
 from lamina.errors import InvalidInput
+from lamina.failsafe.outage import untold
 from lamina.model import State
 from lamina.surfaces.cli import mirrors, output, running
 from lamina.surfaces.cli.session import Session, command

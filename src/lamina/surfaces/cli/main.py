@@ -17,7 +17,7 @@ import msgspec
 
 from lamina import __version__
 from lamina.errors import InvalidInput, LaminaError, NotFound, StoreUnavailable
-from lamina.failsafe import is_outage
+from lamina.failsafe.spools import is_outage
 from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session
 from lamina.text import reveal
 

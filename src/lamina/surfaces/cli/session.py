@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from lamina import operator_key
-from lamina.awaited import Outage
 from lamina.clock import system_clock
 from lamina.config import load
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
-from lamina.failsafe import Spool, spool
+from lamina.failsafe.outage import Outage
+from lamina.failsafe.spools import Spool, spool
 from lamina.handles import before_restore, chosen_agent, connect, home_path, restore
 from lamina.home import Home
 from lamina.memory import Memory

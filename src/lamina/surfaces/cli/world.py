@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from lamina import credentials
 from lamina.errors import InvalidInput, NotFound
 from lamina.formats.world import HELD, INTEGRATION, TOOL, parsed, pretty
 from lamina.model import Record
+from lamina.secrets import credentials
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
 from lamina.text import reveal

@@ -8,7 +8,7 @@ from typing import BinaryIO
 import msgspec
 
 from lamina.errors import InvalidInput, LaminaError
-from lamina.failsafe import OUTAGES
+from lamina.failsafe.spools import OUTAGES
 from lamina.memory import Memory
 from lamina.surfaces.hooks import keeping, protocol, telling, transcript
 from lamina.surfaces.hooks.protocol import Event

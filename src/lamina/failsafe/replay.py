@@ -14,12 +14,12 @@ import msgspec
 from msgspec import structs
 
 from lamina import text
-from lamina.allowed import Allowed
 from lamina.clock import Clock
 from lamina.errors import Conflict, LaminaError, Refused, StoreUnavailable
-from lamina.failsafe import OUTAGES, Spool
+from lamina.failsafe.allowed import Allowed
+from lamina.failsafe.line import Contents, Line, suffix
+from lamina.failsafe.spools import OUTAGES, Spool
 from lamina.model import Actor, Draft, Layer, Record, Role, State, iso
-from lamina.spooled import Contents, Line, suffix
 from lamina.store import erasing, records
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction

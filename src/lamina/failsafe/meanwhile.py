@@ -9,11 +9,11 @@ from itertools import takewhile
 from msgspec import structs
 
 from lamina import text
-from lamina.allowed import Allowed
 from lamina.errors import StoreUnavailable
-from lamina.failsafe import Spool
+from lamina.failsafe.allowed import Allowed
+from lamina.failsafe.line import Contents, Line
+from lamina.failsafe.spools import Spool
 from lamina.model import Hit, Hits, Layer, Record, State, Waiting
-from lamina.spooled import Contents, Line
 from lamina.store import facets, records
 from lamina.store.records import Filter
 

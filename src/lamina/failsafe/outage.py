@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from lamina.config import Settings
 from lamina.errors import LaminaError, StoreUnavailable
-from lamina.failsafe import OUTAGES, is_outage
+from lamina.failsafe.spools import OUTAGES, is_outage
 from lamina.store.reads import ReadLog
 from lamina.store.store import READS_NAME, Store
 

@@ -15,6 +15,7 @@ import msgspec
 
 from lamina import canon
 from lamina.errors import Conflict, Corrupt, LaminaError, StoreUnavailable
+from lamina.failsafe.line import ITEM, Action, Broken, Commit, Contents, Item, Line, Place, decoded, emptied, encoded
 from lamina.home import (
     append_private,
     cut_private,
@@ -30,7 +31,6 @@ from lamina.home import (
 )
 from lamina.locks import locked
 from lamina.model import Actor, Layer, iso
-from lamina.spooled import ITEM, Action, Broken, Commit, Contents, Item, Line, Place, decoded, emptied, encoded
 from lamina.text import counted, shown
 
 SHORT, LONG, REJECTED = "short_term.jsonl", "long_term.jsonl", "rejected.jsonl"

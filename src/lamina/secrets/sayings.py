@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from lamina.tokens import GONE, PLACEHOLDER, Found, lazy, looks_random
+from lamina.secrets.tokens import GONE, PLACEHOLDER, Found, lazy, looks_random
 
 
 class Name(NamedTuple):

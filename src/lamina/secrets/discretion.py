@@ -66,7 +66,7 @@ class Discretion:
 def _credentials() -> ModuleType:
     """What knows secrets, loaded with the first memory: who only reads does not wait for it."""
     try:
-        from lamina import credentials
+        from lamina.secrets import credentials
     except OSError as error:  # the disk fails, and took our own files with it
         raise StoreUnavailable(f"the program cannot be read: {error.strerror}; nothing was stored") from error
     return credentials

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from lamina import sayings, tokens
 from lamina.errors import InvalidInput
-from lamina.sayings import DIGITS, HOLDERS, MADE_BY_MACHINES, REFERENCE, SPOKEN, TALK, VARIABLE, Name
-from lamina.tokens import GONE, PLACEHOLDER, lazy
-from lamina.tokens import Found as Found
+from lamina.secrets import sayings, tokens
+from lamina.secrets.sayings import DIGITS, HOLDERS, MADE_BY_MACHINES, REFERENCE, SPOKEN, TALK, VARIABLE, Name
+from lamina.secrets.tokens import GONE, PLACEHOLDER, lazy
+from lamina.secrets.tokens import Found as Found
 
 MAX_DEPTH = 64
 MAX_VALUES = 100_000

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from lamina import clock, operator_key
 from lamina.errors import LaminaError
+from lamina.failsafe.line import Line
 from lamina.home import user_name
 from lamina.model import Draft, Role, Trust
 from lamina.rules import Drafter, lowest_trust
-from lamina.spooled import Line
 
 GIVEN = ("content", "kind", "layer", "tags", "importance", "confidence", "metadata", "evidence", "source", "speaker", "session")
 MOST_BYTES = 1 << 28
