@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -73,6 +74,12 @@ class Told:
     def statements(self) -> tuple[Statement, ...]:
         return tuple(statements(self.record.content, self._worth))
 
+    @cached_property
+    def may_renew(self) -> bool:
+        """Whether anything in it could renew another: without a value or a word of change nothing does."""
+        said = self.record.content[:LONGEST]
+        return bool(VALUE.search(said.casefold()) or CHANGE.search(said))
+
 
 def lifts(ask: Ask, question: Question, words: Matches, rows: Rows, score: Column) -> Column:
     """What each row's score lacks to come before what it renews. Who asks about a time, or about before, wants no news."""
@@ -127,24 +134,24 @@ def _renewed(ask: Ask, told: Sequence[Told]) -> Iterator[tuple[int, int, float]]
     ids = [] if ask.chosen.guest else [one.record.id for one in told]  # what is not shared must not order what is
     known = ask.look.successions(ids, ask.chosen.as_of or ask.now)
     named = values(ask.query)
-    for old in told:
-        for new in told:
-            if not _may_renew(new.record, old.record) or (new.record.id, old.record.id) in known:
-                continue
-            if (old.record.id, new.record.id) in known:
-                yield old.place, new.place, KNOWN
-            elif _is_retold(old, new, named):
-                yield old.place, new.place, RETOLD
+    for old, new in permutations(told, 2):
+        if not _may_renew(new.record, old.record) or (new.record.id, old.record.id) in known:
+            continue
+        if (old.record.id, new.record.id) in known:
+            yield old.place, new.place, KNOWN
+        elif _is_retold(old, new, named):
+            yield old.place, new.place, RETOLD
 
 
 def _may_renew(new: Record, old: Record) -> bool:
     """Whether both are of the same user, and the new one is trusted no less (V8)."""
-    return new.user == old.user and rules.lowest_trust((new.trust, old.trust)) is old.trust
+    is_trusted = new.trust is old.trust or rules.lowest_trust((new.trust, old.trust)) is old.trust
+    return new.user == old.user and is_trusted
 
 
 def _is_retold(old: Told, new: Told, named: frozenset[str]) -> bool:
     """Whether the same voice tells anything anew at another time."""
     then, later = old.record, new.record
     is_later = later.occurred_at > then.occurred_at and (later.session is None or later.session != then.session)
-    says_again = is_later and later.speaker == then.speaker
+    says_again = is_later and later.speaker == then.speaker and new.may_renew
     return says_again and any(renews(this, that, named) for this in new.statements for that in old.statements)

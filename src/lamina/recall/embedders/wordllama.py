@@ -31,7 +31,7 @@ MAX_TOKENS = 8_192
 # The tokenizer writes ▁ for a space. No token has one behind another character, so words can be taken one by one and
 # remembered: four times as fast as whole texts. What is longer than a word is cut, to keep what is remembered small.
 WORD = re.compile("▁{1,16}[^▁]{0,64}|[^▁]{1,64}")
-WORDS_REMEMBERED = 16_384
+WORDS_REMEMBERED = 65_536  # all that a large store has; some 10 MB when it is full
 FEW = 512  # words that are taken without the tokenizer
 NEVER = 1 << 30
 
