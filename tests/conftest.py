@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
@@ -18,10 +19,12 @@ from hypothesis import HealthCheck, settings
 from lamina import Memory, Operator, config
 from lamina.handles import connect
 from lamina.model import Actor, Record, Role, State
+from tests.security.offline import sitecustomize as offline
 
 START = datetime(2026, 5, 1, 8, 0, tzinfo=UTC)
 STORE_ID = "5" * 32
 FULL = os.environ.get("LAMINA_FAULTS") == "full"
+ATTEMPTS = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 TESTER = Actor(Role.OPERATOR, "tester", "test")
 
 # Metadata that fulfils the contract of each layer (R7).
@@ -43,6 +46,38 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("lamina")
+
+
+offline.guard()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Children are guarded as well; what they try to reach is written to a file of this process."""
+    folder = config.stash.setdefault(ATTEMPTS, tempfile.TemporaryDirectory(prefix="offline-"))
+    os.environ[offline.TOLD] = str(Path(folder.name) / "attempts")
+    places = [str(Path(offline.__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(os.pathsep.join(places).split(os.pathsep)))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    config.stash[ATTEMPTS].cleanup()
+
+
+def attempts() -> list[str]:
+    """What somebody has tried to reach since the last look."""
+    path = Path(os.environ[offline.TOLD])
+    if not path.exists():
+        return []
+    found = path.read_text("utf-8").splitlines()
+    path.unlink()
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _nobody_leaves_this_machine() -> Iterator[None]:
+    """No test talks to anything but the loopback, also where the product would swallow the error."""
+    yield
+    assert attempts() == []
 
 
 class Ticking:

@@ -61,9 +61,14 @@ def given_path(value: object) -> Path:
     if "\0" in str(value):
         raise InvalidInput(f"the path {shown(str(value))} contains a NUL character")
     try:
-        return Path(value).expanduser().absolute()
+        path = Path(value).expanduser().absolute()
+        path.lstat()
     except RuntimeError:
         raise InvalidInput(f"the path {shown(str(value))} names the home of nobody") from None
+    except OSError as error:  # most paths need not lead to anything yet
+        if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+            raise InvalidInput(f"the path {shown(str(value))} leads nowhere: {error.strerror}") from None
+    return path
 
 
 class Violation(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from lamina.access import Access
 from lamina.knowledge import Knowledge
 from lamina.store import erasing, look
 from tests.conftest import Desk
+from tests.security.tally import probe
 
 MARK = "zanzibarite4711"
 STAYS = "lapislazuli"
@@ -38,6 +39,7 @@ def holding(home: Path, word: str) -> list[str]:
     found = []
     for path in sorted(home.rglob("*")):
         if path.is_file():
+            probe()
             data = path.read_bytes()
             small = data.lower()
             if any(form in data or form.lower() in small for form in forms(word)):
@@ -376,6 +378,22 @@ def test_no_copy_holds_what_was_looked_for(desk: Desk) -> None:
     with closing(apsw.Connection(str(copy / "memory.db"))) as connection:
         assert MARK not in str(list(connection.execute("SELECT todo FROM erasures")))
         assert "known" not in str(list(connection.execute("SELECT todo FROM erasures WHERE todo LIKE '%words%'")))
+
+
+@pytest.mark.parametrize("reads", ["buffered", "strict"])
+def test_what_others_asked_just_before_goes_too(desk: Desk, reads: str) -> None:
+    """P5: a question that another handle has not yet written is written without its words, and later ones whole."""
+    settings = {"audit.reads": reads}
+    operator, asking = desk.operator(settings=settings), desk.agent(user="ben", settings=settings)
+    gone = operator.remember(f"the {MARK} is here")
+    asking.search(f"where is the {MARK}?")
+    assert operator.erase(gone.id).is_complete
+    asking.search(f"where is the {STAYS}?")
+    asking.close()
+    assert holding(desk.home, MARK) == []
+    told = [read.note.get("query", "") for read in operator.audit_reads() if read.action == "search"]
+    assert [STAYS in query for query in told] == [True, False]
+    assert operator.audit_verify()["reads"].ok
 
 
 def test_a_guests_questions_go_too(desk: Desk) -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from lamina import Memory
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.home import AGENT_NAME, DEVICES
-from tests.conftest import CONTRACTS, Desk, contents, size
+from tests.conftest import CONTRACTS, FULL, Desk, contents, size
+from tests.security.tally import probe
 
 UNKNOWN = "0" * 26
 NAMES: list[Any] = [
@@ -113,6 +114,7 @@ def test_no_name_leaves_the_home(desk: Desk, role: str, name: object) -> None:
 @settings(max_examples=200)
 def test_whatever_the_name(tmp_path_factory: pytest.TempPathFactory, name: Any) -> None:
     """P2: of any 200 names, each is a plain slug with a folder of its own, or it is refused and logged."""
+    probe()
     top = tmp_path_factory.mktemp("top")
     (top / "home").mkdir()
     allowed = isinstance(name, str) and AGENT_NAME.fullmatch(name) and name not in DEVICES
@@ -309,7 +311,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(max_examples=25)
+@settings(max_examples=100 if FULL else 8)
 def test_users_are_kept_apart_whatever_they_do(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str | None, str, int]]
 ) -> None:
@@ -324,6 +326,7 @@ def test_users_are_kept_apart_whatever_they_do(
         for user, handle in handles.items():
             mine = {record.id for record in everything if user is None or record.user in (user, None)}
             assert {record.id for record in everything if visible(handle, record.id)} == mine
+            probe(len(everything) + 4)
             seen = [*handle.list(states=None, limit=1000), *handle.list(layers=["working"], states=None)]
             seen += [hit.record for hit in handle.search("tea", limit=1000)]
             assert {record.id for record in seen} <= mine

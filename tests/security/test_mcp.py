@@ -22,6 +22,7 @@ from lamina.surfaces.mcp import tools
 from lamina.surfaces.mcp.door import Door
 from lamina.surfaces.mcp.frames import LONGEST
 from tests.conftest import Desk, contents
+from tests.security.tally import probe
 from tests.surfaces.mcp_harness import GREETING, MODERN, Raw, Served, call, in_process, over_http, over_pipes, said
 
 MIB = 1024 * 1024
@@ -45,6 +46,7 @@ def post(
     **headers: str | None,
 ) -> tuple[int, bytes]:
     """One request with exactly these headers; the status and the body of its answer. A body may be declared longer."""
+    probe()
     address = urlsplit(served.url)
     assert address.hostname is not None
     given: dict[str, str | None] = {

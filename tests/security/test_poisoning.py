@@ -19,6 +19,7 @@ from lamina.surfaces.cli.main import run
 from tests.conftest import CONTRACTS, FULL, Desk, contents, size, verified
 from tests.security.hostile import FAMILIES, HARMLESS, LOOKALIKE_TEXTS
 from tests.security.hostile import HOSTILE as EVERY
+from tests.security.tally import probe
 
 # All of them take a minute: a third of each family otherwise.
 HOSTILE = EVERY if FULL else EVERY[::3]
@@ -298,6 +299,7 @@ def altered(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> Pat
 
 
 def arrived(fort: Fort) -> list[Record]:
+    probe(len(TEXTS))
     return [record for record in fort.everything() if record.id not in fort.kept and stored(record.content) in TEXTS]
 
 
@@ -676,6 +678,7 @@ def seen(handle: Memory, texts: Iterable[str], **more: Any) -> dict[str, Trust]:
     """What is in all contexts that a model gets which works on these texts, with room for everything and with little."""
     found: dict[str, Trust] = {}
     for number, text in enumerate(texts):
+        probe()
         found |= checked(handle.memory_context(text[:400], max_chars=200_000, **more))
         if number % 4 == 0:
             found |= checked(handle.memory_context(text[:400], max_chars=400, **more))

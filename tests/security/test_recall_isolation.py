@@ -16,6 +16,7 @@ from lamina.errors import InvalidInput, LaminaError
 from lamina.model import State
 from lamina.recall import RANKERS
 from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move
+from tests.security.tally import probe
 from tests.unit.recall.test_similarity import Server, server  # noqa: F401 - a fixture
 
 SECRET = "zanzibar"
@@ -104,6 +105,7 @@ class Pair:
 
 def told(memory: Memory, filters: dict[str, Any]) -> dict[str, str]:
     """Everything that all rankers say."""
+    probe(len(QUERIES) * len(RANKERS))
     return {
         f"{query} {ranker}": json.dumps(memory.search(query, ranker=ranker, **filters).to_dict())
         for query in QUERIES
@@ -113,6 +115,7 @@ def told(memory: Memory, filters: dict[str, Any]) -> dict[str, str]:
 
 def everything(memory: Memory) -> dict[str, str]:
     """What the other verbs that rank or list say."""
+    probe(5 * len(QUERIES) + 1)
     limits = dict.fromkeys(("profile", "procedural", "semantic", "episodic", "short_term", "world"), 5)
     said: dict[str, str] = {}
     for query in QUERIES:

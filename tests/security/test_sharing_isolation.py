@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,7 +24,9 @@ from lamina.errors import LaminaError, NotFound
 from lamina.guests import Guest
 from lamina.model import State
 from lamina.recall import RANKERS
+from lamina.store.connection import SqliteDatabase, is_open
 from tests.conftest import CONTRACTS, FULL, START, Desk, Ticking, move, supersede, verified
+from tests.security.tally import probe
 from tests.security.test_recall_isolation import FILTERS, SECRET, everything, secrets, spoken, told
 
 READS = 10_000 if FULL else 600
@@ -226,6 +230,7 @@ class Reads:
         self.seen = 0  # memories that were shown, so that a test which shows none does not pass
 
     def one(self) -> None:
+        probe()
         kind = self.chance.choices((self.by_guest, self.by_open, self.by_own, self.by_user, self.by_error), (20, 2, 2, 3, 3))[0]
         kind()
 
@@ -453,6 +458,23 @@ def test_what_is_not_shared_changes_nothing_in_what_a_guest_is_told(tmp_path: Pa
             one, other = (told(cast(Memory, guest), filters) for guest in guests)
             assert [asked for asked in one if one[asked] != other[asked]] == [], name
         assert everything(cast(Memory, guests[0])) == everything(cast(Memory, guests[1]))
+
+
+def test_others_may_open_while_somebody_looks(tmp_path: Path) -> None:
+    """P3, B3: whether a file is open can be asked while other threads open more; nobody fails for it."""
+    kept: list[SqliteDatabase] = []
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        opening = threading.Thread(target=lambda: kept.extend(SqliteDatabase(tmp_path / str(n), 100, 100) for n in range(3000)))
+        opening.start()
+        while opening.is_alive():
+            assert not is_open(tmp_path / "none")
+        opening.join()
+    finally:
+        sys.setswitchinterval(before)
+    for one in kept:
+        one.close()
 
 
 def message_of(handle: Memory) -> str:

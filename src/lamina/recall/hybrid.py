@@ -23,7 +23,7 @@ from lamina.store.catalogue import Rows, mark
 
 WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
 WHO, ROLE, TIME, SESSION = 0.20, -0.40, 0.40, 0.10
-ANSWER, ASKS, ECHO, LENGTH = 0.10, -0.08, -0.50, 0.20
+ANSWER, ASKS, ECHO, LENGTH = 0.10, -0.08, -0.30, 0.20
 RECENCY, IMPORTANCE = 0.02, 0.05
 CANDIDATES = 200
 NEAR_MEANING = 0.45  # what the meaning of the turn before or after counts

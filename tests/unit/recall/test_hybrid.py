@@ -44,7 +44,7 @@ def test_a_question_asked_before_does_not_bury_its_answer(mem: Memory) -> None:
     mem.remember_many({"content": asked, "session": f"s{n}", "layer": "episodic"} for n in range(12))
     hits = mem.search("how do we deploy the billing service?")
     assert hits[0].record.content == "The billing service is deployed with make ship"
-    assert {hit.parts.get("echo") for hit in hits[1:]} == {-0.5}
+    assert {hit.parts.get("echo") for hit in hits[1:]} == {-0.3}
     assert "echo" not in mem.search("which service do we deploy with ship?")[0].parts
 
 
