@@ -42,7 +42,7 @@ ENTRIES, PROMOTED = 10_000, 2_000
 # Where a look at the stack finds the program: the innermost function that has a name here says what is being done.
 REMEMBER = {
     "rules.Drafter.draft": "checks: the rules",
-    "discretion.Discretion.over.<locals>.discreet": "checks: secrets",
+    "secrets.discretion.Discretion.over.<locals>.discreet": "checks: secrets",
     "writer.Writer._score": "importance",
     "store.transaction.Transaction.__enter__": "begin, the end of the chain",
     "store.transaction.Transaction._insert_some": "the record: id, hash, row",
