@@ -393,8 +393,9 @@ def _identity(database: Database, agent: str, connection: Connection | None = No
         meta = dict(rows(connection or database.reader(), "SELECT name, value FROM meta"))
     _refuse_elsewhere(meta, database, agent)
     if meta.get("agent") != agent or "store_id" not in meta:
-        message = f"{database.place}: this store was made for another agent; import it instead of moving its file"
-        raise Corrupt(message, foreign=True)
+        made_for = text.shown(meta.get("agent", "nobody"))
+        way = "put it back under that name, then `lamina export` there and `lamina import` here"
+        raise Corrupt(f"{database.place}: this store was made for the agent {made_for}; {way}", foreign=True)
     analyser = int(meta.get("analyser", 0))
     if analyser > text.ANALYSER_VERSION:
         raise StoreUnavailable(

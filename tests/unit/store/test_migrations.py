@@ -167,7 +167,7 @@ def test_a_store_of_another_agent_is_refused(desk: Desk, path: Path) -> None:
     """P2: a file that was moved from one agent to another is not opened."""
     desk.folder("milton").mkdir()
     path.rename(desk.folder("milton") / "memory.db")
-    with pytest.raises(Corrupt, match="another agent"):
+    with pytest.raises(Corrupt, match="made for the agent"):
         desk.operator("milton")
 
 
