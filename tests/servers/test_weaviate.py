@@ -163,7 +163,7 @@ def test_other_programs_read_it(weaviate: Weaviate, tmp_path: Path, fresh_agent:
     one = mirror(weaviate.url, tmp_path, fresh_agent, used=embedder())
     one.put([made(1, "a cup of green tea", tags=("drink",)), made(2, "the car broke down")])
     one.commit(FIRST)
-    with client.connect_to_local(port=weaviate.port, grpc_port=weaviate.grpc_port) as connected:
+    with client.connect_to_local(port=weaviate.port, grpc_port=weaviate.grpc_port, skip_init_checks=True) as connected:
         held = connected.collections.get(COLLECTION).with_tenant(tenant_of(fresh_agent, "store"))
         by_words = held.query.bm25("green", query_properties=["words"]).objects
         by_vector = held.query.near_vector(embedder().embed(["automobile"])[0].tolist(), limit=1).objects
