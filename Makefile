@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DEMO   := $(VENV)/.demo
-SLOW   := tests/faults tests/surfaces/test_console_browser.py
+SLOW   := tests/faults tests/property tests/security tests/surfaces/test_console_browser.py
 
 .PHONY: help demo test test-slow test-console servers test-servers check faults soak security mutants bench limits bench-search bench-large bench-retrieval bench-updates bench-backends bench-peers bench-lifecycle bench-sleep bench-serving bench-importance docs format clean
 help:    ## this list
@@ -28,7 +28,7 @@ demo: $(or $(wildcard $(READY)),$(DEMO))    ## a story told with the product its
 test: $(READY)    ## the tests, in under five minutes
 	$(BIN)/python -m pytest -q -n auto --dist worksteal $(SLOW:%=--ignore=%)
 
-test-slow: $(READY)        ## the tests that break things or need a browser: faults in a small sample, the console in Chromium
+test-slow: $(READY)        ## the tests that break, attack or exhaust it, in a small sample, and the console in Chromium
 	$(BIN)/python -m pytest -q -n auto --dist worksteal $(SLOW)
 
 test-console: $(READY)     ## the console in a real Chromium: usable, accessible, and deaf to hostile text
