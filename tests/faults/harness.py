@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 import pytest
 
 import lamina
+from lamina.clock import is_id
 from lamina.store import fulltext
 
 from . import tally
@@ -261,3 +262,12 @@ def strace() -> str:
             pytest.fail(message)
         pytest.skip(message)
     return path
+
+
+def in_words(value: Any, said: dict[str, str]) -> Any:
+    """A value in which other records are what they say."""
+    if isinstance(value, dict):
+        return {name: in_words(item, said) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [in_words(item, said) for item in value]
+    return said.get(value, "gone") if isinstance(value, str) and is_id(value) else value

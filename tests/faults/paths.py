@@ -16,10 +16,11 @@ from msgspec import structs
 import lamina
 from lamina import Layer, config, operator_key
 from lamina.access import Access
-from lamina.clock import is_id
 from lamina.model import Actor, Draft, Record, Role, Trust
 from lamina.store import opening
 from lamina.store.migrations import STEPS
+
+from .harness import in_words
 
 AGENT = "sky"
 # The clock of every process here: it stands still, so that what is made is always the same.
@@ -40,14 +41,6 @@ def describe(record: Record, said: dict[str, str]) -> str:
     """A record as text, in which other records are what they say."""
     fields = {name: value for name, value in structs.asdict(record).items() if name not in OWN}
     return json.dumps({**in_words(fields, said), "is archived": record.archived is not None}, sort_keys=True, default=str)
-
-
-def in_words(value: Any, said: dict[str, str]) -> Any:
-    if isinstance(value, dict):
-        return {name: in_words(item, said) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [in_words(item, said) for item in value]
-    return said.get(value, "gone") if isinstance(value, str) and is_id(value) else value
 
 
 def everything(operator: lamina.Operator) -> Any:

@@ -28,7 +28,7 @@ from tests.conftest import START, Desk, Ticking
 
 from . import tally
 from .children.sleep_sleeper import TONIGHT, Sleeper, small_batches
-from .harness import AGENT, CALLS, SEED, Child, Fault, Nursery, check_sound, copied, points, size, traced
+from .harness import AGENT, CALLS, SEED, Child, Fault, Nursery, check_sound, copied, in_words, points, size, traced
 from .test_processes import crowd
 
 KILLS = size(quick=2, full=250)
@@ -129,14 +129,6 @@ def describe(record: Record, said: dict[str, str], original: float | None) -> st
     """A record as text, in which other records are what they say."""
     fields = {name: value for name, value in structs.asdict(record).items() if name not in OWN}
     return json.dumps({**in_words(fields, said), "original": original}, sort_keys=True, default=str)
-
-
-def in_words(value: Any, said: dict[str, str]) -> Any:
-    if isinstance(value, dict):
-        return {name: in_words(item, said) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [in_words(item, said) for item in value]
-    return said.get(value, "gone") if isinstance(value, str) and is_id(value) else value
 
 
 def check_known_once(standing: Standing) -> None:
