@@ -184,7 +184,7 @@ class Writer(Spooling):
 
         Vectors of embedders that the settings no longer name are dropped, once those that they name are complete.
         """
-        made = self._recall.indexer.run(progress)
+        made = self._recall.index(progress)
         self._recall.indexer.forget_others()
         return made
 
@@ -322,7 +322,7 @@ class Writer(Spooling):
             if worked:
                 self._recall.worker.stop()
             if self._patience > 1:
-                self._recall.indexer.run()
+                self._recall.index()
         except LaminaError as error:  # all is stored; what is missing here the next process makes
             log.warning("the index was not finished: %s", error.message)
 

@@ -335,11 +335,10 @@ def test_what_was_read_before_is_not_stored_after(desk: Desk) -> None:
     (ending,) = operator.list(layers=["episodic"])
     assert MARK not in ending.content
     gone = operator.remember(f"the {MARK} is here")
-    indexed = operator._recall.indexer
     with operator._store.database.moment() as connection:
         waiting = look.unseen(connection, 0, 100)
     other.erase(gone.id)
-    indexed.run()
+    operator.index()
     numbers = {number for (number,) in operator._store.database.reader().execute("SELECT record FROM vectors")}
     assert gone.seq in {number for number, _ in waiting}
     assert gone.seq not in numbers

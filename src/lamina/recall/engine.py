@@ -15,7 +15,7 @@ from lamina.recall import exact, hybrid, keyword, overlap, semantic
 from lamina.recall.ask import Ask
 from lamina.recall.asked import Searchable
 from lamina.recall.embedders import Embedder, create
-from lamina.recall.indexing import Indexer
+from lamina.recall.indexing import Indexer, Progress
 from lamina.recall.twins import Twins
 from lamina.recall.via import Via
 from lamina.recall.worker import Worker
@@ -45,6 +45,10 @@ class Recall:
     def worker(self) -> Worker:
         return Worker(self.indexer.step)
 
+    def index(self, progress: Progress | None = None) -> int:
+        """Bring the index up to date now; how many vectors were missing."""
+        return self.indexer.run(self.worker.step, progress)
+
     @cached_property
     def via(self) -> Via | None:
         """The mirror that candidates come from; None for the store itself."""
@@ -64,7 +68,7 @@ class Recall:
             return {}
         if not self.embedders:
             raise EmbedderFailed("there is no embedder (recall.embedders = none)")
-        self.indexer.run()
+        self.index()
         with self._store.index.look() as look:
             space = look.space(self.embedders[0].name)
             return Twins(look, space, least).find(entries) if space is not None else {}

@@ -51,10 +51,10 @@ class Indexer:
         sealing.embedded(self._database, batch, vectors(embedder, [content for _, content in batch.records]))
         return True
 
-    def run(self, progress: Progress | None = None) -> int:
-        """Do all there is to do; how many vectors were missing."""
+    def run(self, step: Callable[[], bool], progress: Progress | None = None) -> int:
+        """Do all there is to do, by steps of this index; how many vectors were missing."""
         total = left = self.backlog()
-        while self.step():
+        while step():
             if progress is not None:
                 left = self.backlog()
                 progress(total - min(left, total), total)

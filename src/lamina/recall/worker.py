@@ -23,7 +23,7 @@ class Worker:
 
     def __init__(self, step: Callable[[], bool], linger: float = 0.0) -> None:
         self.problem: str | None = None
-        self._step = step
+        self._do = step
         self._woken = threading.Event()
         self._linger = linger
         self._stopped = threading.Event()
@@ -59,7 +59,7 @@ class Worker:
             if self._ended():
                 return
             try:
-                while self._one_step() and not self._ended():
+                while self.step() and not self._ended():
                     pass
                 self.problem = None
             except LaminaError as error:  # the next wake tries again
@@ -68,9 +68,10 @@ class Worker:
                 log.exception("indexing failed")
                 self.problem = f"indexing failed: {error!r}"
 
-    def _one_step(self) -> bool:
+    def step(self) -> bool:
+        """Do one step now. Who calls this takes turns with the thread, so that nothing is done twice."""
         with self.busy:
-            return self._step()
+            return self._do()
 
 
 _WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()

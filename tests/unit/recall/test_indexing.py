@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from lamina import Memory, Operator
 from lamina.model import State
 from lamina.recall import RANKERS, indexing
+from lamina.recall.embedders import Embedder
 from lamina.store.catalogue import BLOCK, Catalogue
 from lamina.store.sql import rows
 from tests.conftest import CONTRACTS, START, Desk, contents, digest, move, size, tamper, verified
@@ -64,6 +65,20 @@ def test_every_record_has_one_vector(desk: Desk, mem: Memory) -> None:
     assert derived(mem) == made
     mem.remember("one more")
     assert mem.index() == 1
+
+
+def test_it_takes_turns_with_the_thread(mem: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B1: `index` does each step while the thread behind the writers does none, so that no text is embedded twice."""
+    made, held = indexing.vectors, []
+
+    def watched(embedder: Embedder, texts: Sequence[str]) -> Any:
+        held.extend([mem._recall.worker.busy.locked()] * len(texts))
+        return made(embedder, texts)
+
+    monkeypatch.setattr(indexing, "vectors", watched)
+    mem.remember_many(spoken(3 * BLOCK))
+    mem.index()
+    assert held == [True] * 3 * BLOCK
 
 
 def test_an_empty_store_has_nothing_to_index(mem: Memory) -> None:
