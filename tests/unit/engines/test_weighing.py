@@ -1,0 +1,364 @@
+"""What weighing gives, written out: summaries and what is learned follow from numbers, and no number may change unseen."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from lamina import rules
+from lamina.engines import importance, learning, summary
+from lamina.engines.learning import Example, Model
+from lamina.engines.summary import Sentence
+from lamina.model import Record
+from tests.conftest import START
+
+from .test_learning import Policy, contradicts, history, likes_garmin
+from .test_summary import NOW, TALK, one, talk, turn
+
+# Summaries
+
+
+def test_a_conversation_has_this_summary() -> None:
+    """S3, Q6: its words, where each sentence stands, and why; the same in every version until it is changed on purpose."""
+    made = one(talk())
+    assert made.content.split("\n") == [
+        "Conversation of 1 May 2026 between Ana and Ben:",
+        "Ben: I moved to Lisbon last Friday and started at Nordwind on 2 May 2026.",
+        "Ben: The flat has three rooms and a balcony over the harbour, and costs 900 euros.",
+        "Ana: I adopted a greyhound called Biscuit from the shelter in Porto.",
+        "Ana: We are planning to visit you next month, if that is fine.",
+    ]
+    assert [place[1:] for place in made.sentences] == [(44, 112), (21, 98), (0, 63), (41, 98)]
+    assert made.reasons == (
+        "says when; gives a number; names; tells of the speaker; tells what was done; comes first; 6 telling words",
+        "gives a number; comes first; 9 telling words",
+        "names; tells of the speaker; tells what was done; comes first; 6 telling words",
+        "says when; tells of the speaker; speaks to the other; comes first; 1 telling word",
+    )
+
+
+def weighed(said: str, **fields: Any) -> Sentence | None:
+    """The first sentence of a text, if it says enough."""
+    record = turn(1, said, speaker="Ana", **fields)
+    return next(summary._sentences(0, record, frozenset({"ana"})), None)
+
+
+@pytest.mark.parametrize(
+    ("said", "signs", "worth"),
+    [
+        (
+            'On Monday 4 May I bought 3 "Lilium" bulbs with Carla.',
+            "says when; gives a number; names; quotes; tells of the speaker; tells what was done; comes first; 7 telling words",
+            496.782,
+        ),
+        (
+            "You and your sister visited Oslo harbour.",
+            "names; tells what was done; speaks to the other; comes first; 4 telling words",
+            32.186,
+        ),
+        (
+            "It burned the harbour kitchen carpet.",
+            "tells what was done; hangs on what was said before; comes first; 4 telling words",
+            -26.655,
+        ),
+        (
+            "Thanks, we sold the harbour concert tickets.",
+            "tells of the speaker; tells what was done; is polite; comes first; 4 telling words",
+            -2.051,
+        ),
+        (
+            "- In Oslo we sold granite lantern concert kitchen tickets",
+            "names; tells of the speaker; tells what was done; comes first; is one of a list; 7 telling words",
+            134.560,
+        ),
+        ("granite harbour lantern kitchen", "comes first; 4 telling words", -26.039),
+        (
+            "granite harbour lantern kitchen carpet tickets bulbs sister balcony",
+            "comes first; 9 telling words",
+            47.718,
+        ),
+    ],
+)
+def test_a_sentence_is_worth_what_it_shows(said: str, signs: str, worth: float) -> None:
+    """S3: each sign has its worth, each telling word up to eight has one, and length has its price."""
+    found = weighed(said)
+    assert found is not None
+    assert "; ".join(found.signs) == signs
+    assert found.worth == pytest.approx(worth, abs=0.0006)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "granite harbour lantern",  # three words
+        "granite lantern kitchen the",  # worth 150
+        "oak fir elm",
+        "a b c d e",  # nine characters
+        "Did granite harbour lantern kitchen carpet burn?",
+        "granite harbour lantern kitchen carpet tickets:",
+        "granite harbour lantern kitchen ------------------------------------",
+        "Thanks, the harbour concert tickets arrived.",
+        "- granite harbour lantern kitchen",
+    ],
+)
+def test_what_says_too_little_is_no_sentence(said: str) -> None:
+    """S3: fewer than four words or ten characters, a question, an announcement, signs for the most part, or small worth."""
+    assert weighed(said) is None
+
+
+@pytest.mark.parametrize(("marks", "kept"), [(28, True), (29, False)])
+def test_half_of_a_sentence_is_letters(marks: int, kept: bool) -> None:
+    """S3: with as many letters as other characters it is one, with fewer not."""
+    said = "granite harbour lantern kitchen".ljust(28 + marks, "-")
+    assert sum(map(str.isalnum, said)) == 28
+    assert (weighed(said) is not None) is kept
+
+
+def sentence(place: int, words: str, worth: float, characters: int = 20) -> Sentence:
+    record = turn(place, "x" * 1000)
+    return Sentence(place, record, 0, characters, frozenset(words.split()), worth, ())
+
+
+def chosen(*sentences: Sentence, share: int = 10_000, room: int = 10_000) -> list[int]:
+    return [one.turn for one in summary._chosen(sentences, share, room)]
+
+
+def test_what_three_quarters_tell_is_told() -> None:
+    """S3: a sentence of whose words three quarters were said says the same; one of whose words two thirds were, does not."""
+    first = sentence(1, "a b c d", 900)
+    assert chosen(first, sentence(2, "a b c e", 800)) == [1]
+    assert chosen(first, sentence(2, "a b e", 800)) == [1, 2]
+    assert chosen(first, sentence(2, "", 800)) == [1]
+
+
+def test_repetition_has_its_price() -> None:
+    """S3: half of its words said before take 125 off a sentence, so that another may come first."""
+    first, half = sentence(1, "a b", 900, 100), sentence(2, "b c", 500, 100)
+    assert chosen(first, half, sentence(3, "d e", 376, 100), share=200) == [1, 3]
+    assert chosen(first, half, sentence(3, "d e", 374, 100), share=200) == [1, 2]
+
+
+def test_a_summary_has_room_for_this_much() -> None:
+    """S3: to the last character of its share and of its lines, each with the end of the line; a shorter one may still fit."""
+    many = [sentence(place, f"w{place}", 900 - place, 100) for place in range(1, 15)]
+    assert chosen(*many) == list(range(1, 13))
+    assert chosen(*many[:3], share=200) == chosen(*many[:3], room=202) == [1, 2]
+    assert chosen(*many[:3], share=199) == chosen(*many[:3], room=201) == [1]
+    assert chosen(*many[:1], sentence(20, "short", 10, 99), *many[1:2], share=199) == [1, 20]
+
+
+def test_sentences_of_the_same_worth_come_in_their_order() -> None:
+    """S3, Q6: the earlier one is taken, whatever order they are given in."""
+    several = [sentence(place, f"w{place}", 500) for place in (3, 1, 2)]
+    assert chosen(*several, share=20) == [1]
+
+
+def test_only_the_best_240_are_compared() -> None:
+    """S5: what is below them is not looked at, so that a book takes no longer."""
+    large = [sentence(place, f"w{place}", 900, 300) for place in range(239)]
+    assert chosen(*large, sentence(500, "fits", 1), share=50) == [500]
+    assert chosen(*large, sentence(400, "more", 800, 300), sentence(500, "fits", 1), share=50) == []
+
+
+def test_a_long_line_is_cut_at_the_last_pause_in_400_characters() -> None:
+    """S3: up to 400 are one sentence; where there is no pause in the second half, it is cut at 400."""
+    lengths = [span.end - span.start for span in summary.spans("x" * 400)]
+    assert lengths == [400]
+    assert [span.end - span.start for span in summary.spans("x" * 401)] == [400, 1]
+    assert [span.end - span.start for span in summary.spans("x" * 250 + ", " + "y" * 250)] == [251, 250]
+    assert [span.end - span.start for span in summary.spans("x" * 150 + ", " + "y" * 350)] == [400, 102]
+
+
+def told(content: str) -> list[str]:
+    return [content[span.start : span.end] for span in summary.spans(content)]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("Es war am 3. Mai kalt. Gut.", ["Es war am 3. Mai kalt.", "Gut."]),
+        ("It was number 3. Mine won.", ["It was number 3.", "Mine won."]),
+        ("We met J. Smith. Good.", ["We met J. Smith.", "Good."]),
+        ("So am I. Good.", ["So am I.", "Good."]),
+        ("We met b. Smith. Good.", ["We met b.", "Smith.", "Good."]),
+        ("He is (dr. Smith). Good.", ["He is (dr. Smith).", "Good."]),
+        ("x" * 18 + " dr. Smith", ["x" * 18 + " dr. Smith"]),
+    ],
+)
+def test_points_that_end_nothing(content: str, expected: list[str]) -> None:
+    """S3: behind the number of a day, an initial, or a title, also in brackets."""
+    assert told(content) == expected
+
+
+def test_a_turn_is_read_up_to_16_kib() -> None:
+    """S5: what stands behind is no sentence."""
+    assert told("x. " + " " * (16 * 1024 - 5) + "ab. cd.") == ["x.", "ab"]
+
+
+def test_a_silence_is_six_hours() -> None:
+    """S3: to the second, both within a session and until now."""
+
+    def made(silence: timedelta) -> int:
+        first = talk()
+        late = [structs.replace(record, occurred_at=record.occurred_at + silence) for record in talk(first=25)]
+        return len(summary.plan([*first, *late], (), NOW))
+
+    between = timedelta(minutes=1)  # which the turns have anyway
+    assert made(timedelta(hours=6) - between) == 2
+    assert made(timedelta(hours=6) - between - timedelta(seconds=1)) == 1
+    last = talk()[-1].occurred_at
+    assert len(summary.plan(talk(), (), last + timedelta(hours=6))) == 1
+    assert summary.plan(talk(), (), last + timedelta(hours=6, seconds=-1)) == []
+
+
+def test_a_participant_is_no_name_in_it() -> None:
+    """S3: to call the other by a name, or what is short for it, tells nothing; two letters are short for none."""
+    assert list(summary._shortened("antonia")) == ["ant", "anto", "anton", "antoni", "antonia"]
+    assert list(summary._shortened("bo")) == ["bo"]
+    lines = [("Antonia", "So then Anton cooked granite lantern kitchen carpet soup."), *TALK]
+    assert one(talk(lines)).reasons[0] == "tells what was done; hangs on what was said before; comes first; 6 telling words"
+
+
+def test_days_are_written_out() -> None:
+    """S3: the day, the month by its name, and the year."""
+    months = "January February March April May June July August September October November December".split()
+    assert [summary.day(date(2026, place, 7)) for place in range(1, 13)] == [f"7 {month} 2026" for month in months]
+
+
+def test_a_summary_has_as_many_tags_as_a_memory_may() -> None:
+    """S3: the first of its turns, each once."""
+    turns = [structs.replace(record, tags=(f"t{place}a", f"t{place}b")) for place, record in enumerate(talk(TALK * 2))]
+    expected = [f"t{place}{letter}" for place in range(len(turns)) for letter in "ab"][: rules.MAX_TAGS]
+    assert list(one(turns).tags) == expected
+
+
+def test_conversations_that_end_together_come_by_number() -> None:
+    """S3, Q6: at the same time the record with the smaller number is older."""
+
+    def moved(records: list[Record], session: str) -> list[Record]:
+        return [structs.replace(record, session=session, occurred_at=START) for record in records]
+
+    turns = [*moved(talk(first=100), "second"), *moved(talk(first=1), "first")]
+    assert [made.session for made in summary.plan(turns, (), NOW)] == ["first", "second"]
+
+
+# What is learned
+
+GARMIN = {
+    "kind=action": 0.19, "kind=crumb": -0.16, "kind=decision": -0.031, "kind=error": -0.005, "kind=fact": 0.005,
+    "source=calendar": -0.014, "source=web:news": 0.002, "status=failure": -0.012, "status=success": -0.024,
+    "tag=code": 0.665, "tag=family": -0.277, "tag=garmin": 2.25, "tag=music": 0.074, "tag=weather": -1.179,
+    "word=bread": -0.129, "word=dentist": 0.046, "word=holiday": -0.1, "word=marathon": 0.137, "word=piano": 0.028,
+    "word=release": -0.001, "word=rent": -0.025, "word=roof": 0.001, "word=tax": 0.154, "word=train": -0.141,
+    "word=紅茶": 0.11,
+}  # fmt: skip
+CONTRADICTED = {
+    "kind=action": 2.042, "kind=crumb": 0.346, "kind=decision": -1.246, "kind=error": -0.935, "kind=fact": -0.216,
+    "source=calendar": -0.014, "source=web:news": -0.032, "status=failure": -1.459, "status=success": -0.147,
+    "tag=code": 0.574, "tag=family": -0.293, "tag=garmin": -0.205, "tag=music": -0.212, "tag=weather": 0.079,
+    "word=bread": -0.043, "word=dentist": 0.067, "word=holiday": -0.055, "word=marathon": -0.005, "word=piano": 0.01,
+    "word=release": -0.001, "word=rent": -0.012, "word=roof": 0.068, "word=tax": 0.015, "word=train": 0.004,
+    "word=紅茶": -0.008,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("policy", "weights", "rest"),
+    [(likes_garmin, GARMIN, (0.837, -0.319, 64, 0.1068)), (contradicts, CONTRADICTED, (0.685, 0.215, 37, 0.0894))],
+)
+def test_the_same_decisions_teach_the_same(policy: Policy, weights: dict[str, float], rest: tuple[float, ...]) -> None:
+    """L8, Q6: 120 decisions give this model, in every version and on every machine, until it is changed on purpose."""
+    model = learning.learn(history(policy, 120))
+    assert model is not None
+    assert model.weights == pytest.approx(weights, abs=0.0011)
+    assert (model.tables, model.bias, model.liked, model.gain) == pytest.approx(rest, abs=0.0011)
+    assert model.examples == 120
+
+
+def clear(liked: int, disliked: int) -> list[Example]:
+    """Decisions that leave no doubt."""
+    examples = [Example(kind="crumb", content=f"note {place}", tags=("a",), liked=True) for place in range(liked)]
+    return examples + [Example(kind="crumb", content=f"other {place}", tags=("b",), liked=False) for place in range(disliked)]
+
+
+def test_ten_of_each_side_are_enough() -> None:
+    """L8: with nine there is nothing to learn from, of either side."""
+    assert learning.learn(clear(10, 40)) is not None
+    assert learning.learn(clear(40, 10)) is not None
+    assert learning.learn(clear(9, 41)) is None
+    assert learning.learn(clear(41, 9)) is None
+
+
+def test_the_largest_weight_is_a_hundred() -> None:
+    """L8: it is allowed, and so is a small one."""
+    heavy, *others = clear(20, 20)
+    assert learning.learn([structs.replace(heavy, weight=100.0), *others]) is not None
+    assert learning.learn([structs.replace(heavy, weight=0.01), *others]) is not None
+
+
+def cases(number: int, holding: dict[str, int]) -> list[learning._Case]:
+    """So many cases, of which so many show each feature."""
+    return [
+        learning._Case(f"text {place}", tuple(name for name, times in holding.items() if place < times), 0.5, False, 1.0)
+        for place in range(number)
+    ]
+
+
+def test_features_are_kept_from_a_number_on() -> None:
+    """L8, P6: other features from three cases on, words from five, or one in a hundred; what all show tells nothing."""
+    holding = {"tag=two": 2, "tag=three": 3, "word=four": 4, "word=five": 5, "kind=all": 100, "kind=most": 99}
+    assert learning._frequent(cases(100, holding)) == ["kind=most", "tag=three", "word=five"]
+    assert learning._frequent(cases(700, {"word=six": 6, "word=seven": 7, "tag=three": 3})) == ["tag=three", "word=seven"]
+
+
+def test_a_hundred_words_and_a_hundred_others_are_kept() -> None:
+    """L8, P6: the most frequent of each, by name where they are as frequent."""
+    holding = {f"{family}={n:03}": 10 + (n == 150) for family in ("word", "tag") for n in range(151)}
+    expected = [f"{n:03}" for n in (*range(99), 150)]
+    assert learning._frequent(cases(20, holding)) == [f"{family}={n}" for family in ("tag", "word") for n in expected]
+
+
+@pytest.mark.parametrize(("number", "folds"), [(999, 10), (1000, 5)])
+def test_folds_follow_from_the_text(number: int, folds: int) -> None:
+    """L8: ten folds below a thousand cases, five from there on; the same text is always in the same one."""
+    found = learning._folds(cases(number, {}))
+    assert sorted(set(found.tolist())) == list(range(folds))
+    assert found[:8].tolist() == ([9, 6, 0, 5, 8, 4, 7, 9] if folds == 10 else [4, 1, 0, 0, 3, 4, 2, 4])
+
+
+def test_a_score_moves_by_three_log_odds_at_most() -> None:
+    """L8: from the middle to .05 or .95; the tables leave some doubt even where they say 0 or 1."""
+    middle = importance.score("crumb", "x", (), {})
+    assert middle == 0.5
+    for weight, moved in ((1.0, 0.73), (3.0, 0.95), (9.0, 0.95), (-1.0, 0.27), (-9.0, 0.05)):
+        assert Model({"kind=crumb": weight}, 1.0, 0.0, 40, 20, 0.1).score("crumb", "x", (), {}) == moved
+    assert learning.log_odds(0.0) == -learning.log_odds(1.0) == pytest.approx(-3.8918, abs=0.0001)
+    assert learning.log_odds(0.5) == 0
+
+
+def test_an_explanation_has_the_five_strongest_and_the_rest() -> None:
+    """L8: of what was learned, in the order of their strength and then of their names; the sum is the score."""
+    weights = {"tag=a": 0.2, "tag=b": -0.3, "tag=c": 0.4, "tag=d": 0.2, "tag=e": 0.1, "kind=crumb": 0.05}
+    scored = Model(weights, 1.0, 0.1, 40, 20, 0.1).explain("crumb", "x", ("a", "b", "c", "d", "e"), {})
+    amounts = [(reason.name, reason.amount) for reason in scored.reasons]
+    assert amounts == [
+        ("kind=crumb", 0.5),
+        ("learned tag=c", 0.0956),
+        ("learned tag=b", -0.0717),
+        ("learned tag=a", 0.0478),
+        ("learned tag=d", 0.0478),
+        ("learned tag=e", 0.0239),
+        ("learned otherwise", 0.0366),
+    ]
+    assert scored.importance == 0.68
+
+
+def test_the_tables_own_weight_is_a_reason() -> None:
+    """L8: an operator who trusts them half as much moves what they find important towards the middle."""
+    scored = Model({}, 0.5, 0.0, 40, 20, 0.1).explain("error", "x", (), {})
+    amounts = [(reason.name, reason.amount) for reason in scored.reasons]
+    assert amounts == [("kind=error", 0.6), ("learned tables", -0.0495), ("learned otherwise", -0.0005)]
+    assert scored.importance == 0.55
