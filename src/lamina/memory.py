@@ -203,15 +203,15 @@ class Memory(Writer):
         """Bring every mirror up to date now, instead of behind the next writes; what was done in each."""
         return self._mirrors.sync(progress) if self._has_mirrors else {}
 
-    def rebuild_mirrors(self, names: Sequence[str] = (), progress: Progress | None = None) -> dict[str, Any]:
+    def rebuild_mirrors(self, names: Sequence[str] | None = None, progress: Progress | None = None) -> dict[str, Any]:
         """Make some mirrors anew, or all that are on; what was done in each."""
         self._check_all_users("making mirrors anew")
-        return self._mirrors.rebuild(names, progress)
+        return self._mirrors.rebuild(rules.several(names, "names"), progress)
 
-    def verify_mirrors(self, names: Sequence[str] = (), progress: Progress | None = None) -> dict[str, Verified]:
+    def verify_mirrors(self, names: Sequence[str] | None = None, progress: Progress | None = None) -> dict[str, Verified]:
         """Compare every entry of some mirrors, or of all that are on, with the store; what is missing, outdated or unknown."""
         self._check_all_users("comparing mirrors")
-        return self._mirrors.verify(names, progress)
+        return self._mirrors.verify(rules.several(names, "names"), progress)
 
     def mirrors(self) -> builtins.list[Standing]:
         """The mirrors that are on: where each is, and how many events it is behind."""

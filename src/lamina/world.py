@@ -79,7 +79,7 @@ class WorldModel:
 
     def remove(self, kind: str, name: str) -> None:
         """Hide a tool or an integration, and take it out of the files."""
-        if kind not in HELD:
+        if kind not in [*HELD]:  # whatever was given, hashable or not
             raise InvalidInput(f"unknown kind {shown(kind)}; known are {', '.join(HELD)}", known=[*HELD])
         known = entry_name(name, kind)
         with self._edit("remove") as edit:

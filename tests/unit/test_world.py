@@ -275,8 +275,9 @@ def test_removing(op: Operator, world: WorldModel, folder: Path) -> None:
         world.remove("integration", "github")
     with pytest.raises(NotFound, match="known are github"):
         world.remove("tool", "gitlab")
-    with pytest.raises(InvalidInput, match="known are tool, integration"):
-        world.remove("record", "github")
+    for kind in ("record", ["tool"], None):
+        with pytest.raises(InvalidInput, match="known are tool, integration"):
+            world.remove(kind, "github")  # type: ignore[arg-type]
     assert [event.action for event in op.history(made.id)] == ["world.set", "world.remove"]
     again = world.set_integration("github", GITHUB)
     assert again.id != made.id

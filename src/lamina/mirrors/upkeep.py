@@ -100,7 +100,7 @@ class Upkeep:
 
     def _chosen(self, names: Collection[str]) -> Mapping[str, Mirror]:
         for name in names:
-            if name not in self._mirrors:
+            if name not in [*self._mirrors]:  # whatever was given, hashable or not
                 known = ", ".join(self._mirrors) or "none"
                 raise InvalidInput(f"there is no mirror {shown(name)}; those that are on: {known}")
         return {name: mirror for name, mirror in self._mirrors.items() if not names or name in names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -183,3 +184,13 @@ def test_a_mirror_that_is_not_on(desk: Desk) -> None:
     with pytest.raises(InvalidInput, match="those that are on: jsonl"):
         desk.operator(settings={"mirrors.jsonl": "sky"}).rebuild_mirrors(["chroma"])
     assert desk.operator().verify_mirrors() == {}
+
+
+@pytest.mark.parametrize("names", ["jsonl", 5, [["jsonl"]]])
+def test_names_of_mirrors_are_a_list_of_texts(desk: Desk, names: Any) -> None:
+    """H1: anything else is an error that shows it; None means all that are on."""
+    op = desk.operator(settings={"mirrors.jsonl": "sky"})
+    for verb in (op.rebuild_mirrors, op.verify_mirrors):
+        with pytest.raises(InvalidInput, match=r"jsonl|5"):
+            verb(names)
+        assert list(verb(None)) == ["jsonl"]

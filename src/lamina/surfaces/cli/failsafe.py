@@ -43,10 +43,10 @@ def status(group: click.Group) -> None:
 
 def _show_bad(found: dict[str, Any]) -> None:
     for one in found["broken"]:
-        click.echo(click.style("attention: ", fg="yellow") + f"{one['file']}, line {one['line']}: {one['why']}")
+        output.attention(f"{one['file']}, line {one['line']}: {one['why']}")
     if found["rejected"]:
         told = f"{counted(found['rejected'], 'line')} could not be used; see rejected.jsonl, which has the reason of each"
-        click.echo(click.style("attention: ", fg="yellow") + told)
+        output.attention(told)
 
 
 def replay(group: click.Group) -> None:

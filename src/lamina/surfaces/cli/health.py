@@ -15,7 +15,7 @@ from lamina.model import State
 from lamina.surfaces.cli import mirrors, output, running
 from lamina.surfaces.cli.session import Session, command
 from lamina.surfaces.hooks import trouble
-from lamina.text import one_line, reveal
+from lamina.text import one_line
 
 KINDS = 5  # of violations, the most frequent ones
 
@@ -65,7 +65,7 @@ def _show_status(session: Session, found: dict[str, Any]) -> None:
         click.echo()
         running.jobs_table(session.memory().jobs())
     for problem in found["problems"]:
-        click.echo(click.style("attention: ", fg="yellow") + reveal(problem))
+        output.attention(problem)
 
 
 def _show_store(found: dict[str, Any]) -> None:

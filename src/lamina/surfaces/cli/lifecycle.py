@@ -48,7 +48,7 @@ def promote(group: click.Group) -> None:
         archived = f"archived {' and '.join(others)}" if others else "nothing was rotated"
         click.echo(f"promoted {moved.promoted} at {moved.threshold:.2f}, {archived}, {moved.remaining} remain")
         for problem in memory.status()["problems"]:
-            click.echo(click.style("attention: ", fg="yellow") + problem, err=True)
+            output.attention(problem, err=True)
 
 
 def _show_plan(session: Session, decided: list[Decision], limit: int) -> None:

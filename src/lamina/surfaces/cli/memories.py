@@ -107,7 +107,7 @@ def _show(session: Session, stored: Record) -> None:
         kinds = ", ".join(session.memory().secrets)
         kept = "was redacted" if session.memory().settings["secrets.capture"] == "redact" else "is in it"
         hint = "" if kept == "was redacted" else f"; `lamina erase {stored.id}` removes it for good"
-        click.echo(click.style("attention: ", fg="yellow") + f"what looks like a secret {kept}: {kinds}{hint}", err=True)
+        output.attention(f"what looks like a secret {kept}: {kinds}{hint}", err=True)
 
 
 def listing(group: click.Group) -> None:

@@ -44,7 +44,7 @@ def status(group: click.Group) -> None:
         rows = [(one.name, one.place, one.told) for one in found]
         output.table(("mirror", "place", "standing"), rows, wide="standing", wraps=("standing",)) if rows else click.echo(NONE)
         for problem in _unset(session.memory()):
-            click.echo(click.style("attention: ", fg="yellow") + problem)
+            output.attention(problem)
 
 
 def problems(memory: Memory) -> list[str]:

@@ -51,8 +51,15 @@ def console() -> Console:
     """A terminal of its real width, or a pipe that cuts nothing off too early."""
     from rich.console import Console
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
-    return Console(width=width, highlight=False, markup=False, emoji=False)
+    width, height = shutil.get_terminal_size()
+    # With the height given as well, since a terminal that calls itself dumb is taken for one of 80 columns otherwise.
+    width = width if sys.stdout.isatty() else PIPED_WIDTH
+    return Console(width=width, height=height, highlight=False, markup=False, emoji=False)
+
+
+def attention(told: str, *, err: bool = False) -> None:
+    """What nobody should overlook, though the command was done."""
+    click.echo(click.style("attention: ", fg="yellow") + reveal(told), err=err)
 
 
 def when(moment: datetime) -> str:

@@ -81,7 +81,7 @@ def compress(group: click.Group) -> None:
             _table_of_decisions(session, done["decisions"], limit)
         click.echo(_told(done, dry_run))
         for problem in () if dry_run else memory.status()["problems"]:
-            click.echo(click.style("attention: ", fg="yellow") + reveal(problem), err=True)
+            output.attention(problem, err=True)
 
 
 def pending(group: click.Group) -> None:

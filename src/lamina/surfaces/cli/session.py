@@ -22,7 +22,8 @@ from lamina.memory import Memory
 from lamina.model import Actor, Role
 from lamina.operators import Operator
 from lamina.reader import Viewer
-from lamina.text import reveal, shown
+from lamina.surfaces.cli import output
+from lamina.text import shown
 
 if TYPE_CHECKING:
     from lamina.store.restoration import Outlook
@@ -125,7 +126,7 @@ class Session:
             return
         memory, self._memory = self._memory, None
         if memory.outage is not None and not self._is_told(memory.outage):
-            click.echo(click.style("attention: ", fg="yellow") + reveal(str(memory.outage)), err=True)
+            output.attention(str(memory.outage), err=True)
         memory.close()
         if memory.wrote and memory.settings["maintenance"] == "auto":
             from lamina.surfaces.maintenance import start_if_due
@@ -134,7 +135,7 @@ class Session:
                 with self.scheduler() as scheduler:
                     start_if_due(scheduler.orchestrator(), self.home.path, self.agent)
             except LaminaError as error:  # what was asked for is done; this is only told
-                click.echo(click.style("attention: ", fg="yellow") + reveal(error.message), err=True)
+                output.attention(error.message, err=True)
 
     def _is_told(self, outage: Outage) -> bool:
         """Whether the answer or the error that ends the command says it anyway."""

@@ -54,7 +54,7 @@ def sleep(group: click.Group) -> None:
         if others:
             click.echo(f"and {', '.join(others)}; proposals wait in `lamina review`")
         for note in done.get("notes", ()):
-            click.echo(click.style("attention: ", fg="yellow") + reveal(note), err=True)
+            output.attention(note, err=True)
 
 
 def _show_plan(plan: dict[str, Any], limit: int) -> None:
