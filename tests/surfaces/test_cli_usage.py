@@ -254,3 +254,15 @@ def test_the_demo_needs_the_plain_package_alone(tmp_path: Path) -> None:
     assert "examples/demo.py" in planned
     assert "MB" in planned
     assert "[dev]" not in planned
+
+
+# agents
+
+
+def test_a_name_that_is_new_is_told_beside_the_others(call: Call) -> None:  # noqa: F811
+    """H1: whoever misspells an agent learns at the first write that it has begun a memory of its own, and only then."""
+    first = call("remember", "x")
+    misspelt = call("--agent", "defualt", "remember", "y")
+    again = call("--agent", "defualt", "remember", "z")
+    assert (first.err, again.err) == ("", "")
+    assert misspelt.err == "attention: this is the first memory of 'defualt'; this home also has the agents default\n"

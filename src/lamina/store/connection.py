@@ -17,6 +17,7 @@ import apsw
 from lamina.errors import Conflict, Corrupt, LaminaError, StoreUnavailable
 from lamina.home import has_bytes
 from lamina.store import room
+from lamina.store.patience import Patience
 from lamina.store.sql import Cursor, Database
 
 # What every connection is told. See docs/decisions/0002-sqlite-settings.md.
@@ -173,7 +174,7 @@ class SqliteDatabase(Database):
             with contextlib.suppress(apsw.Error):  # somebody still reads the log; then it stays as it is
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
-            connection.set_busy_timeout(self._busy_ms)
+            connection.set_busy_handler(Patience(self.path, self._busy_ms))
 
     def recover(self) -> None:
         """Undo what a process left half done in a rollback journal; a connection that only reads cannot."""
@@ -188,7 +189,7 @@ class SqliteDatabase(Database):
             try:
                 busy, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
             finally:
-                writer.connection.set_busy_timeout(self._busy_ms)
+                writer.connection.set_busy_handler(Patience(self.path, self._busy_ms))
         return not busy
 
     def rewrite(self) -> None:
@@ -348,7 +349,7 @@ def _connected(path: Path, readonly: bool, frozen: bool, busy_ms: int) -> apsw.C
     if frozen:
         name, flags = f"{path.as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
     connection = apsw.Connection(name, flags=flags)
-    connection.set_busy_timeout(busy_ms)
+    connection.set_busy_handler(Patience(path, busy_ms))
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     return connection
 

@@ -42,6 +42,7 @@ class Session:
         self._agent = agent
         self._user = user
         self._memory: Memory | None = None
+        self._is_new = False
         self._key: str | None = os.environ.get(operator_key.VARIABLE) or None
 
     @property
@@ -56,6 +57,7 @@ class Session:
         """The handle, opened when a command first needs it, with the authority of whoever runs the program."""
         if self._memory is None:
             self._check_own_agent()
+            self._is_new = self.agent not in self.home.agents()
             given = (self._role(), self._agent, self._user, self._home)
             self._memory = connect(*given, surface="cli", key=self._key, replay=replay)
         return self._memory
@@ -128,6 +130,8 @@ class Session:
         if memory.outage is not None and not self._is_told(memory.outage):
             output.attention(str(memory.outage), err=True)
         memory.close()
+        if memory.wrote and self._is_new and (others := self.other_agents()):
+            output.attention(f"this is the first memory of {shown(self.agent)}{others}", err=True)
         if memory.wrote and memory.settings["maintenance"] == "auto":
             from lamina.surfaces.maintenance import start_if_due
 
