@@ -63,10 +63,12 @@ def kept(path: Path, results: dict[str, Any]) -> None:
 def measure(given: argparse.Namespace, results: dict[str, Any], folder: Path, console: Console) -> None:
     peers = chosen(given.peers, results)
     embedders = EMBEDDERS if given.embedder == "both" else (given.embedder,)
-    run = {"at": datetime.now(UTC).date().isoformat(), "machine": processor(), "minutes": given.minutes}
+    names = [peer.name for peer in peers]
+    run = {"at": datetime.now(UTC).date().isoformat(), "machine": processor(), "minutes": given.minutes, "peers": names}
 
     def done(what: str) -> None:
-        results["runs"] = [*(one for one in results["runs"] if one["what"] != what), {**run, "what": what}]
+        others = (one for one in results["runs"] if one["what"] != what or not set(one["peers"]) <= set(names))
+        results["runs"] = [*others, {**run, "what": what}]
         kept(given.out, results)
 
     with console.status("") as status:

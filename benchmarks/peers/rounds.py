@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from benchmarks.peers.process import PeerError, Process
 from benchmarks.peers.venvs import Peer
 from benchmarks.peers.work import DEEP, QUESTIONS, prepared
 
+OURS = "lamina"
 KINDS = ("keyword", "vector", "hybrid", "filtered")
 OPENINGS = 3
 ROUNDS = 5
@@ -59,7 +61,15 @@ def measured(peers: Sequence[Peer], size: int, embedder: str, minutes: float, fo
         _searched(left, work, say)
         _added(left, say)
     shutil.rmtree(folder, ignore_errors=True)
-    return {one.peer.name: one.told for one in all_of_them}
+    ours = next((_beside(one.told) for one in all_of_them if one.peer.name == OURS), {})
+    return {one.peer.name: {**one.told, "ours": ours, "minutes": minutes} for one in all_of_them}
+
+
+def _beside(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What the peers of a run are compared with. It is kept with each of them: others may be measured in another run."""
+    medians = {kind: statistics.median(times) for kind, times in told["search"].items()}
+    add = {"add": statistics.median(told["add"])} if told.get("add") else {}
+    return {**medians, **add, "bulk_seconds": told.get("bulk_seconds")}
 
 
 def _started(one: Standing, work: Path, embedder: str, part: str | None, stack: ExitStack) -> bool:

@@ -16,7 +16,6 @@ from benchmarks.peers.rounds import KINDS
 from benchmarks.peers.venvs import PEERS
 
 BEGIN, END = "<!-- numbers: written by `make bench-peers` -->", "<!-- end of the numbers -->"
-OURS = "lamina"
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 PLACE = re.compile(r"/\S*lamina-peers-\w+")
 UNIT = {"default": "Lamina's embedder", "fake": "made-up vectors"}
@@ -46,9 +45,9 @@ class Cells:
             self.notes.append(reason)
         return str(self.notes.index(reason) + 1).translate(RAISED)
 
-    def times(self, own: Sequence[float], ours: Sequence[float] | None) -> str:
-        """Median and 95th percentile in milliseconds, and the median as a multiple of Lamina's."""
-        ratio = f" ({statistics.median(own) / statistics.median(ours):.1f}×)" if ours else ""
+    def times(self, own: Sequence[float], ours: float | None) -> str:
+        """Median and 95th percentile in milliseconds, and the median as a multiple of Lamina's in the same run."""
+        ratio = f" ({statistics.median(own) / ours:.1f}×)" if ours else ""
         return f"{_ms(statistics.median(own))} / {_ms(_late(own))}{ratio}"
 
 
@@ -56,9 +55,8 @@ def sheets(results: Mapping[str, Any]) -> list[Sheet]:
     made: list[Sheet] = []
     for embedder, sizes in results["sizes"].items():
         for size in sorted(sizes, key=int):
-            minutes = _minutes(results, f"{int(size):,}, {embedder}")
-            made.append(_searching(results, sizes[size], int(size), embedder, minutes))
-            made.append(_writing(results, sizes[size], int(size), embedder, minutes))
+            made.append(_searching(results, sizes[size], int(size), embedder))
+            made.append(_writing(results, sizes[size], int(size), embedder))
     if results["safety"]:
         made.append(_safety(results))
     if results["quality"]:
@@ -66,16 +64,15 @@ def sheets(results: Mapping[str, Any]) -> list[Sheet]:
     return made
 
 
-def _searching(results: Mapping[str, Any], told: Mapping[str, Any], size: int, embedder: str, minutes: float) -> Sheet:
+def _searching(results: Mapping[str, Any], told: Mapping[str, Any], size: int, embedder: str) -> Sheet:
     cells, rows = Cells(), []
-    ours = told.get(OURS, {}).get("search", {})
     for name, label in _peers(results):
         own = told.get(name, {})
-        reason = _absent(results, own, name, size, minutes)
+        reason = _absent(results, own, name, size)
         row = [label]
         for kind in KINDS:
             own_reason = reason or own["cannot"].get(kind) or own["failed"].get(kind)
-            row.append(cells.dash(own_reason) if own_reason else cells.times(own["search"][kind], ours.get(kind)))
+            row.append(cells.dash(own_reason) if own_reason else cells.times(own["search"][kind], own["ours"].get(kind)))
         if reason is None and "filtered_hits" in own:
             row[-1] += f", {own['filtered_hits']:.1f} found"
         row.append(f"{100 * own['neighbours']:.0f} %" if "neighbours" in own else "–")
@@ -84,16 +81,16 @@ def _searching(results: Mapping[str, Any], told: Mapping[str, Any], size: int, e
     return Sheet(f"{size:,} memories, searching ({UNIT[embedder]})", columns, rows, cells.notes)
 
 
-def _writing(results: Mapping[str, Any], told: Mapping[str, Any], size: int, embedder: str, minutes: float) -> Sheet:
+def _writing(results: Mapping[str, Any], told: Mapping[str, Any], size: int, embedder: str) -> Sheet:
     cells, rows = Cells(), []
-    ours = told.get(OURS, {})
     for name, label in _peers(results):
         own = told.get(name, {})
-        reason = _absent(results, own, name, size, minutes)
+        reason = _absent(results, own, name, size)
         if reason:
             rows.append([label, *[cells.dash(reason)] * 7])
             continue
         rate = size / own["bulk_seconds"]
+        ours = own["ours"]
         ratio = f" ({rate * ours['bulk_seconds'] / size:.2f}×)" if ours.get("bulk_seconds") else ""
         importing = own["cannot"].get("import")
         rows.append(
@@ -189,13 +186,13 @@ def _peers(results: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(peer.name, f"{peer.label} {told[peer.name]['version']}") for peer in PEERS if peer.name in told]
 
 
-def _absent(results: Mapping[str, Any], own: Mapping[str, Any], name: str, size: int, minutes: float) -> str | None:
+def _absent(results: Mapping[str, Any], own: Mapping[str, Any], name: str, size: int) -> str | None:
     """Why there is nothing at this size, or None."""
     if results["peers"][name]["missing"]:
         return str(results["peers"][name]["missing"])
     if not own:
         return "not measured"
-    failed = own["failed"].get("fill") or own["failed"].get("open")
+    failed, minutes = own["failed"].get("fill") or own["failed"].get("open"), own["minutes"]
     if "reached" not in own:
         return str(failed)
     if own["reached"] < size:
@@ -204,10 +201,6 @@ def _absent(results: Mapping[str, Any], own: Mapping[str, Any], name: str, size:
     if "search" not in own or not own["search"]:
         return f"{size:,} were given, but: {failed} (limit: {minutes:g} minutes)"
     return None
-
-
-def _minutes(results: Mapping[str, Any], what: str) -> float:
-    return float(next((run["minutes"] for run in results["runs"] if run["what"] == what), 0))
 
 
 def _median(own: Mapping[str, Any], what: str) -> str:
@@ -239,7 +232,9 @@ def show(results: Mapping[str, Any], console: Console) -> None:
 def markdown(results: Mapping[str, Any]) -> str:
     """The same for a page."""
     runs = results["runs"]
-    parts = [f"- {run['what']}: {run['at']}, {run['machine']}, limit {run['minutes']:g} minutes" for run in runs]
+    parts = [
+        f"- {run['what']}: {run['at']}, {run['machine']}, limit {run['minutes']:g} minutes; {_together(run)}" for run in runs
+    ]
     for sheet in sheets(results):
         parts += ["", f"### {sheet.title}", "", "| " + " | ".join(sheet.columns) + " |"]
         parts.append("|" + "|".join("---:" if column else "---" for column in sheet.columns) + "|")
@@ -247,6 +242,12 @@ def markdown(results: Mapping[str, Any]) -> str:
         parts.append("")
         parts += [f"{str(number).translate(RAISED)} {_safe(note)}  " for number, note in enumerate(sheet.notes, 1)]
     return "\n".join(part.rstrip() if not part.endswith("  ") else part for part in parts).strip()
+
+
+def _together(run: Mapping[str, Any]) -> str:
+    """Whom a run measured beside each other."""
+    labels = [peer.label for peer in PEERS if peer.name in run["peers"]]
+    return "all in one run" if len(labels) == len(PEERS) else f"in one run: {', '.join(labels)}"
 
 
 def _safe(note: str) -> str:

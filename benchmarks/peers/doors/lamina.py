@@ -1,4 +1,4 @@
-"""Lamina as it comes, durable and with its own embedder; it alone embeds within the time that is measured."""
+"""Lamina as it comes, durable and with its own embedder; the vectors of many memories are looked up, as every peer does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.doors.base import LIMIT, Door, Item
+from benchmarks.peers.doors.base import LIMIT, Door, Item, Vectors
 
 PAGE = 10_000
 
@@ -16,7 +16,7 @@ PAGE = 10_000
 class Fake:
     """The made-up vectors of the other peers, in the shape of an embedder.
 
-    They are made here: Lamina embeds what it asks for in a question, and not the question as it is.
+    Those of questions are made here: Lamina embeds what it asks for in a question, and not the question as it is.
     """
 
     name = "fake-256"
@@ -24,6 +24,20 @@ class Fake:
 
     def embed(self, texts: Sequence[str]) -> Any:
         return importlib.import_module("benchmarks.peers.work").embedded(texts, self.name.partition("-")[0])
+
+
+class Given:
+    """An embedder that looks up what every peer is given, and passes on what is not among it."""
+
+    def __init__(self, embedder: Any, vectors: Vectors) -> None:
+        self.name, self.dimensions = embedder.name, embedder.dimensions
+        self._embedder = embedder
+        self._vectors = vectors
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        if not all(map(self._vectors.knows, texts)):
+            return self._embedder.embed(texts)
+        return importlib.import_module("numpy").stack([self._vectors.of(text) for text in texts])
 
 
 class Lamina(Door):
@@ -38,13 +52,19 @@ class Lamina(Door):
 
     def open(self, folder: Path) -> None:
         self.memory = self.lamina.open("bench", home=folder, clock=lambda: self.now or datetime.now(UTC))
+        self.recall = self.memory._recall  # noqa: SLF001 - only a benchmark may
         if self.embedder == "fake":
-            self.memory._recall.__dict__["embedders"] = (Fake(),)  # noqa: SLF001 - only a benchmark may
+            self.recall.__dict__["embedders"] = (Fake(),)
 
     def add(self, item: Item) -> None:
         self.memory.remember(item.text, tags=[item.user], metadata={"number": item.number})
 
     def add_many(self, items: Sequence[Item]) -> None:
+        if "indexer" not in self.recall.__dict__:
+            own = self.recall.embedders
+            self.recall.__dict__["embedders"] = (Given(own[0], self.vectors),)
+            _ = self.recall.indexer  # it alone looks up; questions are read as always
+            self.recall.__dict__["embedders"] = own
         self.memory.remember_many(
             {"content": item.text, "tags": [item.user], "metadata": {"number": item.number}, **item.fields} for item in items
         )
