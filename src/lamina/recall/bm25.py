@@ -103,6 +103,8 @@ def _spread(ask: Ask, best: Dense, rows: Rows, values: Dense) -> Iterator[Rows]:
         for near, asked in zip(NEAR, ASKED, strict=True):
             reached = pointers[reached].astype(np.int64)
             there = reached > 0
+            if not there.any():
+                break
             reached, worth = reached[there], worth[there]
             share = np.where(_answers(ask, reached), asked, near) if is_after else near
             seen = ask.allowed[reached]

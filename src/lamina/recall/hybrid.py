@@ -99,15 +99,19 @@ def _found(ask: Ask, question: Question, words: bm25.Matches, views: Sequence[Si
 
 def _candidates(ask: Ask, question: Question, words: bm25.Matches, views: Sequence[Similarity], time: Column | None) -> Rows:
     """The rows that are worth an exact look."""
-    score = (WORDS / max(float(words.score.max(initial=0)), 1e-9)) * words.score
+    some, catalogue = ask.some, ask.look.catalogue
+    score = words.score[some]
+    score = (WORDS / max(float(score.max(initial=0)), 1e-9)) * score
     for view, weight in zip(views, (MEANING, MODEL), strict=False):
-        score += (weight / max(float(view.estimate.max(initial=0)), LEAST_COSINE)) * view.estimate
-    score[ask.look.catalogue["signs"] & question.wrong_role > 0] += ROLE
+        estimate = view.estimate[some]
+        score += (weight / max(float(estimate.max(initial=0)), LEAST_COSINE)) * estimate
+    score[catalogue["signs"][some] & question.wrong_role > 0] += ROLE
     for name in question.names:
-        score[ask.look.catalogue["speaker"] == np.uint64(mark(name))] += WHO
+        score[catalogue["speaker"][some] == np.uint64(mark(name))] += WHO
     if time is not None:
-        score += TIME * time
-    return np.sort(ask.rows[ranked.best_of(ask, ask.rows, score[ask.rows], CANDIDATES + ask.limit)])
+        score += TIME * time[some]
+    seen = score[ask.rows] if isinstance(some, slice) else score
+    return np.sort(ask.rows[ranked.best_of(ask, ask.rows, seen, CANDIDATES + ask.limit)])
 
 
 def _parts(

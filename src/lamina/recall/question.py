@@ -43,7 +43,8 @@ class Question:
         words = text.WORD.findall(self._ask.query)
         if any(word[0].isupper() for word in words[1:]):  # the first one begins a sentence
             words = [word for word in words if word[0].isupper()]
-        speakers, allowed = self._ask.look.catalogue["speaker"], self._ask.allowed
+        some = self._ask.some
+        speakers, allowed = self._ask.look.catalogue["speaker"][some], self._ask.allowed[some]
         folded = dict.fromkeys(name for word in words if (name := text.first_name(word)) and name not in signs.ROLES)
         return tuple(name for name in folded if bool((allowed & (speakers == np.uint64(mark(name)))).any()))
 

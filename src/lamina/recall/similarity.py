@@ -34,15 +34,15 @@ class Similarity:
         self._look = look
         self._space = space
         self._vector = vector
-        size = look.catalogue.size
-        distances = look.codes(space).distances(vector, size)
-        self.known: Mask = look.codes(space).known[:size]
-        self._tell_damage(bool((ask.allowed & ~self.known)[: space.seen + 1].any()))
+        size, some, codes = look.catalogue.size, ask.some, look.codes(space)
+        distances = codes.distances(vector, size, some)
+        self.known: Mask = codes.known[:size]
+        visible, has = ask.allowed[some], self.known[some]
+        self._tell_damage(bool((visible & ~has)[: ask.upto(space.seen)].any()))
         # Two vectors at an angle have that share of their signs in common, but for chance.
         angles = np.cos(np.pi * np.arange(space.dimensions + 1) / space.dimensions).astype(np.float32)
-        self.estimate: NDArray[np.float32] = np.where(
-            self.known & ask.allowed, angles[np.minimum(distances, space.dimensions)], 0
-        )
+        self.estimate: NDArray[np.float32] = np.zeros(size, np.float32)
+        self.estimate[some] = np.where(has & visible, angles[distances], 0)
 
     @property
     def vector(self) -> list[float]:

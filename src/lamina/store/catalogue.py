@@ -9,6 +9,7 @@ import functools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from enum import Enum
 from hashlib import blake2b
 from typing import Any
 
@@ -72,6 +73,14 @@ def is_whole(stored: bytes) -> bool:
     return opened(stored, BLOCK * WIDTH) is not None
 
 
+class Since(Enum):
+    """What a look has learned since the one before."""
+
+    MORE = "nothing, or records that are new"
+    CHANGED = "records that were there are others now, or gone"
+    ANEW = "another history"
+
+
 class Catalogue:
     """The columns, and for every record its neighbours in its conversation."""
 
@@ -89,14 +98,11 @@ class Catalogue:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.size]
 
-    def refresh(self, connection: Connection) -> bool:
-        """Learn what happened since the last look; whether that was another history, and all was learned anew.
-
-        The caller's connection is in a transaction, so it is one moment.
-        """
+    def refresh(self, connection: Connection) -> Since:
+        """Learn what happened since the last look. The caller's connection is in a transaction, so it is one moment."""
         seq, hashed = connection.execute("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1").get or (0, b"")
         if seq == self.event and hashed == self.hash:
-            return False
+            return Since.MORE
         try:
             return self._learn(connection, seq, hashed)
         except BaseException as error:
@@ -105,7 +111,7 @@ class Catalogue:
                 raise Corrupt("a record is damaged; run `lamina audit verify`") from error
             raise
 
-    def _learn(self, connection: Connection, seq: int, hashed: bytes) -> bool:
+    def _learn(self, connection: Connection, seq: int, hashed: bytes) -> Since:
         self._passed.clear()
         known = connection.execute("SELECT hash FROM events WHERE seq = ?", (self.event,)).get
         last = connection.execute("SELECT max(seq) FROM records").get or 0
@@ -113,18 +119,18 @@ class Catalogue:
         anew = not self.event or known != self.hash or last - self.size > MANY
         if anew:
             self._load(connection)
-        changed = [*events.changed(connection, self.event)]
+        news = events.news(connection, self.event)
         first = self.size
         self._put(rows(connection, f"{SELECT} WHERE seq >= ? ORDER BY seq", (first,)), tell_days=True)
-        for start in range(0, len(changed), 500):
-            part = changed[start : start + 500]
+        for start in range(0, len(news.changed), 500):
+            part = news.changed[start : start + 500]
             self._put(rows(connection, f"{SELECT} WHERE id IN ({marks(part)}) AND seq < ?", (*part, first)))
-        for number in events.vacated(connection, self.event):
+        for number in news.vacated:
             if number < self.size:
                 self._leave(number)
         self._join(first)
         self.event, self.hash = seq, hashed
-        return anew
+        return Since.ANEW if anew else Since.MORE if news.only_made else Since.CHANGED
 
     def allowed(self, chosen: Filter, connection: Connection) -> Mask:
         """Which records pass a filter. An agent asks with the same one again and again, so some are kept."""

@@ -73,6 +73,14 @@ def body_of(text: str) -> Body:
         raise Corrupt(f"the text of an event is not one: {error}") from None
 
 
+class News(NamedTuple):
+    """What some events have done to what was there before them."""
+
+    changed: list[str]  # the ids of records
+    vacated: list[int]  # the numbers whose records have left
+    only_made: bool  # they have made new records, and nothing else
+
+
 class Head(NamedTuple):
     """The end of a chain: its length, the last record number given out, and the hash that fixes all of it."""
 
@@ -154,19 +162,17 @@ def settled(connection: Connection, record_id: str, last: int | None) -> int:
     return 0
 
 
-def changed(connection: Connection, since: int) -> Iterator[str]:
-    """The ids of the records that events after a given one have changed."""
+def news(connection: Connection, since: int) -> News:
+    """What the events after a given one have done."""
+    changed: dict[str, None] = {}
+    vacated: list[int] = []
+    only_made = True
     for (body,) in rows(connection, "SELECT body FROM events WHERE seq > ?", (since,)):
-        yield from (change.id for change in body_of(body).changes)
-
-
-def vacated(connection: Connection, since: int) -> Iterator[int]:
-    """The numbers whose records have left since a given event."""
-    query = "SELECT body FROM events WHERE seq > ? AND body -> 'changes' IS NOT NULL AND body LIKE '%\"seq\":null%'"
-    for (body,) in rows(connection, query, (since,)):
-        for change in body_of(body).changes:
-            if (number := change.before.get("seq")) is not None:
-                yield number
+        event = body_of(body)
+        only_made &= bool(event.made) and not event.changes
+        changed |= dict.fromkeys(change.id for change in event.changes)
+        vacated += [number for change in event.changes if (number := change.before.get("seq")) is not None]
+    return News([*changed], vacated, only_made)
 
 
 def fields_before(connection: Connection, moment: int) -> dict[str, dict[str, Any]]:

@@ -43,9 +43,10 @@ class Fts5:
         """Leave nothing of words that no record holds any more."""
         target.execute("INSERT INTO words (words) VALUES ('optimize')")
 
-    def holding(self, source: Connection, word: str, where: str) -> NDArray[int64]:
-        """The numbers of all records that hold a word there, ascending."""
-        return numbers(source, "SELECT rowid AS record FROM words WHERE words MATCH ?", (f'{{{COLUMNS[where]}}} : "{word}"',))
+    def holding(self, source: Connection, word: str, where: str, since: int) -> NDArray[int64]:
+        """The numbers of all records from one on that hold a word there, ascending."""
+        query = "SELECT rowid AS record FROM words WHERE words MATCH ? AND rowid >= ?"
+        return numbers(source, query, (f'{{{COLUMNS[where]}}} : "{word}"', since))
 
     def matching(self, source: Connection, phrases: Sequence[str], limit: int) -> list[int]:
         """Some records that hold phrases anywhere."""

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from lamina.clock import to_micros
 from lamina.model import Record
 from lamina.store import feed, fulltext, records, vectors
-from lamina.store.catalogue import Catalogue, Mask, Rows
+from lamina.store.catalogue import Catalogue, Mask, Rows, Since
 from lamina.store.feed import Changes, Position
+from lamina.store.postings import Postings
 from lamina.store.records import Filter
 from lamina.store.sql import Connection, rows
 from lamina.store.vectors import Codes, Space, Vectors
@@ -51,6 +52,7 @@ class Index:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.catalogue = Catalogue()
+        self.postings = Postings()
         self.codes: dict[str, Codes] = {}  # by the name of the space
         self.fresh: dict[str, dict[int, Vectors]] = {}  # vectors that are not stored yet, by space and record
         self._lock = threading.Lock()
@@ -61,7 +63,10 @@ class Index:
         database = self.store.database
         database.check_usable()  # before the lock: another thread may have held it when we were forked
         with self._lock, database.moment() as connection:
-            if self.catalogue.refresh(connection):
+            since = self.catalogue.refresh(connection)
+            if since is not Since.MORE:
+                self.postings.clear()
+            if since is Since.ANEW:
                 self.codes.clear()
                 self.fresh.clear()
             look = Look(self, connection)
@@ -92,8 +97,7 @@ class Look:
 
     def holding(self, word: str, where: str = fulltext.SAID) -> Rows:
         """The rows whose text holds a word."""
-        found = fulltext.holding(self._connection, word, where)
-        return found[found < self.catalogue.size]
+        return self._index.postings.holding(self._connection, word, where, self.catalogue.size)
 
     def speaking_of(self, since: int, until: int) -> Rows:
         """The rows whose text speaks of a day in this span."""

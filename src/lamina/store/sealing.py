@@ -155,10 +155,9 @@ def _seal(connection: Connection) -> bool:
 
 def _changed(connection: Connection) -> set[int]:
     """The full blocks in which a record has changed since they were written."""
-    told = _told(connection)
+    news = events.news(connection, _told(connection))
     find = "SELECT seq FROM records WHERE id = ?"
-    numbers = {connection.execute(find, (record_id,)).get for record_id in set(events.changed(connection, told))}
-    numbers |= set(events.vacated(connection, told))
+    numbers = {connection.execute(find, (record_id,)).get for record_id in news.changed} | set(news.vacated)
     # Where the newest have left, more blocks are there than records fill.
     full = max((_last(connection) + 1) // BLOCK, int(connection.execute("SELECT coalesce(max(block) + 1, 0) FROM blocks").get))
     return {block for number in numbers if isinstance(number, int) and (block := number // BLOCK) < full}

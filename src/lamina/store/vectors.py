@@ -15,6 +15,7 @@ from lamina.store.sql import Connection, rows
 HALF = np.dtype("<f2")
 WORD = 64  # bits are compared so many at a time
 STEP = 32768  # rows of a scan that fit into the processor's cache
+ALL = slice(None)
 KEPT = 16384  # exact vectors of a space that a process keeps, at most
 
 Vectors = NDArray[np.float16]
@@ -171,14 +172,15 @@ class Codes:
         bits = np.stack([word[:size] for word in self._words], axis=1)
         return sealed(self.known[:size].tobytes() + bits.astype("<u8").tobytes())
 
-    def distances(self, vector: NDArray[np.float32], size: int) -> NDArray[np.uint16]:
-        """How many signs of each record's vector differ from those of a query's."""
+    def distances(self, vector: NDArray[np.float32], size: int, some: slice | Numbers = ALL) -> NDArray[np.uint16]:
+        """How many signs of each record's vector differ from those of a query's; or of some of the first so many."""
         self._reserve(size)
         asked = bits_of(vector[None, :].astype(np.float16))[0]
-        counted = np.zeros(size, np.uint16)
-        for start in range(0, size, STEP):
-            end = min(start + STEP, size)
-            for word, wanted in zip(self._words, asked, strict=True):
+        words = [word[:size][some] for word in self._words]
+        counted = np.zeros(len(words[0]), np.uint16)
+        for start in range(0, len(counted), STEP):
+            end = start + STEP
+            for word, wanted in zip(words, asked, strict=True):
                 counted[start:end] += np.bitwise_count(word[start:end] ^ wanted)
         return counted
 

@@ -73,7 +73,7 @@ def test_the_index_is_made_anew_from_the_records(desk: Desk, op: Operator) -> No
     with op._store.database.atomic() as transaction:
         transaction.cursor.execute("INSERT INTO words (words) VALUES ('delete-all')")
     assert len(fulltext.missing(op._store.database.reader())) == 21
-    assert op.search("tea", ranker="keyword").outcome == "nothing_relevant"
+    assert desk.agent().search("tea", ranker="keyword").outcome == "nothing_relevant"
     op.reindex()
     after = [hit.to_dict() for hit in op.search("tea 猫の手")]
     assert [hit["record"] for hit in after] == [hit["record"] for hit in before]

@@ -61,11 +61,11 @@ class WordLlama:
         """One vector for all words, each with a weight of its own."""
         import numpy as np
 
-        row = np.zeros((1, DIMENSIONS), np.float32)
-        for word, weight in zip(words, weights, strict=True):
-            if tokens := self.tokens(word):
-                row[0] += np.float32(weight * len(tokens)) * mean(self._matrix.take(tokens, axis=0).astype(np.float32))
-        vector: NDArray[np.float32] = unit(row)[0]
+        tokens = [self.tokens(word) for word in words]
+        every = np.frombuffer(b"".join(tokens), np.uint16)
+        shares = np.repeat(np.array(weights, np.float32), [len(some) for some in tokens])
+        row = np.add.reduce(self._matrix.take(every, axis=0) * shares[:, None], axis=0)
+        vector: NDArray[np.float32] = unit(row[None, :])[0]
         return vector
 
     def tokens(self, text: str) -> array[int]:

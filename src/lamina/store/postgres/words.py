@@ -69,13 +69,14 @@ class Tsvectors:
     def purge(self, target: Connection | Cursor) -> None:
         """PostgreSQL takes deleted rows out of its index by itself."""
 
-    def holding(self, source: Connection, word: str, where: str) -> NDArray[int64]:
-        """The numbers of all records that hold a word there, ascending."""
+    def holding(self, source: Connection, word: str, where: str, since: int) -> NDArray[int64]:
+        """The numbers of all records from one on that hold a word there, ascending."""
         # Not by the view: the owner is in the words, and PostgreSQL would rather look at all rows of the owner.
-        query = f"SELECT record FROM lamina.words WHERE {where} @@ CAST(? AS tsquery)"
+        query = f"SELECT record FROM lamina.words WHERE {where} @@ CAST(?1 AS tsquery)"
+        query += " AND record >= ?2" if since else ""
         import numpy as np
 
-        return np.unique(numbers(source, query, (self._query(cut(word)),)))
+        return np.unique(numbers(source, query, (self._query(cut(word)), since)[: 2 if since else 1]))
 
     def matching(self, source: Connection, phrases: Sequence[str], limit: int) -> list[int]:
         """Some records that hold the words of phrases anywhere; whether they stand together is for the caller to see."""
