@@ -105,7 +105,7 @@ def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidInput(f"{name} {value} is not a number that JSON can hold")
-    elif isinstance(value, Mapping):
+    elif isinstance(value, (dict, Mapping)):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise InvalidInput(f"{name} has the key {shown(key)}; keys are texts")

@@ -232,7 +232,7 @@ def label(value: object, name: str) -> str:
 
 def metadata(value: object) -> Mapping[str, Any]:
     """Metadata as given, when JSON can hold it."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, (dict, Mapping)):
         raise InvalidInput(f"metadata {text.shown(value)} is not a mapping")
     if not value:
         return {}

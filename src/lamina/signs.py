@@ -21,16 +21,18 @@ TIMES = re.compile(
     rf"|\w+ (?:day|week|month|year)s? (?:ago|later)|(?:19|20)\d\d|{WEEKDAY}|\d{{1,2}}(?::\d\d)? ?[ap]\.?m|{MONTH} \d{{1,2}}"
     rf"|\d{{1,2}}(?:st|nd|rd|th)|(?:in|since|during|for|over) (?:the )?(?:\w+ )?(?:days|weeks|months|years|{MONTH}))\b",
 )
-NUMBERS = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-    r"|dozen|twice|couple|hundred|thousand|first|second|third)\b",
+COUNTED = tuple(
+    "two three four five six seven eight nine ten eleven twelve dozen twice couple hundred thousand first second third".split()
 )
+NUMBERS = re.compile(rf"\d|\b(?:{'|'.join(COUNTED)})\b")
 PLACES = re.compile(r"\b(?:in|at|to|from|near|around|visit\w*) (?:the )?[A-Z]\w+")
 NAMES = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 # It ends with a question; a remark in brackets may follow.
 QUESTION = re.compile(r"\?[\"')\]\s]*(?:\[[^\]]*\])?\s*\Z")
-LOWERED = ((TIMES, DATE), (NUMBERS, NUMBER))
-SHOWN = ((PLACES, PLACE), (NAMES, NAME))
+# A text without a digit holds one of these where TIMES fits, as it holds one of COUNTED where NUMBERS does; most hold none.
+TIMELY = tuple("day morrow night last next this past ago later weeks months years".split())
+TIMELY += tuple("jan feb mar apr may jun jul aug sep oct nov dec".split())
+DIGIT = re.compile(r"\d")
 
 # What a question asks for, by its own words; the first that fits.
 WANTED = tuple(
@@ -73,10 +75,13 @@ def of(text: str, speaker: str | None) -> int:
     text = text[:LONGEST] if len(text) > LONGEST else text
     found = ROLES.get(speaker.casefold(), 0) if speaker else 0
     lowered = text.lower()
-    for patterns, said in ((LOWERED, lowered), (SHOWN, text)):
-        for pattern, sign in patterns:
-            if pattern.search(said):
-                found |= sign
+    counts = DIGIT.search(lowered) is not None
+    if (counts or any(map(lowered.__contains__, TIMELY))) and TIMES.search(lowered):
+        found |= DATE
+    if counts or (any(map(lowered.__contains__, COUNTED)) and NUMBERS.search(lowered)):
+        found |= NUMBER
+    if not text[1:].islower():  # a capital further on
+        found |= (PLACE if PLACES.search(text) else 0) | (NAME if NAMES.search(text) else 0)
     return found | ASKS if "?" in text[-200:] and QUESTION.search(text, max(0, len(text) - 200)) else found
 
 

@@ -36,6 +36,12 @@ def test_every_mention_is_where_it_says_and_none_overlap(text: str, anchor: date
         assert mention.start < mention.end
 
 
+@given(TEXTS, ANCHORS)
+def test_no_date_is_passed_over(text: str, anchor: datetime) -> None:
+    """A text that is left out at a glance holds no date: the rules find none in it either."""
+    assert dates.find(text, anchor) == tuple(dates._mentions(text, anchor.date()))
+
+
 @given(TEXTS, ANCHORS, ANCHORS)
 def test_what_is_stated_in_full_does_not_depend_on_the_anchor(text: str, one: datetime, other: datetime) -> None:
     """A phrase that names its year means the same days whenever it is read."""

@@ -148,3 +148,18 @@ def test_a_long_text_is_looked_at_in_its_beginning() -> None:
     """Q5: what lies behind the first characters of a very long text shows nothing."""
     assert signs.of("x" * signs.LONGEST + " yesterday?", None) == 0
     assert signs.of("x" * (signs.LONGEST - 12) + " yesterday?", None) == DATE | ASKS
+
+
+PIECES = st.sampled_from(
+    "in since during for over the last next this past day days week weeks month months years ago later may sept Friday monday 7"
+    " 19 2023 3rd 5pm ٣ ten tens two thirds first Visit visiting to from Ana Paris, é İ ; ? .".split()
+)
+
+
+@given(st.lists(PIECES).map(" ".join) | st.text())
+def test_no_sign_is_passed_over(text: str) -> None:
+    """What is left out at a glance shows no sign: each pattern says the same of the whole text."""
+    patterns = {DATE: signs.TIMES, NUMBER: signs.NUMBERS, PLACE: signs.PLACES, NAME: signs.NAMES}
+    said = {DATE: text.lower(), NUMBER: text.lower(), PLACE: text, NAME: text}
+    for sign, pattern in patterns.items():
+        assert bool(signs.of(text, None) & sign) == (pattern.search(said[sign]) is not None)

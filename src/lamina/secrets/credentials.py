@@ -130,8 +130,8 @@ def in_fields(*told: Mapping[str, Any]) -> dict[str, str]:
         return value
 
     for fields in told:
-        texts = APART.join(_texts(fields))
-        if in_text(texts) or ("metadata" in fields and sayings.may_name(texts.lower())):
+        named = fields.get("metadata")
+        if in_text(APART.join(_texts(fields))) or (named and sayings.may_name(APART.join(_texts({"": named})).lower())):
             _each_field(fields, note)
     return found
 
@@ -177,7 +177,7 @@ def _texts(fields: Mapping[str, Any]) -> list[str]:
             found.append(value)
         elif isinstance(value, (list, tuple, set, frozenset)):
             waiting += value
-        elif isinstance(value, Mapping):
+        elif isinstance(value, (dict, Mapping)):  # dict first: asking for any Mapping is slow
             waiting += [*value, *value.values()]
     return found
 

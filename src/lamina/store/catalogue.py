@@ -188,12 +188,14 @@ class Catalogue:
         then["state"][self["created"] > moment] = 0
         return then, was
 
-    @classmethod
-    def packed(cls, found: Iterable[Sequence[Any]], first: int) -> bytes:
+    @staticmethod
+    def packed(found: Sequence[Sequence[Any]], first: int) -> bytes:
         """One block of records that begins at a number, as its row in the database holds it."""
-        own = cls()
-        own._put([(row[0] - first, *row[1:]) for row in found])
-        return sealed(b"".join(own._columns[name][:BLOCK].tobytes() for name in COLUMNS))
+        columns = {name: np.zeros(BLOCK, kind) for name, kind in COLUMNS.items()}
+        places = [row[0] - first for row in found]
+        for column, values in zip(columns.values(), zip(*map(_values, found), strict=True), strict=False):
+            column[places] = values
+        return sealed(b"".join(column.tobytes() for column in columns.values()))
 
     def _load(self, connection: Connection) -> None:
         """Begin with the blocks; one that is missing or damaged ends them, and the records serve from there on."""
