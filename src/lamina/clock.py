@@ -21,6 +21,8 @@ LATEST = datetime(3000, 1, 1, tzinfo=UTC)
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 PAIRS = [high + low for high in ALPHABET for low in ALPHABET]
 ID = re.compile(f"[{ALPHABET}]{{26}}")
+# Fewer characters could be meant for something else, and would be mistyped too easily.
+PART = re.compile(f"[{ALPHABET}]{{6,25}}")
 SPREAD = 0x9E3779B97F4A7C15
 
 
@@ -118,6 +120,11 @@ def agent_tag(agent: str) -> str:
 def is_id(text: str) -> bool:
     """Whether a text has the form of a record id."""
     return ID.fullmatch(text) is not None
+
+
+def is_part(text: str) -> bool:
+    """Whether a text could be the beginning or the end of a record id. Ends differ soonest: they come from the sequence."""
+    return PART.fullmatch(text) is not None
 
 
 def tag_of(record_id: str) -> str:

@@ -15,13 +15,13 @@ from lamina.clock import Clock, to_micros
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.home import Home, agent_name
 from lamina.model import Actor, Record, Role, State
-from lamina.reader import Viewer
 from lamina.store import grants
 from lamina.store.grants import Grant
 from lamina.store.neighbours import attached
 from lamina.store.reads import Read, ReadLog
 from lamina.store.records import Filter
 from lamina.store.store import Store
+from lamina.viewer import Viewer
 
 UNSHARED = "reach a record that is not shared"
 NOTHING_SHARED = "reach an agent that shares nothing"

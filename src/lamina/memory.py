@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from lamina.orchestrator import Orchestrator, Outlook
     from lamina.profiles import Profiles
     from lamina.proposals import Proposals
-    from lamina.reader import Times
     from lamina.retention import Rules
     from lamina.spooling import Progress
     from lamina.store.grants import Grant
+    from lamina.viewer import Times
     from lamina.world import WorldModel
 
 ROTATE_CHECK = "memory_rotate_check"

@@ -18,7 +18,6 @@ from lamina.model import Event, Layer, Record, State
 
 if TYPE_CHECKING:
     from lamina.erasure import Certificate, Erasures
-    from lamina.reader import Times
     from lamina.reviews import Reviews
     from lamina.sharing import Sharing
     from lamina.store import verify
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from lamina.store.reads import Read
     from lamina.store.records import Filter
     from lamina.store.removal import Begun
+    from lamina.viewer import Times
 
 
 class Operator(Memory):

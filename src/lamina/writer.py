@@ -21,13 +21,13 @@ from lamina.failsafe import spools
 from lamina.failsafe.line import Action
 from lamina.home import Home
 from lamina.model import Actor, Draft, Layer, Record, Role, State
-from lamina.reader import Times
 from lamina.recall import is_quick
 from lamina.runs import Run, ending
 from lamina.secrets.discretion import Discretion
 from lamina.spooling import Progress, Spooling, same_text
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
+from lamina.viewer import Times
 
 if TYPE_CHECKING:
     from lamina.conversations import Conversation

@@ -20,6 +20,8 @@ DOCS = ROOT / "docs"
 GENERATED = "reference.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.S | re.M)
 ID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}\b")
+END = 6  # characters of an id that stand for it
+CALLED = re.compile(rf"{ID.pattern}|\b[0-9a-hjkmnp-tv-z]{{{END}}}\b")
 # What differs from run to run. Scores fall a little with every moment that a memory grows older.
 MASKS = (
     (ID, "ID"),
@@ -113,7 +115,8 @@ class Story:
         return printed.getvalue()
 
     def _command(self, command: str, expected: str) -> str:
-        given, arguments = piped(ID.sub(lambda found: self.ids.get(found[0], found[0]), command))
+        known = self.ids | {shown[-END:]: real[-END:] for shown, real in self.ids.items()}
+        given, arguments = piped(CALLED.sub(lambda found: known.get(found[0], found[0]), command))
         terminal = io.TextIOWrapper(io.BytesIO(), "utf-8")
         with contextlib.redirect_stdout(terminal), contextlib.redirect_stderr(terminal), standard_input(given):
             code = run(arguments)

@@ -86,9 +86,10 @@ class Attack(NamedTuple):
 
     def _pools(self) -> Mapping[tuple[str, ...], Sequence[Any]]:
         ids, files = self.ids, [None, str(self.folder / "made"), str(self.folder / "absent" / "x")]
+        parts = [one for whole in ids[:2] for one in (whole[-6:], whole[:6])]  # the second is how most ids begin
         return {
-            ("record_id", "run_id", "token_id", "record"): ids,
-            ("record_ids", "evidence", "evidence_ids"): [ids[:1], ids[3:6], ids, [UNKNOWN]],
+            ("record_id", "run_id", "token_id", "record"): [*ids, *parts],
+            ("record_ids", "evidence", "evidence_ids"): [ids[:1], ids[3:6], ids, [UNKNOWN], parts[:1], parts[1:]],
             ("query", "text", "goal", "content", "about", "message", "reply", "task", "subject", "attribute"): FISHING,
             (
                 "key",

@@ -89,6 +89,8 @@ def _matches(one: Record, wanted: Filter) -> bool:
         return False
     if one.layer is Layer.WORKING and one.run_id != wanted.run_id and (wanted.run_id or Layer.WORKING not in wanted.layers):
         return False
+    if wanted.part is not None and not (one.id.startswith(wanted.part) or one.id.endswith(wanted.part)):
+        return False
     given: tuple[tuple[Collection[object], object], ...] = (
         (wanted.layers, one.layer),
         (wanted.states, one.state),

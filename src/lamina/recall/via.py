@@ -169,7 +169,7 @@ def _can_answer(chosen: Filter) -> bool:
         chosen.states == (State.ACTIVE,)
         and Layer.WORKING not in chosen.layers
         and not (chosen.all_tags or chosen.metadata)
-        and (chosen.run_id, chosen.as_of, chosen.id, chosen.guest) == (None, None, None, None)
+        and (chosen.run_id, chosen.as_of, chosen.id, chosen.part, chosen.guest) == (None,) * 5
     )
 
 

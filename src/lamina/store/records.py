@@ -225,6 +225,7 @@ class Filter(msgspec.Struct, frozen=True):
     metadata: tuple[tuple[str, str], ...] = ()
     as_of: datetime | None = None
     id: str | None = None  # one record, for a list
+    part: str | None = None  # how its id begins or ends, for a list
     guest: tuple[str, int] | None = None  # another agent that reads, and when: what it was granted
 
     def where(self) -> tuple[str, list[Any]]:
@@ -258,6 +259,8 @@ class Filter(msgspec.Struct, frozen=True):
             add("records.occurred_at < ?", to_micros(self.until))
         if self.id is not None:
             add("records.id = ?", self.id)
+        if self.part is not None:  # the index of ids alone is read for it, not the records
+            add("records.seq IN (SELECT seq FROM records WHERE id LIKE ? OR id LIKE ?)", *alike(self.part))
         if self.guest is not None:
             add(SHARED, *self.guest)
         return " AND ".join(clauses) or "TRUE", parameters
@@ -270,6 +273,19 @@ class Filter(msgspec.Struct, frozen=True):
             yield "SELECT record FROM tags WHERE tag = ?", (tag,)
         for facet in self.metadata:
             yield "SELECT record FROM facets WHERE name = ? AND value = ?", facet
+
+
+def alike(part: str) -> tuple[str, str]:
+    """The patterns of ids that begin or end so. The characters of an id mean nothing special to LIKE."""
+    return f"{part}%", f"%{part}"
+
+
+def gone_alike(connection: Connection, part: str, user: str | None, limit: int) -> list[str]:
+    """The ids that begin or end so, of what this user may know to have left for the archive, or to be erased."""
+    archived = f"SELECT id FROM archived WHERE (id LIKE ?1 OR id LIKE ?2) AND {visible('?3')}"
+    erased = "SELECT id FROM erased WHERE (id LIKE ?1 OR id LIKE ?2) AND (?3 IS NULL OR private = 0)"
+    found = rows(connection, f"{archived} UNION ALL {erased} ORDER BY id LIMIT ?4", (*alike(part), user, limit))
+    return [record_id for (record_id,) in found]
 
 
 def marks(values: Sequence[Any]) -> str:

@@ -122,6 +122,11 @@ class Store:
         with translated(self.database.place):
             return records.listed(self.database.reader(), chosen, limit)
 
+    def gone_alike(self, part: str, user: str | None, limit: int) -> list[str]:
+        """The ids that begin or end so, of what is archived or erased."""
+        with translated(self.database.place):
+            return records.gone_alike(self.database.reader(), part, user, limit)
+
     def standing(self, memory: Record | Draft) -> list[Row]:
         """The active rows that stand where a memory would stand, without itself."""
         from lamina.store import standing

@@ -50,7 +50,7 @@ def erase(group: click.Group) -> None:
         operator = session.operator("erase")
         if resume:
             return _shown(session, operator.resume_erasures())
-        ids = [record_id.lower() for record_id in record_ids]
+        ids = [session.full_id(record_id) for record_id in record_ids]
         which: dict[str, Any] = {"session": session_name, "user": user, "source": source}
         found = operator.erasable(*ids, **which)
         if dry_run or not (yes or session.json):

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from lamina.reader import MODELS
 from lamina.recall import RANKERS
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.memories import LAYERS, STATES, kinds, metadata_of
 from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session, command, shared_by
 from lamina.surfaces.cli.times import day, past
+from lamina.viewer import MODELS
 
 NOTHING = 4
 UNKNOWN = "unknown: the store could not be read"

@@ -184,7 +184,7 @@ def archive_restore(group: click.Group) -> None:
     def run(session: Session, record_ids: tuple[str, ...]) -> None:
         """Bring the records ID... back into the store, with their ids and their histories."""
         operator = session.operator("archive restore")
-        restored = operator.restore_archived(*(record_id.lower() for record_id in record_ids))
+        restored = operator.restore_archived(*map(session.full_id, record_ids))
         if session.json:
             output.show_json([record.to_dict() for record in restored])
         else:

@@ -50,9 +50,10 @@ def remember(group: click.Group) -> None:
     @click.option("--session", help="the conversation it belongs to")
     @click.option("--at", callback=day, help="when it happened: a day, or ISO-8601 with a time zone (default now)")
     @click.option("--key", help="an idempotency key: the same key stores once")
-    def run(session: Session, /, text: str, metadata: tuple[str, ...], **fields: Any) -> None:
+    def run(session: Session, /, text: str, metadata: tuple[str, ...], evidence: tuple[str, ...], **fields: Any) -> None:
         """Store TEXT as a memory; with - the text is read from standard input."""
         content = _standard_input() if text == "-" else text
+        fields["evidence"] = session.evidence(evidence)
         with _secrets_told_here():
             stored = session.memory().remember(content, metadata=metadata_of(metadata), **fields)
         _show(session, stored)
@@ -145,10 +146,11 @@ def inspect(group: click.Group) -> None:
         """Show everything about the record ID: its fields, its evidence and its history, which is not shared."""
         memory = session.memory()
         if shared_by is not None:
-            seen = memory.shared(shared_by).get(record_id.lower())
+            seen = memory.shared(shared_by).get(session.full_id(record_id, shared_by))
             output.show_json(seen.to_dict()) if session.json else output.record(seen)
             return
-        found, history = memory.get(record_id.lower()), memory.history(record_id.lower())
+        whole = session.full_id(record_id)
+        found, history = memory.get(whole), memory.history(whole)
         if session.json:
             output.show_json({**found.to_dict(), "history": [event.to_dict() for event in history]})
             return
@@ -186,10 +188,11 @@ def runs(group: click.Group) -> None:
     def close(session: Session, run_id: str, summary: str | None, failed: str | None) -> None:
         """Close the run ID: its notes are set aside, and its ending is kept."""
         open_runs = {run.id: run for run in session.memory().runs()}
-        if run_id not in open_runs:
-            raise NotFound(f"there is no open run {run_id}")
+        whole = session.full_id(run_id)
+        if whole not in open_runs:
+            raise NotFound(f"there is no open run {whole}")
         with _secrets_told_here():
-            ending = open_runs[run_id].close(summary, failed)
+            ending = open_runs[whole].close(summary, failed)
         if ending is not None:
             _show(session, ending)
         else:

@@ -63,7 +63,7 @@ def propose(group: click.Group) -> None:
     @click.option("--evidence", multiple=True, metavar="ID", help="a record that it rests on; agents need one")
     def run(session: Session, key: str, value: str, reason: str, evidence: tuple[str, ...]) -> None:
         """Propose VALUE for KEY of the profile; VALUE may be JSON. It waits for `review confirm`."""
-        _show(session, "proposed", session.memory().propose_profile(key, value_of(value), reason, evidence))
+        _show(session, "proposed", session.memory().propose_profile(key, value_of(value), reason, session.evidence(evidence)))
 
 
 def waiting(group: click.Group) -> None:
@@ -155,7 +155,7 @@ def _chosen(session: Session, record_ids: Sequence[str], everything: bool, wante
         raise click.UsageError("give the ids of proposals, or --all")
     if everything:
         return [one.record.id for one in session.memory().proposals() if wanted(one)]
-    return [record_id.lower() for record_id in record_ids]
+    return [session.full_id(record_id) for record_id in record_ids]
 
 
 def _decide(session: Session, verb: str, chosen: Sequence[str], decide: Callable[[str], Record], yes: bool) -> int:
@@ -190,7 +190,7 @@ def lift(group: click.Group) -> None:
     @click.option("--reason", required=True, help="why")
     def run(session: Session, record_id: str, reason: str) -> None:
         """Let in again what the rejected proposal ID says; it can be proposed anew."""
-        _show(session, "lifted", session.operator("review lift").lift(record_id.lower(), reason))
+        _show(session, "lifted", session.operator("review lift").lift(session.full_id(record_id), reason))
 
 
 def revoke(group: click.Group) -> None:
@@ -237,7 +237,7 @@ def rollback(group: click.Group) -> None:
     @click.option("--reason", help="why")
     def run(session: Session, record_id: str, reason: str | None) -> None:
         """Take the active record ID back, and restore what it had superseded."""
-        _show(session, "rolled back", session.operator("rollback").rollback(record_id.lower(), reason))
+        _show(session, "rolled back", session.operator("rollback").rollback(session.full_id(record_id), reason))
 
 
 def correct(group: click.Group) -> None:
@@ -247,7 +247,7 @@ def correct(group: click.Group) -> None:
     @click.option("--reason", required=True, help="why")
     def run(session: Session, record_id: str, text: str, reason: str) -> None:
         """Supersede the record ID by one that says TEXT."""
-        _show(session, "corrected, now", session.operator("correct").correct(record_id.lower(), text, reason))
+        _show(session, "corrected, now", session.operator("correct").correct(session.full_id(record_id), text, reason))
 
 
 def forget(group: click.Group) -> None:
@@ -256,7 +256,7 @@ def forget(group: click.Group) -> None:
     @click.option("--reason", help="why")
     def run(session: Session, record_id: str, reason: str | None) -> None:
         """Hide the record ID. `lamina undo` brings it back."""
-        _show(session, "forgotten", session.operator("forget").forget(record_id.lower(), reason))
+        _show(session, "forgotten", session.operator("forget").forget(session.full_id(record_id), reason))
 
 
 def undo(group: click.Group) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from lamina import operator_key
-from lamina.clock import system_clock
+from lamina.clock import is_part, system_clock
 from lamina.config import load
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.failsafe.outage import Outage
@@ -21,15 +21,16 @@ from lamina.home import Home
 from lamina.memory import Memory
 from lamina.model import Actor, Role
 from lamina.operators import Operator
-from lamina.reader import Viewer
 from lamina.surfaces.cli import output
 from lamina.text import shown
+from lamina.viewer import Viewer
 
 if TYPE_CHECKING:
     from lamina.store.restoration import Outlook
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 EXIT_FAILSAFE = 5
+ELLIPSIS = "…."
 
 
 class Session:
@@ -75,6 +76,14 @@ class Session:
     def viewer(self, shared_by: str | None) -> Viewer:
         """What a command looks at: this agent's own memory, or what another one shares with it."""
         return self.memory() if shared_by is None else self.memory().shared(shared_by)
+
+    def full_id(self, given: str, shared_by: str | None = None) -> str:
+        """The id that was typed, or whose beginning or end was: in any case, and with an ellipsis before it as in tables."""
+        return self.viewer(shared_by).full_id(given.lower().lstrip(ELLIPSIS))
+
+    def evidence(self, given: Sequence[str]) -> list[str]:
+        """References as they were typed, with ids in full; what is no part of an id stays as it is."""
+        return [self.full_id(one) if is_part(one.lower().lstrip(ELLIPSIS)) else one for one in given]
 
     def _role(self) -> Role:
         """Whoever has no key where operators need one may do what an agent may."""

@@ -49,7 +49,7 @@ def grant(group: click.Group) -> None:
             grantee,
             layer=layer,
             tag=tag,
-            record=record.lower() if record else record,
+            record=session.full_id(record) if record else record,
             expires=expires,
             reason=reason,
         )
