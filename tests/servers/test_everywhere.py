@@ -18,6 +18,7 @@ ALWAYS = (
     "tests/unit/test_memory.py",
     "tests/unit/test_reviews.py",
     "tests/unit/test_runs.py",
+    "tests/unit/test_full_id.py",
     "tests/unit/store/test_feed.py",
     "tests/unit/store/test_facets.py",
 )

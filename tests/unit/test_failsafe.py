@@ -448,3 +448,16 @@ def test_milton_has_its_own_place(desk: Desk) -> None:
     for name in (SHORT, LONG):
         (line,) = (desk.folder() / "data" / "memory" / name).read_text("utf-8").splitlines()
         assert {"record_type", "payload"} <= json.loads(line).keys()
+
+
+def test_what_waits_is_called_by_a_part_of_its_id(desk: Desk) -> None:
+    """H1, B4: a memory that is kept while the store is away is called by its end, too."""
+    mem = desk.agent(settings=AWAY)
+    stored = mem.remember("before")
+    with outage(desk.home):
+        kept = mem.remember("kept meanwhile")
+        assert kept.stored_in == "failsafe"
+        assert [mem.full_id(record.id[-6:]) for record in (stored, kept)] == [stored.id, kept.id]
+    mem.close()
+    with damage(desk.home):
+        assert desk.agent(settings=AWAY).full_id(kept.id[:6]) == kept.id

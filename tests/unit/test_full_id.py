@@ -9,7 +9,6 @@ import pytest
 
 from lamina import InvalidInput, Memory, NotFound, Operator
 from tests.conftest import Desk, Ticking
-from tests.unit.test_failsafe import AWAY, damage, outage
 
 
 @pytest.mark.parametrize("length", [6, 12, 16, 25])
@@ -102,16 +101,3 @@ def test_a_guest_calls_only_what_is_shared(desk: Desk) -> None:
     assert guest.full_id(shared.id[:6]) == guest.full_id(shared.id[-6:]) == shared.id
     with pytest.raises(NotFound):
         guest.full_id(own.id[-6:])
-
-
-def test_what_waits_in_the_failsafe_counts(desk: Desk) -> None:
-    """H1, B4: a memory that is kept while the store is away is called by its end, too."""
-    mem = desk.agent(settings=AWAY)
-    stored = mem.remember("before")
-    with outage(desk.home):
-        kept = mem.remember("kept meanwhile")
-        assert kept.stored_in == "failsafe"
-        assert [mem.full_id(record.id[-6:]) for record in (stored, kept)] == [stored.id, kept.id]
-    mem.close()
-    with damage(desk.home):
-        assert desk.agent(settings=AWAY).full_id(kept.id[:6]) == kept.id
