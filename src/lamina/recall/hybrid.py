@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lamina import signs, text
 from lamina.model import Hits
-from lamina.recall import bm25, ranked, renewal
+from lamina.recall import bm25, echoes, ranked, renewal
 from lamina.recall.ask import MICROS_PER_DAY, Ask, Column
 from lamina.recall.embedders import Embedder
 from lamina.recall.evidence import Evidence
@@ -138,7 +138,7 @@ def _parts(
     if question.wanted:
         parts["answer"] = ANSWER * _has(own, question.wanted)
     parts["asks"] = ASKS * _has(own, signs.ASKS)
-    parts["echo"] = ECHO * _echoes(ask, question, words, rows)
+    parts["echo"] = ECHO * echoes.of(ask, question, words, rows)
     parts["length"] = LENGTH * np.minimum(1, np.log1p(catalogue["length"][rows]) / np.log1p(FULL_LENGTH))
     parts["recency"] = RECENCY / (1 + ask.age(rows, "occurred", MICROS_PER_DAY))
     parts["importance"] = IMPORTANCE * catalogue["importance"][rows]
@@ -158,15 +158,6 @@ def _company(sessions: NDArray[np.uint64], score: Column) -> Column:
 def _has(own: NDArray[np.uint32], sign: int) -> Column:
     """1 where a record shows a sign, else 0."""
     return ((own & sign) > 0).astype(np.float64)
-
-
-def _echoes(ask: Ask, question: Question, words: bm25.Matches, rows: Rows) -> Column:
-    """1 for a question of the same words, however often it was asked before: it tells nobody the answer."""
-    catalogue = ask.look.catalogue
-    is_echo = (catalogue["signs"][rows] & signs.ASKS > 0) & (catalogue["length"][rows] <= len(text.analyse(ask.query).split()))
-    for word in question.words:
-        is_echo &= bm25.held(words.holders[word], rows) if word in words.holders else False
-    return is_echo.astype(np.float64)
 
 
 def _who(ask: Ask, question: Question, rows: Rows) -> Column:

@@ -48,6 +48,58 @@ def test_a_question_asked_before_does_not_bury_its_answer(mem: Memory) -> None:
     assert "echo" not in mem.search("which service do we deploy with ship?")[0].parts
 
 
+ASKED_ELSE = [
+    "What is the way to deploy the billing service?",
+    "hey, can you please tell me again how to deploy billing?",
+    "Do you know how the billing service gets deployed these days?",
+    "In which way do we deploy the service for billing?",
+]
+TOLD_BESIDE = [
+    "The new billing service is live, how do we deploy it?",  # it tells something
+    "How do we deploy the billing service? I used make ship",
+    "We deploy the billing service with make ship, right?",
+    "Did you know that we deploy the billing service with make ship?",
+    "How do we pay Ana?",  # it is about something else
+    "How about " + "the billing service, which we deploy on " * 10 + "Friday?",  # it is long
+]
+
+
+@pytest.mark.parametrize("speaker", [None, "user", "Human"])
+@pytest.mark.parametrize("asked", ASKED_ELSE)
+def test_a_question_asked_in_other_words_does_not_bury_its_answer(mem: Memory, asked: str, speaker: str | None) -> None:
+    """Q5: what a user or nobody asked about the same thing, and nothing else than asked, is an echo in any wording."""
+    mem.remember("The billing service is deployed with make ship", source="readme")
+    mem.remember_many({"content": asked, "session": f"s{n}", "layer": "episodic", "speaker": speaker} for n in range(12))
+    mem.remember_many(FILLER)
+    hits = mem.search("How do we deploy the billing service?")
+    assert hits[0].record.content == "The billing service is deployed with make ship"
+    assert {hit.parts.get("echo") for hit in hits[1:]} == {-0.3}
+
+
+@pytest.mark.parametrize("said", TOLD_BESIDE)
+def test_a_question_that_tells_something_is_no_echo(mem: Memory, said: str) -> None:
+    """Q5: what holds a statement, is about something else or goes on for long loses nothing."""
+    mem.remember(said, speaker="user")
+    mem.remember_many(FILLER)
+    assert all("echo" not in own for own in parts(mem, "how do we deploy the billing service now?").values())
+
+
+@pytest.mark.parametrize("speaker", ["Ana", "assistant"])
+def test_a_question_of_others_in_other_words_is_no_echo(mem: Memory, speaker: str) -> None:
+    """Q5: people who talk with each other tell by what they ask; only the same words are an echo of them."""
+    mem.remember("What is the way to deploy the billing service?", speaker=speaker)
+    assert all("echo" not in own for own in parts(mem, "How do we deploy the billing service?").values())
+
+
+def test_a_question_with_what_is_asked_for_is_no_echo(mem: Memory) -> None:
+    """Q5: whoever asks what Ana does in Porto tells where she is."""
+    mem.remember("What does Ana do in Porto these days?", speaker="user")
+    mem.remember("Why does Ana live so far away?", speaker="user")
+    found = parts(mem, "Where does Ana live?")
+    assert "echo" not in found["What does Ana do in Porto these days?"]
+    assert found["Why does Ana live so far away?"]["echo"] == -0.3
+
+
 def test_words_and_meaning_are_fused(mem: Memory) -> None:
     """Q5: what shares the words comes first; what only means the same is found too, by its meaning."""
     mem.remember_many([{"content": "a kitten plays with wool"}, {"content": "the cat sleeps"}, *FILLER])
