@@ -31,10 +31,6 @@ from tests.surfaces.served import Served
 MOST = 30 if FULL else 2  # ways to call each verb
 
 
-# What an operator manages for the whole home, whichever agent is named beside it.
-OF_THE_HOME = ("token list",)
-
-
 class Viewer(NamedTuple):
     """Somebody who asks: for which agent and user, and whose memories are theirs to see."""
 
@@ -82,8 +78,6 @@ class Scene:
     def look(self, one: Probe, answer: str) -> None:
         """Count a probe, and keep what it has let out."""
         probe()
-        if one.verb in OF_THE_HOME:
-            return
         allowed = self.viewer.sees + self.viewer.as_guest
         out = leaks(answer, allowed) | strange_ids(answer, self.never_given)
         self.own += bool(leaks(answer, ()) - out)

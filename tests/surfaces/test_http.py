@@ -489,6 +489,29 @@ def test_tokens_are_made_listed_and_revoked_by_commands(desk: Desk, capsys: pyte
     assert call(desk.home, "token", "create", "--agent", "A b", capsys=capsys)[0] == 2
 
 
+def test_tokens_of_one_agent_or_user_are_listed(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """H1, H2: --agent and --user choose whose tokens are listed, and the others are counted; without them, all are listed."""
+    for agent, user in (("sky", None), ("sky", "ana"), ("milton", "ana")):
+        whose = ["--agent", agent, *(["--user", user] if user else [])]
+        assert call(desk.home, "token", "create", *whose, capsys=capsys)[0] == 0
+
+    def listed(*whose: str) -> list[tuple[str, str | None]]:
+        return [
+            (one["agent"], one["user"])
+            for one in json.loads(call(desk.home, *whose, "token", "list", "--json", capsys=capsys)[1])
+        ]
+
+    assert listed() == [("sky", None), ("sky", "ana"), ("milton", "ana")]
+    assert listed("--agent", "sky") == [("sky", None), ("sky", "ana")]
+    assert listed("--user", "ana") == [("sky", "ana"), ("milton", "ana")]
+    assert listed("--agent", "milton", "--user", "ana") == [("milton", "ana")]
+    code, out, err = call(desk.home, "--agent", "milton", "token", "list", capsys=capsys)
+    assert (code, "the memory of milton for ana" in out, "sky" in out) == (0, True, False)
+    assert err == "2 other tokens in this home; `lamina token list` shows all\n"
+    code, out, err = call(desk.home, "--agent", "aegis", "token", "list", capsys=capsys)
+    assert out.startswith("there are no tokens for the memory of aegis;")
+
+
 def test_a_token_has_the_scope_of_the_shell(
     desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

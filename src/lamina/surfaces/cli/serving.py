@@ -19,7 +19,7 @@ from lamina.model import Role
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
 from lamina.surfaces.cli.times import end_of
-from lamina.text import one_line
+from lamina.text import counted, one_line
 
 if TYPE_CHECKING:
     from lamina.surfaces.http.service import Service, Visitor
@@ -138,11 +138,15 @@ def create(group: click.Group) -> None:
 
 
 def show(group: click.Group) -> None:
-    @command(group, "list", "lamina token list")
-    def run(session: Session) -> None:
-        """List the tokens of this home, without their secrets."""
+    @command(group, "list", "lamina --agent sky token list")
+    @click.pass_context
+    def run(context: click.Context, /, session: Session) -> None:
+        """List the tokens of this home, without their secrets; those of one agent or user with `lamina --agent` or `--user`."""
         session.check_operator("token list")
-        found = Access(session.home.path).tokens()
+        every = Access(session.home.path).tokens()
+        asked = context.find_root().params  # as typed: who has an agent of their own still manages the whole home
+        agent, user = asked["agent"], asked["user"]
+        found = [one for one in every if agent in (None, one.agent) and user in (None, one.user)]
         if session.json:
             output.show_json([token.to_dict() for token in found])
         elif found:
@@ -152,7 +156,11 @@ def show(group: click.Group) -> None:
                 ("id", "opens", "name", "created (UTC)", "expires"), rows, wide="opens", dispensable=("created (UTC)",)
             )
         else:
-            click.echo("there are no tokens; see `lamina token create`")
+            click.echo(f"there are no tokens{_whose(agent, user)}; see `lamina token create`")
+        if len(found) < len(every) and not session.json:
+            click.echo(
+                f"{counted(len(every) - len(found), 'other token')} in this home; `lamina token list` shows all", err=True
+            )
 
 
 def revoke(group: click.Group) -> None:
@@ -181,6 +189,12 @@ def _opens(token: Token) -> str:
     owner = "" if token.user is None else f" for {one_line(token.user)}"
     more = (" and its trail" if token.trail else "") + (", with tools" if token.tools else "")
     return f"the memory of {token.agent}{owner}{more}"
+
+
+def _whose(agent: str | None, user: str | None) -> str:
+    return ("" if agent is None else f" for the memory of {one_line(agent)}") + (
+        "" if user is None else f" for {one_line(user)}"
+    )
 
 
 def _until(token: Token) -> str:
