@@ -34,8 +34,34 @@ GROUPS: dict[str, tuple[str, ...]] = {
         " -> words = {line: 'XX XX'.join(text.asked(line)) for line in lines}",
     ),
     "both lengths are the same by how they were made": (
+        "engines.compaction._items: e(record),) for record, page in zip(records, pages, strict=True)]"
+        " -> e(record),) for record, page in zip(records, pages)]",
+        "engines.compaction._items: ,) for record, page in zip(records, pages, strict=True)]"
+        " -> ,) for record, page in zip(records, pages, strict=False)]",
+        "engines.compaction._items: or record, page, lines in zip(records, pages, told, strict=True):"
+        " -> or record, page, lines in zip(records, pages, told):",
         "engines.compaction._items: , page, lines in zip(records, pages, told, strict=True):"
         " -> , page, lines in zip(records, pages, told, strict=False):",
+        "engines.learning._model:  for weight, share in zip((extra, *weights), usual, strict=True)))"
+        " ->  for weight, share in zip((extra, *weights), usual)))",
+        "engines.learning._model: ht, share in zip((extra, *weights), usual, strict=True)))"
+        " -> ht, share in zip((extra, *weights), usual, strict=False)))",
+        "engines.learning._model: ame: weight for name, weight in zip(names, weights, strict=True) if weight}"
+        " -> ame: weight for name, weight in zip(names, weights) if weight}",
+        "engines.learning._model: ht for name, weight in zip(names, weights, strict=True) if weight}"
+        " -> ht for name, weight in zip(names, weights, strict=False) if weight}",
+        "engines.learning._numbers: able), case.liked, case.weight) for case in cases), strict=True))"
+        " -> able), case.liked, case.weight) for case in cases)))",
+        "engines.learning._numbers: se.liked, case.weight) for case in cases), strict=True))"
+        " -> se.liked, case.weight) for case in cases), strict=False))",
+        "engines.summary._chosen:  REPETITION * part for one, part in zip(left, told, strict=True)]"
+        " ->  REPETITION * part for one, part in zip(left, told)]",
+        "engines.summary._chosen: ON * part for one, part in zip(left, told, strict=True)]"
+        " -> ON * part for one, part in zip(left, told, strict=False)]",
+        "engines.summary._chosen: shared(one, best)) for one, part in zip(left, told, strict=True)]"
+        " -> shared(one, best)) for one, part in zip(left, told)]",
+        "engines.summary._chosen: e, best)) for one, part in zip(left, told, strict=True)]"
+        " -> e, best)) for one, part in zip(left, told, strict=False)]",
         "text._parts: sign = SIGNS.get(name[-1]) -> sign = SIGNS.get(name[1])",
     ),
 }

@@ -76,11 +76,11 @@ BEGINNING = re.compile(rf"(?:{ITEM.pattern})*[^\w\"“„«‘'(\[$€£¥¿¡@+
 # Words as `text.asked` gives them: without accents.
 FIRST_PERSON = frozenset(
     "i my me mine we our us ich mein meine meinen meiner mich mir wir uns unser unsere je mon ma mes moi nous notre nos yo"
-    " mi mis nosotros nuestro io mio mia noi nostro eu meu minha я мой моя мне меня мы нас наш".split()
+    " mi mis nosotros nuestro io mio mia noi nostro eu meu minha я мои моя мне меня мы нас наш".split()
 )
 SECOND_PERSON = frozenset(
     "you your yours yourself u ur du dein deine deinen dich dir ihr euch tu ton ta tes toi vous votre vos usted ustedes tuyo"
-    " tuo tua voi voce seu ты вы твой ваш тебя вас".split()
+    " tuo tua voi voce seu ты вы твои ваш тебя вас".split()
 )
 # In scripts without spaces.
 ABOUT_ME, ABOUT_YOU = re.compile("[我私僕俺]|저는|나는|제가|내가"), re.compile("[你您]|あなた|당신")
