@@ -13,6 +13,7 @@ import pytest
 from lamina import Memory, Operator
 from lamina.errors import Corrupt, LaminaError, StoreUnavailable
 from lamina.store.connection import SqliteDatabase, translate, translated
+from lamina.store.sql import Atomic
 from tests.conftest import Desk, contents, verified
 
 PRAGMAS = {
@@ -31,6 +32,35 @@ def database(tmp_path: Path) -> Any:
     opened = SqliteDatabase(tmp_path / "x.db", 50, 1000)
     yield opened
     opened.close()
+
+
+class Asked(SqliteDatabase):
+    """A database that is told who is about to wait, as one on a server wants to be."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, 50, 1000)
+        self.asked = threading.Event()
+
+    def ask(self) -> None:
+        self.asked.set()
+
+
+def test_a_database_is_told_who_is_about_to_wait(tmp_path: Path) -> None:
+    """B4: before the turn of a writer comes, not once it has: who waits for a server that has died since is told so at once."""
+    (tmp_path / "x.db").touch()
+    database = Asked(tmp_path / "x.db")
+
+    def write() -> None:
+        with Atomic(database):
+            pass
+
+    thread = threading.Thread(target=write)
+    with Atomic(database):
+        database.asked.clear()
+        thread.start()
+        assert database.asked.wait(30)
+    thread.join()
+    database.close()
 
 
 def pragma(connection: Any, name: str) -> Any:

@@ -49,6 +49,15 @@ def test_records_are_asked_whether_they_pass(mem: Memory) -> None:
         assert look.records([99], Filter()) == {}
 
 
+def test_tags_and_metadata_are_asked_once(mem: Memory) -> None:
+    """Q3: the tables that hold them have said which rows pass; the records of these rows are not asked a second time."""
+    mem.remember("tea", tags=["hot"], metadata={"x": 1})
+    with mem._store.index.look() as look:
+        for chosen in (Filter(tags=("cold",)), Filter(all_tags=("cold",)), Filter(metadata=(("x", "2"),))):
+            assert not look.allowed(chosen).any()
+            assert [*look.records([1], chosen)] == [1]
+
+
 def test_words_are_looked_for_in_their_columns(mem: Memory) -> None:
     """Q2, Q3: text and tags are one place to look in, metadata another; forms of a word are found, parts are not."""
     mem.remember("green teas", tags=["hot"], metadata={"place": {"room": ["kitchen"]}})
