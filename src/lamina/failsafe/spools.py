@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -73,9 +74,11 @@ class Spool:
 
     def is_waiting(self) -> bool:
         """Whether there is anything to replay: a glance at the files, and no more. What is not ours does not count."""
-        if self.folder.is_symlink():
+        try:
+            is_folder = stat.S_ISDIR(os.lstat(self.folder).st_mode)
+        except (FileNotFoundError, NotADirectoryError):  # as in most homes; every search asks, so this is one call
             return False
-        return any(is_file(path := self.folder / name) and size_of(path) for name in FILES)
+        return is_folder and any(is_file(path := self.folder / name) and size_of(path) for name in FILES)
 
     def contents(self) -> Contents:
         """All that waits now."""
