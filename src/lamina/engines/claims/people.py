@@ -27,8 +27,13 @@ BEING = re.compile(
     r" (?:is|are|(?P<other>was|were|(?:is|are|was|were)(?:n't| not)))(?: now)? (?:(?:Dr|Prof|Mrs?|Ms)\.? )?"
     rf"(?=(?P<name>{values.NAME.pattern})\s*(?:[.,;:!?)]|\Z|\n|(?:and|but|who|by the way|now)\b))"
 )
-# In a text without capitals a name looks like any other word: "my wife is eva".
+# Without capitals a name looks like any other word: "my wife is eva", "my wife is ill". What is said to be a name is one.
 UNTOLD = re.compile(r"(?:'s? names?)? (?:is|are)(?: called| named)? [\w-]+\s*(?:[.,;:!?)]|\Z|\n|and\b)")
+CALLED = re.compile(
+    r"(?:'s name is|,? (?:who is |is )?(?:now )?(?:(?<=is )called|named)|,? whose name is) (?P<name>[a-zß-ÿ][\w-]*\w)\s*"
+    r"(?:[.,;:!?)]|\Z|\n|(?:and|but|who|is|was|has)\b)"
+)
+NEVER_CALLED = values.NO_NAME | frozenset("after away back for in off on out up upon".split())
 DESCRIBED = words.NATIONS | words.RELIGIONS | words.LANGUAGES | words.DIETS | words.GENDERS
 APART = re.compile(
     rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]+)(?:,|'s| is) (?:my|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
@@ -116,6 +121,9 @@ def _mentioned(plain: str, found: re.Match[str]) -> Iterator[Relation]:
     kin, last = found["kin"].lower(), found.end()
     attribute, being = words.RELATION.get(kin, ""), BEING.match(plain, last)
     is_who = being is not None and not is_described(being["name"])
+    if plain.islower() and (called := CALLED.match(plain, last)) and called["name"] not in NEVER_CALLED:
+        yield Relation(attribute, kin, called["name"], called["name"], found.start(), called.end("name"))
+        return
     if (is_who and being and being["other"]) or (plain.islower() and UNTOLD.match(plain, last)):
         return
     link = being if is_who else NAMED.match(plain, last)
