@@ -65,6 +65,8 @@ def given_path(value: object) -> Path:
         path.lstat()
     except RuntimeError:
         raise InvalidInput(f"the path {shown(str(value))} names the home of nobody") from None
+    except UnicodeEncodeError:
+        raise InvalidInput(f"the path {shown(str(value))} holds what no path can hold") from None
     except OSError as error:  # most paths need not lead to anything yet
         if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
             raise InvalidInput(f"the path {shown(str(value))} leads nowhere: {error.strerror}") from None

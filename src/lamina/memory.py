@@ -61,7 +61,8 @@ class Memory(Writer):
 
     def contents(self, record_ids: Sequence[str]) -> dict[str, str]:
         """What some memories say, by their ids: to show them, which is no sign that anybody wanted them."""
-        found = [record for record_id in record_ids if (record := self._store.get(record_id, self.user)) is not None]
+        wanted = [one for one in rules.several(record_ids, "record_ids") if isinstance(one, str) and clocks.is_id(one)]
+        found = [record for record_id in wanted if (record := self._store.get(record_id, self.user)) is not None]
         seen = {record.id: record.content for record in found if self._in_scope(record)}
         self._audit("contents", tuple(seen))
         return seen
@@ -124,6 +125,7 @@ class Memory(Writer):
     def sleep(self, dry_run: bool = False, progress: Progress | None = None) -> dict[str, Any]:
         """Let what was said become what is known: facts, tastes, summaries, workflows. With `dry_run` only the plan."""
         self._check_all_users("sleep")
+        rules.progress(progress)
         from lamina import listening
         from lamina.sleep import Sleep
 
@@ -142,8 +144,9 @@ class Memory(Writer):
         from lamina.engines import facts
 
         at = None if as_of is None else clocks.moment(as_of, "as_of")
+        about = None if subject is None else rules.label(subject, "subject")
         states = (State.ACTIVE,) if at is None else (State.ACTIVE, State.SUPERSEDED)
-        found = facts.chosen(self._store.night.facts(states, self.user), subject, attribute)
+        found = facts.chosen(self._store.night.facts(states, self.user), about, attribute)
         known = [fact for fact in found if at is None or fact.holds(at)]
         self._audit("facts", tuple(fact.record for fact in known))
         return known
@@ -201,16 +204,19 @@ class Memory(Writer):
 
     def sync_mirrors(self, progress: Progress | None = None) -> dict[str, Any]:
         """Bring every mirror up to date now, instead of behind the next writes; what was done in each."""
+        rules.progress(progress)
         return self._mirrors.sync(progress) if self._has_mirrors else {}
 
     def rebuild_mirrors(self, names: Sequence[str] | None = None, progress: Progress | None = None) -> dict[str, Any]:
         """Make some mirrors anew, or all that are on; what was done in each."""
         self._check_all_users("making mirrors anew")
+        rules.progress(progress)
         return self._mirrors.rebuild(rules.several(names, "names"), progress)
 
     def verify_mirrors(self, names: Sequence[str] | None = None, progress: Progress | None = None) -> dict[str, Verified]:
         """Compare every entry of some mirrors, or of all that are on, with the store; what is missing, outdated or unknown."""
         self._check_all_users("comparing mirrors")
+        rules.progress(progress)
         return self._mirrors.verify(rules.several(names, "names"), progress)
 
     def mirrors(self) -> builtins.list[Standing]:

@@ -73,6 +73,7 @@ class Operator(Memory):
     ) -> dict[str, verify.Report]:
         """Check every row against the chain, and both chains against a head that was kept elsewhere."""
         self._check_whole("audit verify")
+        rules.progress(progress)
         self._store.identify()
         expected = _expected_head(head, self._store.id)
         report = {"events": self._store.verify(expected.get("events"), progress)}
@@ -82,6 +83,7 @@ class Operator(Memory):
     def reindex(self, progress: verify.Progress | None = None) -> None:
         """Make everything anew that is derived from the records: the full-text index, vectors, blocks."""
         self._check_whole("reindex")
+        rules.progress(progress)
         self._store.reindex(self.actor, self._clock(), vectors=True)
         self.index(progress)
 
@@ -102,6 +104,7 @@ class Operator(Memory):
         from lamina.store import restoration
 
         self._check_whole("restore")
+        rules.progress(progress)
         shared = self.grants()
         done = restoration.over_live(self._store, given_path(folder), self.actor, self._clock(), progress)
         self.end_grants_but(shared, "it was ended before this backup was restored")
@@ -121,6 +124,7 @@ class Operator(Memory):
         from lamina.store import backup
 
         self._check_whole("export")
+        rules.progress(progress)
         if path is None:
             folder = self._store.place("exports")
             refuse_link(folder)
@@ -140,6 +144,7 @@ class Operator(Memory):
         from lamina.formats import departures, milton
 
         self._check_whole("export")
+        rules.progress(progress)
         name, target = departures.check(format), self._target(path, force=force)
         if name == "lamina":
             return {"format": name, "path": str(self.export(target, force=force, progress=progress))}
@@ -183,6 +188,7 @@ class Operator(Memory):
         from lamina.formats.arrivals import policy
 
         self._check_whole("import")
+        rules.progress(progress)
         source, chosen = given_path(path), policy(on_conflict)
         form = forms.chosen(source, format)
         given = (self._store, source, self._draft, trust, self.actor, self._clock(), progress)
@@ -336,7 +342,7 @@ class Operator(Memory):
         self.resume_erasures()
         wanted = self._erasures.wanted(self._erasing(record_ids), session, user, source)
         with self._spool.quiet():
-            return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=keep_backups))
+            return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=rules.flag(keep_backups, "keep_backups")))
 
     def resume_erasures(self) -> list[Certificate]:
         """Finish what was interrupted."""
@@ -386,8 +392,9 @@ class Operator(Memory):
 
     def end_grants_but(self, kept: Collection[Grant], reason: str) -> None:
         """End every grant that is open, except some: what a restored backup gives may have been ended since."""
+        staying = rules.several(kept, "kept")
         for one in self.grants():
-            if one not in kept:
+            if one not in staying:
                 self.revoke_grant(one.number, reason)
 
     def archives(self) -> list[File]:
@@ -430,7 +437,7 @@ def _expected_head(head: Mapping[str, Any] | None, store_id: str) -> Mapping[str
         return {}
     try:
         expected = msgspec.convert(head, Head)
-    except (msgspec.ValidationError, OverflowError) as error:
+    except (msgspec.ValidationError, OverflowError, UnicodeEncodeError) as error:
         raise InvalidInput(f"this is not a head as `lamina audit head` prints it: {error}") from None
     if expected.store != store_id:
         other = text.shown(expected.store)

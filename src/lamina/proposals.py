@@ -65,14 +65,15 @@ class Proposals:
 
         What waits already with the same value only gets the new evidence.
         """
-        given, *others = profile.patch_items({key: value})
+        given, *others = profile.patch_items({rules.label(key, "key"): value})
         if others:
             raise InvalidInput(f"{key} holds {1 + len(others)} values; propose them one by one, such as {given[0]}")
         why = rules.reason(reason)
-        if not evidence and self._actor.role is not Role.OPERATOR:
+        rests_on = rules.evidence(evidence or ())
+        if not rests_on and self._actor.role is not Role.OPERATOR:
             raise InvalidInput("a proposal needs evidence: the ids of the records that it rests on")
         with self._store.change(self._actor, PROPOSE, self._clock(), note={"reason": why}) as transaction:
-            sources = list(evidence) or [self._statement(transaction, *given).id]
+            sources = list(rests_on) or [self._statement(transaction, *given).id]
             made = self._of_profile(*given, why, sources)
             transaction.check_evidence(made, self._note_crossing)
             made = transaction.derived(made)

@@ -193,7 +193,7 @@ def reason(value: object) -> str:
     return credentials.redacted(content(value, MAX_REASON_BYTES))
 
 
-def several(values: Collection[str] | None, name: str) -> tuple[Any, ...]:
+def several(values: Collection[Any] | None, name: str) -> tuple[Any, ...]:
     """A filter's values. A bare text is a mistake that would otherwise be taken letter by letter."""
     if values is None:
         return ()
@@ -280,6 +280,19 @@ def one_of(choices: type[Choice], value: object, name: str) -> Choice:
     except ValueError:
         known = [choice.value for choice in choices]
         raise InvalidInput(f"unknown {name} {text.shown(value)}; known are {', '.join(known)}", known=known) from None
+
+
+def flag(value: object, name: str) -> bool:
+    """Yes or no, where anything else would be kept as it is."""
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} {text.shown(value)} is neither True nor False")
+    return value
+
+
+def progress(value: object) -> None:
+    """Check what is to be told how far something is, before anything is done."""
+    if value is not None and not callable(value):
+        raise InvalidInput(f"progress {text.shown(value)} is not a function of two numbers: how much is done, of how much")
 
 
 def number(value: object, name: str) -> float:

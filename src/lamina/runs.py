@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from lamina import fence, rules
-from lamina.errors import Refused
+from lamina.errors import InvalidInput, Refused
 from lamina.model import Draft, Hits, Layer, Record
 from lamina.text import shown
 
@@ -52,6 +52,8 @@ class Run:
     def close(self, summary: str | None = None, failure: BaseException | str | None = None) -> Record | None:
         """End the run: its notes are set aside, and what happened is kept as one episodic record."""
         self._check_open()
+        if failure is not None and not isinstance(failure, (str, BaseException)):
+            raise InvalidInput(f"failure {shown(failure)} is neither a text nor an exception")
         record = self._memory.close_run(self.id, self.task, summary, failure)
         self._closed = True
         return record

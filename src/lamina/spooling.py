@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from lamina import text
+from lamina import rules, text
 from lamina.clock import Clock, Ids
 from lamina.config import Settings
 from lamina.errors import Conflict, LaminaError, StoreUnavailable
@@ -42,6 +42,7 @@ class Spooling(Reader):
 
     def replay_failsafe(self, progress: Progress | None = None) -> dict[str, Any]:
         """Bring what waits in the fail-safe into the store, once and in its order; what came of it."""
+        rules.progress(progress)
         done = self._replayed(progress)
         if done is None:
             raise StoreUnavailable("another process is replaying the fail-safe; `lamina failsafe status` tells what waits")

@@ -71,6 +71,8 @@ class WorldModel:
 
     def set_tools(self, definitions: Sequence[Given]) -> list[Record]:
         """Keep several tools, all of them or none."""
+        if not isinstance(definitions, Sequence):
+            raise InvalidInput(f"definitions {shown(definitions)} is not a list of tools")
         return self._set(TOOL, [tool(definition) for definition in definitions])
 
     def set_integration(self, name: str, config: Given) -> Record:

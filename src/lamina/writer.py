@@ -184,6 +184,7 @@ class Writer(Spooling):
 
         Vectors of embedders that the settings no longer name are dropped, once those that they name are complete.
         """
+        rules.progress(progress)
         made = self._recall.index(progress)
         self._recall.indexer.forget_others()
         return made
@@ -215,7 +216,7 @@ class Writer(Spooling):
 
     def count_notes(self, run_id: str) -> int:
         """How many notes an open run has. `Run.note_count` is the way to ask."""
-        return self._store.count_notes(run_id, self.user)
+        return self._store.count_notes(rules.label(run_id, "run_id"), self.user)
 
     def close_run(self, run_id: str, task: str, summary: str | None, failure: BaseException | str | None) -> Record | None:
         """Set a run's notes aside and keep its ending, in one step. `Run.close` is the way to call this."""
