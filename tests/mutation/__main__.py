@@ -75,6 +75,9 @@ def _options() -> Options:
     parser.add_argument("--sample", type=int, help="try only so many, chosen by the seed")
     parser.add_argument("--each", type=int, help="of each of these files only so many")
     parser.add_argument("--seed", type=int, default=10)
+    parser.add_argument(
+        "--besides", type=int, nargs="+", default=(), help="leave out what these seeds draw: it was seen before"
+    )
     parser.add_argument("--budget", type=float, default=10.0, help="seconds of tests for each mutant")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--results", type=Path, default=Path(".mutants/results.jsonl"))
@@ -84,7 +87,9 @@ def _options() -> Options:
     files = dict.fromkeys(given.files, given.each) or (STORED if given.stored else DECISIONS)
     tests = given.tests or (STORING if given.stored else DECIDING)
     sample = given.sample or (300 if given.stored else None)
-    return Options(files, tests, sample, given.seed, given.budget, given.workers, given.results.resolve(), given.again)
+    return Options(
+        files, tests, sample, given.seed, given.budget, given.workers, given.results.resolve(), given.again, given.besides
+    )
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ class Options(NamedTuple):
     workers: int
     results: Path
     again: bool
+    besides: Sequence[int]  # seeds whose mutants are left out, where not all are tried anyway
 
 
 class Running(NamedTuple):
@@ -132,13 +133,18 @@ class Bench:
     def _chosen(self) -> list[Mutant]:
         options = self._options
         found = sorted((path, most) for pattern, most in options.files.items() for path in PROGRAM.glob(pattern))
-        made = [one for path, most in found for one in _some(mutants(path, _module(path)), most, options.seed)]
+        made = [one for path, most in found for one in self._drawn(mutants(path, _module(path)), most)]
         made = _some(made, options.sample, options.seed)
         if options.again:
             known = {told["key"]: told["outcome"] for told in map(json.loads, options.results.read_text("utf-8").splitlines())}
             made = [one for one in made if known.get(one.key, "killed") != "killed"]
         touched = {one.path: one.module for one in made}
         return [*(control(path, module) for path, module in list(touched.items())[:CONTROLS]), *made]
+
+    def _drawn(self, made: list[Mutant], most: int | None) -> list[Mutant]:
+        """Some of the mutants of a file, without those that other seeds draw."""
+        seen = {one.key for seed in self._options.besides if most is not None for one in _some(made, most, seed)}
+        return [one for one in _some(made, most, self._options.seed) if one.key not in seen]
 
     def _tests(self, mutant: Mutant, budget: float) -> list[str]:
         """The tests that reach a mutant, those first that reach little else."""

@@ -195,6 +195,14 @@ def test_what_ends_like_this_states_nothing(ending: str) -> None:
     assert weighed(f"granite harbour lantern kitchen carpet burned{ending}") is None
 
 
+@pytest.mark.parametrize(("characters", "sentences"), [(2200, 2), (2199, 1)])
+def test_a_summary_has_fifteen_hundredths_of_what_was_said(characters: int, sentences: int) -> None:
+    """S3: to the last character."""
+    said = [f"I sold 7 {letter * 8} ".ljust(164, letter) + "." for letter in "ab"]
+    filling = ["x"] * 9 + ["x" * (characters - 9 - 330)]
+    assert len(one(talk([("Ana", line) for line in [*said, *filling]])).sentences) == sentences
+
+
 @pytest.mark.parametrize(("last", "characters"), [(370, 2000), (371, 1624)])
 def test_a_summary_holds_two_thousand_characters(last: int, characters: int) -> None:
     """S3: with its headline and the ends of its lines, to the last one."""

@@ -5,11 +5,23 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec import structs
 
 from lamina import rules
-from lamina.engines import aging, compaction, compression, learning, profile, promotion, review, workflows
+from lamina.engines import (
+    aging,
+    awareness,
+    compaction,
+    compression,
+    importance,
+    learning,
+    profile,
+    promotion,
+    review,
+    workflows,
+)
 from lamina.engines.compaction import Group, Steps
 from lamina.engines.compression import Decision, Fate, Joined, Plan, Shelf, Summary, Target
 from lamina.engines.learning import Model
@@ -19,8 +31,9 @@ from lamina.model import Entry, Layer, State, Trust
 from lamina.retention import Retention
 from tests.conftest import START
 
-from . import test_aging, test_workflows
-from .test_compaction import known, numbers, procedure
+from . import test_aging, test_awareness, test_workflows
+from .test_awareness import memory
+from .test_compaction import RADAR, known, numbers, procedure
 from .test_compression import NOW, item, planned, said
 from .test_profile import record, told
 from .test_workflows import ended
@@ -72,6 +85,22 @@ def test_how_often_it_was_wanted_is_told(accesses: int, days: int, why: str) -> 
 def test_a_change_of_five_hundredths_is_made(before: float, made: int) -> None:
     """S4: up or down, and one that is smaller is not."""
     assert len(aging.plan([test_aging.entry(0.4, importance=before)], test_aging.NOW)) == made
+
+
+# Awareness
+
+
+def test_what_waits_is_told_in_200_characters() -> None:
+    """L12: a longer text is cut."""
+    requests = [memory(seq, "request", content="x" * (199 + seq)) for seq in (1, 2)]
+    told_ = [one["content"] for one in awareness.pending(requests, frozenset(), test_awareness.TODAY, {})]
+    assert told_ == ["x" * 200, "x" * 199 + "…"]
+
+
+def test_only_texts_name_what_is_answered() -> None:
+    """L12: whatever else somebody wrote beside them."""
+    assert awareness.answers([memory(1, metadata={"answers": ["a", 5, None], "request_id": "b"})]) == {"a", "b"}
+    assert awareness.answers([memory(1, metadata={"answers": 5})]) == frozenset()
 
 
 # Compression
@@ -213,6 +242,13 @@ def test_a_memory_of_two_summaries_has_one_decision() -> None:
     assert decided == Decision(one_id(5), Fate.PROJECT, "a, b", "kind fact")
 
 
+def test_what_somebody_else_proposed_stands_for_nothing() -> None:
+    """L9: a proposal that rests on a memory, and was not made here, need not say what the memory says."""
+    waiting = told(2, "drink", "tea", state=State.CONSTRAINED, evidence=ids(5))
+    plan = planned([item(5, "milk", metadata={"profile_key": "drink"})], [], [waiting])
+    assert said(plan) == {"drink": "milk"}
+
+
 def test_what_was_rejected_is_left_out_of_a_plan() -> None:
     """V6: with its reason; another line of the same memory does not save it."""
     items = [item(5, "tea", metadata={"profile_key": "interests", "value": ["tea", "jazz"]})]
@@ -343,6 +379,21 @@ def test_as_few_as_two_and_as_many_as_4000(most: int) -> None:
 def test_the_words_of_a_procedure(content: str, words: tuple[str, ...], telling: tuple[str, ...]) -> None:
     """V3: without marks around them, fillers and endings; names, numbers, flags and what turns it are telling."""
     assert compaction._steps(content) == Steps(words, frozenset(telling))
+
+
+@pytest.mark.parametrize(
+    "filler", "- – — • a an the and then is are be it its this that these those please just so also".split()
+)
+def test_a_filler_is_no_word_of_a_procedure(filler: str) -> None:
+    """V3: whatever stands around it."""
+    assert compaction._steps(f"build {filler} push") == Steps(("build", "push"), frozenset())
+
+
+def test_a_finding_of_the_radar_beside_another_text() -> None:
+    """V2, R7: where one says the same of the same repository and was no finding, nothing is promised of both."""
+    records = [known(1, "finder", metadata=RADAR, importance=0.9), known(2, "Finder", metadata={**RADAR, "origin": "sleep"})]
+    (group,) = compaction.compact(records)
+    assert (group.content, group.metadata["origin"]) == ("finder", "memory-review")
 
 
 @pytest.mark.parametrize("word", "no sin once none skip mai one twelve without only before until if or all any".split())
@@ -653,10 +704,17 @@ def test_a_memory_for_a_key_as_a_whole() -> None:
     }
 
 
+def test_half_a_character_is_no_text() -> None:
+    """R10, R8: although a reader would see the rest of it."""
+    for key in ("name", "interests", "drink"):
+        with pytest.raises(InvalidInput):
+            profile.checked(key, "a\ud800")
+
+
 # Promotion
 
 
-def entry(importance: float, age: float = 10, **fields: Any) -> Entry:
+def entry(importance_: float, age: float = 10, **fields: Any) -> Entry:
     known_: dict[str, Any] = {
         "seq": 1,
         "event": 1,
@@ -666,7 +724,7 @@ def entry(importance: float, age: float = 10, **fields: Any) -> Entry:
         "trust": Trust.AGENT,
         "tags": (),
     }
-    return Entry(**{**known_, "importance": importance, "since": START - timedelta(days=age), **fields})
+    return Entry(**{**known_, "importance": importance_, "since": START - timedelta(days=age), **fields})
 
 
 def rule(one: Entry, **retention: Any) -> str:
@@ -682,12 +740,12 @@ def test_a_floor_above_the_threshold_lowers_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("importance", "age", "expired"), [(0.29, 10, True), (0.3, 10, False), (0.29, 9.99, False), (0.29, -1, False)]
+    ("value", "age", "expired"), [(0.29, 10, True), (0.3, 10, False), (0.29, 9.99, False), (0.29, -1, False)]
 )
-def test_what_expires(importance: float, age: float, expired: bool) -> None:
+def test_what_expires(value: float, age: float, expired: bool) -> None:
     """L7: below the importance and from the day on."""
-    told_ = rule(entry(importance, age), expire_after_days=10)
-    assert (told_ == f"importance {importance:.2f} and 10 days old: expired") is expired
+    told_ = rule(entry(value, age), expire_after_days=10)
+    assert (told_ == f"importance {value:.2f} and 10 days old: expired") is expired
 
 
 def test_numbers_are_told_apart() -> None:
@@ -742,6 +800,36 @@ def test_each_label_of_metadata_is_shown(label: str) -> None:
     """L8: those that the schema names, and no other."""
     shown = learning.features("fact", "x", (), {label: "mail", "colour": "red"}, None, None, Trust.AGENT)
     assert shown == ("kind=fact", "trust=agent", "length=short", f"{label}=mail", "word=x")
+
+
+@pytest.mark.parametrize("status", ["failure", "failed", "ERROR"])
+def test_each_status_that_is_a_failure(status: str) -> None:
+    """L8: counts more than the word in a text."""
+    scored = importance.explain("crumb", "x", (), {"status": status})
+    assert [(reason.name, reason.amount) for reason in scored.reasons] == [("kind=crumb", 0.5), ("failure", 0.2)]
+
+
+def test_an_example_weighs_a_hundred_at_most() -> None:
+    """L8: and more than nothing."""
+    for weight in (100.5, 0.0, -1.0):
+        with pytest.raises(InvalidInput):
+            learning.learn([learning.Example(kind="crumb", content="x", liked=True, weight=weight)])
+
+
+def test_reasons_as_strong_as_each_other_come_by_name() -> None:
+    """L8, Q6: whichever way they point."""
+    scored = Model({"tag=a": 0.2, "tag=z": -0.2}, 1.0, 0.1, 40, 20, 0.1).explain("crumb", "x", ("z", "a"), {})
+    assert [reason.name for reason in scored.reasons[1:3]] == ["learned tag=a", "learned tag=z"]
+
+
+def test_a_weight_of_nothing_is_not_kept() -> None:
+    """L8, P6: what is rounded away is in no model, and no bias is a nothing below zero."""
+    cases = [learning._Case(f"text {place}", ("tag=a", "tag=b")[:place], 0.5, bool(place), 1.0) for place in range(3)]
+    data = learning._numbers(cases, ["tag=a", "tag=b"])
+    model = learning._model(["tag=a", "tag=b"], data, np.array([9.0, 0.0, 0.0004, 0.6]), 0.12344)
+    assert model == Model({"tag=b": 0.6}, 1.0, -0.2, 3, 2, 0.1234)
+    nothing = learning._model(["tag=a", "tag=b"], data, np.zeros(4), 0.0)
+    assert str(nothing.bias) == "0.0"
 
 
 def test_a_model_that_moves_nothing_gives_no_reasons() -> None:
