@@ -64,5 +64,22 @@ GROUPS: dict[str, tuple[str, ...]] = {
         " -> e, best)) for one, part in zip(left, told, strict=False)]",
         "text._parts: sign = SIGNS.get(name[-1]) -> sign = SIGNS.get(name[1])",
     ),
+    "one more is as far from the bound": (
+        "engines.compression.(module): def _problem(room: int, size: int=0, sources: int=0) -> str | None:"
+        " -> def _problem(room: int, size: int=1, sources: int=0) -> str | None:",
+        "engines.compression.(module): def _problem(room: int, size: int=0, sources: int=0) -> str | None:"
+        " -> def _problem(room: int, size: int=0, sources: int=1) -> str | None:",
+    ),
+    "words are counted in whole numbers, and from half a word on it takes one": (
+        "engines.review.similar: return len(words & others) >= SIMILAR * max(1, min(len(words), len(others)))"
+        " -> return len(words & others) >= SIMILAR * max(2, min(len(words), len(others)))",
+    ),
+    "all turns of a group have the same": (
+        "engines.summary._summary: )), occurred_at=turns[-1].occurred_at, user=turns[0].user, session=turns[0].session,"
+        " participants=participants"
+        " -> )), occurred_at=turns[-1].occurred_at, user=turns[1].user, session=turns[0].session, participants=participants",
+        "engines.summary._summary: 1].occurred_at, user=turns[0].user, session=turns[0].session, participants=participants)"
+        " -> 1].occurred_at, user=turns[0].user, session=turns[1].session, participants=participants)",
+    ),
 }
 REASONS = {f"lamina.{key}": reason for reason, keys in GROUPS.items() for key in keys}

@@ -258,6 +258,15 @@ def test_sentences_of_the_same_worth_come_in_their_order() -> None:
     assert chosen(*several, share=20) == [1]
 
 
+def test_sentences_of_one_turn_come_in_their_order() -> None:
+    """S3: as they were said, not as they were chosen."""
+    record = turn(1, "x" * 1000)
+    several = [
+        Sentence(1, record, start, start + 20, frozenset({f"w{start}"}), worth, ()) for start, worth in ((50, 900), (0, 800))
+    ]
+    assert [one.start for one in summary._chosen(several, 100, 100)] == [0, 50]
+
+
 def test_only_the_best_240_are_compared() -> None:
     """S5: what is below them is not looked at, so that a book takes no longer."""
     large = [sentence(place, f"w{place}", 900, 300) for place in range(239)]

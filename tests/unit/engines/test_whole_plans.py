@@ -20,6 +20,7 @@ from lamina.engines import (
     profile,
     promotion,
     review,
+    tastes,
     workflows,
 )
 from lamina.engines.compaction import Group, Steps
@@ -31,7 +32,7 @@ from lamina.model import Entry, Layer, State, Trust
 from lamina.retention import Retention
 from tests.conftest import START
 
-from . import test_aging, test_awareness, test_workflows
+from . import test_aging, test_awareness, test_tastes, test_workflows
 from .test_awareness import memory
 from .test_compaction import RADAR, known, numbers, procedure
 from .test_compression import NOW, item, planned, said
@@ -661,6 +662,36 @@ def test_the_name_in_use_is_kept() -> None:
     assert [made.slug for made in workflows.plan(runs, (), test_workflows.NOW)] == ["morning_briefing"]
     assert [made.slug for made in workflows.plan(runs, slugs, test_workflows.NOW)] == ["morning-briefing"]
     assert [made.slug for made in workflows.plan(runs, slugs[1:], test_workflows.NOW)] == ["morning-briefing"]
+
+
+def test_what_concerns_everybody_comes_first() -> None:
+    """S3, Q6: before any user, whatever the name; in workflows as in tastes."""
+    runs = [ended(seq, user=user) for seq, user in enumerate(["A", None] * 3, 1)]
+    assert [made.user for made in workflows.plan(runs, (), test_workflows.NOW)] == [None, "A"]
+    facts_ = [test_tastes.fact(1, user="A"), test_tastes.fact(2, user=None)]
+    assert [made.user for made in tastes.plan(facts_, [], [])] == [None, "A"]
+
+
+def test_a_run_counts_from_the_moment_at_which_it_ended() -> None:
+    """S3: what ends now has ended, and why it is proposed needs no failure to be told."""
+    runs = [ended(seq) for seq in (1, 2, 3)]
+    (made,) = workflows.plan(runs, (), runs[-1].occurred_at)
+    assert made.why == "succeeded 3 times, last on 1 May 2026"
+    assert workflows.plan(runs, (), runs[-1].occurred_at - timedelta(microseconds=1)) == []
+
+
+def test_what_was_stored_twice_is_known_by_the_first() -> None:
+    """S3, P1: the evidence is the record that came first, in whatever order they are read."""
+    again = ended(9, occurred_at=hour(1))
+    runs = [again, *(ended(seq) for seq in (1, 2, 3))]
+    for some in (runs, runs[::-1]):
+        (made,) = workflows.plan(some, (), test_workflows.NOW)
+        assert made.evidence == ids(1, 2, 3)
+
+
+def test_any_name_has_a_slug() -> None:
+    """R7: also one with half a character in it."""
+    assert rules.SLUG.fullmatch(workflows.slug("report \ud800"))
 
 
 # Profile
