@@ -377,10 +377,10 @@ class Memory(Writer):
             return {}
 
     def _report(self, job: str, outcome: Mapping[str, Any]) -> str | None:
-        """Leave word of a rotation that failed; one that went well has done so itself, and `status()` has the others."""
-        if outcome.get("ok") or job != ROTATE_CHECK:
+        """Leave word of a rotation that failed; one that went well has tried itself, and `status()` has the others."""
+        if job != ROTATE_CHECK:
             return None
-        return self._tell_action(job, {**NOTHING_DONE, **outcome})
+        return self._status_problem if outcome.get("ok") else self._tell_action(job, {**NOTHING_DONE, **outcome})
 
     def _tell_action(self, action: str, detail: Mapping[str, Any]) -> str | None:
         """Leave word of what was done where anybody may look; a problem with that is told in `status()`."""

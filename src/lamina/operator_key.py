@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from lamina.errors import Corrupt, InvalidInput, Refused, StoreUnavailable
-from lamina.home import make_private_folder, refuse_link, write_private
+from lamina.home import fsync_folder, make_private_folder, refuse_link, write_private
 from lamina.text import is_visible
 
 FILE_NAME = "operator.key"
@@ -59,7 +59,9 @@ def remove(home: Path) -> bool:
     """Let operators need no key any more; whether they did."""
     found = is_set(home)
     try:
-        (home / FILE_NAME).unlink(missing_ok=True)
+        if found:
+            (home / FILE_NAME).unlink(missing_ok=True)
+            fsync_folder(home)  # else a power cut could bring the key back, which nobody may know any more
     except OSError as error:
         raise StoreUnavailable(f"{home / FILE_NAME} cannot be removed: {error.strerror}") from error
     return found

@@ -17,9 +17,10 @@ import pytest
 from tests.property.test_lifecycle import held
 
 from . import tally
+from .deeds import NOW
 from .disk import Call, Disk, recorded
 from .harness import AGENT, CALLS, FULL, SEED, Fault, Nursery, check_sound, copied, points, size, traced
-from .paths import NOW, PATHS, WritePath, done, opened
+from .paths import PATHS, WritePath, done, opened
 
 KILLS, ERRORS = size(quick=1, full=60), size(quick=1, full=15)
 # How many of the states that a cut can leave are looked at, for each manner of cutting.

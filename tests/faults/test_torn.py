@@ -16,8 +16,9 @@ from tests.property.test_lifecycle import held
 
 from . import tally
 from .children.common import outcome
+from .chores import KEY
+from .deeds import LATER, NOW, remember, some, take_store
 from .harness import AGENT, SEED, copied, size
-from .paths import KEY, LATER, NOW, remember, some, take_store
 
 SETTINGS = {"mirrors.jsonl": "sky", "recall.embedders": ["none"]}
 ROUNDS = size(quick=1, full=3)

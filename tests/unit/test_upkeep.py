@@ -221,6 +221,14 @@ def test_a_job_that_fails_leaves_word(desk: Desk, op: Operator) -> None:
     assert not told["detail"]["ok"]
 
 
+def test_word_that_could_not_be_left_of_a_good_job_is_told(desk: Desk, op: Operator) -> None:
+    """L5: where `status/` cannot be written, a rotation that went well says so in its outcome, for whoever looks later."""
+    (desk.home / "status").write_text("a file in the place of a folder")
+    (told,) = [one for one in op.orchestrator().tick() if one.job == "memory_rotate_check"]
+    assert told.ok
+    assert "status" in told.outcome["unreported"]
+
+
 @pytest.mark.parametrize("name", ["retention_rules.yaml", "schedule.yaml"])
 def test_a_bad_file_is_told_by_status_and_doctor(desk: Desk, op: Operator, name: str) -> None:
     """L6: file and line, before any job fails by it."""

@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import lamina
-from tests.faults.paths import AGENT, KEY, LATER, NOW, PATHS, done, opened, settings_of
+from tests.faults.chores import KEY
+from tests.faults.deeds import AGENT, LATER, NOW
+from tests.faults.paths import PATHS, done, opened, settings_of
 
 from .common import nursery, outcome
 
