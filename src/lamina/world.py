@@ -22,6 +22,7 @@ from lamina.formats.world import (
     entry_name,
     file_of,
     integration,
+    note_taken,
     read_files,
     telling,
     tool,
@@ -151,6 +152,7 @@ class Edit:
         self._current: dict[Key, list[Record]] = {}
         self.problems: list[Problem] = []
         self.taken: list[str] = []
+        self._taken: set[Key] = set()
         self.files: list[str] = []
 
     def __enter__(self) -> Edit:
@@ -173,6 +175,7 @@ class Edit:
             raise
         self._transaction.__exit__(kind, error, trace)
         if error is None:
+            self._note_taken()
             self._told(self._made)
 
     def put(self, kind: str, item: Given) -> Record:
@@ -216,14 +219,28 @@ class Edit:
                 with telling(self.problems, file_of(kind, name)):
                     before = self._made
                     self.put(kind, tool(given) if kind == TOOL else integration(name, given))
-                    self.taken += [f"{kind} {name}"] * (self._made - before)
+                    if self._made > before:
+                        self.taken.append(f"{kind} {name}")
+                        self._taken.add((kind, name))
 
     def _write(self) -> None:
         """The files as the records are now, except those with problems: they hold what is kept nowhere else."""
-        held = {key: records[0].metadata[HELD[key[0]]] for key, records in self._current.items()}
+        held = self._held()
         tools = [value for (kind, _), value in held.items() if kind == TOOL]
         integrations = {name: value for (kind, name), value in held.items() if kind == INTEGRATION}
-        self.files = write_files(self._folder, tools, integrations, {problem.file for problem in self.problems})
+        kept = {problem.file for problem in self.problems}
+        self.files = write_files(self._folder, tools, integrations, kept, self._taken)
+
+    def _note_taken(self) -> None:
+        """From now on what was taken from people is no edit of theirs any more. One process after the other writes that."""
+        held = self._held()
+        if self._taken & held.keys():
+            with self._store.database.atomic():
+                note_taken(self._folder, {key: held[key] for key in self._taken & held.keys()})
+
+    def _held(self) -> dict[Key, Given]:
+        """What the files have to say, as the records are now."""
+        return {key: records[0].metadata[HELD[key[0]]] for key, records in self._current.items()}
 
     def _row(self, record: Record) -> Row:
         row = self._transaction.find(record.id)

@@ -208,6 +208,11 @@ def sync_world(operator: lamina.Operator) -> object:
     return operator.world.sync()
 
 
+def tools(operator: lamina.Operator) -> Any:
+    """The records alone: who brings them into line with the files has taken in what was edited."""
+    return operator.world.tools()
+
+
 def world(operator: lamina.Operator) -> Any:
     """Records and files, which are the same once they were brought into line."""
     operator.world.sync()

@@ -146,5 +146,5 @@ PATHS = {
     "sets tools": WritePath(chores.set_tools, view=chores.world, is_whole=False),
     "sets an integration": WritePath(chores.set_integration, view=chores.world, is_whole=False),
     "removes an integration": WritePath(chores.remove_integration, chores.set_integration, chores.world, is_whole=False),
-    "takes in what was edited": WritePath(chores.sync_world, chores.edited, chores.world, by_opening=True, is_whole=False),
+    "takes in what was edited": WritePath(chores.sync_world, chores.edited, chores.tools),
 }

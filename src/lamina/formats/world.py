@@ -147,11 +147,16 @@ def read_files(folder: Path) -> World:
 
 
 def write_files(
-    folder: Path, tools: Iterable[Given], integrations: Mapping[str, Given], keep: Collection[str] = ()
+    folder: Path,
+    tools: Iterable[Given],
+    integrations: Mapping[str, Given],
+    keep: Collection[str] = (),
+    taken: Collection[tuple[str, str]] = (),
 ) -> list[str]:
     """Bring the files into line, except those to keep; which were written or removed.
 
-    What is to be written is noted first: what a crash leaves behind is then no edit of a person.
+    What is to be written is noted first: what a crash leaves behind is then no edit of a person. What was taken from a person
+    is not: until it is stored, the file is all that has it. `note_taken` is for then.
     """
     named = {entry_name(_named(definition), TOOL): definition for definition in tools}
     contents = {file_of(INTEGRATION, entry_name(name, INTEGRATION)): pretty(config) for name, config in integrations.items()}
@@ -165,7 +170,8 @@ def write_files(
     for place in (folder, folder / INTEGRATIONS):
         refuse_link(place)
         make_private_folder(place)
-    notes = canon.encode(_notes(named, integrations, keep, written(folder)))
+    before = written(folder)
+    notes = canon.encode(_as_before(_notes(named, integrations, keep, before), before, taken))
     if not _holds(folder / WRITTEN, notes):
         write_private(folder / WRITTEN, notes)
     for name in changed:
@@ -180,6 +186,14 @@ def written(folder: Path) -> dict[str, dict[str, str]]:
         return msgspec.json.decode(_bytes(folder / WRITTEN, WRITTEN) or b"{}", type=dict[str, dict[str, str]])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return {}
+
+
+def note_taken(folder: Path, taken: Mapping[tuple[str, str], Given]) -> None:
+    """Note what was taken from people as written by us: it is stored now."""
+    known = written(folder)
+    for (kind, name), value in taken.items():
+        known.setdefault(kind, {})[name] = digest(value)
+    write_private(folder / WRITTEN, canon.encode(known))
 
 
 def digest(value: Given) -> str:
@@ -316,8 +330,10 @@ def _bytes(file: Path, place: str) -> bytes | None:
         if not file.is_file() or file.stat().st_size > MAX_FILE:
             raise InvalidInput(f"{place} is not a file of at most {MAX_FILE:,} bytes")
         return file.read_bytes()
-    except OSError as error:
+    except PermissionError as error:  # somebody has made it so, and can mend it
         raise InvalidInput(f"{place} cannot be read: {error.strerror}") from None
+    except OSError as error:  # the disk: nothing is wrong with what the file says, and nothing to be repaired there
+        raise StoreUnavailable(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _holds(file: Path, content: bytes) -> bool:
@@ -337,6 +353,17 @@ def _remove(files: list[Path]) -> None:
             fsync_folder(file.parent)
         except OSError as error:
             raise StoreUnavailable(f"{file} cannot be removed: {error.strerror}") from error
+
+
+def _as_before(notes: Given, before: Given, taken: Collection[tuple[str, str]]) -> Given:
+    """Notes in which some entries are as they were before, or not there."""
+    return {
+        kind: {
+            **{name: own for name, own in entries.items() if (kind, name) not in taken},
+            **{name: old for name, old in before.get(kind, {}).items() if (kind, name) in taken},
+        }
+        for kind, entries in notes.items()
+    }
 
 
 def _notes(tools: Mapping[str, Given], integrations: Mapping[str, Given], keep: Collection[str], before: Given) -> Given:
