@@ -62,23 +62,16 @@ class Call(NamedTuple):
         return [int(part) for part in re.findall(r", (\d+)", STRING.sub("", self.arguments))]
 
 
+def recorder(log: Path) -> list[str]:
+    """strace, told to keep every call of a process and its threads that counts here, with all its bytes."""
+    what = f"trace={','.join(KNOWN + UNKNOWN)}"
+    return [strace(), "-f", "-y", "-xx", "-s", "100000000", "-o", str(log), "-e", what]
+
+
 @contextmanager
 def recorded(pid: int, log: Path) -> Iterator[list[Call]]:
     """strace on a process and its threads within the block; every call with all its bytes is there at the end of it."""
-    command = [
-        strace(),
-        "-f",
-        "-y",
-        "-xx",
-        "-s",
-        "100000000",
-        "-p",
-        str(pid),
-        "-o",
-        str(log),
-        "-e",
-        f"trace={','.join(KNOWN + UNKNOWN)}",
-    ]
+    command = [*recorder(log), "-p", str(pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert "attached" in process.stderr.readline()

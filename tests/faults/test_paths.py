@@ -27,8 +27,8 @@ KILLS, ERRORS = size(quick=1, full=60), size(quick=1, full=15)
 CUTS = {"strict": size(quick=1, full=1000), "names": size(quick=0, full=6), "mixed": size(quick=1, full=15)}
 HERE = [name for name, path in PATHS.items() if path.elsewhere is None]
 # A quick run takes one path in some, the same ones every time; a full run takes all.
-every_path = pytest.mark.parametrize("name", PATHS if FULL else list(PATHS)[::9])
-every_path_here = pytest.mark.parametrize("name", HERE if FULL else HERE[::7])
+every_path = pytest.mark.parametrize("name", PATHS if FULL else list(PATHS)[::13])
+every_path_here = pytest.mark.parametrize("name", HERE if FULL else HERE[4::10])
 
 
 class Base(NamedTuple):

@@ -242,6 +242,7 @@ class ChromaFolder:
         except NotFoundError:
             raise
         except (ChromaError, OSError, RuntimeError, ValueError) as error:
+            self.close()  # a Chroma that has failed once may keep the next one who asks it waiting for ever
             if DAMAGED.search(str(error)):
                 raise Damaged(f"{self._folder}: {error}") from error
             raise StoreUnavailable(
