@@ -235,7 +235,8 @@ def write_private(path: Path, content: bytes) -> None:
         os.replace(work, path)
         fsync_folder(path.parent)
     except OSError as error:
-        work.unlink(missing_ok=True)
+        with suppress(OSError):  # what keeps it from being written may keep it from being removed
+            work.unlink(missing_ok=True)
         raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
 
 

@@ -417,6 +417,33 @@ def test_edited_and_new_files_are_taken_in(op: Operator, world: WorldModel, fold
     assert op.audit_log()[0].action == "world.sync"
 
 
+@pytest.mark.parametrize("obstacle", ["tools.json.tmp", "integrations/github.json.tmp"])
+def test_an_edit_survives_a_change_that_fails(world: WorldModel, folder: Path, obstacle: str) -> None:
+    """R11, P4: while an edit is not stored, its file is all that has it; a sync that fails halfway leaves it for the next."""
+    world.set_tool(FLIGHTS)
+    world.set_integration("github", GITHUB)
+    edit(folder, "tools.json", [{**FLIGHTS, "description": "by hand"}])
+    edit(folder, "integrations/github.json", {"retries": 3})
+    (folder / obstacle).mkdir()
+    with pytest.raises(StoreUnavailable, match="cannot be written"):
+        world.sync()
+    (folder / obstacle).rmdir()
+    assert world.sync()["taken"] == ["tool search_flights", "integration github"]
+    assert [definition["description"] for definition in world.tools()] == ["by hand"]
+    assert world.integrations() == {"github": {"retries": 3}}
+    assert world.sync() == {"taken": [], "written": [], "problems": []}
+
+
+def test_what_was_taken_in_and_forgotten_does_not_come_back(op: Operator, world: WorldModel, folder: Path) -> None:
+    """R11: what was taken from a person's file and forgotten since is no new edit of theirs."""
+    world.set_tool(FLIGHTS)
+    edit(folder, "tools.json", [{**FLIGHTS, "description": "by hand"}])
+    world.sync()
+    op.forget(world.records("tool")[0].id)
+    assert world.sync()["taken"] == []
+    assert world.tools() == []
+
+
 def test_another_layout_is_no_edit(op: Operator, world: WorldModel, folder: Path) -> None:
     """R11: spaces, order, a byte order mark and a lost note of what was written change no record."""
     world.set_integration("github", GITHUB)
