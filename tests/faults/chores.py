@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lamina
 from lamina import operator_key
@@ -14,10 +14,12 @@ from lamina.handles import connect
 from lamina.model import Role
 from lamina.orchestrator import ACTOR
 from lamina.store import jobs
-from lamina.surfaces.adapters.langgraph import LaminaStore
-from lamina.surfaces.adapters.openai_agents import LaminaSession
 
 from .deeds import AGENT, LATER, NOW, everything, folder_of, remember, some, talked
+
+if TYPE_CHECKING:
+    from lamina.surfaces.adapters.langgraph import LaminaStore
+    from lamina.surfaces.adapters.openai_agents import LaminaSession
 
 KEY = "a long operator key"
 ITEM = (("people",), "ana")
@@ -221,25 +223,39 @@ def world(operator: lamina.Operator) -> Any:
     return operator.world.tools(), operator.world.integrations(), files
 
 
+def langgraph(operator: lamina.Operator) -> LaminaStore:
+    """The memory as a store of LangGraph; who needs none does not load that."""
+    from lamina.surfaces.adapters.langgraph import LaminaStore
+
+    return LaminaStore(operator)
+
+
+def openai(operator: lamina.Operator) -> LaminaSession:
+    """The memory as a session of OpenAI's agents; who needs none does not load that."""
+    from lamina.surfaces.adapters.openai_agents import LaminaSession
+
+    return LaminaSession("one", operator)
+
+
 def put_item(operator: lamina.Operator) -> None:
     """What an agent of LangGraph does with its store, once."""
     if items(operator) != {"memory": "new"}:
-        LaminaStore(operator).put(*ITEM, {"memory": "new"})
+        langgraph(operator).put(*ITEM, {"memory": "new"})
 
 
 def with_an_item(operator: lamina.Operator) -> None:
-    LaminaStore(operator).put(*ITEM, {"memory": "old"})
+    langgraph(operator).put(*ITEM, {"memory": "old"})
 
 
 def items(operator: lamina.Operator) -> Any:
-    found = LaminaStore(operator).get(*ITEM)
+    found = langgraph(operator).get(*ITEM)
     return found and found.value
 
 
 def add_turns(operator: lamina.Operator) -> object:
     """What an agent of OpenAI does with its session, once."""
-    return turns(operator) or asyncio.run(LaminaSession("one", operator).add_items([{"role": "user", "content": "memory"}] * 3))
+    return turns(operator) or asyncio.run(openai(operator).add_items([{"role": "user", "content": "memory"}] * 3))
 
 
 def turns(operator: lamina.Operator) -> Any:
-    return asyncio.run(LaminaSession("one", operator).get_items())
+    return asyncio.run(openai(operator).get_items())

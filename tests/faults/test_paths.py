@@ -27,8 +27,9 @@ KILLS, ERRORS = size(quick=1, full=60), size(quick=1, full=15)
 CUTS = {"strict": size(quick=1, full=1000), "names": size(quick=0, full=6), "mixed": size(quick=1, full=15)}
 HERE = [name for name, path in PATHS.items() if path.elsewhere is None]
 # A quick run takes one path in some, the same ones every time; a full run takes all.
-every_path = pytest.mark.parametrize("name", PATHS if FULL else list(PATHS)[::13])
-every_path_here = pytest.mark.parametrize("name", HERE if FULL else HERE[5::10])
+TO_CUT, TO_BREAK = (list(PATHS), HERE) if FULL else (list(PATHS)[::13], HERE[5::10])
+every_path = pytest.mark.parametrize("name", TO_CUT)
+every_path_here = pytest.mark.parametrize("name", TO_BREAK)
 
 
 class Base(NamedTuple):
@@ -43,7 +44,7 @@ class Base(NamedTuple):
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    with Nursery("doer") as made:
+    with Nursery("doer", *dict.fromkeys(TO_CUT + TO_BREAK)) as made:
         yield made
 
 

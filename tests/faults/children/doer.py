@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -33,9 +35,9 @@ class Doer:
         self._operator.close()
 
 
-def warm() -> None:
-    """Do everything once, so that what is traced later is not Python finding its modules."""
-    for path in PATHS.values():
+def warm(names: Sequence[str]) -> None:
+    """Do everything once that is to come, so that what is traced later is not Python finding its modules."""
+    for path in map(PATHS.__getitem__, names):
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder, "home")
             with opened(path, home, NOW) as operator:
@@ -47,4 +49,4 @@ def warm() -> None:
 
 
 if __name__ == "__main__":
-    nursery(Doer, warm)
+    nursery(Doer, partial(warm, sys.argv[1:]))
