@@ -164,6 +164,7 @@ READS: Mapping[str, Callable[[Operator, str], object]] = {
     "count_notes": lambda operator, record: operator.count_notes(operator.runs()[0].id),
     "erasable": lambda operator, record: operator.erasable(record),
     "explain_importance": lambda operator, record: operator.explain_importance("memory"),
+    "full_id": lambda operator, record: operator.full_id(record[-6:]),
     "get": lambda operator, record: operator.get(record),
     "history": lambda operator, record: operator.history(record),
     "prunable": lambda operator, record: operator.prunable(older_than_days=0),
@@ -177,7 +178,7 @@ LOOKS = (
     "Run.search",
     *(
         f"Guest.{verb}"
-        for verb in ("get", "list", "memory_context", "query_recent", "query_relevant", "recall_similar", "search")
+        for verb in ("full_id", "get", "list", "memory_context", "query_recent", "query_relevant", "recall_similar", "search")
     ),
     *(f"WorldModel.{verb}" for verb in ("integrations", "records", "tools")),
     *(f"Hooks.{verb}" for verb in ("before_message", "on_spawn", "on_start")),
