@@ -74,6 +74,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "engines.review.similar: return len(words & others) >= SIMILAR * max(1, min(len(words), len(others)))"
         " -> return len(words & others) >= SIMILAR * max(2, min(len(words), len(others)))",
     ),
+    "what is compared next is the same for both": (
+        "engines.summary._chosen: return sorted(chosen, key=lambda one: (one.turn, one.start)) -> return sorted(chosen)",
+    ),
     "all turns of a group have the same": (
         "engines.summary._summary: )), occurred_at=turns[-1].occurred_at, user=turns[0].user, session=turns[0].session,"
         " participants=participants"

@@ -138,7 +138,7 @@ def slug(name: str) -> str:
     is_whole = not any(letter.isalnum() and not letter.isascii() for letter in bare) and not SIGN.search(plain)
     if is_whole and 0 < len(words) <= LONGEST_SLUG:
         return words
-    digest = hashlib.blake2b(plain.encode(errors="replace"), digest_size=4).hexdigest()
+    digest = hashlib.blake2b(plain.encode(), digest_size=4).hexdigest()
     return f"{words[:LONGEST_SLUG].strip('-') or 'workflow'}-{digest}"
 
 
