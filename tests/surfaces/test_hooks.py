@@ -135,6 +135,42 @@ def test_what_was_said_elsewhere_is_told_and_what_was_just_said_is_not(mem: Memo
         assert "| deploy the billing service" not in called.before_message("Deploy the billing service!!", session="s3")
 
 
+@pytest.mark.parametrize(
+    ("earlier", "now"),
+    [
+        ("how do we deploy the billing service variant {}", "how do we deploy the billing service"),
+        ("tell me how to deploy billing variant {}", "tell me how to deploy billing"),
+        ("remind me how we deploy billing service number {}", "remind me how we deploy the billing service"),
+        ("please deploy the billing service", "deploy billing service {} now"),
+    ],
+)
+def test_earlier_prompts_do_not_drown_the_answer(mem: Memory, earlier: str, now: str) -> None:
+    """H4, Q9: what a user asked or ordered before tells nothing, with a question mark or without; the answer is told alone."""
+    with hooks(mem) as called:
+        for number in range(20):
+            called.after_message(earlier.format(number), session=f"s{number}")
+        mem.remember(ANSWER)
+        told = called.before_message(now.format("x"), session="t")
+    assert [line for line in told.splitlines() if line.startswith("| ")] == [f"| {ANSWER}"]
+
+
+@pytest.mark.parametrize(
+    ("said", "now"),
+    [
+        ("deploy billing with make ship", "deploy billing"),  # it holds more
+        ("I am vegetarian", "what does a vegetarian eat?"),
+        ("Ana is vegetarian", "is Ana vegetarian?"),  # a yes
+        ("Ana is vegetarian", "tell me if Ana is vegetarian"),
+        ("what I deploy billing with is make ship", "how do we deploy billing"),  # no question
+    ],
+)
+def test_earlier_prompts_that_tell_something_are_told(mem: Memory, said: str, now: str) -> None:
+    """H4: a message that says more than is said now, or that answers whether something is so, is told."""
+    with hooks(mem) as called:
+        called.after_message(said, session="s1")
+        assert f"| {said}" in called.before_message(now, session="s2")
+
+
 def test_what_is_known_goes_before_what_was_said() -> None:
     """H4: a third is for what was said when much is known, and whatever the one leaves is the other's."""
     known, said = list("KLMNOPQ"), list("abcdefg")

@@ -18,14 +18,28 @@ from lamina.store.catalogue import Mask, Rows
 
 ABOUT = 0.5  # the share of the question's words that one of other words has at least
 LONGEST = 30  # words; whoever says more tells something, too
+MOST = 1000  # characters of them
+WORDS = "who|whom|whose|what|when|where|which|why|how"
+HELPERS = "do|does|did|is|are|was|were|can|could|should|would|will|have|has|had|am|must|may|might"
+# What somebody says before the question itself: "hey, can you please tell me again".
+GREETING = r"\W*(?:(?:hey|hi|hello|so|and|but|ok|okay|well|please|again|sorry|quick question)\b\W*)*"
+BEGGING = (
+    r"(?:(?:can|could|would|will|do|did) (?:you|we|i|anyone|anybody|someone|somebody) (?:please |still |even )*"
+    r"(?:tell|remind|say|show|know|remember|recall)|tell|remind)(?: (?:me|us))?(?: again)?\W+"
+)
+ABOUT_WHAT = r"(?:(?:in|at|on|to|from|for|with|by|of|about|since|until) )?"
 # A single sentence that asks for what it does not know: nobody tells anything by "where does she live?".
-ONLY_ASKS = re.compile(
-    r"\W*(?:(?:hey|hi|hello|so|and|but|ok|okay|well|please|again|sorry|quick question)\b\W*)*"
-    r"(?:(?:(?:can|could|would|will|do|did) (?:you|we|i|anyone|anybody|someone|somebody) (?:please |still |even )*"
-    r"(?:tell|remind|say|show|know|remember|recall)|tell|remind)(?: (?:me|us))?(?: again)?\W+)?"
-    r"(?:(?:in|at|on|to|from|for|with|by|of|about|since|until) )?"
-    r"(?:who|whom|whose|what|when|where|which|why|how)\b[^.!?\n]*\?\W*",
-    re.IGNORECASE,
+ONLY_ASKS = re.compile(rf"{GREETING}(?:{BEGGING})?{ABOUT_WHAT}(?:{WORDS})\b[^.!?\n]*\?\W*", re.IGNORECASE)
+# The same without a question mark, where the order of the words has to say it. "What I did was to ask", "when I lived there"
+# and "remind me when I am home" tell something; so may what stands behind a comma, a colon or a dash.
+WHOM = "i|we|you|he|she|it|they|there|my|our|your|his|her|its|their|the|this|that|these|those"
+INVERTED = (
+    rf"(?:(?:{WORDS})(?:['’](?:s|re|d)| (?:{HELPERS}))|how (?:to|many|much|long|old|often|far|come)|who(?:se)?"
+    rf"|(?:which|what|how)(?: (?!(?:{WHOM}|{HELPERS})\b)[\w-]+){{1,4}}? (?:{HELPERS}) (?:{WHOM}))\b(?!.* (?:is|are|was|were)\b)"
+)
+BEGGED = rf"{BEGGING}{ABOUT_WHAT}(?!when\b)(?:{WORDS})\b"
+UNMARKED = re.compile(
+    rf"{GREETING}(?:{BEGGED}|(?:{BEGGING})?{ABOUT_WHAT}{INVERTED})(?:[\w\s'’\"`/]|(?<=\w)-(?=\w))*[.!]*", re.IGNORECASE
 )
 
 
@@ -38,10 +52,16 @@ def of(ask: Ask, question: Question, words: bm25.Matches, rows: Rows) -> Column:
         if word in words.holders:
             shared += bm25.held(words.holders[word], rows)
     is_echo: Mask = asks & (shared == number) & (catalogue["length"][rows] <= len(text.analyse(ask.query).split()))
-    about = asks & ~is_echo & (shared > 0) & (shared >= ABOUT * number)
+    about = ~is_echo & (shared > 0) & (shared >= ABOUT * number)
     other = np.flatnonzero(about & _could_only_ask(ask, question, rows))
-    is_echo[other] = _only_asks(ask, rows[other])
+    is_echo[other] = _asking(ask, rows[other])
     return is_echo.astype(np.float64)
+
+
+def only_asks(said: str) -> bool:
+    """Whether a text asks for something and tells nothing, with a question mark or without."""
+    said = said.strip()
+    return len(said) <= MOST and any(form.fullmatch(said) for form in (ONLY_ASKS, UNMARKED))
 
 
 def _could_only_ask(ask: Ask, question: Question, rows: Rows) -> Mask:
@@ -53,8 +73,8 @@ def _could_only_ask(ask: Ask, question: Question, rows: Rows) -> Mask:
     return could
 
 
-def _only_asks(ask: Ask, rows: Rows) -> list[bool]:
+def _asking(ask: Ask, rows: Rows) -> list[bool]:
     if not len(rows):
         return []
     found = ask.look.records(rows.tolist(), ask.chosen)
-    return [row in found and ONLY_ASKS.fullmatch(found[row].content) is not None for row in rows.tolist()]
+    return [row in found and only_asks(found[row].content) for row in rows.tolist()]

@@ -53,12 +53,21 @@ ASKED_ELSE = [
     "hey, can you please tell me again how to deploy billing?",
     "Do you know how the billing service gets deployed these days?",
     "In which way do we deploy the service for billing?",
+    "how do we deploy the billing service",
+    "tell me how to deploy billing",
+    "please remind me how the billing service is deployed",
+    "what is the way to deploy the billing service again",
+    "which command do we use to deploy billing",
 ]
 TOLD_BESIDE = [
     "The new billing service is live, how do we deploy it?",  # it tells something
     "How do we deploy the billing service? I used make ship",
     "We deploy the billing service with make ship, right?",
     "Did you know that we deploy the billing service with make ship?",
+    "What I deploy the billing service with is make ship",
+    "When we deploy the billing service we use make ship",
+    "How to deploy the billing service: make ship",
+    "remind me when I am home to deploy the billing service",
     "How do we pay Ana?",  # it is about something else
     "How about " + "the billing service, which we deploy on " * 10 + "Friday?",  # it is long
 ]
@@ -98,6 +107,13 @@ def test_a_question_with_what_is_asked_for_is_no_echo(mem: Memory) -> None:
     found = parts(mem, "Where does Ana live?")
     assert "echo" not in found["What does Ana do in Porto these days?"]
     assert found["Why does Ana live so far away?"]["echo"] == -0.3
+
+
+def test_a_question_does_not_bury_its_answer_in_a_search_for_one_word(mem: Memory) -> None:
+    """Q5: a question is an echo of a single word that it holds, too."""
+    mem.remember("I bought a new bike, a red Canyon.")
+    mem.remember_many({"content": f"which bike did I buy{end}", "speaker": "user", "layer": "episodic"} for end in ("?", ""))
+    assert first(mem, "bike") == "I bought a new bike, a red Canyon."
 
 
 def test_words_and_meaning_are_fused(mem: Memory) -> None:

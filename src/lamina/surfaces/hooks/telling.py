@@ -9,7 +9,7 @@ from lamina import fence, text
 from lamina.engines import awareness
 from lamina.memory import Memory
 from lamina.model import Hit, Layer
-from lamina.recall import context
+from lamina.recall import context, echoes
 from lamina.surfaces.hooks.keeping import SOURCE
 from lamina.surfaces.hooks.switches import Switches
 
@@ -17,7 +17,11 @@ KNOWN = (Layer.PROFILE, Layer.PROCEDURAL, Layer.SEMANTIC)  # what is known goes 
 SAID = (Layer.EPISODIC, Layer.SHORT_TERM)
 ASKED = 4000  # characters of a message that are searched with: what it is about stands at its beginning
 QUESTIONS = ("?", "\uff1f", "\u061f", "\u037e")  # a question that was kept says nothing about its answer
-BESIDE = 12  # so many more are looked at, since some were said in this very session
+SMALL = frozenset("a again an just now please the".split())  # words that tell nothing
+# "Is Ana in Porto?" and "tell me whether she is" are answered by somebody who said the same words.
+HELPERS = frozenset("am are can could did do does had has have is may might must should was were will would".split())
+WHETHER = frozenset(("if", "whether"))
+BESIDE = (12, 200)  # so many more are looked at, since some were said in this very session; then more, where most were
 
 
 def before(memory: Memory, message: str, session: str | None, switches: Switches) -> str:
@@ -26,8 +30,7 @@ def before(memory: Memory, message: str, session: str | None, switches: Switches
     if not limit or switches.context_max_chars < context.LEAST:
         return ""
     known = memory.search(asked, limit, layers=KNOWN)
-    said = memory.search(asked, limit + BESIDE, layers=SAID)
-    return context.made(chosen(known, fresh(said, asked, session), limit), switches.context_max_chars).text
+    return context.made(chosen(known, _said(memory, asked, session, limit), limit), switches.context_max_chars).text
 
 
 def at_start(memory: Memory, about: str, switches: Switches) -> str:
@@ -44,16 +47,37 @@ def at_start(memory: Memory, about: str, switches: Switches) -> str:
     return "\n\n".join(filter(None, (waiting, known)))
 
 
+def _said(memory: Memory, asked: str, session: str | None, limit: int) -> list[Hit]:
+    """What was said about it, and tells something."""
+    told: list[Hit] = []
+    for beside in BESIDE:
+        hits = memory.search(asked, limit + beside, layers=SAID)
+        told = fresh(hits, asked, session)
+        if len(told) >= limit or len(hits) < limit + beside:
+            break
+    return told
+
+
 def fresh(hits: Iterable[Hit], asked: str, session: str | None) -> list[Hit]:
     """The hits that tell an agent something: not what it has heard in this session, nor what it asks, nor what was asked."""
-    same = text.asked(asked)
+    words = text.asked(asked)
     return [
         hit
         for hit in hits
         if (session is None or hit.record.session != session)
-        and text.asked(hit.record.content) != same
-        and not (hit.record.source == SOURCE and hit.record.content.endswith(QUESTIONS))
+        and text.asked(hit.record.content) != words
+        and not (hit.record.source == SOURCE and is_idle(hit.record.content, words))
     ]
+
+
+def is_idle(prompt: str, words: Sequence[str]) -> bool:
+    """Whether a prompt that was kept tells nothing to whoever says these words: it asks, or they hold it as it is."""
+    if prompt.endswith(QUESTIONS) or echoes.only_asks(prompt):
+        return True
+    if not words or words[0] in HELPERS or not WHETHER.isdisjoint(words):
+        return False
+    rest = iter(words)
+    return all(word in rest for word in text.asked(prompt) if word not in SMALL)
 
 
 def chosen(known: Sequence[Hit], said: Sequence[Hit], limit: int) -> list[Hit]:
