@@ -80,6 +80,18 @@ def test_what_is_promoted_later_is_read_later(mem: Memory) -> None:
     assert known(mem)["lives_in"] == ["Porto"]
 
 
+def test_what_was_promoted_before_it_was_read_is_read_once(mem: Memory) -> None:
+    """S1: a night reads what was promoted before it once, in its order, and so does its plan."""
+    mem.remember_many({"content": f"Ana visited city {n}. Ana lives in Porto.", "importance": 0.9} for n in range(10))
+    talk(mem, "a", "I live in Rome.")
+    mem.run_once()
+    told = [one["source"] + one["fact"] for one in mem.sleep(dry_run=True)["facts"]]
+    assert told
+    assert len(told) == len(set(told))
+    assert mem.sleep()["turns"] == 12
+    assert mem.sleep()["turns"] == 0
+
+
 def test_what_comes_from_outside_waits(mem: Memory, op: Operator) -> None:
     """V8, S6: an external turn ends nothing and is believed by nobody; a person may confirm it."""
     talk(mem, "a", "I live in Porto.")

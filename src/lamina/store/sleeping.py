@@ -178,12 +178,15 @@ def rebuild(connection: Connection) -> None:
 def unread(connection: Connection, since: Marks, limit: int) -> tuple[list[Row], Marks]:
     """The next episodes, and how far sleep has read with them: new ones, those that were promoted later, those once more.
 
-    A session is not parted.
+    A session is not parted. New ones that were promoted before are read now, and not once more as promoted ones.
     """
     found = list(rows(connection, f"{EPISODES} AND seq > ? ORDER BY seq LIMIT ?", (since.seq, limit)))
     if found:
         found += _same_session(connection, found[-1])
-        return found, since._replace(seq=found[-1][PLACE["seq"]])
+        last = found[-1][PLACE["seq"]]
+        between = (last, json.dumps(since.promoted), since.seq)
+        promoted = tuple(row[PLACE["id"]] for row in rows(connection, f"{PROMOTED} AND seq > ?", between))
+        return found, since._replace(seq=last, promoted=(*since.promoted, *promoted))
     found = list(rows(connection, f"{PROMOTED} ORDER BY seq LIMIT ?", (since.seq, json.dumps(since.promoted), limit)))
     if found:
         return found, since._replace(promoted=(*since.promoted, *(row[PLACE["id"]] for row in found)))
