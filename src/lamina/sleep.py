@@ -56,6 +56,7 @@ class Sleep:
             "summaries": self._apply(lambda transaction: self._sum_up(transaction)),
             "workflows": self._apply(lambda transaction: self._propose_workflows(transaction)),
             "adjusted": self._apply(lambda transaction: self._adjust(transaction)),
+            "waiting": self._store.night.count_waiting(),
         }
 
     def plan(self) -> dict[str, Any]:
@@ -68,6 +69,7 @@ class Sleep:
                 "summaries": [{"why": one.why, "content": one.content} for one in self._summaries()],
                 "workflows": [{"why": one.why, "content": one.content} for one in self._workflows()],
                 "adjusted": [{"why": one.why, "content": self._content(one.entry.id)} for one in self._aged()],
+                "waiting": self._store.night.count_waiting(),
             }
 
     def _apply(self, work: Callable[[Transaction], int]) -> int:

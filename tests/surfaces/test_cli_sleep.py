@@ -41,6 +41,18 @@ def test_sleep_tells_what_it_did(filled: Call) -> None:
     assert "nothing to do" in filled("sleep", "--dry-run").out
 
 
+def test_sleep_says_what_it_does_not_read_yet(call: Call) -> None:  # noqa: F811
+    """S1, H1: a memory in short-term memory is not read before it is promoted; whoever misses it hears why."""
+    call("remember", "I am vegetarian. I work at Acme.", "--speaker", "Ana", "--session", "s1", "--importance", "0.9")
+    for words in (("sleep",), ("sleep", "--dry-run")):
+        assert "1 memory waits in short-term memory: sleep reads what is promoted; see `lamina promote" in call(*words).out
+    assert call("sleep", "--json").json["waiting"] == 1
+    call("promote")
+    out = call("sleep").out
+    assert out.startswith("read 1 turn: 2 new")
+    assert "waits" not in out
+
+
 def test_facts_are_a_table_and_json(filled: Call) -> None:
     """S2, H1: who, what, which value, since when; at a time in the past what was true then."""
     filled("sleep")

@@ -91,6 +91,12 @@ class Night:
         with self._store.database.snapshot() as connection:
             return count_unread(connection, marks(connection))
 
+    def count_waiting(self) -> int:
+        """How many memories sleep does not read yet: those of short-term memory, until they are promoted."""
+        query = "SELECT count(*) FROM records WHERE layer = 'short_term' AND state = 'active'"
+        with self._store.database.snapshot() as connection:
+            return int(str(connection.execute(query).get))
+
     def facts(self, states: tuple[str, ...], user: str | None) -> list[Record]:
         """Records with a subject, an attribute and a value, in their order."""
         with self._store.database.snapshot() as connection:

@@ -37,7 +37,10 @@ def sleep(group: click.Group) -> None:
     @click.option("--dry-run", is_flag=True, help="only show what would be done, and why")
     @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="lines of a dry run at most")
     def run(session: Session, dry_run: bool, limit: int) -> None:
-        """Let what was said become what is known: facts, tastes, summaries, workflows."""
+        """Let what was said become what is known: facts, tastes, summaries, workflows.
+
+        Episodes are read, each once. What is in short-term memory is read once it is promoted; see `lamina promote`.
+        """
         memory = session.memory()
         if dry_run:
             plan = memory.sleep(dry_run=True)
@@ -53,6 +56,7 @@ def sleep(group: click.Group) -> None:
         others = [counted(done[name], one, name) for name, one in NOUNS.items() if done.get(name)]
         if others:
             click.echo(f"and {', '.join(others)}; proposals wait in `lamina review`")
+        _show_waiting(done["waiting"])
         for note in done.get("notes", ()):
             output.attention(note, err=True)
 
@@ -69,6 +73,14 @@ def _show_plan(plan: dict[str, Any], limit: int) -> None:
             click.echo(f"{name}: {one_line(str(what), 100)}" + (f" ({reveal(one['why'])})" if "why" in one else ""))
     if not any(plan.get(name) for name in PLAN):
         click.echo("nothing to do")
+    _show_waiting(plan["waiting"])
+
+
+def _show_waiting(number: int) -> None:
+    """Say what was not read, for whoever misses it."""
+    if number:
+        waits = counted(number, "memory waits", "memories wait")
+        click.echo(f"{waits} in short-term memory: sleep reads what is promoted; see `lamina promote --dry-run`")
 
 
 def facts(group: click.Group) -> None:
