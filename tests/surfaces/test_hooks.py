@@ -319,7 +319,7 @@ def test_an_agent_that_is_spawned_knows_about_its_task(call: Call, op: Operator,
     assert len(op.list()) == 1
 
 
-@pytest.mark.parametrize("name", ["pre-compact", "session-end", "PreCompact", "SessionEnd", "PreToolUse", "SomethingNew", ""])
+@pytest.mark.parametrize("name", ["pre-compact", "session-end", "PreCompact", "SessionEnd", "PreToolUse", "SomethingNew"])
 def test_events_without_a_question_are_harmless(call: Call, mem: Memory, desk: Desk, name: str) -> None:
     """H4: an event that asks for nothing, or that we have never heard of, is answered with an empty object."""
     arguments = ["hook", name] if name.islower() else ["hook"]
@@ -327,6 +327,50 @@ def test_events_without_a_question_are_harmless(call: Call, mem: Memory, desk: D
     assert (outcome.code, outcome.out, outcome.err) == (0, "{}\n", "")
     assert mem.list() == []
     assert troubles(desk) == []
+
+
+@pytest.mark.parametrize("event", [{"prompt": "x"}, {"prompt": "x", "hook_event_name": ""}, {"hook_event_name": 7}])
+def test_an_event_without_a_name_is_told(call: Call, mem: Memory, desk: Desk, event: Any) -> None:
+    """H4: whoever names the event in neither place hears what is missing; the answer is an empty object all the same."""
+    outcome = call("hook", event=event)
+    assert (outcome.code, outcome.out) == (0, "{}\n")
+    assert "Neither EVENT nor the field hook_event_name says; known are session-start, user-prompt" in outcome.err
+    assert mem.list() == []
+    assert len(troubles(desk)) == 1
+
+
+@pytest.mark.parametrize("given", [b"", b" \n"])
+def test_an_empty_standard_input_is_told(call: Call, mem: Memory, given: bytes) -> None:
+    """H4: nothing on standard input is no trouble with the memory, and is not told as one."""
+    outcome = call("hook", "user-prompt", given=given)
+    assert (outcome.code, outcome.out) == (0, "{}\n")
+    assert "standard input is empty; a JSON object is expected there" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "answer", "expected"), [("", "{}\n", "a JSON object"), ("--plain", "", "the text of a message")]
+)
+def test_a_hook_that_is_typed_in_a_terminal_says_what_it_reads(
+    call: Call,
+    desk: Desk,
+    mem: Memory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: str,
+    answer: str,
+    expected: str,
+) -> None:
+    """H4: a person who tries it is told at once what is expected, instead of a memory that takes too long."""
+    call("status")  # in the home of the test
+    ours, theirs = os.openpty()
+    with open(ours, "rb"), open(theirs) as terminal:  # noqa: PTH123 - these are no paths
+        monkeypatch.setattr(sys, "stdin", terminal)
+        code = run(["hook", "user-prompt", *words.split()])
+    assert code == 0
+    assert troubles(desk) == []
+    out, err = capsys.readouterr()
+    assert out == answer
+    assert f"standard input is a terminal; {expected} is expected there" in err
 
 
 def test_a_mistake_in_the_settings_of_an_agent_does_not_stop_its_user(call: Call, desk: Desk, mem: Memory) -> None:

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from lamina import StoreUnavailable, doctor
+from lamina.clock import system_clock
 from lamina.home import Home
 from lamina.store import room
+from lamina.surfaces.hooks import trouble
 from tests.conftest import FULL, Desk, contents, verified
 
 TEXTS = ["Ana takes the 8:15 train", "Ben likes tea", "The train leaves from platform 4"]
@@ -175,3 +177,12 @@ def test_a_disk_that_fills_up_under_a_handle(home: Path, small_disk: Path) -> No
     with Desk(place) as desk:
         assert len(desk.operator().list(limit=100)) == 24
         assert verified(desk.operator())
+
+
+def test_a_trouble_that_finds_no_room_is_told_with_its_place(home: Path) -> None:
+    """B4, H4: what a hook cannot note on a full disk is told with the folder, and with nothing that is none."""
+    with no_room(0):
+        told = trouble.note(Home(home), "sky", system_clock(), "user-prompt", "something")
+    assert told is not None
+    assert told.startswith(f"{Home(home).status}: ")
+    assert "None" not in told

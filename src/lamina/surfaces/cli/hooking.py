@@ -44,6 +44,10 @@ def hook(group: click.Group) -> None:
         """
         if _is_program():  # threads of numpy's are started at once, spin, and have nothing to do here
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        if _is_typed():  # a person tries it, and would only see it run out of time
+            click.echo(f"lamina hook: standard input is a terminal; {_expected(plain)}", err=True)
+            _write(b"" if plain else b"{}\n")
+            return
         from lamina.surfaces.hooks.call import Call, Wanted
 
         chosen = switches.read(os.environ)
@@ -119,6 +123,19 @@ def _summary(session: Session, counts: dict[str, int]) -> None:
     if sys.stderr.isatty():
         click.echo(err=True)
     click.echo(", ".join(f"{number} {name}" for name, number in counts.items() if number or name == "stored"))
+
+
+def _is_typed() -> bool:
+    """Whether standard input is a terminal."""
+    with contextlib.suppress(AttributeError, ValueError):  # there is none, or it is closed
+        return sys.stdin.isatty()
+    return False
+
+
+def _expected(plain: bool) -> str:
+    from lamina.surfaces.hooks.protocol import EXPECTED
+
+    return "the text of a message is expected there" if plain else EXPECTED
 
 
 def _stdin() -> BinaryIO | None:

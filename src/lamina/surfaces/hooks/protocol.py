@@ -31,6 +31,7 @@ MESSAGES = ("prompt", "user_prompt", "message")
 REPLIES = ("last_assistant_message", "prompt_response", "response", "text")
 TASKS = ("task", "prompt", "description")
 SESSIONS = ("session_id", "conversation_id", "sessionId")
+EXPECTED = 'a JSON object is expected there, such as {"prompt": "how do we deploy?", "session_id": "s1"}'
 WIDTH = 200  # of a session's id, which others choose
 
 
@@ -56,6 +57,9 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
         return Event(NAMES.get(kind or PROMPT), "", message=said, reply=said, task=said)
     given = _object(data)
     name = _text(given, ("hook_event_name", "hookEventName")) or ""
+    if kind is None and not name:
+        known = ", ".join(EVENTS)
+        raise InvalidInput(f"which event is it? Neither EVENT nor the field hook_event_name says; known are {known}")
     spawned = given.get("tool_input")
     return Event(
         NAMES.get(kind or name),
@@ -81,6 +85,8 @@ def answer(event: Event | None, context: str, *, plain: bool = False) -> bytes:
 
 
 def _object(data: bytes) -> dict[str, Any]:
+    if not data.strip():
+        raise InvalidInput(f"standard input is empty; {EXPECTED}")
     try:
         given = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -47,7 +47,7 @@ def note(home: Home, agent: str, now: datetime, hook: str, problem: str) -> str 
     except LaminaError as error:
         return error.message
     except OSError as error:
-        return f"{error.filename}: {error.strerror}"
+        return f"{error.filename or home.status}: {error.strerror}"  # who writes to an open file is not told its name
     return None
 
 
