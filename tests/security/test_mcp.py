@@ -228,7 +228,7 @@ def test_only_exact_local_origins_pass(served: Served) -> None:
 
 
 def test_only_a_token_of_this_memory_opens(served: Served) -> None:
-    """H3: missing, wrong, expired and revoked tokens are 401, those of other memories 403; neither shows why."""
+    """H3: missing, wrong, expired and revoked tokens are 401 and do not show why; 403 says what a valid one is not for."""
     access, now = Access(served.home), datetime.now(UTC)
     _, expired = access.create("sky", None, now - timedelta(days=2), expires=now - timedelta(days=1), tools=True)
     token, revoked = access.create("sky", None, now, tools=True)
@@ -244,15 +244,22 @@ def test_only_a_token_of_this_memory_opens(served: Served) -> None:
         f"Bearer {served.secret}x",
         f"Bearer {served.secret[:-1]}",
     ]
-    _, reader = access.create("sky", None, now)  # it opens the HTTP API, which only reads
-    useless = [f"Bearer {one}" for one in ("x" * 100_00, expired, revoked, reader, "\xff")]
+    useless = [f"Bearer {one}" for one in ("x" * 100_00, expired, revoked, "\xff")]
+    told = set()
     for given in [*unknown, *useless]:
         status, body = post(served, Authorization=given)
         assert (given, status) == (given, 401)
         assert json.loads(body)["error"]["code"] == "refused"
+        told.add(body)
+    assert len(told) == 1
     for agent, user in (("milton", None), ("sky", "ana")):
-        _, other = access.create(agent, user, now, tools=True)
-        assert post(served, Authorization=f"Bearer {other}")[0] == 403
+        for tools_too in (True, False):
+            _, other = access.create(agent, user, now, tools=tools_too)
+            status, body = post(served, Authorization=f"Bearer {other}")
+            assert (status, b"another memory" in body) == (403, True)
+    _, reader = access.create("sky", None, now)  # it opens the HTTP API, which only reads
+    status, body = post(served, Authorization=f"Bearer {reader}")
+    assert (status, b"lamina token create --tools" in body) == (403, True)
 
 
 def test_malformed_requests_over_http_are_answers(served: Served) -> None:

@@ -75,12 +75,13 @@ def _listen(session: Session, keeper: Keeper, made: Server[Any], port: int, seco
     """Serve over HTTP. What is wrong with the store is told at once: nobody else would see it."""
     from lamina.access import Access
     from lamina.surfaces.mcp import http
+    from lamina.surfaces.mcp.door import Opened
 
     access = Access(session.home.path)
 
-    def check(secret: str) -> tuple[str, str | None] | None:
+    def check(secret: str) -> Opened | None:
         token = access.find(secret, system_clock())
-        return (token.agent, token.user) if token is not None and token.tools else None
+        return None if token is None else Opened((token.agent, token.user), token.tools)
 
     listening = http.bound(port)
     with listening:

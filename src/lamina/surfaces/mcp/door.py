@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
+from typing import NamedTuple
 
 import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -14,8 +15,16 @@ BEARER = b"bearer "
 LONGEST_TOKEN = 256
 MORE = {401: (b"www-authenticate", b'Bearer realm="lamina"'), 405: (b"allow", METHOD.encode())}
 
-# Whose memory a token opens, an agent's and a user's; nothing for one that opens none.
-Check = Callable[[str], tuple[str, str | None] | None]
+
+class Opened(NamedTuple):
+    """What a token opens: the memory of an agent and a user, and whether for tools."""
+
+    whose: tuple[str, str | None]
+    tools: bool
+
+
+# Nothing for a token that opens nothing.
+Check = Callable[[str], Opened | None]
 
 
 class Door:
@@ -53,17 +62,19 @@ class Door:
         return self._unknown([value for name, value in found if name == b"authorization"])
 
     def _unknown(self, given: list[bytes]) -> tuple[int, LaminaError] | None:
-        told = Refused("a token is needed: `Authorization: Bearer …`; `lamina token create` makes one")
+        told = Refused("a token is needed: `Authorization: Bearer …`; `lamina token create --tools` makes one")
         if len(given) != 1 or not given[0].lower().startswith(BEARER) or len(given[0]) > LONGEST_TOKEN:
             return 401, told
         try:
-            whose = self._check(given[0][len(BEARER) :].strip().decode("ascii", "replace"))
+            opened = self._check(given[0][len(BEARER) :].strip().decode("ascii", "replace"))
         except LaminaError as error:  # such as a file of tokens that is damaged: nobody gets in
             return 503, error
-        if whose is None:
+        if opened is None:
             return 401, told
-        if whose != self._whose:
+        if opened.whose != self._whose:
             return 403, Refused("this token is for another memory than the one that is served here")
+        if not opened.tools:
+            return 403, Refused("this token only reads over the HTTP API; `lamina token create --tools` makes one for tools")
         return None
 
 
