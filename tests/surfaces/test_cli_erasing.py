@@ -43,6 +43,20 @@ def test_a_request_is_answered_in_one_command(home: Path, capsys: pytest.Capture
     assert (code, "user" in shown) == (0, True)
 
 
+def test_what_a_fact_was_taken_from_is_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """P5: whoever erases a fact is told which turn stays, before and after, and can erase that too."""
+    with lamina.operator("default", home=home) as operator:
+        (turn, *_) = operator.remember_conversation([{"speaker": "Ben", "text": "I live in Porto."}], session="s")
+        operator.sleep()
+        (fact,) = operator.facts("Ben", "lives_in")
+    code, shown = told(capsys, "erase", fact.record, "--dry-run")
+    assert (code, f"stays: {turn.id}: what goes was taken from it" in shown) == (0, True)
+    code, shown = told(capsys, "--json", "erase", fact.record, "--yes")
+    assert (code, [one["id"] for one in json.loads(shown)["kept"]]) == (0, [turn.id])
+    code, shown = told(capsys, "erasures", "1")
+    assert (code, turn.id in shown) == (0, True)
+
+
 def test_nobody_to_ask_is_a_no(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """P5: without --yes and without a person, nothing is erased."""
     monkeypatch.setattr("click.confirm", lambda *_, **__: False)

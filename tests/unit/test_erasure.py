@@ -68,6 +68,18 @@ def test_what_rests_on_others_too_and_says_nothing_of_it_stays(operator: Operato
     assert operator.audit_verify()["events"].ok
 
 
+def test_what_it_was_taken_from_stays_and_is_told(operator: Operator) -> None:
+    """P5: the preview and the certificate of a fact name the turns that it rests on, as far as there are any left."""
+    first, second, gone = (operator.remember(f"Ana lives in {town}", layer="episodic") for town in ("Porto", "Rome", "Lima"))
+    fact = operator.remember("Ana has moved", evidence=[first.id, second.id, gone.id, "https://example.org/"])
+    operator.erase(gone.id)
+    rests = [{"id": one.id, "why": "what goes was taken from it, and it may say the same"} for one in (first, second)]
+    assert operator.erasable(fact.id)["kept"] == rests
+    assert operator.erasable(fact.id, first.id)["kept"] == rests[1:]
+    assert operator.erase(fact.id).kept == rests
+    assert operator.get(first.id).content == "Ana lives in Porto"
+
+
 def test_what_an_operator_wrote_in_other_words_stays(operator: Operator, desk: Desk) -> None:
     """P5, V7: an operator's own words are not a machine's derivation; they are flagged."""
     agent = desk.agent()

@@ -33,6 +33,7 @@ CERTIFICATES = "erasures"
 UNFINISHED = "an erasure is not finished; run `lamina erase --resume`"
 AGAIN = "erase_again"  # under which name `meta` has what a restored backup has brought back
 WRITING = frozenset({"remember", "correct", "profile.upsert"})  # what an operator does to say something in own words
+TAKEN_FROM = "what goes was taken from it, and it may say the same"
 NAMED = ("speaker", "source", "session", "user", "kind")
 
 
@@ -184,6 +185,10 @@ def plan(store: Store, connection: Connection, wanted: Wanted) -> Plan:
     verdicts = traces.verdicts([found[one] for one in chosen], [found[one] for one in resting], own)
     going = {*chosen, *(one.id for one in verdicts if one.goes)}
     verdicts += [Verdict(one, False, "another version of it") for one in _versions(connection, chosen) if one not in going]
+    named = dict.fromkeys(source for one in chosen for source in found[one].sources)
+    there = {one for (one,) in _some(connection, "SELECT id FROM records", list(named))}
+    flagged = {*going, *(one.id for one in verdicts)}
+    verdicts += [Verdict(one, False, TAKEN_FROM) for one in named if (one in there or one in lines) and one not in flagged]
     return Plan(chosen, verdicts, [one for one in going if one in lines])
 
 

@@ -94,8 +94,10 @@ def _show_preview(session: Session, operator: Operator, found: Mapping[str, Any]
     output.table(("id", "goes", "why"), [(one, one_line(said[one], 80), why[one]) for one in said], wide="goes", wraps=("why",))
     if len(why) > SHOWN:
         click.echo(f"and {len(why) - SHOWN} more")
-    for one in found["kept"]:
-        click.echo(f"stays: {one['id']}, which rests on what goes: {one['why']}")
+    for one in found["kept"][:SHOWN]:
+        click.echo(f"stays: {one['id']}: {one['why']}")
+    if len(found["kept"]) > SHOWN:
+        click.echo(f"and {len(found['kept']) - SHOWN} more stay")
     if found["mentions"]:
         others = counted(found["mentions"], "memory of others that mentions", "memories of others that mention")
         click.echo(f"stays: {others} the name")
@@ -119,7 +121,7 @@ def _show(one: Certificate) -> None:
     told = [
         ("erasure", f"{one.number}, {output.when(one.at)}, by {one.by}"),
         ("erased", f"{counted(len(one.records), 'record')}: {one.asked_for} asked for, {one.derived} made of these"),
-        ("kept", ", ".join(f"{kept['id']} ({kept['why']})" for kept in one.kept)),
+        ("kept", _kept(one)),
         ("read again", f"{counted(one.read_again, 'turn')}, by the next sleep" if one.read_again else ""),
         (
             "mentioned",
@@ -133,6 +135,13 @@ def _show(one: Certificate) -> None:
     if not one.looked_for:
         click.echo("its words are everybody's: nothing could be looked for afterwards, only its ids")
     elif one.is_complete:
-        click.echo("nothing of it was found in this home afterwards")
+        beside = " beside what is kept" if one.kept else ""
+        click.echo(f"nothing of it was found in this home afterwards{beside}")
     for place in one.unreached:
         click.echo(click.style("not reached: ", fg="yellow") + f"{place['place']}: {place['why']}")
+
+
+def _kept(one: Certificate) -> str:
+    told = [f"{kept['id']} ({kept['why']})" for kept in one.kept[:SHOWN]]
+    more = len(one.kept) - SHOWN
+    return ", ".join([*told, f"and {more} more: `lamina --json erasures {one.number}`"] if more > 0 else told)
