@@ -154,6 +154,17 @@ def test_earlier_prompts_do_not_drown_the_answer(mem: Memory, earlier: str, now:
     assert [line for line in told.splitlines() if line.startswith("| ")] == [f"| {ANSWER}"]
 
 
+def test_what_was_noted_stands_beside_what_a_user_keeps_saying(mem: Memory) -> None:
+    """H4: however many orders are much like the present one, what somebody noted about it is among the first three."""
+    with hooks(mem) as called:
+        mem.remember(ANSWER)
+        for number in range(6):
+            called.after_message(f"deploy billing service variant {number}", session=f"s{number}")
+        told = [line for line in called.before_message("deploy billing service").splitlines() if line.startswith("| ")]
+    assert len(told) == 6
+    assert f"| {ANSWER}" in told[:3]
+
+
 @pytest.mark.parametrize(
     ("said", "now"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ SMALL = frozenset("a again an just now please the".split())  # words that tell n
 HELPERS = frozenset("am are can could did do does had has have is may might must should was were will would".split())
 WHETHER = frozenset(("if", "whether"))
 BESIDE = (12, 200)  # so many more are looked at, since some were said in this very session; then more, where most were
+IN_A_ROW = 2  # messages that hooks kept, before something else has its turn
 
 
 def before(memory: Memory, message: str, session: str | None, switches: Switches) -> str:
@@ -55,7 +57,24 @@ def _said(memory: Memory, asked: str, session: str | None, limit: int) -> list[H
         told = fresh(hits, asked, session)
         if len(told) >= limit or len(hits) < limit + beside:
             break
-    return told
+    return mixed(told)
+
+
+def mixed(said: Sequence[Hit]) -> list[Hit]:
+    """In their order, except that of three at least one is no message that a hook kept, as long as there is such a one.
+
+    Users say what they want over and over; what somebody else noted about it stands beside that.
+    """
+    kept = deque(hit for hit in said if hit.record.source == SOURCE)
+    noted = deque(hit for hit in said if hit.record.source != SOURCE)
+    place = {hit.record.id: number for number, hit in enumerate(said)}
+    found: list[Hit] = []
+    in_a_row = 0
+    while kept and noted:
+        is_noted = in_a_row == IN_A_ROW or place[noted[0].record.id] < place[kept[0].record.id]
+        found.append((noted if is_noted else kept).popleft())
+        in_a_row = 0 if is_noted else in_a_row + 1
+    return [*found, *kept, *noted]
 
 
 def fresh(hits: Iterable[Hit], asked: str, session: str | None) -> list[Hit]:
