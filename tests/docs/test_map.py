@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,3 +80,20 @@ def test_the_map_has_every_room() -> None:
     names = [f"{path.name}/" if path.is_dir() else path.name for path in rooms if path.suffix in ("", ".py")]
     hidden = ("__init__.py", "__pycache__/", "surfaces/")
     assert [name for name in names if name not in hidden and not re.search(rf"[`/]{re.escape(name)}`", text)] == []
+
+
+def test_nothing_recommends_a_package_of_our_name() -> None:
+    """Lamina is on no index, where anybody could put something under its name: every page and message names the clone (D1)."""
+    advised = re.compile(r"pip install ['\"]?lamina\b|lamina\[\w+\]")
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *SOURCE.rglob("*.py"), *(ROOT / "examples").rglob("*.*")]
+    assert [path.name for path in pages if advised.search(path.read_text("utf-8", errors="replace"))] == []
+
+
+def test_every_extra_that_is_recommended_is_one() -> None:
+    """What an error or a page tells to install is an extra of this package (D1)."""
+    named = re.compile(r"extras\.remedy\(['\"]([\w,-]+)['\"]\)|pip install \"\.\[([\w,-]+)\]\"")
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *SOURCE.rglob("*.py")]
+    found = {one for path in pages for pair in named.findall(path.read_text("utf-8")) for one in "".join(pair).split(",")}
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert {"http", "mcp", "minilm", "postgres", "chroma"} <= found
+    assert found <= known.keys()

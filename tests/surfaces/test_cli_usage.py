@@ -266,3 +266,23 @@ def test_a_name_that_is_new_is_told_beside_the_others(call: Call) -> None:  # no
     again = call("--agent", "defualt", "remember", "z")
     assert (first.err, again.err) == ("", "")
     assert misspelt.err == "attention: this is the first memory of 'defualt'; this home also has the agents default\n"
+
+
+# what is not installed
+
+
+@pytest.mark.parametrize(("words", "module", "extra"), [(["serve"], "fastapi", "http"), (["mcp"], "mcp", "mcp")])
+def test_a_missing_extra_says_how_it_is_installed(
+    call: Call,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    module: str,
+    extra: str,
+) -> None:
+    """Whoever lacks a library reads the command that brings it, from the clone and quoted for every shell."""
+    for name in [name for name in sys.modules if name.startswith("lamina.surfaces.http")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    told = call(*words)
+    assert (told.code, told.out) == (1, "")
+    assert f'in a clone of Lamina, run `pip install ".[{extra}]"`' in told.err

@@ -217,7 +217,7 @@ def test_a_model_of_other_dimensions_is_a_typed_error(tiny: MiniLM) -> None:
 def test_a_missing_runtime_says_what_to_install(tiny: MiniLM, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without onnxruntime the message names the extra that brings it."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(EmbedderFailed, match=r"pip install 'lamina\[minilm\]'"):
+    with pytest.raises(EmbedderFailed, match=r'in a clone of Lamina, run `pip install "\.\[minilm\]"`'):
         tiny.embed(["tea"])
 
 
@@ -308,7 +308,7 @@ def test_without_onnx_nothing_is_downloaded(source: Source, cache: Path, monkeyp
     """What is needed to build the model is looked for before the download."""
     seen: list[int] = []
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(EmbedderFailed, match=r"pip install 'lamina\[minilm\]'"):
+    with pytest.raises(EmbedderFailed, match=r'in a clone of Lamina, run `pip install "\.\[minilm\]"`'):
         fetch(source, cache, lambda done, total: seen.append(done))
     assert seen == []
     assert nothing_there(cache)

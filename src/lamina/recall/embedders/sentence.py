@@ -47,7 +47,7 @@ class SentenceModel:
 
     @cached_property
     def _loaded(self) -> Any:
-        library = required("sentence_transformers", "sentence-transformers")
+        library = required("sentence_transformers", "`pip install sentence-transformers`")
         fetch = f"from sentence_transformers import SentenceTransformer; SentenceTransformer({self.model!r})"
         try:
             return library.SentenceTransformer(self.model, local_files_only=True)

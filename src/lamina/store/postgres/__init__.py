@@ -1,11 +1,12 @@
-"""The shared system of record on PostgreSQL: the same statements, spelled as it wants them. It needs `lamina[postgres]`."""
+"""The shared system of record on PostgreSQL: the same statements, spelled as it wants them. It needs the extra `postgres`."""
 
 from __future__ import annotations
 
+from lamina import extras
 from lamina.errors import InvalidInput
 
 try:
     import psycopg  # noqa: F401 - whether it is there
 except ImportError as error:
-    needed = f"store.url needs psycopg ({error}); `pip install 'lamina[postgres]'`"
+    needed = f"store.url needs psycopg ({error}); {extras.remedy('postgres')}"
     raise InvalidInput(needed, place="psycopg") from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lamina import extras
 from lamina.clock import system_clock
 from lamina.errors import Refused
 from lamina.home import agent_name
@@ -53,7 +54,7 @@ def serve(group: click.Group) -> None:
         try:
             import mcp  # noqa: F401 - an extra that may be missing
         except ImportError:
-            raise Refused("serving tools needs mcp; install it with `pip install lamina[mcp]`") from None
+            raise Refused(f"serving tools needs mcp; {extras.remedy('mcp')}") from None
         from lamina.surfaces.mcp import server, tools
         from lamina.surfaces.mcp.keeper import Keeper
 

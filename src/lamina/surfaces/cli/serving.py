@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lamina import clock as clocks
+from lamina import extras
 from lamina.access import Access, Token
 from lamina.clock import system_clock
 from lamina.errors import InvalidInput, Refused
@@ -66,7 +67,7 @@ def _surface() -> tuple[Any, Any, type[Service]]:
         from lamina.surfaces.http import app, server
         from lamina.surfaces.http.service import Service
     except ModuleNotFoundError as error:
-        raise Refused(f"serving needs {error.name}; install it with `pip install lamina[http]`") from None
+        raise Refused(f"serving needs {error.name}; {extras.remedy('http')}") from None
     return server, app, Service
 
 

@@ -1,1 +1,1 @@
-"""The read-only HTTP surface: an API, and a place for the console. It needs the extra `lamina[http]`."""
+"""The read-only HTTP surface: an API, and a place for the console. It needs the extra `http`."""
