@@ -138,6 +138,25 @@ def restore(
         return {**done, **told, "damage": error.message}
 
 
+def begin_anew(
+    agent: str | None = None,
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    surface: str = "python",
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Set a damaged store that has no backup aside, and begin an empty one. What waits in the fail-safe is stored in it."""
+    from lamina.store import restoration
+
+    place, name, now = Home(home_path(home)), chosen_agent(agent), clocks.checked(clock or clocks.system_clock)()
+    operator_key.check(place.path, key)
+    actor = Actor(Role.OPERATOR, local_user(), surface)
+    done = restoration.empty(place.agent_folder(name), name, config.load(place.path), actor, now)
+    with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key) as operator:
+        operator.resume_erasures()  # type: ignore[attr-defined]
+        return {**done, "records": sum(sum(states.values()) for states in operator.status()["records"].values())}
+
+
 def before_restore(
     folder: Path | str,
     agent: str | None = None,

@@ -130,3 +130,60 @@ def test_a_damaged_file_is_one_error(call: Call, tmp_path: Path) -> None:  # noq
     done = call("import", str(path), "--json")
     assert (done.code, json.loads(done.err)["error"]["code"]) == (2, "invalid_input")
     assert call("list", "--json").json == []
+
+
+# a damaged store without a backup
+
+
+def damaged(tmp_path: Path) -> Path:
+    """The store of the default agent, after something else was written over it."""
+    path = tmp_path / "home" / "agents" / "default" / "memory.db"
+    for beside in path.parent.glob("memory.db-*"):
+        beside.unlink()
+    path.write_bytes(b"garbage garbage garbage")
+    return path
+
+
+def test_a_damaged_store_without_a_backup_can_begin_anew(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    """B1: the way out is named, keeps the damaged file, and what waited in the fail-safe is in the new store."""
+    remembered(call, "lost")
+    path = damaged(tmp_path)
+    assert call("remember", "kept meanwhile").code == 5
+    told = call("restore")
+    assert (told.code, told.out) == (1, "")
+    assert "`lamina restore --empty`" in told.err
+    done = call("restore", "--empty", "--yes")
+    assert (done.code, done.err) == (0, "")
+    assert "1 memory of the fail-safe came into it" in done.out
+    (aside,) = (path.parent / "damaged").iterdir()
+    assert (aside / "memory.db").read_bytes() == b"garbage garbage garbage"
+    assert [record["content"] for record in call("list", "--json").json] == ["kept meanwhile"]
+    assert [event["action"] for event in call("audit", "log", "--json").json][-1] == "restore"
+    assert call("audit", "verify").code == 0
+
+
+def test_a_store_that_is_gone_can_begin_anew(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    """B1: where only the trail of reads is left, that is damage too, and the trail stays."""
+    remembered(call, "lost")
+    call("search", "lost")
+    damaged(tmp_path).unlink()
+    assert call("list").code == 1
+    assert call("restore", "--empty", "--yes").code == 0
+    assert call("list", "--json").json == []
+    assert "search" in call("audit", "log", "--reads").out
+
+
+def test_a_healthy_store_never_begins_anew(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: F811
+    """B1, V1: --empty is refused where memories can be read, where an agent asks, and beside a backup that is named."""
+    kept = remembered(call, "kept")
+    told = call("restore", "--empty", "--yes")
+    assert (told.code, "can be read" in told.err) == (1, True)
+    assert call("restore", "--empty", str(tmp_path)).code == 2
+    assert [record["id"] for record in call("list", "--json").json] == [kept["id"]]
+    damaged(tmp_path)
+    monkeypatch.setenv("LAMINA_ROLE", "agent")
+    assert "is for operators" in call("restore", "--empty", "--yes").err
+    monkeypatch.delenv("LAMINA_ROLE")
+    told = call("restore", "--empty", stdin="")
+    assert (told.code, "--yes" in told.err) == (1, True)
+    assert not (tmp_path / "home" / "agents" / "default" / "damaged").exists()

@@ -23,6 +23,7 @@ from lamina.store.connection import SqliteDatabase, translated
 from lamina.store.sql import Connection, Database, rows
 
 MANIFEST = "manifest.json"
+READ_THROUGH = ("records", "events")
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -171,6 +172,13 @@ def _opened(path: Path) -> Iterator[apsw.Connection]:
             yield connection
         finally:
             connection.close()
+
+
+def read_through(connection: Connection) -> None:
+    """Read every memory and every event of a store: whoever cannot has a damaged one."""
+    for name in READ_THROUGH:
+        for _ in connection.execute(f"SELECT * FROM {name} NOT INDEXED"):
+            pass
 
 
 def check(folder: Path) -> Path:

@@ -17,7 +17,7 @@ import msgspec
 from lamina.clock import to_micros
 from lamina.config import Settings
 from lamina.errors import Corrupt, Refused, StoreUnavailable
-from lamina.home import fsync_folder, make_private_folder
+from lamina.home import fsync_folder, make_private_file, make_private_folder
 from lamina.model import Actor, iso
 from lamina.store import backup, erasing, migrations, transfer
 from lamina.store.connection import SqliteDatabase, translated
@@ -173,27 +173,86 @@ def over_damage(
         _tell(work, agent, settings, actor, now, {"replaced": None})
         _bring_along(work, erasing.everything(folder, None))
         _put_back_archives(source, folder)
-        try:
-            aside = _set_aside(folder, now, FILE_NAME)
-            os.rename(work, folder / FILE_NAME)
-            fsync_folder(folder)
-        except OSError as error:
-            raise StoreUnavailable(f"{folder / FILE_NAME} cannot be replaced: {error.strerror}") from error
+        aside = _exchanged(folder, work, now)
     _restore_reads(folder, source, now)
     return _told(source, aside, report)
+
+
+def _exchanged(folder: Path, work: Path, now: datetime) -> Path:
+    """Where a damaged store is kept, after another file has taken its place."""
+    try:
+        aside = _set_aside(folder, now, FILE_NAME)
+        os.rename(work, folder / FILE_NAME)
+        fsync_folder(folder)
+    except OSError as error:
+        raise StoreUnavailable(f"{folder / FILE_NAME} cannot be replaced: {error.strerror}") from error
+    return aside
+
+
+def damage(folder: Path, agent: str, settings: Settings) -> str | None:
+    """Why the memories of a store in the home cannot all be read; nothing when they can, or when there are none.
+
+    That an index is damaged does not count: it is made anew.
+    """
+    from lamina.store import neighbours
+
+    if settings["store.url"]:
+        return None  # a server looks after its own files
+    try:
+        database = neighbours.database(folder, agent, settings)
+        if database is None:
+            return None
+        try:
+            with database.snapshot() as connection:
+                if neighbours.version(database, connection):
+                    backup.read_through(connection)
+        finally:
+            database.close()
+    except Corrupt as error:
+        return error.message
+    return None
+
+
+def empty(folder: Path, agent: str, settings: Settings, actor: Actor, now: datetime) -> dict[str, Any]:
+    """Begin an empty store in the place of one that cannot be read and has no backup. The damaged files are kept."""
+    if settings["store.url"]:
+        raise Refused("the store is on a server; only its own backup can replace it there")
+    found = damage(folder, agent, settings)
+    if found is None:
+        raise Refused(
+            f"the store of {agent} can be read, and only a damaged one is replaced by an empty one; nothing was changed"
+        )
+    with _place(folder) as place:
+        work = place / FILE_NAME
+        make_private_file(work)
+        _tell(work, agent, settings, actor, now, {"replaced": None, "empty": True})
+        _bring_along(work, erasing.everything(folder, None))
+        aside = _exchanged(folder, work, now)
+    _restore_reads(folder, None, now)
+    return {"restored": None, "kept": str(aside), "damage": found}
 
 
 @contextmanager
 def _staged(file: Path, folder: Path) -> Iterator[Path]:
     """A private copy of a backup's database to work on, which is gone afterwards."""
+    with _place(folder) as place:
+        try:
+            shutil.copyfile(file, place / FILE_NAME)
+        except OSError as error:
+            raise StoreUnavailable(f"the backup cannot be copied into {folder}: {error.strerror}") from error
+        (place / FILE_NAME).chmod(0o600)
+        yield place / FILE_NAME
+
+
+@contextmanager
+def _place(folder: Path) -> Iterator[Path]:
+    """A private folder to work in, which is gone afterwards."""
     try:
         place = Path(tempfile.mkdtemp(dir=folder, prefix=".restore-", suffix=".tmp"))
-        shutil.copyfile(file, place / FILE_NAME)
     except OSError as error:
-        raise StoreUnavailable(f"the backup cannot be copied into {folder}: {error.strerror}") from error
-    (place / FILE_NAME).chmod(0o600)
+        raise StoreUnavailable(f"{folder} cannot be written: {error.strerror}") from error
     try:
-        yield place / FILE_NAME
+        yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -250,14 +309,14 @@ def _set_aside(folder: Path, now: datetime, name: str) -> Path:
     return target
 
 
-def _restore_reads(folder: Path, source: Path, now: datetime) -> None:
-    """The trail of reads stays as it is, unless it is damaged too; then the backup's takes its place."""
+def _restore_reads(folder: Path, source: Path | None, now: datetime) -> None:
+    """The trail of reads stays as it is, unless it is damaged too; then the backup's takes its place, or none."""
     path = folder / READS_NAME
     if path.exists() and _is_sound(path):
         return
     if path.exists():
         _set_aside(folder, now, READS_NAME)
-    if (source / READS_NAME).exists():
+    if source is not None and (source / READS_NAME).exists():
         shutil.copyfile(source / READS_NAME, path)
         path.chmod(0o600)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from lamina.errors import InvalidInput, Refused
+from lamina.errors import Corrupt, InvalidInput, Refused
 from lamina.formats import departures, forms
 from lamina.formats.arrivals import Policy
 from lamina.store.backup import backups
@@ -140,14 +140,18 @@ def backup(group: click.Group) -> None:
 def restore(group: click.Group) -> None:
     @command(group, "restore", "lamina restore /media/usb/lamina-monday --yes")
     @click.argument("path", type=PATH, required=False)
+    @click.option("--empty", is_flag=True, help="without any backup: begin an empty store in the place of a damaged one")
     @click.option("--yes", is_flag=True, help="do not ask")
-    def run(session: Session, path: Path | None, yes: bool) -> None:
+    def run(session: Session, path: Path | None, empty: bool, yes: bool) -> None:
         """Replace the store by the backup in the folder PATH, also when the store is damaged; without PATH, list backups.
 
         What is there now is kept: as a backup if it is sound, under damaged/ if it is not.
         """
         session.check_operator("restore")
         found = backups(session.home.agent_folder(session.agent))
+        if empty:
+            _begin_anew(session, path, found, yes)
+            return
         if path is None:
             _show_backups(session, found)
             return
@@ -156,7 +160,7 @@ def restore(group: click.Group) -> None:
             for sentence in told.sentences:
                 click.echo(sentence)
         if not yes and not output.confirmed(f"Replace the memory of {session.agent} by {path}?"):
-            raise Refused("nothing was restored")
+            raise Refused("nothing was restored; --yes answers yes where nobody can be asked")
         with output.progress("checking") as advance:
             report = session.restore(path, advance)
         if session.json:
@@ -166,7 +170,30 @@ def restore(group: click.Group) -> None:
         click.echo(f"what was there before is in {report['kept']}")
 
 
+def _begin_anew(session: Session, path: Path | None, found: list[Path], yes: bool) -> None:
+    """An empty store in the place of a damaged one, if a person wants that."""
+    if path is not None:
+        raise InvalidInput("--empty takes no backup: give a PATH or --empty, not both")
+    damage = session.damage()
+    if damage and found and not session.json:
+        output.attention(f"there is a backup, which `lamina restore {found[0]}` puts in its place", err=True)
+    if damage and not yes and not output.confirmed(f"{damage}\nSet it aside, and begin an empty memory of {session.agent}?"):
+        raise Refused("nothing was changed; --yes answers yes where nobody can be asked")
+    report = session.begin_anew()
+    if session.json:
+        output.show_json(report)
+        return
+    waited = f"; {counted(report['records'], 'memory', 'memories')} of the fail-safe came into it" if report["records"] else ""
+    click.echo(f"begun an empty store{waited}")
+    click.echo(f"what was there before is in {report['kept']}")
+
+
 def _show_backups(session: Session, found: list[Path]) -> None:
+    if not found and session.damage():
+        raise Corrupt(
+            f"the store of {session.agent} is damaged, and there is no backup in the home; if there is none elsewhere"
+            " (`lamina restore PATH`) either, `lamina restore --empty` sets the damaged files aside and begins an empty store"
+        )
     if session.json:
         output.show_json([str(path) for path in found])
     elif found:

@@ -16,7 +16,7 @@ from lamina.config import load
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.failsafe.outage import Outage
 from lamina.failsafe.spools import Spool, spool
-from lamina.handles import before_restore, chosen_agent, connect, home_path, restore
+from lamina.handles import before_restore, begin_anew, chosen_agent, connect, home_path, restore
 from lamina.home import Home
 from lamina.memory import Memory
 from lamina.model import Actor, Role
@@ -116,6 +116,16 @@ class Session:
     def restore(self, folder: Path, progress: Callable[[int, int], None]) -> dict[str, Any]:
         """Put a backup in the place of the store, whatever has become of that."""
         return restore(folder, self.agent, self._home, surface="cli", progress=progress, key=self._key)
+
+    def damage(self) -> str | None:
+        """Why the store cannot be read, if it is damaged."""
+        from lamina.store.restoration import damage
+
+        return damage(self.home.agent_folder(self.agent), self.agent, load(self.home.path))
+
+    def begin_anew(self) -> dict[str, Any]:
+        """Set a damaged store aside, and begin an empty one."""
+        return begin_anew(self.agent, self._home, surface="cli", key=self._key)
 
     def other_agents(self) -> str:
         """Who else has a memory here, for whoever finds nothing: a name may be misspelt."""
