@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+import importlib
 from typing import TYPE_CHECKING, Any, cast
 
-from lamina.clock import Clock
-from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
-from lamina.handles import connect
-from lamina.memory import Memory
-from lamina.model import Change, Event, Hit, Hits, Layer, Record, Role, State, Trust
-from lamina.runs import Run
-
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from lamina.clock import Clock
+    from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
+    from lamina.memory import Memory
+    from lamina.model import Change, Event, Hit, Hits, Layer, Record, State, Trust
     from lamina.operators import Operator
+    from lamina.runs import Run
 
 __version__ = "0.1.0"
+# Where each name comes from when it is first asked for: the program has to hear Ctrl-C before it has loaded everything.
+_ORIGINS = {
+    **dict.fromkeys(
+        ("Conflict", "Corrupt", "InvalidInput", "LaminaError", "NotFound", "Refused", "StoreUnavailable"), "errors"
+    ),
+    **dict.fromkeys(("Change", "Event", "Hit", "Hits", "Layer", "Record", "State", "Trust"), "model"),
+    "Memory": "memory",
+    "Operator": "operators",
+    "Run": "runs",
+}
 
 
 def open(
@@ -28,6 +38,9 @@ def open(
     settings: Mapping[str, Any] | None = None,
 ) -> Memory:
     """An agent's handle: remember, search, propose."""
+    from lamina.handles import connect
+    from lamina.model import Role
+
     return connect(Role.AGENT, agent, user, home, clock, settings=settings)
 
 
@@ -42,6 +55,9 @@ def operator(
     key: str | None = None,
 ) -> Operator:
     """An operator's handle: what an agent can do, and what only a person may. A home may ask for its operator key."""
+    from lamina.handles import connect
+    from lamina.model import Role
+
     return cast("Operator", connect(Role.OPERATOR, agent, user, home, clock, actor, settings=settings, key=key))
 
 
@@ -70,9 +86,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`Operator` is loaded when it is first asked for."""
-    if name == "Operator":
-        from lamina.operators import Operator
-
-        return Operator
+    """A name of this package, or one of the modules that have them, loaded when it is first asked for."""
+    if name in _ORIGINS:
+        found = globals()[name] = getattr(importlib.import_module(f"lamina.{_ORIGINS[name]}"), name)
+        return found
+    if name in _ORIGINS.values():
+        return importlib.import_module(f"lamina.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

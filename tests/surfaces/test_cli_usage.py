@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+import tomllib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -286,3 +287,26 @@ def test_a_missing_extra_says_how_it_is_installed(
     told = call(*words)
     assert (told.code, told.out) == (1, "")
     assert f'in a clone of Lamina, run `pip install ".[{extra}]"`' in told.err
+
+
+# Ctrl-C
+
+
+def test_ctrl_c_while_the_program_loads_is_no_traceback(tmp_path: Path) -> None:
+    """Whoever changes their mind at once reads `interrupted`, not our files: the exit code is 130, as it is later."""
+    (tmp_path / "apsw.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")  # one of the first to be loaded
+    for started in (["-m", "lamina"], ["-c", "from lamina.__main__ import main; main()"]):
+        program = [sys.executable, *started, "search", "tea"]
+        environment = {**os.environ, "LAMINA_HOME": str(tmp_path / "home")}
+        environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        ended = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
+
+
+def test_the_program_that_is_installed_can_be_interrupted() -> None:
+    """What `lamina` calls is the small module that hears Ctrl-C before it loads the others."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["scripts"] == {"lamina": "lamina.__main__:main"}
+    script = "import sys, lamina; print([one for one in sys.modules if one.startswith('lamina.')])"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 
 from lamina import StoreUnavailable, doctor
 from lamina.clock import system_clock
 from lamina.home import Home
 from lamina.store import room
+from lamina.store.connection import translate
 from lamina.surfaces.hooks import trouble
 from tests.conftest import FULL, Desk, contents, verified
 
@@ -116,6 +118,25 @@ def test_the_first_error_is_told(home: Path, tmp_path: Path) -> None:
             assert len(copy.agent().list()) == 4
 
 
+def test_a_backup_without_room_says_so_once(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """I: the error says that the disk is full and nothing that contradicts it, and reads that wait are told of once."""
+    with Desk(home) as desk, no_room(8192):
+        op = desk.operator()
+        op.list()
+        with pytest.raises(StoreUnavailable, match="the disk is full"):
+            op.backup()
+        for _ in range(3):
+            op._store.reads.flush()
+    assert len([one for one in caplog.messages if "not audited yet" in one]) == 1
+
+
+def test_what_sqlite_does_not_say_is_not_told(tmp_path: Path) -> None:
+    """I: a connection that knows nothing of a failure calls it "not an error"; an error of ours leaves that out."""
+    told = translate(apsw.FullError("not an error"), tmp_path).message
+    assert told == f"{tmp_path}: the disk is full; free some space, nothing was stored"
+    assert translate(apsw.FullError("database or disk is full"), tmp_path).message == f"{told} (database or disk is full)"
+
+
 def test_an_ordinary_folder_hinders_nobody(tmp_path: Path) -> None:
     """B4: nothing is said about a folder with room, one that does not exist yet, or a disk that does not tell its size."""
     assert room.hindrance(tmp_path) is None
@@ -147,6 +168,7 @@ def test_a_disk_that_is_really_full(home: Path, small_disk: Path, left: int) -> 
         assert sorted(contents(memory.list())) == sorted(TEXTS)
         assert len(memory.search("train", ranker="keyword")) == 2
         assert "the disk is full" in " ".join(memory.status()["problems"])
+        assert ("nothing can be remembered until then" in (room.full(place) or "")) is (not left)
         if left:
             assert memory.remember(SMALL).stored_in == "failsafe"
         else:

@@ -414,14 +414,16 @@ def translate(error: apsw.Error | UnicodeDecodeError, path: Path | str) -> Lamin
     """What an error of SQLite means to the user, and what to do about it."""
     if isinstance(error, UnicodeDecodeError):
         return Corrupt(f"{path}: a row holds bytes that are not text; run `lamina audit verify`")
+    said = f" ({error})" if str(error) not in SAYS_NOTHING else ""
     if _has_no_room(error):
-        return StoreUnavailable(f"{path}: {FULL} ({error})")
+        return StoreUnavailable(f"{path}: {FULL}{said}")
     for kinds, make, message in MEANINGS:
         if isinstance(error, kinds):
-            return make(f"{path}: {message} ({error})")
+            return make(f"{path}: {message}{said}")
     return StoreUnavailable(f"{path}: SQLite reports {type(error).__name__} ({error})")
 
 
+SAYS_NOTHING = ("", "not an error")  # of a connection that knows nothing of what has failed
 FULL = "the disk is full; free some space, nothing was stored"
 MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[LaminaError], str], ...] = (
     ((apsw.NotADBError,), Corrupt, "this is not a SQLite database, or its first page is damaged; see `lamina restore`"),

@@ -114,8 +114,10 @@ class ReadLog:
                 self._lost += lost
                 if not isinstance(error, LaminaError):
                     raise
-                self._problem = f"{counted(len(batch), 'read is', 'reads are')} not audited yet: {error}"
-                log.warning("%s", self._problem)
+                known, told = self._problem, f"{counted(len(batch), 'read is', 'reads are')} not audited yet: {error}"
+                self._problem = told
+                if known is None:  # it is tried again and again, and told once
+                    log.warning("%s", told)
 
     def latest(self, limit: int) -> list[Read]:
         """The newest reads first, of every process that has written them."""

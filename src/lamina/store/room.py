@@ -9,6 +9,7 @@ from pathlib import Path
 from lamina.home import size_of
 
 INDEX_BYTES = 32 * 1024  # what SQLite lays beside a file, before anybody can read its log
+BLOCK = 4096  # with less left not even the fail-safe can take anything
 ENOUGH = 2 * INDEX_BYTES  # with less left SQLite cannot write, and what it took would be missing for the fail-safe
 
 
@@ -42,5 +43,6 @@ def full(folder: Path) -> str | None:
     """That the disk is full, if so."""
     if not folder.is_dir() or not is_full(folder):
         return None
-    left = shutil.disk_usage(folder).free // 1024
-    return f"the disk is full: {folder} has {left} KB left; free some space, memories go to the fail-safe until then"
+    left = shutil.disk_usage(folder).free
+    meanwhile = "memories go to the fail-safe as long as there is room for it" if left >= BLOCK else "nothing can be remembered"
+    return f"the disk is full: {folder} has {left // 1024} KB left; free some space, {meanwhile} until then"
