@@ -7,6 +7,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import msgspec
 
 from lamina import config
 from lamina.access import FILE_NAME as TOKENS
+from lamina.clock import Clock, system_clock
 from lamina.errors import LaminaError
 from lamina.failsafe import spools
-from lamina.home import Home
+from lamina.home import LATELY, Home
 from lamina.mirrors import choice
 from lamina.retention import PRESETS, Rules
 from lamina.schedule import Timetable
@@ -44,7 +46,7 @@ class Finding(msgspec.Struct, frozen=True):
         return msgspec.structs.asdict(self)
 
 
-def examine(home: Home, agent: str, progress: Progress | None = None) -> Iterator[Finding]:
+def examine(home: Home, agent: str, progress: Progress | None = None, clock: Clock = system_clock) -> Iterator[Finding]:
     """Every check, the installation first and the store last. Nothing is created or changed."""
     yield Finding("ok", "python", f"{sys.version.split()[0]}, SQLite {inspection.sqlite_version()}")
     yield settings(home)
@@ -57,7 +59,7 @@ def examine(home: Home, agent: str, progress: Progress | None = None) -> Iterato
     yield from writable(home, agent)
     yield space(home.path)
     yield from private(home, agent)
-    yield violations(home)
+    yield violations(home, clock())
     folder = home.agent_folder(agent)
     yield waiting(home, folder)
     yield from (Finding(*found) for found in inspection.inspect(folder, agent, _in_force(home), progress))
@@ -227,9 +229,9 @@ def waiting(home: Home, folder: Path) -> Finding:
     return Finding("warn", "failsafe", "; ".join(problems)) if problems else Finding("ok", "failsafe", "nothing waits")
 
 
-def violations(home: Home) -> Finding:
-    number = home.count_violations()
+def violations(home: Home, now: datetime) -> Finding:
+    number = sum(home.violations_by_attempt(now).values())
     if number:
-        attempts = counted(number, "attempt to cross a boundary is", "attempts to cross a boundary are")
-        return Finding("warn", "isolation", f"{attempts} logged in {home.violations}")
-    return Finding("ok", "isolation", "no attempt to cross a boundary")
+        attempts = counted(number, "attempt to cross a boundary", "attempts to cross a boundary")
+        return Finding("warn", "isolation", f"{attempts} in the last {LATELY.days} days; `lamina audit violations` lists them")
+    return Finding("ok", "isolation", f"no attempt to cross a boundary in the last {LATELY.days} days")

@@ -10,7 +10,7 @@ import stat
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,6 +27,7 @@ DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("co
 MAX_USER = 128
 QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\S+")
 UNREADABLE = "unreadable line"
+LATELY = timedelta(days=30)  # what is older is in the log, and nobody is warned of it any more
 # Neither follow a link nor wait for somebody at the other end of a pipe.
 NOT_ELSEWHERE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -162,13 +163,12 @@ class Home:
                 found.append(entry)
         return Violations(tuple(reversed(found)), unreadable)
 
-    def violations_by_attempt(self) -> dict[str, int]:
-        """How often each kind of attempt is in the log, the most frequent first."""
-        counted = Counter(UNREADABLE if entry is None else entry.kind for entry in self._logged())
+    def violations_by_attempt(self, now: datetime) -> dict[str, int]:
+        """How often each kind of attempt was made lately, the most frequent first. What cannot be read counts too."""
+        since = iso(now - LATELY)
+        lately = (entry for entry in self._logged() if entry is None or entry.at >= since)
+        counted = Counter(UNREADABLE if entry is None else entry.kind for entry in lately)
         return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
-
-    def count_violations(self) -> int:
-        return sum(1 for _ in self._logged())
 
     def _logged(self) -> Iterator[Violation | None]:
         """The entries of the log, oldest first; None for a line that is none."""

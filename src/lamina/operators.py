@@ -36,7 +36,7 @@ class Operator(Memory):
         """What is in the store; without a user also how often somebody tried to cross a boundary of this home."""
         found = super().status()
         if self.user is None:
-            counted = self.home.violations_by_attempt()
+            counted = self.home.violations_by_attempt(self._clock())
             found |= {"violations": sum(counted.values()), "violations_by_attempt": counted}
             found["problems"] += self._erasures.problems() if found["store"] else []
         return found

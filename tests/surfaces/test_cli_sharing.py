@@ -136,7 +136,7 @@ def test_violations(call: Call, boiler: dict[str, Any], tmp_path: Path) -> None:
     assert boiler["id"] in table.out
     assert "2 lines" in table.err
     status = call("--agent", "sky", "status")
-    assert "violations logged: 4" in status.out
+    assert "violations in the last 30 days (`lamina audit violations`): 4" in status.out
     assert "1  reach another agent's record" in status.out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -189,6 +190,8 @@ def test_a_misspelt_agent_is_told_who_is_here(call: Call) -> None:  # noqa: F811
     """H1: nothing found in a memory that is empty names the other agents of the home; in another it does not."""
     remembered(call, "tea")
     call("--agent", "sky", "remember", "coffee")
+    forgotten = call("--agent", "skye", "remember", "gone", "--json").json["id"]
+    call("--agent", "skye", "erase", forgotten, "--yes", "--reason", "a test")
     outcome = call("--agent", "skye", "search", "coffee")
     assert outcome.code == 4
     assert outcome.out.startswith("nothing relevant; this home also has the agents ")
@@ -310,3 +313,121 @@ def test_the_program_that_is_installed_can_be_interrupted() -> None:
     script = "import sys, lamina; print([one for one in sys.modules if one.startswith('lamina.')])"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
+
+
+# an agent that is not there
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list"],
+        ["search", "tea"],
+        ["inspect", "0" * 26],
+        ["status"],
+        ["facts"],
+        ["audit", "log"],
+        ["review", "list"],
+        ["export"],
+    ],
+)
+def test_reading_makes_no_agent(call: Call, tmp_path: Path, words: list[str]) -> None:  # noqa: F811
+    """H1: a misspelt agent is not found beside those that there are, which are named, and nothing is made for it."""
+    call("--agent", "sky", "remember", "Ana drinks tea")
+    told = call("--agent", "skye", *words)
+    assert (told.code, told.out) == (3, "")
+    assert "there is no agent skye" in told.err
+    assert "which has sky" in told.err
+    assert [path.name for path in (tmp_path / "home" / "agents").iterdir()] == ["sky"]
+
+
+def test_writing_makes_an_agent(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """H1: the first memory of a new agent is stored and told; an agent may look before it remembers."""
+    call("--agent", "sky", "remember", "Ana drinks tea")
+    assert "first memory of 'aegis'" in call("--agent", "aegis", "remember", "Ben drinks coffee").err
+    monkeypatch.setenv("LAMINA_ROLE", "agent")
+    monkeypatch.setenv("LAMINA_AGENT", "newcomer")
+    assert call("list", "--json").json == []
+
+
+def test_a_first_look_at_an_empty_home_is_no_error(call: Call) -> None:  # noqa: F811
+    """H1: where nobody has a memory, a name cannot be misspelt."""
+    told = call("list")
+    assert (told.code, told.out) == (0, "no memories here\n")
+
+
+def test_agents_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: F811
+    """H1: name, active memories, size and last change of each; one that is damaged is told; only operators may ask."""
+    assert call("agents").out.startswith("no agents in ")
+    call("--agent", "sky", "remember", "Ana drinks tea")
+    forgotten = call("--agent", "sky", "remember", "gone", "--json").json
+    call("--agent", "sky", "forget", forgotten["id"])
+    call("--agent", "aegis", "remember", "Ben drinks coffee")
+    aegis, sky = call("agents", "--json").json
+    assert (aegis["name"], aegis["memories"], sky["name"], sky["memories"]) == ("aegis", 1, "sky", 1)
+    assert sky["bytes"] > 0
+    assert sky["changed_at"] > forgotten["created_at"]
+    (tmp_path / "home" / "agents" / "aegis" / "memory.db").write_bytes(b"no database" * 1000)
+    told = call("agents")
+    assert (told.code, "lamina restore" in told.out, "sky" in told.out) == (0, True, True)
+    monkeypatch.setenv("LAMINA_ROLE", "agent")
+    assert call("agents").code == 1
+
+
+def test_old_attempts_are_no_warning_any_more(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    """P2: doctor and status speak of the last 30 days, and name the command that lists all of them."""
+    remembered(call, "tea")
+    entry = {"at": "2020-01-01T00:00:00.000000Z", "actor": "agent:sky", "surface": "cli", "attempt": "open", "value": "aegis"}
+    log = tmp_path / "home" / "violations.jsonl"
+    log.write_text(json.dumps(entry) + "\n")
+    log.chmod(0o600)
+    assert "isolation    no attempt to cross a boundary in the last 30 days" in call("doctor").out
+    assert "violations" not in call("status").out
+    assert "aegis" in call("audit", "violations").out
+    log.write_text(json.dumps({**entry, "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.000000Z}"}) + "\n")
+    assert "1 attempt to cross a boundary in the last 30 days; `lamina audit violations` lists them" in call("doctor").out
+    assert "violations in the last 30 days" in call("status").out
+
+
+# narrow terminals
+
+
+@pytest.mark.parametrize("columns", [50, 70, 84])
+def test_a_narrow_plan_says_where_things_go(decided: Path, columns: int) -> None:
+    """L5, H1: where a memory goes is the point of a dry run; what is cut is marked, and the rule is named as not shown."""
+    shown = in_terminal(decided, columns, "promote", "--dry-run")
+    assert "episodic" in shown
+    assert "…" in shown
+    assert "rule" in next(line for line in shown.splitlines() if "not shown at this width: " in line)
+    assert all(len(line) <= columns for line in shown.splitlines() if "not shown" not in line)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 70, 90])
+def test_what_a_narrow_trail_does_not_show_is_told(decided: Path, columns: int) -> None:
+    """H1: a column of the trail is there with all its words, or named as not shown; none is blank."""
+    shown = in_terminal(decided, columns, "audit", "log", "--limit", "1")
+    head, row, *_ = shown.splitlines()
+    told = next((line for line in shown.splitlines() if "not shown" in line), "")
+    assert all((name in head.split()) is not (name in told) for name in ("reason", "actor", "surface", "action", "event"))
+    assert row.split()[0] == "3"
+    assert "reason" in told or all(word in shown for word in "only test weather station".split())
+
+
+def test_an_empty_column_goes_first(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    """H1: a column without a single value is left out before any other, and nobody has to be told."""
+    remembered(call, "User wants daily Garmin reports at 7am, with sleep and heart rate, and the weather of the day before")
+    shown = in_terminal(tmp_path / "home", 100, "list")
+    assert "imp." in shown.splitlines()[0]
+    assert "tags" not in shown
+    assert "not shown" not in shown
+
+
+def test_a_path_is_never_broken(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    """H1: whoever copies a path out of a narrow terminal has the whole of it."""
+    remembered(call, "tea")
+    made = call("backup").out.split()[-1]
+    home = tmp_path / "home"
+    shown = in_terminal(home, 50, "status").splitlines()
+    assert f"home    {home}" in shown
+    assert f"place   {home}/agents/default/memory.db" in shown
+    assert made in in_terminal(home, 50, "restore").splitlines()

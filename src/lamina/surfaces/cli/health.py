@@ -1,4 +1,4 @@
-"""Commands about the installation: status, doctor, config, completion."""
+"""Commands about the installation: status, agents, doctor, config, completion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from lamina import config, doctor
 from lamina.clock import system_clock
 from lamina.errors import InvalidInput
 from lamina.failsafe.outage import untold
+from lamina.home import LATELY
 from lamina.model import State
+from lamina.residents import residents
 from lamina.surfaces.cli import mirrors, output, running
 from lamina.surfaces.cli.session import Session, command
 from lamina.surfaces.hooks import trouble
@@ -23,6 +25,7 @@ KINDS = 5  # of violations, the most frequent ones
 def register(group: click.Group) -> None:
     """Hang these commands under the program."""
     status(group)
+    agents(group)
     diagnose(group)
     reindex(group)
     settings(group)
@@ -55,7 +58,7 @@ def _show_status(session: Session, found: dict[str, Any]) -> None:
     for label, number in (
         ("archived", found["archived"]),
         ("open runs", found["open_runs"]),
-        ("violations logged", found.get("violations")),
+        (f"violations in the last {LATELY.days} days (`lamina audit violations`)", found.get("violations")),
     ):
         if number:
             click.echo(f"{label}: {number}")
@@ -78,6 +81,28 @@ def _show_store(found: dict[str, Any]) -> None:
     most = max(parts.values(), default=1)
     shares = [(part, output.size(number), output.bar(number, most)) for part, number in parts.items()]
     output.table(("part", "size", ""), shares, right=("size",))
+
+
+def agents(group: click.Group) -> None:
+    @command(group, "agents", "lamina agents")
+    def run(session: Session) -> None:
+        """List the agents of this home: how many active memories each has, its size on disk, and when it last changed."""
+        session.check_operator("agents")
+        found = [*residents(session.home)]
+        if session.json:
+            output.show_json([one.to_dict() for one in found])
+            return
+        if not found:
+            click.echo(f"no agents in {session.home.path} yet; the first memory makes one")
+            return
+        rows = [
+            (one.name, one.memories, output.size(one.bytes), output.when(one.changed_at) if one.changed_at else "")
+            for one in found
+        ]
+        output.table(("agent", "memories", "size", "last change (UTC)"), rows, right=("memories", "size"))
+        for one in found:
+            if one.problem:
+                output.attention(one.problem)
 
 
 def diagnose(group: click.Group) -> None:

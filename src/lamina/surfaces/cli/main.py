@@ -31,7 +31,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "files": ("export", "import", "backup", "restore"),
     "finding": ("search", "context", "index", "model"),
     "grouping": ("semantic", "procedural"),
-    "health": ("status", "doctor", "reindex", "config", "completion"),
+    "health": ("status", "agents", "doctor", "reindex", "config", "completion"),
     "hooking": ("hook", "capture"),
     "judging": ("importance",),
     "key": ("key",),

@@ -17,7 +17,7 @@ from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.failsafe.outage import Outage
 from lamina.failsafe.spools import Spool, spool
 from lamina.handles import before_restore, begin_anew, chosen_agent, connect, home_path, restore
-from lamina.home import Home
+from lamina.home import AGENT_NAME, Home
 from lamina.memory import Memory
 from lamina.model import Actor, Role
 from lamina.operators import Operator
@@ -31,6 +31,39 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 EXIT_FAILSAFE = 5
 ELLIPSIS = "…."
+# Commands that only look: they make no memory for an agent whose name is misspelt.
+LOOKING = frozenset(
+    (
+        "list",
+        "inspect",
+        "search",
+        "context",
+        "status",
+        "facts",
+        "timeline",
+        "pending",
+        "export",
+        "backup",
+        "reindex",
+        "index",
+        "erasures",
+        "grants",
+        "runs list",
+        "audit log",
+        "audit verify",
+        "audit head",
+        "review list",
+        "archive list",
+        "archive search",
+        "profile show",
+        "project show",
+        "world list",
+        "world show",
+        "mirror status",
+        "mirror verify",
+    )
+)
+NAMED = 10  # of the agents of a home
 
 
 class Session:
@@ -59,6 +92,7 @@ class Session:
         if self._memory is None:
             self._check_own_agent()
             self._is_new = self.agent not in self.home.agents()
+            self._refuse_unknown()
             given = (self._role(), self._agent, self._user, self._home)
             self._memory = connect(*given, surface="cli", key=self._key, replay=replay)
         return self._memory
@@ -103,6 +137,18 @@ class Session:
         if role() is Role.AGENT and own and self.agent != own:
             self.home.log_violation(system_clock(), Actor(Role.AGENT, own, "cli"), "open another agent's memory", self.agent)
             raise NotFound(f"there is no agent {shown(self.agent)} here")
+
+    def _refuse_unknown(self) -> None:
+        """A person who only looks at an agent that is not here has misspelt its name: nothing is made for that."""
+        names = [*self.home.agents()]
+        if not self._is_new or not names or role() is Role.AGENT or not AGENT_NAME.fullmatch(self.agent):
+            return
+        if not _only_looks() or load(self.home.path)["store.url"]:  # on a server are agents that have no folder here
+            return
+        more = [*names[:NAMED], *(["…"] if len(names) > NAMED else [])]
+        raise NotFound(
+            f"there is no agent {self.agent} in {self.home.path}, which has {', '.join(more)}; choose one with --agent"
+        )
 
     def operator(self, verb: str) -> Operator:
         """The handle for a verb that only a person may use."""
@@ -164,6 +210,14 @@ class Session:
         """Whether the answer or the error that ends the command says it anyway."""
         failure = sys.exc_info()[1]
         return self.tells_outage or (isinstance(failure, LaminaError) and outage.cause in failure.message)
+
+
+def _only_looks() -> bool:
+    """Whether the command that runs makes nothing, and looks at the agent's own memory."""
+    context = click.get_current_context(silent=True)
+    if context is None or context.params.get("shared_by"):
+        return False
+    return context.command_path.partition(" ")[2] in LOOKING
 
 
 shared_by = click.option("--shared-by", metavar="AGENT", help="what this agent shares, instead of one's own")
