@@ -197,6 +197,8 @@ def _show_backups(session: Session, found: list[Path]) -> None:
     if session.json:
         output.show_json([str(path) for path in found])
     elif found:
-        output.table(("backups, newest first",), [(path,) for path in found])
+        click.secho("backups, newest first", bold=True)
+        for path in found:  # each whole, however narrow the terminal is
+            click.echo(path)
     else:
         click.echo("there is no backup in the home; `lamina backup` makes one")

@@ -67,7 +67,9 @@ def _show_plan(session: Session, decided: list[Decision], limit: int) -> None:
         to = one.layer.value if one.action is Action.PROMOTE else ("archive" if one.action is not Action.KEEP else "")
         action = Text(one.action.value, style=STYLES[one.action])
         rows.append((one.entry.id, action, to, one.rule, contents.get(one.entry.id, "")))
-    output.table(("id", "action", "to", "rule", "content"), rows, wide="content", dispensable=("to",), wraps=("rule",))
+    output.table(
+        ("id", "action", "to", "rule", "content"), rows, wide="content", dispensable=("rule", "action"), wraps=("rule",)
+    )
     numbers = Counter(decision.action for decision in decided)
     counted = {action: numbers[action] for action in Action if numbers[action]}
     more = f"; the first {limit} of {len(decided)} are shown, see --limit" if len(decided) > limit else ""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 BAR = 24
 PIPED_WIDTH = 200
-LEAST = 30  # of the wide column
+LEAST = 28  # of the wide column
+CUT = 10  # of it where nothing else can be left out
 WRAPPED = 16  # of a column that goes on in the next line
 GAP = 2
 PATIENCE = 1.0
@@ -87,16 +89,20 @@ def table(
     if wraps and not screen.is_terminal:
         whole = [natural[place] if name in wraps else widths[place] for place, name in enumerate(columns)]
         screen.width = max(screen.width, _line(whole, range(len(whole))))
-    shown = _fitting(columns, widths, dispensable, screen.width)
+    bare = [name for name in (*wraps, *dispensable) if cells and not any(row[columns.index(name)].cell_len for row in cells)]
+    shown = _fitting(columns, widths, [*bare, *dispensable], screen.width)
+    if wide:  # where nothing can be left out, it is cut
+        widths[columns.index(wide)] -= max(0, min(_line(widths, shown) - screen.width, widths[columns.index(wide)] - CUT))
+    if screen.is_terminal:  # and at last, also what is missed is left out: half of everything is of no use to anybody
+        shown = _fitting(columns, widths, [name for name in reversed(columns[1:]) if name != wide], screen.width, shown)
     share = [(name, screen.width // 4) for name in wraps]
     for name, most in (*share, *((name, screen.width) for name in (wide, *wraps) if name)):
         place, spare = columns.index(name), screen.width - _line(widths, shown)
         if place in shown and spare > 0:
             widths[place] += max(0, min(spare, min(most, natural[place]) - widths[place]))
-    if wide:  # where nothing can be left out, it is cut
-        widths[columns.index(wide)] -= max(0, min(_line(widths, shown) - screen.width, widths[columns.index(wide)] - WRAPPED))
+    screen.width = max(screen.width, _line(widths, shown))
     _print(screen, _drawn(columns, widths, shown, cells, right, wraps))
-    if gone := [name for place, name in enumerate(columns) if place not in shown and name]:
+    if gone := [name for place, name in enumerate(columns) if place not in shown and name and name not in bare]:
         click.secho(f"not shown at this width: {', '.join(gone)}", dim=True, err=True)
 
 
@@ -108,18 +114,17 @@ def _drawn(
     right: Sequence[str],
     wraps: Sequence[str],
 ) -> Table:
-    """The table itself, of the columns that are shown."""
+    """The table itself, of the columns that are shown, each as wide as was decided."""
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for place in shown:
-        name = columns[place]
+        name, width = columns[place], widths[place]
         justify: Any = "right" if name in right else "left"
-        overflow: Any = "fold" if name in wraps else "ellipsis"
-        least = widths[place] if name == "id" or name in wraps else None  # half an id is of no use
-        made.add_column(
-            name, justify=justify, no_wrap=name not in wraps, overflow=overflow, min_width=least, max_width=widths[place]
-        )
+        made.add_column(name, justify=justify, no_wrap=name not in wraps, overflow="fold", min_width=width, max_width=width)
+        for row in cells:
+            if name not in wraps:  # beside a cell of several lines the end of another one is not marked otherwise
+                row[place].truncate(width, overflow="ellipsis")
     for row in cells:
         made.add_row(*(row[place] for place in shown))
     return made
@@ -135,13 +140,16 @@ def _print(screen: Console, made: Table) -> None:
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def _fitting(columns: Sequence[str], widths: Sequence[int], dispensable: Sequence[str], room: int) -> list[int]:
-    """The places of the columns that fit into a line."""
-    shown = list(range(len(columns)))
+def _fitting(
+    columns: Sequence[str], widths: Sequence[int], dispensable: Sequence[str], room: int, among: Sequence[int] | None = None
+) -> list[int]:
+    """The places of the columns that fit into a line, after some were left out in this order."""
+    shown = list(range(len(columns)) if among is None else among)
     for name in dispensable:
         if _line(widths, shown) <= room:
             break
-        shown.remove(columns.index(name))
+        if columns.index(name) in shown:
+            shown.remove(columns.index(name))
     return shown
 
 
@@ -211,15 +219,21 @@ def confirmed(question: str) -> bool:
 
 
 def pairs(items: Sequence[tuple[str, Any]]) -> None:
-    """Names and values, aligned."""
+    """Names and values, aligned. A path is never broken: whoever copies it needs the whole of it."""
     from rich.table import Table
+    from rich.text import Text
 
-    made = Table.grid(padding=(0, 2))
-    made.add_column(style="cyan", no_wrap=True)
-    made.add_column(overflow="fold")
+    screen, longest = console(), max((len(name) for name, _ in items), default=0)
     for name, value in items:
-        made.add_row(name, _cell(value))
-    console().print(made)
+        cell = _cell(value)
+        if Path(cell.plain).is_absolute():
+            screen.print(Text.assemble((f"{name:<{longest + GAP}}", "cyan"), cell), soft_wrap=True)
+            continue
+        made = Table.grid(padding=(0, GAP))
+        made.add_column(style="cyan", no_wrap=True, min_width=longest)
+        made.add_column(overflow="fold")
+        made.add_row(name, cell)
+        screen.print(made)
 
 
 def hits(found: Hits, explain: bool) -> None:
@@ -277,7 +291,14 @@ def events(found: Sequence[Event]) -> None:
     """Changes as a table, with what they did."""
     rows = [(e.seq, when(e.at), e.action, e.actor, e.surface, _summary(e), e.reason or "") for e in found]
     columns = ("event", "when (UTC)", "action", "actor", "surface", "what", "reason")
-    table(columns, rows, wide="what", right=("event",), dispensable=("surface", "actor"), wraps=("reason",))
+    table(
+        columns,
+        rows,
+        wide="what",
+        right=("event",),
+        dispensable=("surface", "actor", "reason", "when (UTC)"),
+        wraps=("reason",),
+    )
 
 
 def _summary(event: Event) -> str:
