@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from lamina import clock as clocks
 from lamina import rules
@@ -38,8 +38,27 @@ ROTATE_CHECK = "memory_rotate_check"
 NOTHING_DONE = {"ok": False, "promoted": 0, "rotated": False, "remaining": None, "threshold": None}
 
 
+# The verbs of operators, which are not loaded for agents: whoever calls one of them here is told where they are.
+OPERATOR_VERBS = frozenset(
+    """
+    archives audit_head audit_log audit_reads audit_verify audit_violations backup confirm correct end_grants_but
+    erasable erase erasures export export_as forget grant grants import_ lift prunable prune reindex reject
+    restore restore_archived resume_erasures revocable revoke revoke_grant rollback undo
+    """.split()
+)
+
+
 class Memory(Writer):
     """An agent's handle: it remembers, reads and proposes within its own agent and user."""
+
+    if not TYPE_CHECKING:  # for people alone: to a type checker these names do not exist
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in OPERATOR_VERBS:
+                raise AttributeError(
+                    f"{name} is for operators; lamina.operator() opens a handle that has it", name=name, obj=self
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     moved: Moved | None = None  # what the last `run_once` of this handle did, in full
     _status_problem: str | None = None  # with the last file that was to be left in `status/`

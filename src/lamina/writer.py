@@ -298,7 +298,10 @@ class Writer(Spooling):
         if self.settings["secrets.capture"] == "redact":
             secrets_log.warning("redacted before it was stored: %s", named)
             return
-        secrets_log.warning("a memory holds what looks like a secret: %s", named)
+        secrets_log.warning(
+            "a memory holds what looks like a secret: %s; `lamina doctor` lists such memories, `lamina erase ID` removes one",
+            named,
+        )
         self._note_problem("memories hold what looks like secrets; `lamina doctor` lists them, `lamina erase` removes them")
 
     def _tell(self, number: int) -> None:

@@ -431,3 +431,52 @@ def test_a_path_is_never_broken(call: Call, tmp_path: Path) -> None:  # noqa: F8
     assert f"home    {home}" in shown
     assert f"place   {home}/agents/default/memory.db" in shown
     assert made in in_terminal(home, 50, "restore").splitlines()
+
+
+# what to do next
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "advice"),
+    [
+        (["remember", "hello", "world"], 2, "put a text of several words in quotes"),
+        (["remember", "hi", "--layer", "semantic"], 2, """--meta origin=… --meta 'topic_tags=["…"]'"""),
+        (["remember", "hi", "--at", "tomorrow"], 2, "or give a day, or say how long ago, such as 12h, 7d, 4w or yesterday"),
+        (["facts", "Ben", "--as-of", "once"], 2, "or give a day, or say how long ago, such as 12h, 7d, 4w or yesterday"),
+        (["token", "create", "--expires", "0"], 2, "or say after how long, such as 12h, 30d or 4w, or give a day"),
+        (["erase"], 2, "ids of records, or --session, --user or --source"),
+    ],
+)
+def test_an_error_says_what_to_type(call: Call, words: list[str], code: int, advice: str) -> None:  # noqa: F811
+    """H1: what is wrong is told with what would be right, in the words of the command line."""
+    remembered(call, "tea")
+    told = call(*words)
+    assert (told.code, told.out) == (code, "")
+    assert advice in told.err
+
+
+def test_what_was_advised_works(call: Call) -> None:  # noqa: F811
+    """H1: the metadata of a layer and the times are taken as the errors name them."""
+    remembered(call, "tea grows in Assam", "--layer", "semantic", "--meta", "origin=book", "--meta", 'topic_tags=["tea"]')
+    remembered(call, "it rained", "--at", "yesterday")
+    assert call("facts", "--as-of", "yesterday").code == 0
+    assert call("search", "tea", "--known-at", "7d").code == 4
+    assert call("search", "tea", "--known-at", "0h").code == 0
+
+
+def test_an_empty_file_is_called_empty(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    """H5: an import of nothing says so."""
+    (tmp_path / "empty.json").write_text("\n")
+    told = call("import", str(tmp_path / "empty.json"))
+    assert (told.code, "empty.json is empty" in told.err) == (2, True)
+
+
+def test_inspect_shows_the_words_of_the_evidence(call: Call) -> None:  # noqa: F811
+    """H1: evidence that is a memory stands with what it says, one line each; a path stands as it is."""
+    said = remembered(call, "I drink\ntea, said Ana")["id"]
+    made = remembered(call, "Ana drinks tea", "--evidence", said, "--evidence", "./notes.md")["id"]
+    lines = call("inspect", made).out.splitlines()
+    (place,) = [number for number, line in enumerate(lines) if line.startswith("evidence")]
+    assert lines[place].split(maxsplit=1)[1] == f"{said}: I drink tea, said Ana"
+    assert lines[place + 1].strip() == "./notes.md"
+    assert call("inspect", made, "--json").json["evidence"] == [said, "./notes.md"]

@@ -15,6 +15,7 @@ import lamina
 from lamina import Memory, Operator, rules
 from lamina.clock import Ids
 from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
+from lamina.memory import OPERATOR_VERBS
 from lamina.model import Layer, State, Trust
 from tests.conftest import CONTRACTS, START, STORE_ID, Desk, Ticking, contents, move, size, verified
 from tests.unit.test_canon import JSON, TEXTS
@@ -523,3 +524,15 @@ def test_the_public_door(desk: Desk) -> None:
         assert op.get(record.id) == record
         assert str(op.actor) == "operator:ben"
         assert type(mem) is Memory
+
+
+def test_verbs_of_operators_are_told_to_agents(desk: Desk) -> None:
+    """H2: a verb that only operators have says where it is; to programs that ask, the handle of an agent does not have it."""
+    agent = desk.agent()
+    with pytest.raises(AttributeError, match=r"confirm is for operators; lamina\.operator\(\) opens a handle that has it"):
+        agent.confirm("x")  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="'Memory' object has no attribute 'nonsense'"):
+        agent.nonsense  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(agent, "erase")
+    own = {name for name in vars(Operator) if not name.startswith("_") and not hasattr(Memory, name)}
+    assert own == OPERATOR_VERBS

@@ -252,6 +252,8 @@ def load(source: Path) -> Export:
         raise NotFound(f"there is no file {source}") from None
     except OSError as error:
         raise InvalidInput(f"{source} cannot be read: {error.strerror}") from None
+    if not data.strip():
+        raise InvalidInput(f"{source} is empty")
     try:
         export = msgspec.json.decode(data, type=Export)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

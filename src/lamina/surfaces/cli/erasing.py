@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from lamina.erasure import Certificate
-from lamina.errors import NotFound, Refused
+from lamina.errors import InvalidInput, NotFound, Refused
 from lamina.operators import Operator
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
@@ -50,6 +50,8 @@ def erase(group: click.Group) -> None:
         operator = session.operator("erase")
         if resume:
             return _shown(session, operator.resume_erasures())
+        if not (record_ids or session_name or user or source):
+            raise InvalidInput("say what to erase: ids of records, or --session, --user or --source; one of these")
         ids = [session.full_id(record_id) for record_id in record_ids]
         which: dict[str, Any] = {"session": session_name, "user": user, "source": source}
         found = operator.erasable(*ids, **which)

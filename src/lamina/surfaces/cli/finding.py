@@ -10,7 +10,7 @@ from lamina.recall import RANKERS
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.memories import LAYERS, STATES, kinds, metadata_of
 from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session, command, shared_by
-from lamina.surfaces.cli.times import day, past
+from lamina.surfaces.cli.times import past
 from lamina.viewer import MODELS
 
 NOTHING = 4
@@ -37,8 +37,8 @@ def search(group: click.Group) -> None:
     @click.option("--meta", "metadata", multiple=True, metavar="K=V", help="with this value in its metadata")
     @click.option("--since", callback=past, help="not before: a day, a time, or how long ago, such as 7d")
     @click.option("--until", callback=past, help="before: a day, a time, or how long ago")
-    @click.option("--as-of", callback=day, help="what was true at this time or day")
-    @click.option("--known-at", callback=day, help="what the store knew at this time or day")
+    @click.option("--as-of", callback=past, help="what was true then: a day, a time, or how long ago")
+    @click.option("--known-at", callback=past, help="what the store knew then: a day, a time, or how long ago")
     @click.option("--ranker", type=click.Choice(RANKERS), default=RANKERS[0], show_default=True, help="how to rank")
     @click.option("--explain", is_flag=True, help="draw the parts of each score")
     @shared_by

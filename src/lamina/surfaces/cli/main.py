@@ -134,7 +134,9 @@ def exit_code(error: LaminaError) -> int:
 
 
 def _advised(error: click.ClickException, arguments: Sequence[str]) -> click.ClickException:
-    """The same error; with what to type instead, where an option stands in the wrong place or was none at all."""
+    """The same error; with what to type instead, where an option stands in the wrong place, was none, or quotes are missing."""
+    if isinstance(error, click.UsageError) and error.message.startswith("Got unexpected extra argument"):
+        return click.UsageError(f"{error.message}; put a text of several words in quotes", error.ctx)
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error
     name, command = error.option_name, error.ctx.command_path

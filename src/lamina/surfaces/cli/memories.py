@@ -11,14 +11,16 @@ from typing import Any
 import click
 import msgspec
 
+from lamina.clock import is_id
 from lamina.errors import InvalidInput, NotFound
 from lamina.model import Layer, Record, State, plain
 from lamina.rules import KINDS
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session, command, shared_by
-from lamina.surfaces.cli.times import day, past
+from lamina.surfaces.cli.times import past
 
 LAYERS = click.Choice([layer.value for layer in Layer])
+LISTS = ("topic_tags", "evidence_refs")  # metadata that is a list of texts
 STATES = click.Choice([state.value for state in State])
 
 
@@ -48,13 +50,13 @@ def remember(group: click.Group) -> None:
     @click.option("--source", help="where it comes from; tool, web, mail and import are not trusted")
     @click.option("--speaker", help="who said it")
     @click.option("--session", help="the conversation it belongs to")
-    @click.option("--at", callback=day, help="when it happened: a day, or ISO-8601 with a time zone (default now)")
+    @click.option("--at", callback=past, help="when it happened: a day, a time with its zone, or how long ago (default now)")
     @click.option("--key", help="an idempotency key: the same key stores once")
     def run(session: Session, /, text: str, metadata: tuple[str, ...], evidence: tuple[str, ...], **fields: Any) -> None:
         """Store TEXT as a memory; with - the text is read from standard input."""
         content = _standard_input() if text == "-" else text
         fields["evidence"] = session.evidence(evidence)
-        with _secrets_told_here():
+        with _secrets_told_here(), _metadata_as_typed():
             stored = session.memory().remember(content, metadata=metadata_of(metadata), **fields)
         _show(session, stored)
         if stored.stored_in != "store":
@@ -66,6 +68,19 @@ def _standard_input() -> str:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(f"standard input is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+@contextmanager
+def _metadata_as_typed() -> Iterator[None]:
+    """What a layer needs is told as it is typed here."""
+    try:
+        yield
+    except InvalidInput as error:
+        missing = error.details.get("missing")
+        if not isinstance(missing, list):
+            raise
+        typed = " ".join(f"--meta '{name}=[\"…\"]'" if name in LISTS else f"--meta {name}=…" for name in missing)
+        raise InvalidInput(f"{error.message}: {typed}", **error.details) from None
 
 
 def metadata_of(pairs: tuple[str, ...]) -> dict[str, Any] | None:
@@ -154,7 +169,8 @@ def inspect(group: click.Group) -> None:
         if session.json:
             output.show_json({**found.to_dict(), "history": [event.to_dict() for event in history]})
             return
-        output.record(found)
+        grounds = [one for one in found.evidence if is_id(one)]
+        output.record(found, memory.contents(grounds) if grounds and found.stored_in == "store" else {})
         click.echo("\nhistory")
         output.events(history)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,6 +30,7 @@ CUT = 10  # of it where nothing else can be left out
 WRAPPED = 16  # of a column that goes on in the next line
 GAP = 2
 PATIENCE = 1.0
+SAID = 100  # characters of what evidence says
 STATE_STYLES = {State.ACTIVE: "green", State.CONSTRAINED: "yellow", State.SUPERSEDED: "dim", State.TOMBSTONED: "red"}
 
 
@@ -188,14 +190,16 @@ def records(found: Sequence[Record], every_user: bool = False) -> None:
     table(names, rows, wide="content", right=("imp.",), dispensable=last, wraps=("tags",))
 
 
-def record(found: Record) -> None:
-    """Everything about one record, a field a line; empty fields are left out."""
+def record(found: Record, said: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Everything about one record, a field a line; empty fields are left out. Evidence with what it says, if known."""
     from lamina import dates
 
     fields = found.to_dict()
     shown = {name: value for name, value in fields.items() if value not in (None, [], {}, "") and name != "content"}
     console().print(reveal(found.content), style="bold")
-    pairs([(name, _plain(value)) for name, value in shown.items()])
+    spoken = [f"{one}: {one_line(said[one], SAID)}" if one in said else one for one in found.evidence]
+    fields_of = {name: [_plain(value)] for name, value in shown.items()} | ({"evidence": spoken} if said else {})
+    pairs([(name if not place else "", one) for name, lines in fields_of.items() for place, one in enumerate(lines)])
     for mention in dates.find(found.content, found.occurred_at):
         last = mention.end - timedelta(days=1)
         days = f"{mention.start}" if mention.start == last else f"{mention.start} to {last}"

@@ -12,7 +12,7 @@ from lamina.clock import system_clock
 from lamina.errors import NotFound
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
-from lamina.surfaces.cli.times import day
+from lamina.surfaces.cli.times import past
 from lamina.text import counted, one_line, reveal, shown
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def facts(group: click.Group) -> None:
     @command(group, "facts", "lamina facts Ana --as-of 2026-05-01")
     @click.argument("subject", required=False)
     @click.option("--attribute", help="only this, such as lives_in")
-    @click.option("--as-of", callback=day, help="what was true at this time or day")
-    def run(session: Session, subject: str | None, attribute: str | None, as_of: str | None) -> None:
+    @click.option("--as-of", callback=past, help="what was true then: a day, a time, or how long ago")
+    def run(session: Session, subject: str | None, attribute: str | None, as_of: datetime | None) -> None:
         """Show what is known about SUBJECT, or about everybody."""
         found = session.memory().facts(subject, attribute, as_of)
         if session.json:

@@ -40,12 +40,18 @@ def past(context: click.Context, parameter: click.Parameter, value: str | None) 
     try:
         return moment(given, parameter.opts[0])
     except InvalidInput as error:
-        raise InvalidInput(f"{error.message}; or say how long ago, such as 12h, 7d, 4w or yesterday") from None
+        raise InvalidInput(f"{error.message}; or give a day, or say how long ago, such as 12h, 7d, 4w or yesterday") from None
 
 
 def end_of(context: click.Context, parameter: click.Parameter, value: str | None) -> datetime | str | None:
     """When something ends: after hours, days or weeks, or at a time or day."""
-    return _away(parameter, value, 1) if value and SPAN.fullmatch(value) else day(context, parameter, value)
+    if value and SPAN.fullmatch(value):
+        return _away(parameter, value, 1)
+    given = day(context, parameter, value)
+    try:
+        return moment(given, parameter.opts[0]) if given else given
+    except InvalidInput as error:
+        raise InvalidInput(f"{error.message}; or say after how long, such as 12h, 30d or 4w, or give a day") from None
 
 
 def _away(parameter: click.Parameter, value: str, direction: int) -> datetime:
