@@ -68,7 +68,12 @@ def _show_plan(session: Session, decided: list[Decision], limit: int) -> None:
         action = Text(one.action.value, style=STYLES[one.action])
         rows.append((one.entry.id, action, to, one.rule, contents.get(one.entry.id, "")))
     output.table(
-        ("id", "action", "to", "rule", "content"), rows, wide="content", dispensable=("rule", "action"), wraps=("rule",)
+        ("id", "action", "to", "rule", "content"),
+        rows,
+        wide="content",
+        dispensable=("rule",),
+        reluctantly=("action",),
+        wraps=("rule",),
     )
     numbers = Counter(decision.action for decision in decided)
     counted = {action: numbers[action] for action in Action if numbers[action]}

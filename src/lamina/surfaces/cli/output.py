@@ -77,10 +77,12 @@ def table(
     wide: str = "",
     right: Sequence[str] = (),
     dispensable: Sequence[str] = (),
+    reluctantly: Sequence[str] = (),
     wraps: Sequence[str] = (),
 ) -> None:
     """A table whose wide column takes what is left of the line. A narrow terminal does without some, and says so.
 
+    First goes what is dispensable, then the wide column is cut, then goes what is left out reluctantly.
     What is too long is cut; or, in a column that wraps, it goes on in the next line, and a pipe has lines as long as need be.
     """
     screen = console()
@@ -96,7 +98,9 @@ def table(
     if wide:  # where nothing can be left out, it is cut
         widths[columns.index(wide)] -= max(0, min(_line(widths, shown) - screen.width, widths[columns.index(wide)] - CUT))
     if screen.is_terminal:  # and at last, also what is missed is left out: half of everything is of no use to anybody
-        shown = _fitting(columns, widths, [name for name in reversed(columns[1:]) if name != wide], screen.width, shown)
+        shown = _fitting(
+            columns, widths, [*reluctantly, *(name for name in reversed(columns[1:]) if name != wide)], screen.width, shown
+        )
     share = [(name, screen.width // 4) for name in wraps]
     for name, most in (*share, *((name, screen.width) for name in (wide, *wraps) if name)):
         place, spare = columns.index(name), screen.width - _line(widths, shown)
