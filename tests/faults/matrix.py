@@ -190,6 +190,7 @@ LOOKS = (
 
 # Commands of the program: the verbs that each may call, those that write at least.
 COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "agents": (),
     "archive list": ("Operator.archives",),
     "archive restore": ("Operator.restore_archived",),
     "archive search": ("Operator.search_archive",),
