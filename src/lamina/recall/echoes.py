@@ -1,7 +1,8 @@
 """Questions that were asked before (Q5): agents' hooks keep what users ask, and a question tells nobody the answer.
 
 One of the same words is an echo, whoever asked it. One of other words is an echo when a user or nobody asked it, it is a
-question and nothing else, it is about what is asked now, and it shows nothing of the kind that is asked for.
+question and nothing else, with a question mark or without, it is about what is asked now, and it shows nothing of the kind
+that is asked for.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from lamina.store.catalogue import Mask, Rows
 ABOUT = 0.5  # the share of the question's words that one of other words has at least
 LONGEST = 30  # words; whoever says more tells something, too
 MOST = 1000  # characters of them
+BESIDE = 10  # more than the hits that are wanted: what comes after an echo may still move
 WORDS = "who|whom|whose|what|when|where|which|why|how"
 HELPERS = "do|does|did|is|are|was|were|can|could|should|would|will|have|has|had|am|must|may|might"
 # What somebody says before the question itself: "hey, can you please tell me again".
@@ -43,8 +45,8 @@ UNMARKED = re.compile(
 )
 
 
-def of(ask: Ask, question: Question, words: bm25.Matches, rows: Rows) -> Column:
-    """1 for an echo of the question, else 0."""
+def of(ask: Ask, question: Question, words: bm25.Matches, rows: Rows, score: Column, cost: float) -> Column:
+    """1 for an echo of the question, else 0. `score` is what each row has without that, and `cost` what an echo loses."""
     catalogue, number = ask.look.catalogue, len(question.words)
     asks: Mask = catalogue["signs"][rows] & signs.ASKS > 0
     shared = np.zeros(len(rows), np.int64)
@@ -53,9 +55,17 @@ def of(ask: Ask, question: Question, words: bm25.Matches, rows: Rows) -> Column:
             shared += bm25.held(words.holders[word], rows)
     is_echo: Mask = asks & (shared == number) & (catalogue["length"][rows] <= len(text.analyse(ask.query).split()))
     about = ~is_echo & (shared > 0) & (shared >= ABOUT * number)
-    other = np.flatnonzero(about & _could_only_ask(ask, question, rows))
-    is_echo[other] = _asking(ask, rows[other])
-    return is_echo.astype(np.float64)
+    could = about & _could_only_ask(ask, question, rows)
+    look = np.flatnonzero(could & asks)
+    # Nearly every short note could ask without a question mark. Only what would be among the hits is worth reading.
+    could &= ~asks
+    while True:
+        is_echo[look] = _asking(ask, rows[look])
+        could[look] = False
+        best = np.argsort(cost * is_echo - score, kind="stable")[: ask.limit + BESIDE]
+        look = best[could[best]]
+        if not len(look):
+            return is_echo.astype(np.float64)
 
 
 def only_asks(said: str) -> bool:

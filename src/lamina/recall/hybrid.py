@@ -138,10 +138,12 @@ def _parts(
     if question.wanted:
         parts["answer"] = ANSWER * _has(own, question.wanted)
     parts["asks"] = ASKS * _has(own, signs.ASKS)
-    parts["echo"] = ECHO * echoes.of(ask, question, words, rows)
+    parts["echo"] = np.zeros(len(rows))  # it is told here, and found when all others are known
     parts["length"] = LENGTH * np.minimum(1, np.log1p(catalogue["length"][rows]) / np.log1p(FULL_LENGTH))
     parts["recency"] = RECENCY / (1 + ask.age(rows, "occurred", MICROS_PER_DAY))
     parts["importance"] = IMPORTANCE * catalogue["importance"][rows]
+    score = sum(parts.values(), np.zeros(len(rows)))
+    parts["echo"] = ECHO * echoes.of(ask, question, words, rows, score, -ECHO)
     return parts
 
 

@@ -85,6 +85,17 @@ def test_a_question_asked_in_other_words_does_not_bury_its_answer(mem: Memory, a
     assert {hit.parts.get("echo") for hit in hits[1:]} == {-0.3}
 
 
+def test_many_questions_without_a_mark_do_not_bury_an_answer(mem: Memory) -> None:
+    """Q5: each of them is known for what it is, however many there are and however few hits are wanted."""
+    mem.remember("The billing service is deployed with make ship", source="readme")
+    asked = ({"content": f"how do we deploy the billing service variant {n}", "layer": "episodic"} for n in range(150))
+    mem.remember_many(asked)
+    for limit in (1, 5, 100):
+        hits = mem.search("how do we deploy the billing service", limit)
+        assert hits[0].record.content == "The billing service is deployed with make ship"
+        assert {hit.parts.get("echo") for hit in hits[1:]} <= {-0.3}
+
+
 @pytest.mark.parametrize("said", TOLD_BESIDE)
 def test_a_question_that_tells_something_is_no_echo(mem: Memory, said: str) -> None:
     """Q5: what holds a statement, is about something else or goes on for long loses nothing."""
