@@ -455,6 +455,13 @@ def test_an_error_says_what_to_type(call: Call, words: list[str], code: int, adv
     assert advice in told.err
 
 
+def test_quotes_are_only_advised_for_texts(call: Call) -> None:  # noqa: F811
+    """H1: where a command takes an id, or nothing, quotes would not help."""
+    for words in (["inspect", "0" * 26, "1" * 26], ["prune", "0" * 26]):
+        told = call(*words)
+        assert (told.code, "quotes" in told.err) == (2, False)
+
+
 def test_what_was_advised_works(call: Call) -> None:  # noqa: F811
     """H1: the metadata of a layer and the times are taken as the errors name them."""
     remembered(call, "tea grows in Assam", "--layer", "semantic", "--meta", "origin=book", "--meta", 'topic_tags=["tea"]')

@@ -135,7 +135,9 @@ def exit_code(error: LaminaError) -> int:
 
 def _advised(error: click.ClickException, arguments: Sequence[str]) -> click.ClickException:
     """The same error; with what to type instead, where an option stands in the wrong place, was none, or quotes are missing."""
-    if isinstance(error, click.UsageError) and error.message.startswith("Got unexpected extra argument"):
+    if isinstance(error, click.UsageError) and error.ctx and error.message.startswith("Got unexpected extra argument"):
+        if not any(map(_is_text, error.ctx.command.params)):
+            return error
         return click.UsageError(f"{error.message}; put a text of several words in quotes", error.ctx)
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error
@@ -151,6 +153,11 @@ def _advised(error: click.ClickException, arguments: Sequence[str]) -> click.Cli
         hint = f"what begins with - is taken for an option; put -- before it: {command} -- {given}"
         return click.UsageError(hint, error.ctx)
     return error
+
+
+def _is_text(parameter: click.Parameter) -> bool:
+    """Whether this is a text that somebody types, and neither an id nor a path."""
+    return isinstance(parameter, click.Argument) and parameter.type is click.STRING and parameter.metavar is None
 
 
 def _is_hook(arguments: Sequence[str]) -> bool:
