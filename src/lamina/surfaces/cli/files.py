@@ -160,7 +160,7 @@ def restore(group: click.Group) -> None:
             for sentence in told.sentences:
                 click.echo(sentence)
         if not yes and not output.confirmed(f"Replace the memory of {session.agent} by {path}?"):
-            raise Refused("nothing was restored; --yes answers yes where nobody can be asked")
+            raise Refused("nothing was restored; --yes does not ask")
         with output.progress("checking") as advance:
             report = session.restore(path, advance)
         if session.json:
@@ -178,7 +178,7 @@ def _begin_anew(session: Session, path: Path | None, found: list[Path], yes: boo
     if damage and found and not session.json:
         output.attention(f"there is a backup, which `lamina restore {found[0]}` puts in its place", err=True)
     if damage and not yes and not output.confirmed(f"{damage}\nSet it aside, and begin an empty memory of {session.agent}?"):
-        raise Refused("nothing was changed; --yes answers yes where nobody can be asked")
+        raise Refused("nothing was changed; --yes does not ask")
     report = session.begin_anew()
     if session.json:
         output.show_json(report)
