@@ -117,7 +117,7 @@ def test_search_finds_explains_and_abstains(call: Call) -> None:
         (["remember", "x", "--kind", "poem"], 2),
         (["remember", "x", "--layer", "attic"], 2),
         (["remember", "x", "--meta", "novalue"], 2),
-        (["remember", "x", "--at", "yesterday"], 2),
+        (["remember", "x", "--at", "some day"], 2),
         (["remember", "x", "--layer", "profile"], 2),
         (["search", "x", "--limit", "0"], 2),
         (["search", "x", "--ranker", "magic"], 2),

@@ -173,7 +173,7 @@ def test_notes_stand_beside_the_answer(filled: Call, monkeypatch: pytest.MonkeyP
         ["search", "x", "--ranker", "magic"],
         ["search", "x", "--meta", "novalue"],
         ["search", "x", "--meta", "place=[]"],
-        ["search", "x", "--as-of", "yesterday"],
+        ["search", "x", "--as-of", "some day"],
         ["search", "x", "--known-at", "2026-13-01"],
         ["search", "x", "--limit", "10001"],
         ["search", "x", "--layer", "working"],

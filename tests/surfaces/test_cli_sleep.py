@@ -81,7 +81,7 @@ def test_a_timeline_is_a_picture(filled: Call) -> None:
         (("timeline", "Zoe"), 3),
         (("timeline", " "), 2),
         (("timeline",), 2),
-        (("facts", "--as-of", "yesterday"), 2),
+        (("facts", "--as-of", "some day"), 2),
         (("--user", "ana", "sleep"), 1),
         (("sleep", "--limit", "0"), 2),
     ],
