@@ -28,6 +28,17 @@ def outcome(verb: Callable[[], object]) -> str:
     return "done"
 
 
+class Operating:
+    """An actor that holds an operator's handle, once it has opened one."""
+
+    _operator: lamina.Operator | None = None
+
+    @property
+    def operator(self) -> lamina.Operator:
+        assert self._operator is not None
+        return self._operator
+
+
 def obey(actor: object) -> None:
     """One step of an actor for each line that is heard, until there is nothing more to do."""
     say(pid=os.getpid())

@@ -6,7 +6,7 @@ import importlib
 
 import lamina
 
-from .common import nursery, say
+from .common import Operating, nursery, say
 
 SETTINGS = {"mirrors.chroma": "embedded", "recall.embedders": ["none"]}
 # What Chroma imports when it is first used. It must not be used before the fork: its threads would not be there after it.
@@ -22,16 +22,8 @@ MODULES = (
 )
 
 
-class Mirrorer:
+class Mirrorer(Operating):
     """A process that holds a handle with a mirror."""
-
-    def __init__(self) -> None:
-        self._operator: lamina.Operator | None = None
-
-    @property
-    def operator(self) -> lamina.Operator:
-        assert self._operator is not None
-        return self._operator
 
     def open(self, home: str) -> None:
         self._operator = lamina.operator("sky", home=home, settings=SETTINGS)

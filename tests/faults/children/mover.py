@@ -13,7 +13,7 @@ from pathlib import Path
 
 import lamina
 
-from .common import nursery, say
+from .common import Operating, nursery, say
 
 # Long after everything in the stores that are moved here, so that what is to expire has expired.
 LATER = datetime(2027, 6, 1, 8, 0, tzinfo=UTC)
@@ -21,16 +21,8 @@ LATER = datetime(2027, 6, 1, 8, 0, tzinfo=UTC)
 PATIENCE = 200
 
 
-class Mover:
+class Mover(Operating):
     """A process that holds a handle and does one step at a time. Its clock stands still."""
-
-    def __init__(self) -> None:
-        self._operator: lamina.Operator | None = None
-
-    @property
-    def operator(self) -> lamina.Operator:
-        assert self._operator is not None
-        return self._operator
 
     def open(self, home: str) -> None:
         self._operator = lamina.operator("sky", home=home, clock=lambda: LATER)

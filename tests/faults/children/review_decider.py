@@ -9,23 +9,15 @@ from typing import Any
 
 import lamina
 
-from .common import nursery, outcome
+from .common import Operating, nursery, outcome
 
 LATER = datetime(2027, 6, 1, 8, 0, tzinfo=UTC)
 # The write-ahead log is folded back with every decision, so that each is traced down to the database itself.
 SETTINGS = {"store.checkpoint_pages": 1}
 
 
-class Decider:
+class Decider(Operating):
     """A process that holds an operator's handle. Its clock stands still, so that what it makes is always the same."""
-
-    def __init__(self) -> None:
-        self._operator: lamina.Operator | None = None
-
-    @property
-    def operator(self) -> lamina.Operator:
-        assert self._operator is not None
-        return self._operator
 
     def open(self, home: str) -> None:
         self._operator = lamina.operator("sky", home=home, clock=lambda: LATER, actor="ana", settings=SETTINGS)

@@ -15,7 +15,7 @@ from typing import Any
 import lamina
 from lamina import knowledge
 
-from .common import nursery, say
+from .common import Operating, nursery, say
 
 # Long enough after what was said that it is over, and soon enough that it was lately.
 TONIGHT = datetime(2026, 7, 1, 2, 0, tzinfo=UTC)
@@ -25,16 +25,8 @@ FEW_TURNS = 4
 SETTINGS = {"store.checkpoint_pages": 1}
 
 
-class Sleeper:
+class Sleeper(Operating):
     """A process that holds an operator's handle. Its clock stands still, so that a night is always the same."""
-
-    def __init__(self) -> None:
-        self._operator: lamina.Operator | None = None
-
-    @property
-    def operator(self) -> lamina.Operator:
-        assert self._operator is not None
-        return self._operator
 
     def open(self, home: str, now: datetime = TONIGHT) -> None:
         self._operator = lamina.operator("sky", home=home, clock=lambda: now, settings=SETTINGS)
