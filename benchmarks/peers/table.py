@@ -247,7 +247,7 @@ def markdown(results: Mapping[str, Any]) -> str:
 def _together(run: Mapping[str, Any]) -> str:
     """Whom a run measured beside each other."""
     labels = [peer.label for peer in PEERS if peer.name in run["peers"]]
-    return "all in one run" if len(labels) == len(PEERS) else f"in one run: {', '.join(labels)}"
+    return "all in one run" if len(labels) == len(PEERS) else f"in one run: {'; '.join(labels)}"
 
 
 def _safe(note: str) -> str:
