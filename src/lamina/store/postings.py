@@ -8,15 +8,47 @@ from lamina.store import fulltext
 from lamina.store.catalogue import Rows
 from lamina.store.sql import Connection
 
-MOST = 1 << 21  # numbers of records that are kept, of all words together: 16 MB
+MOST = 1 << 21  # numbers that are kept, of all words together: 16 MB
+EACH = 64  # what a word takes beside its records, in numbers: those that nobody holds count, too
+
+
+class Holders:
+    """The records that hold a word, as far as records have been seen. It grows in place: a new one each time would scatter."""
+
+    def __init__(self) -> None:
+        self.seen = 0  # the records below this number
+        self._rows: Rows = np.zeros(0, np.int64)
+        self._number = 0
+
+    @property
+    def size(self) -> int:
+        """What it takes, in numbers."""
+        return EACH + len(self._rows)
+
+    @property
+    def rows(self) -> Rows:
+        """The records, ascending. Every search gets the same ones, so nobody may change them."""
+        found = self._rows[: self._number]
+        found.flags.writeable = False
+        return found
+
+    def add(self, more: Rows, seen: int) -> None:
+        """Records behind those that are here already."""
+        end = self._number + len(more)
+        if end > len(self._rows):
+            wider = np.zeros(max(end, 2 * len(self._rows)), np.int64)
+            wider[: self._number] = self._rows[: self._number]
+            self._rows = wider
+        self._rows[self._number : end] = more
+        self._number, self.seen = end, seen
 
 
 class Postings:
-    """The holders of words that were asked for lately, as far as records have been seen; what is new is read behind them."""
+    """The holders of words that were asked for lately; what is new is read behind them."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._kept: dict[tuple[str, str], tuple[Rows, int]] = {}  # the latest asked last; and which records were seen
+        self._kept: dict[tuple[str, str], Holders] = {}  # the latest asked last
         self._total = 0
 
     def clear(self) -> None:
@@ -26,18 +58,19 @@ class Postings:
 
     def holding(self, connection: Connection, word: str, where: str, size: int) -> Rows:
         """The records below a number that hold a word there, ascending."""
-        found, seen = self._kept.pop((word, where), (np.zeros(0, np.int64), 0))
-        self._total -= len(found)
-        if seen < size:
-            more = fulltext.holding(connection, word, where, seen)
-            found = np.concatenate((found, more[more < size]))
-        self._keep(word, where, found, size)
-        return found
+        held = self._kept.pop((word, where), None)
+        if held is None:
+            held = Holders()
+        else:
+            self._total -= held.size
+        if held.seen < size:
+            more = fulltext.holding(connection, word, where, held.seen)
+            held.add(more[more < size], size)
+        self._keep((word, where), held)
+        return held.rows
 
-    def _keep(self, word: str, where: str, found: Rows, size: int) -> None:
-        found.flags.writeable = False  # every search gets the same one
-        self._kept[word, where] = found, size
-        self._total += len(found)
+    def _keep(self, asked: tuple[str, str], held: Holders) -> None:
+        self._kept[asked] = held
+        self._total += held.size
         while self._total > self._most:
-            oldest = next(iter(self._kept))
-            self._total -= len(self._kept.pop(oldest)[0])
+            self._total -= self._kept.pop(next(iter(self._kept))).size

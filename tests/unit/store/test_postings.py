@@ -6,12 +6,13 @@ import random
 from collections.abc import Callable
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from lamina import Memory, Operator
 from lamina.store import fulltext
 from lamina.store.catalogue import Rows
-from lamina.store.postings import Postings
+from lamina.store.postings import EACH, Holders, Postings
 from lamina.store.sql import Connection
 from tests.conftest import Desk
 
@@ -83,12 +84,25 @@ def test_only_what_is_new_is_read_again(op: Operator, monkeypatch: pytest.Monkey
 
 
 def test_what_is_kept_is_bounded(op: Operator) -> None:
-    """Speed: the words that were asked for longest ago make room, and what is found is the same."""
+    """Speed: the words that were asked for longest ago make room, also for words that nobody holds; the answers stay."""
     op.remember_many([{"content": f"tea garden {'walrus' if number < 3 else 'march'}"} for number in range(10)])
-    connection, size = op._store.database.reader(), 11
-    postings = Postings(most=14)
+    connection, size, most = op._store.database.reader(), 11, 2 * EACH + 14
+    postings = Postings(most)
     expected = {word: fulltext.holding(connection, word).tolist() for word in WORDS}
     for word in ["tea", "walrus", "garden", "tea", "march", "bakery", "tea"]:
         assert postings.holding(connection, word, fulltext.SAID, size).tolist() == expected[word]
-        assert postings._total == sum(len(rows) for rows, _ in postings._kept.values()) <= 14
+        assert postings._total == sum(held.size for held in postings._kept.values()) <= most
     assert [word for word, _ in postings._kept] == ["bakery", "tea"]
+
+
+def test_holders_grow_in_place() -> None:
+    """Speed: records are added behind the others, in room that is doubled; what was given to a search stays as it was."""
+    held, given = Holders(), []
+    for first in range(0, 100, 5):
+        held.add(np.arange(first, first + 5), first + 5)
+        given.append(held.rows)
+    assert [rows.tolist() for rows in given] == [list(range(5 * (turn + 1))) for turn in range(20)]
+    assert held.seen == 100
+    assert held.size <= EACH + 200
+    with pytest.raises(ValueError, match="read-only"):
+        held.rows[0] = 7
