@@ -9,13 +9,12 @@ from __future__ import annotations
 import random
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from .harness import strace
+from .harness import attached, strace
 
 SECTOR = 512
 # Everything that changes files or names, and what moves the place in a file at which the next write happens.
@@ -71,16 +70,9 @@ def recorder(log: Path) -> list[str]:
 @contextmanager
 def recorded(pid: int, log: Path) -> Iterator[list[Call]]:
     """strace on a process and its threads within the block; every call with all its bytes is there at the end of it."""
-    command = [*recorder(log), "-p", str(pid)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        assert "attached" in process.stderr.readline()
-        calls: list[Call] = []
-        try:
-            yield calls
-        finally:
-            process.terminate()
-            process.communicate()
+    calls: list[Call] = []
+    with attached([*recorder(log), "-p", str(pid)]):
+        yield calls
     calls += parsed(log.read_text().splitlines())
 
 

@@ -200,20 +200,27 @@ def points(calls: Sequence[str], most: int, salt: str, *, without: str = "\n") -
 
 
 @contextmanager
+def attached(command: Sequence[str]) -> Iterator[None]:
+    """strace that hangs on a process within the block; it writes what it has seen when the block ends."""
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while "attached" not in (said := process.stderr.readline()):  # it may say first which files it looks at
+            assert said, "strace has ended"
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+@contextmanager
 def traced(pid: int, log: Path, calls: Sequence[str], *faults: str, only: Path | None = None) -> Iterator[list[str]]:
     """strace on a process within the block, with any number of faults; the calls are there at the end of it."""
     filters = [item for fault in faults for item in ("-e", f"inject={fault}")]
     filters += [] if only is None else ["-P", str(only)]
-    command = [strace(), "-y", "-p", str(pid), "-o", str(log), "-e", f"trace={','.join(calls)}", *filters]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        assert "attached" in process.stderr.readline()
-        seen: list[str] = []
-        try:
-            yield seen
-        finally:
-            process.terminate()
-            process.communicate()
+    seen: list[str] = []
+    with attached([strace(), "-y", "-p", str(pid), "-o", str(log), "-e", f"trace={','.join(calls)}", *filters]):
+        yield seen
     lines = log.read_text().splitlines()
     tally.count("I/O errors", sum("(INJECTED)" in line for line in lines))
     seen += [line for line in lines if line.partition("(")[0] in calls]

@@ -7,7 +7,6 @@ threads of its own, which strace follows. It counts the calls of each for itself
 from __future__ import annotations
 
 import random
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ import lamina
 
 from . import tally
 from .children.mirrorer import SETTINGS
-from .harness import AGENT, SEED, Fault, Nursery, Point, check_sound, contents, copied, size, strace
+from .harness import AGENT, SEED, Fault, Nursery, Point, attached, check_sound, contents, copied, size, strace
 
 KILLS, ERRORS, MOMENTS = size(quick=1, full=60), size(quick=1, full=20), size(quick=1, full=40)
 WRITING = ("pwrite64", "write", "fdatasync", "fsync", "openat", "rename", "unlink", "mkdir", "ftruncate")
@@ -73,17 +72,9 @@ def followed(pid: int, home: Path, log: Path, fault: Fault | None = None) -> Ite
     injected = [] if fault is None else ["-e", f"inject={fault}"]
     calls = WRITING if fault is None else (fault.point.call,)
     only = [item for path in files_of(home) for item in ("-P", str(path))]
-    command = [strace(), "-f", "-y", "-p", str(pid), "-o", str(log), "-e", f"trace={','.join(calls)}", *only, *injected]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        while "attached" not in process.stderr.readline():  # before it, strace says which files it looks at
-            assert process.poll() is None
-        seen: list[str] = []
-        try:
-            yield seen
-        finally:
-            process.terminate()
-            process.communicate()
+    seen: list[str] = []
+    with attached([strace(), "-f", "-y", "-p", str(pid), "-o", str(log), "-e", f"trace={','.join(calls)}", *only, *injected]):
+        yield seen
     seen += log.read_text().splitlines()
     tally.count("I/O errors", sum("(INJECTED)" in line for line in seen))
 

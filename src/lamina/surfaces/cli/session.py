@@ -140,10 +140,10 @@ class Session:
 
     def _refuse_unknown(self) -> None:
         """A person who only looks at an agent that is not here has misspelt its name: nothing is made for that."""
-        names = [*self.home.agents()]
-        if not self._is_new or not names or role() is Role.AGENT or not AGENT_NAME.fullmatch(self.agent):
+        if not self._is_new or not _only_looks() or role() is Role.AGENT or not AGENT_NAME.fullmatch(self.agent):
             return
-        if not _only_looks() or load(self.home.path)["store.url"]:  # on a server are agents that have no folder here
+        names = [*self.home.agents()]
+        if not names or load(self.home.path)["store.url"]:  # on a server are agents that have no folder here
             return
         more = [*names[:NAMED], *(["…"] if len(names) > NAMED else [])]
         raise NotFound(
