@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from lamina.engines.claims import Claim, values, words
 from lamina.engines.claims.attributes import FAVOURITE, favourite
-from lamina.engines.claims.rule import compiled
+from lamina.engines.claims.rule import for_turns
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import Span
 from lamina.engines.claims.words import either
+from lamina.patterns import LONGEST, bounded
 
 # fmt: off
 MINE = "mine"  # the rule for "my sister", which claims nothing else
 FRIENDSHIP = "friendship"  # "our friendship": who listens is meant
+FAR = 40  # characters without a word: what comes after them begins anew
+MOST_TOPICS = 50  # claims that can be taken back
 STRICT = frozenset("place name names number date diet status job".split())  # kinds that few words are of
 # Words that take back what was said.
 TAKEN_BACK = re.compile(
@@ -43,17 +46,17 @@ MUTTERED = (
     r"|mostly|mainly|that would be|it has to be|easily|I mean|or|rather|oops|whoops|on second thoughts?|my bad|wait|hm+|lol"
     r"|haha)"
 )
-LEAD = re.compile(rf"[\s,!.:*-]*(?:{MUTTERED}\b[\s,!.:*-]*)*", re.I)
-REPAIR = re.compile(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S)
+LEAD = bounded(rf"[\s,!.:*-]*(?:{MUTTERED}\b[\s,!.:*-]*)*", re.I)
+REPAIR = bounded(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S)
 SORRY = re.compile(r"\b(?:sorry|oops|whoops|I mean|rather|actually|second thoughts?|wait)\b|\*", re.I)
-DENIED = re.compile(
+DENIED = bounded(
     r"\s*(?:(?:no|nope|nah|well|god|sadly|actually|oh|afraid|unfortunately|i'm)[,!.]*\s+)*(?:not (?:any ?more|any longer|now"
     r"|since)|no longer|used to)\b",
     re.I,
 )
 SPOKEN = re.compile(r"\b(?:I|we|you|he|she|they|it|that|this|there)\b|\w's\s(?=[a-z])", re.I)
 # "New favourite film", "they're my favourite band now": which one was said before.
-FAVOURITE_NOW = re.compile(
+FAVOURITE_NOW = bounded(
     r"(?:\A\s*(?:my |a )?new|\b(?:they're|it's|that's|he's|she's|this is)(?: now)? my(?: new)?)(?: all-time)? (?:favou?rite"
     r"|fave?) (?P<thing>[a-z]+)\b(?! (?:is|are|was|has|:))",
     re.I,
@@ -67,12 +70,12 @@ NOUNS = {
     "job": "job", "hobby": "hobby", "hobbies": "hobby", "age": "age", "diet": "diet", "pets": "pet", "allergies": "allergy",
     "major": "studies", "employer": "employer", "birthday": "birthday", "name": "name",
 }
-SELF_ASKED = re.compile(
+SELF_ASKED = bounded(
     rf"\s*(?:and |my |any )*(?:(?:favou?rite|fave?) (?P<thing>[a-z]+)|(?P<noun>{'|'.join(NOUNS)}))\s*", re.I
 )
 # What a question asks about the one who hears it; the first that fits.
 QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (attribute, compiled(pattern))
+    (attribute, for_turns(pattern))
     for attribute, pattern in (
         ("lives_in", r"\bwhere (?:do|are) you (?:live|living|based|now|these days)|\bwhere'?s home\b|\bwhich city\b"
                      r"|\b(?:still|you) (?:live |living |based )?in [A-Z]"),
@@ -192,19 +195,21 @@ def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[
 
 def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
     """On either side of "not" and the value that was wrong: "Perth, not Dundee"."""
-    for found in denials(topic).finditer(said.plain):
-        yield from spans(topic.attribute, said.plain, found.end(), len(said.plain))
-        before = said.plain[: found.start()].rstrip(" ,")
-        start = max(before.rfind(mark) for mark in ".!?:\n") + 1
-        for right in RIGHT.finditer(before, start):
-            yield from spans(topic.attribute, before, right.end(), len(before))
-        yield from alone(topic.attribute, before, start, len(before), 4)
+    plain = said.plain
+    for found in islice(denials(topic).finditer(plain), MOST_TOPICS):
+        yield from spans(topic.attribute, plain, found.end(), min(found.end() + LONGEST, len(plain)))
+        least = max(0, found.start() - LONGEST)
+        end = least + len(plain[least : found.start()].rstrip(" ,"))
+        start = max(least, *(plain.rfind(mark, least, end) + 1 for mark in ".!?:\n"))
+        for right in RIGHT.finditer(plain, start, end):
+            yield from spans(topic.attribute, plain, right.end(), end)
+        yield from alone(topic.attribute, plain, start, end, 4)
 
 
 def _repaired(said: Said, topic: Claim) -> Iterator[Span]:
     """In a turn that is nothing but another value: "Milan, sorry"."""
-    found = REPAIR.fullmatch(said.plain)
-    if found and len(said.plain.split()) <= 5 and (SORRY.search(said.plain) or kind_of(topic.attribute) in STRICT):
+    found = REPAIR.fullmatch(said.plain) if len(said.plain.split(None, 5)) <= 5 else None
+    if found and (SORRY.search(said.plain) or kind_of(topic.attribute) in STRICT):
         begin, end = found.span("value")
         yield from (span for span in spans(topic.attribute, said.plain, begin, end) if span == (begin, end))
 
@@ -227,7 +232,8 @@ def denials(claim: Claim) -> re.Pattern[str]:
 
 def antecedent(plain: str, before: int) -> Span | None:
     """The last name that was said before some place: what "it" is."""
-    named = [_inner(plain, found) for found in values.NAME.finditer(plain, 0, before) if values.is_name(found[1])]
+    said = values.NAME.finditer(plain, max(0, before - LONGEST), before)
+    named = [_inner(plain, found) for found in said if values.is_name(found[1])]
     inside = [span for span in named if not _opens(plain, span[0])]
     return inside[-1] if inside else None
 
@@ -240,4 +246,4 @@ def _inner(plain: str, found: re.Match[str]) -> Span:
 
 def _opens(plain: str, place: int) -> bool:
     """Whether a sentence begins here."""
-    return plain[:place].rstrip()[-1:] in ("", ".", "!", "?", "…")
+    return plain[max(0, place - FAR) : place].rstrip()[-1:] in ("", ".", "!", "?", "…")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from lamina.engines.claims.rule import any_of, compiled
+from lamina.engines.claims.rule import any_of, compiled, for_turns
+from lamina.patterns import Bounded
 
 MANY = (
     "hobby",
@@ -46,7 +47,7 @@ class Ending(NamedTuple):
 
     name: str
     cue: re.Pattern[str]
-    pattern: re.Pattern[str]  # what ends begins where the group `value` does; no such group: whatever there was
+    pattern: Bounded  # what ends begins where the group `value` does; no such group: whatever there was
     attributes: tuple[str, ...]  # what can end so
     default: str  # empty: nothing, unless it is known
     confidence: float
@@ -58,7 +59,7 @@ class Switch(NamedTuple):
 
     name: str
     cue: re.Pattern[str]
-    pattern: re.Pattern[str]
+    pattern: Bounded
     default: str  # the attribute when the old value is not known
     confidence: float
 
@@ -179,10 +180,10 @@ SWITCHES = (
 )
 # What a turn comes to, though it does not say so.
 OUTCOMES = tuple(
-    (name, compiled(pattern), value)
+    (name, for_turns(pattern), value)
     for name, pattern, value in (
         ("knot", r"\b(?:we|and I)(?:'ve| have)? (?:finally |just )?tied the knot\b", "married"),
-        ("yes", r"\b(?:he|she|\w+) proposed\b.*\bI said yes\b|\bI proposed\b.*\b(?:she|he) said yes\b", "engaged"),
+        ("yes", r"\b(?:he|she|\w+) proposed\b.{0,300}\bI said yes\b|\bI proposed\b.{0,300}\b(?:she|he) said yes\b", "engaged"),
         ("decree", r"\b(?:my|our) divorce (?:came through|is final|was finali[sz]ed|is done|is through)\b", "divorced"),
     )
 )
@@ -204,5 +205,5 @@ NAMING = compiled(
     r"|\b(?:named|called) (?:him|her|it) (?=[A-Z])"
 )
 # "That's over": what was just asked about.
-THAT_OVER = compiled(r"\b(?:that|it)(?:'s| is) (?:all |long )?(?:over|history|done|finished)\b")
+THAT_OVER = for_turns(r"\b(?:that|it)(?:'s| is) (?:all |long )?(?:over|history|done|finished)\b")
 WITH = compiled(r"\b(?:I'm|I am|I've been|he's|she's|is) with (?=[A-Z])")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 import msgspec
 
 from lamina.engines.claims import Claim, Turn, answers, changes, people, predicates, sentences, statements, updates, words
 from lamina.engines.claims.changes import Ending
-from lamina.engines.claims.memory import Memory
+from lamina.engines.claims.memory import Memory, Taken
 from lamina.engines.claims.people import People
 from lamina.engines.claims.predicates import Parsed, Subject
 from lamina.engines.claims.rule import Phrase
-from lamina.engines.claims.said import Said, is_known
+from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 
 HEARD = 600  # characters of a machine's turn in which its question is looked for
@@ -49,31 +51,31 @@ class _Reader:
         lowered = said.plain.lower()
         phrases = [one for one in statements.PHRASES if one.cue.search(lowered)] if said.speaker else []
         endings = [one for one in changes.ENDINGS if one.cue.search(lowered)]
-        found: list[Claim] = []
-        self._take(self._related(said, clauses), found)
+        taken = Taken()
+        self._take(self._related(said, clauses), taken)
         for clause, before in zip(clauses, (None, *clauses), strict=False):
             parsed = predicates.parse(said.plain, clause, statements.VERBS, self.people.named)
             if not (clause.asks or clause.doubted or self._is_hearsay(said, parsed, clause, before)):
-                self._take(self._stated(said, clause, parsed, phrases), found)
-                self._take(self._updated(said, clause, parsed, endings), found)
-                self._take(updates.instead(said, clause, found), found)
+                self._take(self._stated(said, clause, parsed, phrases), taken)
+                self._take(self._updated(said, clause, parsed, endings), taken)
+                self._take(updates.instead(said, clause, taken.claims), taken)
         if said.speaker:
-            self._take(_whole(said, clauses, phrases), found)
-            self._take(updates.outcomes(said), found)
-            self._take(updates.over(said, self.heard, self.memory), found)
-            if not any(claim.attribute == self.question for claim in found):
-                self._take(answers.answered(said, clauses, self.question), found)
-            self._take(answers.self_answered(said, clauses), found)
-            found = self._corrected(said, clauses, found)
+            self._take(_whole(said, clauses, phrases), taken)
+            self._take(updates.outcomes(said), taken)
+            self._take(updates.over(said, self.heard, self.memory), taken)
+            if not any(claim.attribute == self.question for claim in taken.claims):
+                self._take(answers.answered(said, clauses, self.question), taken)
+            self._take(answers.self_answered(said, clauses), taken)
+            found = self._corrected(said, clauses, taken.claims)
             self.lately[said.speaker] = found or self.lately.get(said.speaker, [])
-        return found
+            return found
+        return taken.claims
 
-    def _take(self, claims: Iterable[Claim], found: list[Claim]) -> None:
+    def _take(self, claims: Iterable[Claim], taken: Taken) -> None:
         """Keep what this turn has not said before."""
         for claim in claims:
             is_nothing = claim.attribute == "nickname" and claim.value == claim.subject  # "my brother is called Jan"
-            if not (is_nothing or is_known(claim, found)):
-                found.append(claim)
+            if not is_nothing and taken.add(claim):
                 self.memory.note(claim)
 
     def _related(self, said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
@@ -87,7 +89,7 @@ class _Reader:
                 made = said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), confidence, answers.MINE)
                 yield msgspec.structs.replace(made, replaces=before)
         for one in people.household(said.plain) if said.speaker else ():
-            if not any(clause.asks for clause in clauses if clause.start <= one.start < clause.end):
+            if not _is_asked(clauses, one.start):
                 yield said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), 0.65, "household")
         listener = self.people.listener(said.speaker) if said.speaker else ""
         if listener and (found := people.FRIENDSHIP.search(said.plain)):
@@ -144,11 +146,11 @@ class _Reader:
     def _corrected(self, said: Said, clauses: Sequence[Clause], found: list[Claim]) -> list[Claim]:
         """What takes back the last claim is marked so; the right value may stand alone."""
         earlier = self.lately.get(said.speaker, [])
-        cue = answers.takes_back(said, [] if found else earlier)
+        cue = answers.takes_back(said, [] if found else earlier[-answers.MOST_TOPICS :])
         if cue is None:
             return found
         inline = [claim for claim in found if claim.end <= cue and "." not in said.plain[claim.end : cue]]
-        topics = [claim for claim in reversed([*earlier, *inline]) if answers.is_topic(claim)]
+        topics = [claim for claim in reversed([*earlier, *inline]) if answers.is_topic(claim)][: answers.MOST_TOPICS]
         for topic in topics:
             again = [claim for claim in found if claim.start >= cue and _is_of(claim, topic)]
             if again:
@@ -164,11 +166,17 @@ class _Reader:
 def _whole(said: Said, clauses: Sequence[Clause], phrases: Iterable[Phrase]) -> Iterator[Claim]:
     """What whole sentences say."""
     wide = [one for one in phrases if one.wide]
-    for number in sorted({clause.sentence for clause in clauses}) if wide else ():
-        parts = [clause for clause in clauses if clause.sentence == number]
+    for _, sentence in groupby(clauses, lambda clause: clause.sentence) if wide else ():
+        parts = list(sentence)
         if not any(clause.asks or clause.doubted for clause in parts):
             for one in wide:
                 yield from statements.phrased(said, parts[0]._replace(end=parts[-1].end), one)
+
+
+def _is_asked(clauses: Sequence[Clause], place: int) -> bool:
+    """Whether the clause around some place asks."""
+    around = bisect_right(clauses, place, key=lambda clause: clause.start) - 1
+    return around >= 0 and place < clauses[around].end and clauses[around].asks
 
 
 def _is_of(claim: Claim, topic: Claim) -> bool:

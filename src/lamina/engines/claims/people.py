@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lamina import text
 from lamina.engines.claims import values, words
 from lamina.engines.claims.words import either
+from lamina.patterns import LONGEST
 
 # Speakers that are no people: what they say are no claims of theirs.
 MACHINES = frozenset("agent ai assistant bot chatbot developer external function import llm mail model system tool web".split())
@@ -106,25 +108,28 @@ def relations(plain: str) -> Iterator[Relation]:
     lowered = plain.lower()
     if "my " not in lowered and "our " not in lowered:
         return
+    is_lower = plain.islower()
     apart = list(APART.finditer(plain))
+    starts = [one.start() for one in apart]
     for found in MENTION.finditer(plain):
-        if not any(one.start() < found.start() < one.end() for one in apart):
-            yield from _mentioned(plain, found)
+        before = bisect_left(starts, found.start()) - 1
+        if before < 0 or found.start() >= apart[before].end():
+            yield from _mentioned(plain, found, is_lower)
     for found in apart:
         if values.is_name(found["name"]):
             kin = found["kin"].lower()
             yield Relation(words.RELATION.get(kin, ""), kin, found["name"], found["name"], found.start(), found.end())
 
 
-def _mentioned(plain: str, found: re.Match[str]) -> Iterator[Relation]:
+def _mentioned(plain: str, found: re.Match[str], is_lower: bool) -> Iterator[Relation]:
     """One whom the speaker calls his own, or several: by their names, or by what is said in place of them."""
     kin, last = found["kin"].lower(), found.end()
     attribute, being = words.RELATION.get(kin, ""), BEING.match(plain, last)
     is_who = being is not None and not is_described(being["name"])
-    if plain.islower() and (called := CALLED.match(plain, last)) and called["name"] not in NEVER_CALLED:
+    if is_lower and (called := CALLED.match(plain, last)) and called["name"] not in NEVER_CALLED:
         yield Relation(attribute, kin, called["name"], called["name"], found.start(), called.end("name"))
         return
-    if (is_who and being and being["other"]) or (plain.islower() and UNTOLD.match(plain, last)):
+    if (is_who and being and being["other"]) or (is_lower and UNTOLD.match(plain, last)):
         return
     link = being if is_who else NAMED.match(plain, last)
     named = _names(plain, link.end(), kin) if link else []
@@ -140,7 +145,7 @@ def _mentioned(plain: str, found: re.Match[str]) -> Iterator[Relation]:
 def _names(plain: str, start: int, kin: str) -> list[values.Span]:
     """What somebody is called; several have several names."""
     is_several = kin in words.PLURAL or (kin in words.ANIMALS and kin.endswith("s"))
-    return values.cut("names" if is_several else "name", plain, start, len(plain))
+    return values.cut("names" if is_several else "name", plain, start, min(start + LONGEST, len(plain)))
 
 
 def is_described(word: str) -> bool:
@@ -159,7 +164,8 @@ def household(plain: str) -> Iterator[Relation]:
 
 def just_named(plain: str) -> str:
     """Whose name stands at the end: "my son Felix, who"."""
-    listed = [one for one in relations(plain) if len(plain) - one.end < NEAR]
+    near = plain[-LONGEST:]
+    listed = [one for one in relations(near) if len(near) - one.end < NEAR]
     return listed[-1].name if listed else ""
 
 

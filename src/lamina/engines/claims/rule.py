@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from lamina.engines.claims import attributes
+from lamina.patterns import Bounded, bounded
 
 DROPPED = "-"
 ROLE = "role"  # the attribute is that of the group `role`: "my hometown is"
@@ -32,20 +33,20 @@ _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 _SEASON = r"(?:summer|winter|spring|fall|autumn)"
 # The time that a clause speaks of; looser than `dates`, which must know the day.
-TIMES: Mapping[str, re.Pattern[str]] = {
-    "past": re.compile(
+TIMES: Mapping[str, Bounded] = {
+    "past": bounded(
         rf"\b(?:yesterday|last (?:night|week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH}|fri|sat|sun)|ago"
         r"|this (?:morning|week|weekend|month"
         rf"|past \w+)|today|on {_DAY}|the other (?:day|week|night)|recently|(?:in|on|back in) {_MONTH}|(?:in|back in) (?:19"
         r"|20)\d\d|a few \w+ back|when I was|(?:over )?the weekend|earlier (?:today|this))\b",
         re.I,
     ),
-    "now": re.compile(
+    "now": bounded(
         r"\b(?:now|nowadays|these days|since|currently|again|for good|permanently|at the moment|instead|from (?:today|tomorrow"
         r"|next|\w+day)|for (?:\w+ )?(?:years|months|weeks|ages))\b",
         re.I,
     ),
-    "future": re.compile(
+    "future": bounded(
         rf"\b(?:next (?:week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH})|tomorrow|tonight|this (?:week|weekend|month"
         rf"|year|{_SEASON}|coming|{_DAY}|evening|afternoon)|soon|upcoming|on {_DAY}|on the \d+(?:st|nd|rd|th)|in {_MONTH}"
         rf"|in (?:a few|a couple of|two"
@@ -63,7 +64,7 @@ class Rule(NamedTuple):
     attribute: str
     verbs: frozenset[str]  # `*` is any, `*ing` any that ends so
     kinds: frozenset[str]  # auxiliaries; `plain` is none
-    after: re.Pattern[str]  # from the end of the verb to the beginning of the value; may name the `old` one
+    after: Bounded  # from the end of the verb to the beginning of the value; may name the `old` one
     value: str  # how the value is cut; `deed` begins with the verb, `verb` is the verb, empty: it is the group `value`
     confidence: float
     denied: str = ""  # the attribute when it is denied; empty: the same, negated; `-`: no claim
@@ -77,7 +78,7 @@ class Phrase(NamedTuple):
     name: str
     attribute: str  # `favourite:` takes its thing from the group `thing`, ROLE the attribute from the group `role`
     cue: re.Pattern[str]  # looked for first, in lower case, because that is cheap
-    pattern: re.Pattern[str]  # the value begins where the group `value` does, or at the end
+    pattern: Bounded  # the value begins where the group `value` does, or at the end
     value: str  # how the value is cut; empty: it is the group `value`
     confidence: float
     wide: bool = False  # looked for in the whole sentence
@@ -93,8 +94,13 @@ def then(words: str) -> str:
     return rf"(?=\s{_any(words)})"
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern that takes capitals for small letters, but where it asks for a capital."""
+def compiled(pattern: str) -> Bounded:
+    """A pattern for a clause that takes capitals for small letters, but where it asks for a capital."""
+    return Bounded(for_turns(pattern))
+
+
+def for_turns(pattern: str) -> re.Pattern[str]:
+    """The same for a whole turn: it must take linear time."""
     return re.compile(pattern.replace("[A-Z]", "(?-i:[A-Z])"), re.I)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import datetime, time
 from typing import NamedTuple
 
 from lamina import dates, text
-from lamina.engines.claims import Claim, Turn, attributes, values
+from lamina.engines.claims import Claim, Turn
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import Span
 
@@ -56,19 +55,3 @@ class Said(NamedTuple):
                 if attribute == "plan" or mention.start <= self.turn.at.date():
                     return datetime.combine(mention.start, time(), self.turn.at.tzinfo)
         return self.turn.at
-
-
-def is_known(claim: Claim, others: Sequence[Claim]) -> bool:
-    """Whether others say the same already."""
-    return any(_is_same(claim, other) for other in others)
-
-
-def _is_same(one: Claim, two: Claim) -> bool:
-    if one.subject != two.subject or one.negated != two.negated:
-        return False
-    if one.attribute != two.attribute and (one.attribute + two.attribute).count(attributes.FAVOURITE) == 1:
-        return False
-    if attributes.of(one.attribute).family != attributes.of(two.attribute).family:
-        return False
-    mine, theirs = values.stems(one.value), values.stems(two.value)
-    return 2 * len(mine & theirs) >= min(len(mine), len(theirs))

@@ -7,20 +7,26 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lamina import fence
+from lamina.patterns import LONGEST as LONGEST_CLAUSE
+from lamina.patterns import bounded
 
 MASK = "\ufffc"  # stands for a character that the speaker did not say; offsets stay as they are
 LONGEST = 20_000  # characters of one turn that are read
-LONGEST_CLAUSE = 500  # more is no speech
 
 STRAIGHT = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "\u00a0": " ", "\t": " "})
 FOREIGN = re.compile(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`"  # code
-    r"|(?:https?://|www\.)\S+|\b\S+@\S+\.\w+"  # addresses
+    r"|(?:https?://|www\.)\S+"  # addresses
     r"|^[ ]*>[^\n]*"  # a mail that is answered
     r"|\b(?:(?<=said)|(?<=says)|(?<=wrote)|(?<=writes)|(?<=reads)):\s[^\n]*"  # somebody's words
     r"|\[[^\]\n]{0,500}\]|</?[a-zA-Z][^>\n]{0,300}>",  # stage directions and marks
     re.S | re.M,
 )
+# Looked for once in each word: most of a list of handles is no address.
+MAIL = re.compile(r"(?<!\S)[^\w\s]*+(?P<mail>\w[^\s@]*+@\S+\.\w++)")
+# What nobody says, and would take long to read: wide gaps and endless words.
+GAP = re.compile(r"\s{20,}+")
+ENDLESS = re.compile(rf"[^\s{MASK}]{{100,}}+")
 TASK = (
     r"translat\w+|proofread|rephrase|paraphrase|rewrite|reword|summari[sz]e|edit|review|correct|improve|polish|analy[sz]e"
     r"|shorten|fix the grammar|check the grammar|classify|extract"
@@ -38,8 +44,9 @@ TITLE_WORDS = 7  # a longer quotation is what somebody said, not what something 
 
 ABBREVIATED = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)|\b[A-Z])\Z")
 END = re.compile(
-    r"\s+[-–—]+(?=\s)|[–—]+|--+|(?<=\w)-(?=\s)|;(?=\s)"  # a dash ends what was said before it
-    r"|[.!?…]+[\"')\]]*(?=\s|\Z)|\n+|[\U0001f300-\U0001faff\u2600-\u27bf]+|(?<=\s)[:;]['-]?[()DPp]+(?=\s|\Z)"  # faces
+    r"(?<!\s)\s++[-–—]++(?=\s)|[–—]+|--+|(?<=\w)-(?=\s)|;(?=\s)"  # a dash ends what was said before it
+    r"|(?<![.!?…])[.!?…]++[\"')\]]*+(?=\s|\Z)|\n+|[\U0001f300-\U0001faff\u2600-\u27bf]+"
+    r"|(?<=\s)[:;]['-]?[()DPp]+(?=\s|\Z)"  # faces
 )
 
 PRONOUN = r"(?:I|we|he|she|they|you|it|there|my|our|his|her|their|this|that|these|those|everyone|nobody|im|ive|i'm|i)(?:'\w+)?"
@@ -55,28 +62,29 @@ LINK = (
 )
 BREAK = re.compile(
     r":(?=\s)|[()]"
-    rf"|,?\s+(?:(?P<link>{LINK})\s+)(?=(?:(?:also|now|then|today|even|just|so|yes|no)\s+)?{PRONOUN}\b)"
+    rf"|(?:,|(?<!\s))\s++(?:(?P<link>{LINK})\s++)(?=(?:(?:also|now|then|today|even|just|so|yes|no)\s+)?{PRONOUN}\b)"
     r"|(?P<told>(?:(?<=told me)|(?<=told us)|(?<=tells me)|(?<=\bsays)|(?<=\bsaid)|(?<=reckons)"
-    rf"|(?<=thinks)|(?<=tell you)|(?<=let you know))\s+)(?={PRONOUN}\b)"
-    rf"|,\s+(?={PRONOUN}\b)|,?\s+(?:so|and|but)\s+(?={ASKED})|,\s+(?={ASKED})"
-    r"|,\s+(?:which|(?P<who>who))\b|,\s+(?=if\b)|,?\s+and\s+(?=(?-i:[A-Z])[a-z]+(?:'s|\s(?:has|is|was|had)\b))|,\s+(?:and|but"
-    r"|so|then)\s+(?=(?:since|from|as of|today|yesterday|now|last|this|next|in|on|at)\b[^,]{0,25}\b(?:I|we|he|she)\b)",
+    rf"|(?<=thinks)|(?<=tell you)|(?<=let you know))\s++)(?={PRONOUN}\b)"
+    rf"|,\s++(?={PRONOUN}\b)|(?:,|(?<!\s))\s++(?:so|and|but)\s++(?={ASKED})|,\s++(?={ASKED})"
+    r"|,\s++(?:which|(?P<who>who))\b|,\s++(?=if\b)|(?:,|(?<!\s))\s++and\s++(?=(?-i:[A-Z])[a-z]+(?:'s|\s(?:has|is|was|had)\b))"
+    r"|,\s++(?:and|but|so|then)\s++(?=(?:since|from|as of|today|yesterday|now|last|this|next|in|on|at)\b[^,]{0,25}"
+    r"\b(?:I|we|he|she)\b)",
     re.I,
 )
 # "Tom and I", "my kids and I" are one subject.
-TOGETHER = re.compile(r"\s*(?:(?:so|and|but|well|yes|no|then)\b,? )*(?:(?:my|our)(?: \w+){1,2}|(?-i:[A-Z])\w+|me)\Z", re.I)
+TOGETHER = bounded(r"\s*(?:(?:so|and|but|well|yes|no|then)\b,? )*(?:(?:my|our)(?: \w+){1,2}|(?-i:[A-Z])\w+|me)\Z", re.I)
 # "Last week, I went": the time belongs to what follows.
-FRONTED = re.compile(
+FRONTED = bounded(
     r"\s*(?:(?:and|but|so|also|then|just|oh|btw|well),? )*(?:last|yesterday|today|tonight|tomorrow|in|on|this|next|recently"
     r"|lately|every|each|at|during|for|over|a few|two|three|the other|back in|actually|unfortunately|luckily|sadly|finally"
     r"|currently|these days|nowadays|one day|after|before)\b(?:(?!\b(?:i|we|he|she|they|you|it|is|was|are"
     r"|were)\b)[^,.!?]){0,45}\Z",
     re.I,
 )
-ASKING = re.compile(rf"\s*(?:(?:so|and|but|well|hey|ok|okay|also|now|wow|yeah|oh)\b,?\s+)*{ASKED}", re.I)
+ASKING = bounded(rf"\s*(?:(?:so|and|but|well|hey|ok|okay|also|now|wow|yeah|oh)\b,?\s+)*{ASKED}", re.I)
 # "..., right?": only the last clause asks.
 TAG = re.compile(r",? (?:right|huh|eh|yeah|no|isn't it|aren't they|don't you think|you know|innit)\Z", re.I)
-INVERTED = re.compile(
+INVERTED = bounded(
     r"\s*(?:(?:so|and|but|well|hey|also|ok|okay|please|pls)\b,?\s+)*(?:(?:what|how|where|when|who|why)(?:'s|'re| \w+)? (?:is"
     r"|are|can|could|do|does|did|should|would|will|I|a)\b|(?:can|could|would|will|do|does|did|are|have|should) (?:you|I|we"
     r"|they|it)\b)",
@@ -124,10 +132,12 @@ def said(text: str) -> str:
     if fence.OPEN in plain:
         plain = fence.masked(plain, MASK)
     plain = FOREIGN.sub(_masked, plain)
+    if "@" in plain:
+        plain = MAIL.sub(_mailed, plain)
     plain = QUOTED.sub(_quoted, plain)
     if ":" in plain and (pasted := PASTED.search(plain)):
         plain = plain[: pasted.start("rest")] + MASK * len(pasted["rest"]) + plain[pasted.end("rest") :]
-    return plain
+    return ENDLESS.sub(_masked, GAP.sub(lambda gap: "\n" * len(gap.group()), plain))
 
 
 def is_english(plain: str) -> bool:
@@ -188,6 +198,11 @@ def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
 
 def _masked(found: re.Match[str]) -> str:
     return MASK * len(found.group())
+
+
+def _mailed(found: re.Match[str]) -> str:
+    """An address is masked, a bracket before it stays."""
+    return found.string[found.start() : found.start("mail")] + MASK * len(found["mail"])
 
 
 def _quoted(found: re.Match[str]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from functools import lru_cache
 
 from lamina.engines.claims import Claim, answers, attributes, changes, predicates, rule, values
 from lamina.engines.claims.changes import Ending, Switch
@@ -46,7 +48,7 @@ def outcomes(said: Said) -> Iterator[Claim]:
 
 def denied(said: Said, predicate: Predicate, about: str, memory: Memory) -> Iterator[Claim]:
     """ "I don't play chess any more": whatever is known of it ends."""
-    is_past = predicate.kind == "former" and bool(predicates.ANYMORE.search(said.plain))
+    is_past = predicate.kind == "former" and _tells_of_ends(said.plain)
     is_off = predicate.negated and predicate.kind == "will"
     if predicate.ended or is_past or is_off:
         kinds = changes.ALL if predicate.ended or is_past else changes.AIMS
@@ -57,14 +59,13 @@ def denied(said: Said, predicate: Predicate, about: str, memory: Memory) -> Iter
 
 def instead(said: Said, clause: Clause, claims: Sequence[Claim]) -> list[Claim]:
     """What takes the place of something that ended in the same turn: "it's psychology now"."""
-    ended = [claim for claim in claims if claim.negated]
-    found = changes.INSTEAD.search(said.part(clause)) if ended else None
-    if not found:
+    last = next((claim for claim in reversed(claims) if claim.negated), None)
+    found = changes.INSTEAD.search(said.part(clause)) if last else None
+    if not last or not found:
         return []
     begin = clause.start + (found.start("value") if found["value"] else found.start("other"))
     return [
         said.claim(last.subject, last.attribute, span, said.words(clause, found, span), 0.7, "instead", replaces=last.value)
-        for last in ended[-1:]
         for span in answers.spans(last.attribute, said.plain, begin, clause.end)[:1]
     ]
 
@@ -140,9 +141,22 @@ def _named(said: Said, clause: Clause, memory: Memory) -> Iterator[Claim]:
     found = changes.NAMING.search(said.part(clause))
     before = memory.last(said.speaker, changes.NAMED) if found else None
     if found and before and said.turn.at - before.at <= LATELY and not before.value[:1].isupper():
-        attribute = "pet" if ANIMAL.search(said.plain, 0, clause.start) else before.attribute
+        attribute = "pet" if _end_of_animal(said.plain) <= clause.start else before.attribute
         for span in values.cut("name", said.plain, clause.start + found.end(), clause.end):
             yield said.claim(said.speaker, attribute, span, said.words(clause, found, span), 0.8, "naming")
+
+
+@lru_cache(1)
+def _tells_of_ends(plain: str) -> bool:
+    """Whether a turn says "any more". Asked for many clauses of one turn."""
+    return bool(predicates.ANYMORE.search(plain))
+
+
+@lru_cache(1)
+def _end_of_animal(plain: str) -> float:
+    """Where the first animal of a turn ends. Asked for many clauses of one turn."""
+    found = ANIMAL.search(plain)
+    return found.end() if found else math.inf
 
 
 def _new_favourite(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:

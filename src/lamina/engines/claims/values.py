@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator
 from lamina import text
 from lamina.engines.claims import words
 from lamina.engines.claims.sentences import MASK
+from lamina.patterns import Bounded, bounded
 
 Span = tuple[int, int]
 MOST_WORDS = 12  # of a deed or an aim; more is a story
 NAMED_WORDS = 8  # of a thing
 
-DETERMINER = re.compile(r"(?:(?:an?|the|my|our|some|this|these|those|his|her|their|its|all|own|both|any|another)\s+)*", re.I)
-WORD = re.compile(r"[^\W_](?:[\w'&+%/#-]*[\w+%#])?(?:\.(?=\w)[\w]+)*")
+DETERMINER = bounded(r"(?:(?:an?|the|my|our|some|this|these|those|his|her|their|its|all|own|both|any|another)\s+)*", re.I)
+WORD = bounded(r"[^\W_](?:[\w'&+%/#-]*[\w+%#])?(?:\.(?=\w)[\w]+)*")
 # What follows is about something else.
-STOP = re.compile(
+STOP = bounded(
     rf"(?<![\s.](?-i:[A-Z]))(?<!\bSt)(?<!\bMr)(?<!\bDr)\.|[;:!?()\n{MASK}…–—]|,(?! (?-i:[A-Z])[a-z]+(?:[,.!]|\Z| (?:who|-)))"
     rf"|\s-"
     r"|\s(?:because|since|so(?! much\b)|but|when|while|which|who|where|if|than|then|though|although|cause|until|unless|after"
@@ -25,14 +26,14 @@ STOP = re.compile(
     r"|been|can|his|her|their|its|the rest)\b|\s(?:is|are|was|were|has been|have been|will|would|won't|isn't|wasn't)\b",
     re.I,
 )
-SOON = re.compile(  # a thing also ends where its story begins
+SOON = bounded(  # a thing also ends where its story begins
     r"\s(?:that|to(?! (?-i:[A-Z]))|for (?=my|the (?:first|last)|a (?:while|long)|years?|months?|\d)|in (?:the (?:sales|end"
     r"|past|last))|with (?=my|me|him|her)|from (?=my|the)|at (?=my|the|home|work)|on (?=my|it)|by|called|named|about|over"
     r"|during|through|and\s+(?=(?:got|was|am|went|\w+ed)\b))",
     re.I,
 )
 # Words at the end that tell when or how much, and not what.
-TAIL = re.compile(
+TAIL = bounded(
     r"(?:\s+|\A)(?:now|too|again|lately|recently|anymore|any more|any longer|today|yesterday|tomorrow|tonight|these days"
     r"|nowadays|at the moment|right now|instead|though|already|still|as well|either|also|btw|haha|lol|please|thanks|man"
     r"|so much|a lot|very much|really|after all|for good|for now|currently|at last|finally|so far|more than anything|myself"
@@ -47,17 +48,17 @@ TAIL = re.compile(
     re.I,
 )
 CAPITAL = r"(?:[A-Z0-9][\w'&.+-]*\w|[A-Z])"
-PLACE = re.compile(
+PLACE = bounded(
     rf"(?:(?:the|sunny|rainy|good old|lovely|beautiful|downtown|central|nearby|little) )*((?!I\b|I'){CAPITAL}(?:(?: (?:of|on"
     r"|upon|de|la|los|le|del|sur|am|the|and))?"
     rf" (?!I\b|I'){CAPITAL})*(?:, (?!I\b|I'){CAPITAL}(?: (?!I\b|I'){CAPITAL})*(?=[,.;:!?)]|\Z|\s+(?:now|with|and|so|for)))?)"
 )
-LOWER = re.compile(r"(?:the )?([a-z][\w-]+)")
-ORG = re.compile(
+LOWER = bounded(r"(?:the )?([a-z][\w-]+)")
+ORG = bounded(
     rf"(?:an? |the |our )?((?!I\b|I'){CAPITAL}(?:(?: (?:of|and|&|for|the))? (?!I\b|I'){CAPITAL})*"
     r"|(?<=the )[a-z]+(?: [a-z]+(?= [a-z]+))?(?= ?[.,;!?]|\Z| (?:and|as|in|for|now|but|so)\b))"
 )
-NAME = re.compile(r"(?!I\b|I')([A-ZÀ-Þ][\w'’-]*[\w](?: (?:de|van|von|la|O')?\s?(?!I\b|I')[A-ZÀ-Þ][\w'’-]*\w)*)")
+NAME = bounded(r"(?!I\b|I')([A-ZÀ-Þ][\w'’-]*[\w](?: (?:de|van|von|la|O')?\s?(?!I\b|I')[A-ZÀ-Þ][\w'’-]*\w)*)")
 NO_NAME = frozenset(
     "thankfully luckily sadly unfortunately fortunately hopefully honestly apparently basically i it the a an and but so or"
     " my we he she they you this that there what how when where why who which well yes no ok okay hey hi hello wow thanks"
@@ -70,7 +71,7 @@ NO_NAME = frozenset(
     " could will would should may might must let let's such same exciting finally lately recently first last next after before"
     " while during after until even only got been thx btw".split()
 )
-NUMBER = re.compile(
+NUMBER = bounded(
     rf"(\d{{1,3}}|{words.either(words.NUMBERS)}\b)(?![\d.,]*\d|\s?(?:%|km|miles|kg|lbs|cm|pounds|percent|euros|dollars"
     r"|minutes|hours|days|weeks|months|am\b|pm\b|next|in\b|th\b))"
 )
@@ -79,31 +80,31 @@ EMPTY = frozenset(
     " everything nothing things stuff lots lot bit much more which who because if your yours yourself ya u as not no"
     " too very especially particularly mostly".split()
 )
-JOB_STOP = re.compile(
+JOB_STOP = bounded(
     r"\s(?:at|in|for|with|from|on|by|to|here|there|again|now|these|and|or|full|part|since|based|working|specializing|under"
     r"|around)\b|\sof(?! \w+\Z)",
     re.I,
 )
-VENTURE_END = re.compile(r"\s(?:in|for|that|to|with|by|on|at|starts?|opened|has|is)\b", re.I)
-LIST_STOP = re.compile(
+VENTURE_END = bounded(r"\s(?:in|for|that|to|with|by|on|at|starts?|opened|has|is)\b", re.I)
+LIST_STOP = bounded(
     rf"(?<![\s.](?-i:[A-Z]))\.|[;:!?()\n{MASK}…–—]|\s-|,\s(?:but|so|because|which|who|it|and (?:I|it|my|we|love|enjoy"
     r"|like))\b|\s(?:because|since|but|so|when|while|which|who|that|if|for|in|with|after|as|and (?:I|it|my|we))\b",
     re.I,
 )
 # "a safe, loving home": the thing is yet to come.
-ADJECTIVE = re.compile(
+ADJECTIVE = bounded(
     r"\ban? (?:[a-z]+(?:ful|ous|ive|able)|safe|warm|cool|nice|cute|big|huge|small|tiny|little|cozy|quiet|simple|long|short|fun"
     r"|happy|healthy|loving|strong)\Z",
     re.I,
 )
-ELSEWHERE = re.compile(r"\w+ (?:it|that|this|them|him|her|one|so)", re.I)  # what is done, but not what with
-DOING = re.compile(r"\s*\w+ing\s+\w", re.I)
-DEFINITE = re.compile(r"(?:the|my|his|her) ", re.I)
-AND = re.compile(r"\s(?:and|or|&)\s")
-LIST_JOINT = re.compile(r",?\s+(?:and|or|&)\s+(?:also\s+)?|,\s+")
-LIKED_STOP = re.compile(r"\s(?:that|from (?=my|the)|more than|with (?=all)|too)\b", re.I)
+ELSEWHERE = bounded(r"\w+ (?:it|that|this|them|him|her|one|so)", re.I)  # what is done, but not what with
+DOING = bounded(r"\s*\w+ing\s+\w", re.I)
+DEFINITE = bounded(r"(?:the|my|his|her) ", re.I)
+AND = bounded(r"\s(?:and|or|&)\s")
+LIST_JOINT = bounded(r",?\s+(?:and|or|&)\s+(?:also\s+)?|,\s+")
+LIKED_STOP = bounded(r"\s(?:that|from (?=my|the)|more than|with (?=all)|too)\b", re.I)
 MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*"
-DATE = re.compile(
+DATE = bounded(
     rf"(?:on |in )?(?:the )?(\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}(?:,? \d{{4}})?|{MONTH}(?: the)? \d{{1,2}}(?:st|nd|rd"
     rf"|th)?(?:,? \d{{4}})?|{MONTH}(?: \d{{4}})?\b|\d{{4}}-\d\d-\d\d)",
     re.I,
@@ -223,7 +224,7 @@ def _venture(plain: str, start: int, end: int) -> Iterator[Span]:
     yield from _phrase(plain, start, end, 4, (STOP, VENTURE_END))
 
 
-def _thing(plain: str, start: int, end: int, stops: tuple[re.Pattern[str], ...] = (STOP, SOON)) -> Iterator[Span]:
+def _thing(plain: str, start: int, end: int, stops: tuple[Bounded, ...] = (STOP, SOON)) -> Iterator[Span]:
     for first, last in _phrase(plain, _undetermined(plain, start, end), end, NAMED_WORDS, stops):
         if not is_empty(plain[first:last]):
             yield first, last
@@ -253,7 +254,7 @@ def _doing(plain: str, start: int, end: int) -> Iterator[Span]:
             yield first, last
 
 
-def _phrase(plain: str, start: int, end: int, most: int, stops: tuple[re.Pattern[str], ...]) -> Iterator[Span]:
+def _phrase(plain: str, start: int, end: int, most: int, stops: tuple[Bounded, ...]) -> Iterator[Span]:
     for stop in stops:
         found = stop.search(plain, start, end)
         while found and found.group() == "," and ADJECTIVE.search(plain, start, found.start()):
@@ -300,7 +301,7 @@ def _date(plain: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _word_of(listed: frozenset[str]) -> Callable[[str, int, int], Iterator[Span]]:
-    pattern = re.compile(rf"(?:(?:an?|full|fully|back to being) )*({words.either(listed)})\b", re.I)
+    pattern = bounded(rf"(?:(?:an?|full|fully|back to being) )*({words.either(listed)})\b", re.I)
 
     def cutter(plain: str, start: int, end: int) -> Iterator[Span]:
         if found := pattern.match(plain, start, end):
