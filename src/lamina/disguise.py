@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from lamina.errors import InvalidInput
+from lamina.normal_forms import normal
 from lamina.text import ACCENTS, WORD, is_invisible, shown
 
 # Letters whose usual shapes are the same or nearly so, chosen by hand, script by script. A capital counts as
@@ -153,10 +154,10 @@ def _seen(text: str) -> str:
     """What meets the eye: nothing hidden, no accents, one kind of space, dash and digit, no case."""
     text = text.translate(PLAIN)
     if not text.isascii():
-        text = unicodedata.normalize("NFKD", RAISED.sub("^", text)).translate(PLAIN)
+        text = normal("NFKD", RAISED.sub("^", text)).translate(PLAIN)
         text = LOOSE_BREVE.sub("", text)
         text = WORD.sub(_latin, text) if UNLIKE_CAPITALS.search(text) else text
-        text = unicodedata.normalize("NFKD", text.casefold())
+        text = normal("NFKD", text.casefold())
     return text.casefold()
 
 
@@ -173,7 +174,7 @@ def _letters(seen: str) -> str:
     looks = seen.translate(LOOKS)
     if looks.isascii():
         return looks
-    return unicodedata.normalize("NFC", MARKED.sub(_settled, unicodedata.normalize("NFD", looks)))
+    return normal("NFC", MARKED.sub(_settled, normal("NFD", looks)))
 
 
 def _settled(found: re.Match[str]) -> str:

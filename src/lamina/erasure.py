@@ -41,7 +41,7 @@ ON_A_SERVER = "its log, replicas and backups, and the files of other homes that 
 LEFT_THERE = "the memory was there before it moved; what it left is for the operator of that server to remove"
 ANOTHER_MEMORY = "it is another memory of this agent, which has not moved to the server; erase it there, too"
 OUTSIDE = "outside the home"
-ESCAPED = re.compile(rb'\\+[nrt"]')  # what JSON makes of the ends of words
+ESCAPED = re.compile(rb'(?<!\\)\\++[nrt"]')  # what JSON makes of the ends of words
 
 
 class Certificate(msgspec.Struct, frozen=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from lamina.patterns import bounded
+
 DATE, NUMBER, PLACE, NAME, ASKS, USER, ASSISTANT = (1 << place for place in range(7))
 
 # Speakers that are a role and not a person.
@@ -28,7 +30,7 @@ NUMBERS = re.compile(rf"\d|\b(?:{'|'.join(COUNTED)})\b")
 PLACES = re.compile(r"\b(?:in|at|to|from|near|around|visit\w*) (?:the )?[A-Z]\w+")
 NAMES = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 # It ends with a question; a remark in brackets may follow.
-QUESTION = re.compile(r"\?[\"')\]\s]*(?:\[[^\]]*\])?\s*\Z")
+QUESTION = bounded(r"\?[\"')\]\s]*(?:\[[^\]]*\])?\s*\Z", longest=200)
 # A text without a digit holds one of these where TIMES fits, as it holds one of COUNTED where NUMBERS does; most hold none.
 TIMELY = tuple("day morrow night last next this past ago later weeks months years".split())
 TIMELY += tuple("jan feb mar apr may jun jul aug sep oct nov dec".split())
@@ -82,7 +84,13 @@ def of(text: str, speaker: str | None) -> int:
         found |= NUMBER
     if not text[1:].islower():  # a capital further on
         found |= (PLACE if PLACES.search(text) else 0) | (NAME if NAMES.search(text) else 0)
-    return found | ASKS if "?" in text[-200:] and QUESTION.search(text, max(0, len(text) - 200)) else found
+    return found | ASKS if ends_asking(text) else found
+
+
+def ends_asking(text: str) -> bool:
+    """Whether a text ends with a question."""
+    start = max(0, len(text) - QUESTION.longest)
+    return text.find("?", start) >= 0 and QUESTION.search(text, start) is not None
 
 
 def wanted(question: str) -> int:

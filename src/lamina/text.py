@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from lamina.normal_forms import normal
+
 ANALYSER_VERSION = 2
 
 # Letters and symbols that render as nothing: a text made of these is empty to a reader.
@@ -48,10 +50,10 @@ STOP_WORDS = frozenset(
 
 def normalise(text: str) -> str:
     """One form for texts that a reader would call the same: width, case, spacing, invisible characters."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = normal("NFKC", text).casefold()
     if not folded.isascii():
         folded = "".join(c for c in folded if not is_invisible(c))
-        folded = unicodedata.normalize("NFKC", folded)
+        folded = normal("NFKC", folded)
     return SPACES.sub(" ", folded).strip()
 
 
@@ -166,8 +168,8 @@ def _stemmed(folded: str) -> str:
 
 def _folded(text: str) -> str:
     """Case, width and accents gone, pictures spelled as words, everything else that is no word a space."""
-    bare = ACCENTS.sub("", unicodedata.normalize("NFKD", text).casefold())
-    return unicodedata.normalize("NFKC", bare).translate(SPELLING)
+    bare = ACCENTS.sub("", normal("NFKD", text).casefold())
+    return normal("NFKC", bare).translate(SPELLING)
 
 
 def first_name(name: str | None) -> str | None:

@@ -14,7 +14,6 @@ What was decided where people differ:
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -28,6 +27,7 @@ from lamina import canon, dates, disguise, fence, rules, text
 from lamina.engines import profile
 from lamina.errors import InvalidInput
 from lamina.model import Layer, Record, State, Trust
+from lamina.normal_forms import normal
 
 ORIGIN = "memory-review"
 MOST = 20  # lines that a person reads at once
@@ -185,7 +185,7 @@ def _forms(lines: Iterable[str]) -> dict[str, str]:
 
 def _form(words: str, line: str) -> str:
     """The words keep l and 1 apart, the bare form knows what makes a number, and the other signs stand for themselves."""
-    signs = SIGNS.findall(unicodedata.normalize("NFKC", line))
+    signs = SIGNS.findall(normal("NFKC", line))
     return "\n".join((words, disguise.bare(line), " ".join(signs)))
 
 

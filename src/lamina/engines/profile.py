@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -12,6 +11,7 @@ import msgspec
 from lamina import canon, clock, rules, text
 from lamina.errors import InvalidInput
 from lamina.model import Record, plain
+from lamina.normal_forms import normal
 
 TEXTS = ("name", "communication_style", "environment")
 LISTS = ("interests", "stable_facts", "do_not_assume")
@@ -111,7 +111,7 @@ def place(key: str) -> tuple[str, str]:
     plain_key = text.normalise(key)
     if plain_key in TEXTS or plain_key in LISTS:
         return plain_key, plain_key
-    spelled = key if "." in key else unicodedata.normalize("NFKC", key)  # there are wide dots as well
+    spelled = key if "." in key else normal("NFKC", key)  # there are wide dots as well
     entry = spelled.partition(".")[2].strip()
     group = plain_key.partition(".")[0]
     if group in GROUPS and text.is_visible(entry):

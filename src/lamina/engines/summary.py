@@ -22,6 +22,7 @@ import msgspec
 
 from lamina import dates, fence, rules, text
 from lamina.model import Layer, Record, State, Trust
+from lamina.patterns import bounded
 
 ORIGIN = "sleep"
 # From here on a conversation is verbose, and after such a silence it is over.
@@ -66,7 +67,7 @@ END = re.compile(
     rf"|(?<!{text.PICTURE})(?<![\ufe0f\u200d])(?:{text.PICTURE}[\ufe0f\u200d]*+)++(?=\s|$)"
 )
 PAUSE = re.compile(r"[,;:،、，；：]\s*|\s+[-–—]\s+|\s+")
-LAST_WORD = re.compile(r"[^\s(\"'“‘]+$")
+LAST_WORD = bounded(r"[^\s(\"'“‘]+$", longest=20)
 MARKS = "*_# \t"
 ABBREVIATED = frozenset("mr mrs ms dr prof st vs e.g i.e eg ie jr sr inc ltd approx ca z.b bzw nr".split())
 MONTH = re.compile(r"\s(?:jan|feb|m[aä]r|apr|ma[ijy]|jun|jul|aug|sep|o[kc]t|nov|de[czs])", re.I)
@@ -324,20 +325,22 @@ def _blank(found: re.Match[str]) -> str:
 def _ended(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """A line cut at the marks that end a sentence."""
     for mark in END.finditer(content, start, end):
-        if mark.group() == "." and _is_abbreviated(content[start : mark.start()], content[mark.end() : mark.end() + 5]):
+        if mark.group() == "." and _is_abbreviated(content, start, mark):
             continue
         yield start, mark.end()
         start = mark.end()
     yield start, end
 
 
-def _is_abbreviated(before: str, after: str) -> bool:
+def _is_abbreviated(content: str, start: int, mark: re.Match[str]) -> bool:
     """Whether a point belongs to the word before it: a title, an initial, the number of a line or of a day."""
-    word = LAST_WORD.search(before[-20:])
+    near = max(start, mark.start() - LAST_WORD.longest)
+    word = LAST_WORD.search(content, near, mark.start())
     if word is None:
         return False
     last = word.group().strip(MARKS)
-    is_number = last.isdecimal() and (last == before.strip(MARKS) or bool(MONTH.match(after)))
+    is_alone = near == start and last == content[start : mark.start()].strip(MARKS)
+    is_number = last.isdecimal() and (is_alone or bool(MONTH.match(content, mark.end())))
     return is_number or last.lower() in ABBREVIATED or (len(last) == 1 and last.isupper() and last != "I")
 
 

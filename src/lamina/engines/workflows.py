@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ import msgspec
 from lamina import dates, fence, rules, text
 from lamina.engines.summary import day
 from lamina.model import Layer, Record, State, Trust, iso
+from lamina.normal_forms import normal
 
 ORIGIN = "sleep"
 FEWEST = 3  # successes
@@ -133,7 +133,7 @@ def slug(name: str) -> str:
     if len(name) <= rules.MAX_LABEL and rules.SLUG.fullmatch(name):
         return name
     plain = text.normalise(name)
-    bare = unicodedata.normalize("NFKD", plain)
+    bare = normal("NFKD", plain)
     words = "-".join(re.findall("[a-z0-9]+", bare.encode("ascii", "ignore").decode()))
     is_whole = not any(letter.isalnum() and not letter.isascii() for letter in bare) and not SIGN.search(plain)
     if is_whole and 0 < len(words) <= LONGEST_SLUG:

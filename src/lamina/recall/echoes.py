@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from lamina import signs, text
+from lamina.patterns import bounded
 from lamina.recall import bm25
 from lamina.recall.ask import Ask, Column
 from lamina.recall.question import Question
@@ -31,7 +32,7 @@ BEGGING = (
 )
 ABOUT_WHAT = r"(?:(?:in|at|on|to|from|for|with|by|of|about|since|until) )?"
 # A single sentence that asks for what it does not know: nobody tells anything by "where does she live?".
-ONLY_ASKS = re.compile(rf"{GREETING}(?:{BEGGING})?{ABOUT_WHAT}(?:{WORDS})\b[^.!?\n]*\?\W*", re.IGNORECASE)
+ONLY_ASKS = bounded(rf"{GREETING}(?:{BEGGING})?{ABOUT_WHAT}(?:{WORDS})\b[^.!?\n]*\?\W*", re.IGNORECASE, MOST)
 # The same without a question mark, where the order of the words has to say it. "What I did was to ask", "when I lived there"
 # and "remind me when I am home" tell something; so may what stands behind a comma, a colon or a dash.
 WHOM = "i|we|you|he|she|it|they|there|my|our|your|his|her|its|their|the|this|that|these|those"
@@ -40,8 +41,8 @@ INVERTED = (
     rf"|(?:which|what|how)(?: (?!(?:{WHOM}|{HELPERS})\b)[\w-]+){{1,4}}? (?:{HELPERS}) (?:{WHOM}))\b(?!.* (?:is|are|was|were)\b)"
 )
 BEGGED = rf"{BEGGING}{ABOUT_WHAT}(?!when\b)(?:{WORDS})\b"
-UNMARKED = re.compile(
-    rf"{GREETING}(?:{BEGGED}|(?:{BEGGING})?{ABOUT_WHAT}{INVERTED})(?:[\w\s'’\"`/]|(?<=\w)-(?=\w))*[.!]*", re.IGNORECASE
+UNMARKED = bounded(
+    rf"{GREETING}(?:{BEGGED}|(?:{BEGGING})?{ABOUT_WHAT}{INVERTED})(?:[\w\s'’\"`/]|(?<=\w)-(?=\w))*[.!]*", re.IGNORECASE, MOST
 )
 
 
@@ -71,7 +72,7 @@ def of(ask: Ask, question: Question, words: bm25.Matches, rows: Rows, score: Col
 def only_asks(said: str) -> bool:
     """Whether a text asks for something and tells nothing, with a question mark or without."""
     said = said.strip()
-    return len(said) <= MOST and any(form.fullmatch(said) for form in (ONLY_ASKS, UNMARKED))
+    return bool(ONLY_ASKS.fullmatch(said) or UNMARKED.fullmatch(said))
 
 
 def _could_only_ask(ask: Ask, question: Question, rows: Rows) -> Mask:

@@ -57,10 +57,12 @@ class Question:
 
     @cached_property
     def _undated(self) -> str:
-        bare = self._ask.query
+        """The question without its dates."""
+        kept, place = [], 0
         for mention in self._mentions:
-            bare = bare.replace(mention.phrase, " ")
-        return bare
+            kept.append(self._ask.query[place : mention.place])
+            place = mention.place + len(mention.phrase)
+        return " ".join([*kept, self._ask.query[place:]])
 
     @cached_property
     def bare(self) -> str:

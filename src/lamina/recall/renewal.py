@@ -105,7 +105,7 @@ def statements(content: str, worth: Mapping[str, float]) -> Iterator[Statement]:
     for sentence in SENTENCES.split(content[:LONGEST]):
         words = frozenset(text.terms(sentence))
         held = sum(value for word, value in worth.items() if word in words or word in before)
-        if worth and round(held, ranked.DIGITS) >= least and not signs.QUESTION.search(sentence):
+        if worth and round(held, ranked.DIGITS) >= least and not signs.ends_asking(sentence):
             yield Statement(values(sentence), bool(CHANGE.search(sentence)))
         before = words
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from lamina.normal_forms import normal
 from lamina.secrets.tokens import GONE, PLACEHOLDER, Found, lazy, looks_random
 
 
@@ -150,7 +151,7 @@ RANDOM = lazy(r"[\\\"'`]{0,4}(?=[A-Za-z+/_=%-]{0,40}+[0-9])[A-Za-z0-9+/_=%-]{20}
 # without spaces. A set of characters comes first: regex engines look for that faster than for one of several patterns.
 CUT = lazy(
     rf"[&;,<\\{UNSPACED}](?:(?<=[&;,])(?=[A-Za-z_][\w. -]{{0,40}}[=:])|(?<=&)(?:quot|amp|lt|#)|(?<=<)/"
-    rf"|(?<=\\)\\*+[nrt\"'](?=[\w\"'}}\],]|$)|(?<=[^{UNSPACED}][{UNSPACED}]))"
+    rf"|(?<=\\)(?:(?<!\\\\)|(?<=\A..))\\*+[nrt\"'](?=[\w\"'}}\],]|$)|(?<=[^{UNSPACED}][{UNSPACED}]))"
 )
 ENDS = ".,;:)}]>\\。，"
 
@@ -339,8 +340,9 @@ def _is_bare(name: Name, link: re.Match[str], value: str, ends: bool) -> bool:
 
 def _is_signed(name: str, value: str) -> bool:
     """Whether a value is what an address was signed with, or the session in a cookie."""
-    pattern = SIGNATURE if name.startswith("sig") else LONG_HEX if "sess" in name else None
-    return pattern is not None and pattern.fullmatch(value) is not None
+    if name.startswith("sig"):
+        return SIGNATURE.fullmatch(value) is not None
+    return "sess" in name and LONG_HEX.fullmatch(value) is not None
 
 
 def is_meant(name: Name, value: str) -> bool:
@@ -362,7 +364,7 @@ def named(name: str) -> Name:
 def words_of(name: str) -> list[str]:
     """The words of a field's name, whatever its style: `dbPassword2`, `DB-PASSWORD`, `db_password_value`."""
     if not name.isascii():
-        name = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
+        name = "".join(c for c in normal("NFKC", name) if unicodedata.category(c) != "Cf")
     words = [word.rstrip("0123456789") for word in NO_WORD.split(HUMP.sub(" ", name).casefold())]
     words = [word for word in words if word]
     while len(words) > 1 and (words[-1] in HOLDERS or names_variable(words[-1])):

@@ -175,19 +175,23 @@ PREFIXES = (
     ("model key", "sk-", rf"(?:ant|proj|or|svcacct|admin|lf|helicone)-{NUMBERED}[A-Za-z0-9_-]{{20,}}"),
     ("JSON web token", "eyJ", r"[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*+"),
 )
+# Where a word begins, also behind an escaped line end and the like; so many characters before here.
+_EDGE = (
+    r"(?:(?<![A-Za-z0-9_-]{0})|(?<=\\[nrt]{0})|(?<=%[0-9A-F][0-9A-F]{0})|(?<=\\u00[0-9a-f][0-9a-f]{0})|(?<=\x1b\[[0-9]m{0})"
+    r"|(?<=\x1b\[[0-9][0-9]m{0}))"
+)
 # By the two characters that a token begins with, so that most words need not be compared with any.
 PREFIXED: dict[str, list[Shape]] = {}
 for _kind, _prefixes, _rest in PREFIXES:
     for _prefix in _prefixes.split():
-        PREFIXED.setdefault(_prefix[:2], []).append(Shape(_kind, _prefix, lazy(re.escape(_prefix) + _rest)))
-# Where a word starts that may be one of these, also behind an escaped line end and the like.
+        PREFIXED.setdefault(_prefix[:2], []).append(Shape(_kind, _prefix, lazy(_EDGE.format("") + re.escape(_prefix) + _rest)))
+# Where a word starts that may be one of these.
 _FIRST: dict[str, str] = {}
 for _start in sorted(PREFIXED):
     _FIRST[_start[0]] = _FIRST.get(_start[0], "") + re.escape(_start[1])
 STARTS = lazy(
     rf"(?:{'|'.join(f'{first}[{seconds}]' for first, seconds in _FIRST.items())})(?=[A-Za-z0-9_.$~/+-]{{14}})"
-    r"(?:(?<![A-Za-z0-9_-]..)|(?<=\\[nrt]..)|(?<=%[0-9A-F][0-9A-F]..)|(?<=\\u00[0-9a-f][0-9a-f]..)|(?<=\x1b\[[0-9]m..)"
-    r"|(?<=\x1b\[[0-9][0-9]m..))"
+    + _EDGE.format("..")
 )
 LONG = re.compile(r"[^ \x1f]{16}")  # every known shape has as many characters without a space
 LONG_WORD = lazy(r"[^ \t\r\n\x1f]{16,}+")

@@ -47,7 +47,7 @@ MUTTERED = (
     r"|haha)"
 )
 LEAD = bounded(rf"[\s,!.:*-]*(?:{MUTTERED}\b[\s,!.:*-]*)*", re.I)
-REPAIR = bounded(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S)
+REPAIR = bounded(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S, longest=60)
 SORRY = re.compile(r"\b(?:sorry|oops|whoops|I mean|rather|actually|second thoughts?|wait)\b|\*", re.I)
 DENIED = bounded(
     r"\s*(?:(?:no|nope|nah|well|god|sadly|actually|oh|afraid|unfortunately|i'm)[,!.]*\s+)*(?:not (?:any ?more|any longer|now"

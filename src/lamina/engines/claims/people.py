@@ -38,7 +38,7 @@ CALLED = re.compile(
 NEVER_CALLED = values.NO_NAME | frozenset("after away back for in off on out up upon".split())
 DESCRIBED = words.NATIONS | words.RELIGIONS | words.LANGUAGES | words.DIETS | words.GENDERS
 APART = re.compile(
-    rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]+)(?:,|'s| is) (?:my|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
+    rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]{{1,60}})(?:,|'s| is) (?:my|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
 )
 MET = re.compile(
     r"\b(?:woman|man|girl|boy|guy|lady|friend|person|kid|colleague|neighbou?r|someone|teen|boy|lad|bloke)(?:,| called"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from lamina.engines.claims import values, words
 from lamina.engines.claims.sentences import Clause
+from lamina.patterns import bounded
 
 TOKEN = re.compile(r"[^\W_]+?(?=n't\b)|n't\b|'(?:m|re|ve|ll|d|s)\b|[^\W_]+(?:-[^\W_]+)*", re.I)
 # How an auxiliary is called in the rules.
@@ -74,8 +75,8 @@ NOUNS = frozenset("love like work plan hope dream play study major aim drive rid
 PARENTS = frozenset("mum mom dad mother father grandma grandpa nan gran mama papa granny grandad granddad".split())
 ANYMORE = re.compile(r"\b(?:any ?more|any longer|no longer|after all|no more)\b", re.I)
 NEAR = 40  # characters before a verb in which "and" is looked for
-JOINED = re.compile(
-    r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has|today)\b)*\s*\Z", re.I
+JOINED = bounded(
+    r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has|today)\b)*\s*\Z", re.I, NEAR
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from lamina.engines.claims import attributes
+from lamina.engines.claims.sentences import WIDEST
 from lamina.patterns import Bounded, bounded
 
 DROPPED = "-"
@@ -64,7 +65,7 @@ class Rule(NamedTuple):
     attribute: str
     verbs: frozenset[str]  # `*` is any, `*ing` any that ends so
     kinds: frozenset[str]  # auxiliaries; `plain` is none
-    after: Bounded  # from the end of the verb to the beginning of the value; may name the `old` one
+    between: Bounded  # from the end of the verb to the beginning of the value; may name the `old` one
     value: str  # how the value is cut; `deed` begins with the verb, `verb` is the verb, empty: it is the group `value`
     confidence: float
     denied: str = ""  # the attribute when it is denied; empty: the same, negated; `-`: no claim
@@ -96,6 +97,8 @@ def then(words: str) -> str:
 
 def compiled(pattern: str) -> Bounded:
     """A pattern for a clause that takes capitals for small letters, but where it asks for a capital."""
+    for few in "*+":  # no gap of a clause is wider, so that wide ones need not be tried again and again
+        pattern = pattern.replace(rf"\s{few}", rf"\s{{{'*+'.index(few)},{WIDEST}}}")
     return Bounded(for_turns(pattern))
 
 

@@ -25,7 +25,8 @@ FOREIGN = re.compile(
 # Looked for once in each word: most of a list of handles is no address.
 MAIL = re.compile(r"(?<!\S)[^\w\s]*+(?P<mail>\w[^\s@]*+@\S+\.\w++)")
 # What nobody says, and would take long to read: wide gaps and endless words.
-GAP = re.compile(r"\s{20,}+")
+WIDEST = 20  # characters of a gap within a sentence
+GAP = re.compile(rf"\s{{{WIDEST},}}+")
 ENDLESS = re.compile(rf"[^\s{MASK}]{{100,}}+")
 TASK = (
     r"translat\w+|proofread|rephrase|paraphrase|rewrite|reword|summari[sz]e|edit|review|correct|improve|polish|analy[sz]e"

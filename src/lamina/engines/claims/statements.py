@@ -45,13 +45,13 @@ def ruled(said: Said, clause: Clause, predicate: Predicate, about: str) -> list[
 
 
 def _made(said: Said, clause: Clause, predicate: Predicate, one: Rule, about: str) -> Iterator[Claim]:
-    found = one.after.match(said.plain, predicate.after, predicate.end)
+    found = one.between.match(said.plain, predicate.after, predicate.end)
     if not found:
         return
     attribute, negated = one.attribute, predicate.negated
     if negated and one.denied and not predicate.ended:
         attribute, negated = one.denied, one.denied == one.attribute
-    begin = found.span("value") if "value" in one.after.groupindex else (found.end(), found.end())
+    begin = found.span("value") if "value" in one.between.groupindex else (found.end(), found.end())
     old = (found.groupdict().get("old") or "").strip() or None
     for span in _spans(said.plain, predicate, one, begin):
         if YOURS.search(said.plain, *span):

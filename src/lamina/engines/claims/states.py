@@ -221,7 +221,7 @@ PHRASES = (
         r"\b(?:on|follow|following|eat|do|started|keep|keeping)(?: to)? (?:an? |the )?(?:strict "
         rf"|mostly )?(?P<value>{either(words.DIETS)}|[\w-]+) diet\b", ""),
     phrase("now_diet", "diet", "now fully currently these",
-        r"(?:\A\s*|, |\bso |\band )(?:(?:and|but|so|ok|also|just|only|now|fully|currently) )*"
+        r"(?:\A\s*|, |\bso |\band )(?:(?:and|but|so|ok|also|just|only|now|fully|currently) ){0,5}"
         rf"(?P<value>{either(words.DIETS)})(?:(?<=now )| now| these days|(?=\s*\Z))\b", ""),
     phrase("intolerant", "allergy", "intolerant", r"\b(?:I'm|I am)(?: \w+)? (?P<value>[\w-]+)[- ]intolerant\b", ""),
     phrase("as_kind", "gender", "trans nonbinary non-binary", rf"\bas an? (?P<value>{either(words.GENDERS)}(?<=man))\b", ""),

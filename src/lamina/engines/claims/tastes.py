@@ -16,7 +16,7 @@ SOME = no("its? that this these those how what them you your yours the_idea one 
 FAVOURITE = r"(?:fav(?:ou?rites?|e|s)?|faves?)"
 VERY = (
     r"(?:(?:really|so|very|super|pretty|always|particularly|especially|truly|incredibly|also|just|such|still|now|quite|deeply"
-    r"|mostly|totally|definitely) )*"
+    r"|mostly|totally|definitely) ){0,5}"
 )
 OPEN = r"\A\s*(?:(?:and|but|so|plus|well|yeah|yes|really|for me|true|right|sure|exactly|haha|oh),? )*"
 THING = rf"(?:(?:the|my|our) )?(?P<value>{NOUN})"
@@ -109,7 +109,7 @@ PHRASES = (
         r"|in the world|by far|from \w+))*(?: has to be| has changed to| would be|'s| is| are| was| will always be)(?: now"
         r"| actually| still| definitely| currently| probably)* (?!not\b|when\b|to\b|that\b|how\b)", "thing"),
     phrase("is_favourite", "favourite:", "fav",
-        rf"(?:\A\s*|[,:] )(?:(?:and|but|so|now|well|honestly|these days|currently),? )*{THING}(?:'s| is| are| has become"
+        rf"(?:\A\s*|[,:] )(?:(?:and|but|so|now|well|honestly|these days|currently),? ){{0,5}}{THING}(?:'s| is| are| has become"
         r"| became|'s become)(?: now| definitely| probably| still| by far| easily)*(?: my)?(?: new| all-time| absolute"
         rf"| personal| current)* {FAVOURITE} (?P<thing>[a-z]+)(?: of all time| ever)?(?=\s*(?:now|right now|these days"
         r"|at the moment|,|\Z|so|and|but|because))", ""),
@@ -147,7 +147,7 @@ PHRASES = (
     phrase("free_time", "hobby", "time",
         r"\b(?:in|during) my (?:free|spare|down) ?time,? I (?:usually |often |like to |love to |enjoy )*", "doing"),
     phrase("for_fun", "hobby", "for_fun to_relax unwind stress",
-        r"\bI (?:like to |usually |often )?(?P<value>[\w ]+?) (?:for fun|to relax|to unwind|to de-?stress)\b", ""),
+        r"\bI (?:like to |usually |often )?(?P<value>[\w ]{1,100}?) (?:for fun|to relax|to unwind|to de-?stress)\b", ""),
     phrase("frequent", "habit", "every each times_a twice once_a daily weekly days most mornings evenings weekends a_year",
         r"\b(?:I|we)(?:'ve been| have been)? (?:(?:usually|always|often|try to|like to|also|still|now"
         rf"|just) )*(?P<value>{NOT_HABIT}[a-z]+(?<!ed)(?: [\w'-]+){{0,7}}? {FREQUENT})(?! (?:since|when|that|I|we|ago) )",

@@ -34,9 +34,9 @@ SOON = bounded(  # a thing also ends where its story begins
 )
 # Words at the end that tell when or how much, and not what.
 TAIL = bounded(
-    r"(?:\s+|\A)(?:now|too|again|lately|recently|anymore|any more|any longer|today|yesterday|tomorrow|tonight|these days"
-    r"|nowadays|at the moment|right now|instead|though|already|still|as well|either|also|btw|haha|lol|please|thanks|man"
-    r"|so much|a lot|very much|really|after all|for good|for now|currently|at last|finally|so far|more than anything|myself"
+    r"(?:(?<!\s)\s++|\A)(?:now|too|again|lately|recently|anymore|any more|any longer|today|yesterday|tomorrow|tonight"
+    r"|these days|nowadays|at the moment|right now|instead|though|already|still|as well|either|also|btw|haha|lol|please|thanks"
+    r"|man|so much|a lot|very much|really|after all|for good|for now|currently|at last|finally|so far|more than anything|myself"
     r"|yet|actually|anyway|honestly|most of all|all the time|all (?:day|week|year)|(?:earlier |later )?(?:last|this|next"
     r"|past) (?:night|week|weekend"
     r"|month|year|morning|evening|summer|winter|spring|autumn|fall|\w+day)|(?:on|since|by|until|last|next) (?:mon|tues|wednes"
@@ -301,7 +301,7 @@ def _date(plain: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _word_of(listed: frozenset[str]) -> Callable[[str, int, int], Iterator[Span]]:
-    pattern = bounded(rf"(?:(?:an?|full|fully|back to being) )*({words.either(listed)})\b", re.I)
+    pattern = bounded(rf"(?:(?:an?|full|fully|back to being) ){{0,4}}({words.either(listed)})\b", re.I)
 
     def cutter(plain: str, start: int, end: int) -> Iterator[Span]:
         if found := pattern.match(plain, start, end):

@@ -9,7 +9,9 @@ from importlib import resources
 from lamina.store.sql import Connection
 
 TRIGGER = re.compile(r"CREATE TRIGGER (\w+) [^;]+", re.S)
-FUNCTION = re.compile(r"CREATE FUNCTION lamina\.(\w+)\(.*?(?:\$\$(?P<body>.*?)\$\$|^RETURN (?P<value>.*?));\n", re.S | re.M)
+FUNCTION = re.compile(
+    r"CREATE FUNCTION lamina\.(\w+)\([^$;]{0,999}?(?:\$\$(?P<body>[^$]*+)\$\$|^RETURN (?P<value>[^;]*+));\n", re.M
+)
 OWN = "owner = lamina.owner()"
 IN_SCHEMA = "JOIN pg_namespace n ON n.oid = {} WHERE n.nspname = '{}'"
 TRIGGERS = (

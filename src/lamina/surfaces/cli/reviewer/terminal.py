@@ -43,9 +43,9 @@ NAMES: Mapping[str, str] = {
     **{f"\xe0{end}": name for end, name in zip("HPMKGO", (UP, DOWN, RIGHT, LEFT, HOME, END), strict=True)},
 }
 # What is pasted is one key: its lines must not be taken for commands.
-PASTE = "\x1b[200~"
-KEY = re.compile(r"\x1b\[200~(?P<paste>.*?)\x1b\[201~|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO[A-Za-z]|\x1b[^[O\x1b]|.", re.S)
-PARTIAL = re.compile(r"\x1b(?:O|\[[0-9;?]*[ -/]*)?\Z|\x1b\[200~(?!.*\x1b\[201~).*\Z", re.S)
+PASTE, PASTE_END = "\x1b[200~", "\x1b[201~"
+KEY = re.compile(r"\x1b\[200~(?P<paste>.*?)(?:\x1b\[201~|\Z)|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO[A-Za-z]|\x1b[^[O\x1b]|.", re.S)
+PARTIAL = re.compile(r"\x1b(?:O|\[[0-9;?]*[ -/]*)?\Z")
 ON, OFF = "\x1b[?7l\x1b[?2004h", "\x1b[?2004l\x1b[?7h"  # lines are cut and not wrapped; pastes say that they are
 PATIENCE = 0.2
 USUAL = 80, 24  # of a terminal that does not know its size
@@ -146,10 +146,16 @@ class Terminal:
 
     def _take(self, typed: str) -> None:
         typed = self._partial + typed
-        half = PARTIAL.search(typed)
-        whole = typed[: half.start()] if half else typed
+        whole = typed[: _half(typed)]
         self._partial = typed[len(whole) :]
         self._keys += keys(whole)
+
+
+def _half(typed: str) -> int:
+    """Where half a key or half a paste begins, or the end."""
+    pasted = typed.find(PASTE, typed.rfind(PASTE_END) + 1)
+    half = PARTIAL.search(typed) if pasted < 0 else None
+    return pasted if pasted >= 0 else half.start() if half else len(typed)
 
 
 @contextmanager
