@@ -42,6 +42,12 @@ class Conflict(LaminaError):
     code = "conflict"
 
 
+class Interrupted(LaminaError):
+    """The work was told to stop before its end. What was done is stored, and the rest is done the next time."""
+
+    code = "interrupted"
+
+
 class StoreUnavailable(LaminaError):
     """The store cannot be read or written now: locked, full, read-only, or opened in another process."""
 

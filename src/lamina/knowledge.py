@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -12,14 +14,18 @@ from lamina import canon, rules, text
 from lamina.clock import Clock
 from lamina.engines import facts, summary
 from lamina.engines.claims import Claim, Turn, attributes
+from lamina.engines.claims.sentences import LONGEST
 from lamina.engines.facts import Effect, Fact, Place, Source, Step
+from lamina.errors import Interrupted
 from lamina.listening import Listener
 from lamina.model import Actor, Draft, Layer, Record, Role, State, Trust, iso
 from lamina.store.records import PLACE, Row
+from lamina.store.sleeping import Marks
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
 
 BATCH = 500
+ROOM = 500_000  # characters of a batch
 MOST_EVIDENCE = 100
 ACTION = "sleep"
 UNKNOWN = "somebody"
@@ -47,15 +53,23 @@ class Knowledge:
     """
 
     def __init__(
-        self, store: Store, actor: Actor, clock: Clock, draft: Callable[[object], Draft], listener: Listener, sure: float
+        self,
+        store: Store,
+        actor: Actor,
+        clock: Clock,
+        draft: Callable[[object], Draft],
+        listener: Listener,
+        sure: float,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """Claims that are less sure than `sure` are left alone."""
+        """Claims that are less sure than `sure` are left alone. `check` is called between texts; it raises Interrupted."""
         self._store = store
         self._actor = actor
         self._clock = clock
         self._draft = draft
         self._listener = listener
         self._sure = sure
+        self._check = check
 
     def plan(self) -> list[Told]:
         """What sleep would do with what was said since the last time. It changes nothing; the caller holds one moment."""
@@ -74,14 +88,19 @@ class Knowledge:
                     known.hear(claim, source, step, f"new {len(told)}")
 
     def consolidate(self, progress: Progress | None = None) -> Counter[str]:
-        """Read everything that is new; how many turns were read, and what their claims did."""
+        """Read everything that is new, or up to an interruption; how many turns were read, and what their claims did."""
         done: Counter[str] = Counter()
+        with suppress(Interrupted):
+            self._consolidate(done, progress)
+        return done
+
+    def _consolidate(self, done: Counter[str], progress: Progress | None) -> None:
         total = self._store.night.count_unread()
         while True:
             marks = self._store.night.slept()
-            turns, after = self._store.night.unread(marks, BATCH)
+            turns, after = self._unread(marks)
             if not turns:
-                return done
+                return
             said = list(self._said(turns, Heard(self._store.night.facts(TOLD, None))))  # the long part, while others may write
             with self._store.change(self._actor, ACTION, self._clock()) as transaction:
                 if transaction.slept() != marks or transaction.has_heard(after):  # somebody else slept meanwhile
@@ -93,6 +112,13 @@ class Knowledge:
             done["turns"] += len(turns)
             if progress is not None:
                 progress(min(done["turns"], total), total)
+
+    def _unread(self, marks: Marks) -> tuple[list[Record], Marks]:
+        """The next turns, as many as are read within seconds: what is read at an interruption is read again."""
+        turns, after = self._store.night.unread(marks, BATCH)
+        sizes = accumulate(min(len(turn.content), LONGEST) for turn in turns)
+        fitting = sum(size <= ROOM for size in sizes)
+        return (turns, after) if fitting == len(turns) else self._store.night.unread(marks, max(1, fitting))
 
     def _said(self, turns: Sequence[Record], heard: Heard) -> Iterator[tuple[Claim, Source]]:
         """What the turns of a batch claim, in their order; each session is read as one. `heard` follows what is read."""
@@ -108,7 +134,7 @@ class Knowledge:
             trusted,
         ), session in sessions.items():  # in the order in which they began: each knows what those before said
             said = [Turn(one.content, one.speaker, one.occurred_at) for one in session]
-            read = self._listener.claims(said, heard.by(user, session), trusted=trusted)
+            read = self._listener.claims(said, heard.by(user, session), trusted=trusted, check=self._check)
             for record, claims in zip(session, read, strict=True):
                 source = _source(record, episodes.get(record.id))
                 found[record.id] = [(claim, source) for claim in claims if claim.confidence >= self._sure]
@@ -126,6 +152,7 @@ class Knowledge:
         known = Known(everything)
         waiting = Known([structs.replace(one, state=State.ACTIVE) for one in everything if one.state is State.CONSTRAINED])
         for claim, source in said:
+            self._check()
             step = known.decide(claim, source)
             made = self._drafted(claim, source, step)
             if transaction.guard.rejected(_believed(made)) is not None:
@@ -204,7 +231,7 @@ class Known:
 
     def __init__(self, records: Sequence[Record]) -> None:
         told = [record for record in records if record.state in TOLD]
-        self._facts: dict[Place, list[Fact]] = {place: list(found) for place, found in facts.by_place(told).items()}
+        self._topics = {place: Topic(found) for place, found in facts.by_place(told).items()}
         self._taken: dict[str, list[Fact]] = {}
         for fact in map(facts.fact_of, filter(facts.is_fact, records)):
             for turn in fact.evidence:
@@ -214,21 +241,44 @@ class Known:
         """What a claim does now."""
         if any(facts.says(fact, claim) for fact in self._taken.get(source.record, ())):
             return Step(Effect.KNOWN, "taken from there already")
-        here = facts.place(source.user, claim.subject, claim.attribute)
-        return facts.decide(self._facts.get(here, ()), claim, source)
-
-    def at(self, claim: Claim, source: Source) -> list[Fact]:
-        """What is known where a claim belongs."""
-        return self._facts.get(facts.place(source.user, claim.subject, claim.attribute), [])
+        return facts.decide(self._topic(claim, source).near(claim), claim, source)
 
     def has(self, claim: Claim, source: Source) -> bool:
         """Whether a claim says what is here already."""
-        return any(facts.says(fact, claim) for fact in self.at(claim, source))
+        return any(facts.says(fact, claim) for fact in self._topic(claim, source).near(claim))
 
     def hear(self, claim: Claim, source: Source, step: Step, record: str | None) -> None:
         """Keep what has become of a claim; `record` is the new fact's, if there is one."""
-        place = facts.place(source.user, claim.subject, claim.attribute)
-        self._facts[place] = facts.after(self._facts.get(place, ()), claim, source, step, record)
+        topic = self._topic(claim, source)
+        topic.become(facts.after(topic.facts, claim, source, step, record))
+
+    def _topic(self, claim: Claim, source: Source) -> Topic:
+        """What is known where a claim belongs."""
+        place: Place = facts.place(source.user, claim.subject, claim.attribute)
+        return self._topics.setdefault(place, Topic([]))
+
+
+class Topic:
+    """The facts of one place in their order, and which of them have a word: people who like much are asked as quickly."""
+
+    def __init__(self, known: Sequence[Fact]) -> None:
+        self.facts: list[Fact] = []
+        self._by_word: dict[str, list[int]] = {}
+        self.become(known)
+
+    def become(self, known: Sequence[Fact]) -> None:
+        """Keep facts as they are now: the same values in the same order as before, and perhaps more."""
+        for place in range(len(self.facts), len(known)):
+            for word in set(facts.words(known[place].value)):
+                self._by_word.setdefault(word, []).append(place)
+        self.facts = list(known)
+
+    def near(self, claim: Claim) -> list[Fact]:
+        """Those that may say what a claim says, or the contrary."""
+        telling = facts.telling(claim)
+        if telling is None:
+            return self.facts
+        return [self.facts[place] for place in sorted({place for word in telling for place in self._by_word.get(word, ())})]
 
 
 class Heard:

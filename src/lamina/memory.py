@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lamina import clock as clocks
 from lamina import rules
-from lamina.errors import EmbedderFailed, LaminaError, Refused, StoreUnavailable
+from lamina.errors import EmbedderFailed, Interrupted, LaminaError, Refused, StoreUnavailable
 from lamina.failsafe.outage import untold
 from lamina.model import Draft, Entry, Layer, Record, State
 from lamina.writer import Writer
@@ -141,21 +141,32 @@ class Memory(Writer):
         self._tell(sum("proposal" in group for group in told))
         return told
 
-    def sleep(self, dry_run: bool = False, progress: Progress | None = None) -> dict[str, Any]:
-        """Let what was said become what is known: facts, tastes, summaries, workflows. With `dry_run` only the plan."""
+    def sleep(
+        self, dry_run: bool = False, progress: Progress | None = None, stop: Callable[[], bool] | None = None
+    ) -> dict[str, Any]:
+        """Let what was said become what is known: facts, tastes, summaries, workflows. With `dry_run` only the plan.
+
+        `stop` is asked between texts; once it says True, the night ends and the next one goes on from there.
+        """
         self._check_all_users("sleep")
         rules.progress(progress)
+        rules.stop(stop)
         from lamina import listening
         from lamina.sleep import Sleep
 
+        def check() -> None:
+            if stop is not None and stop():
+                raise Interrupted("sleep was stopped before its end; the next one goes on from there")
+
         listener = listening.listener(self.settings)
-        knowledge = self._knowledge(listener)
-        night = Sleep(self._store, self.actor, self._clock, self._draft, knowledge, self._experience)
+        knowledge = self._knowledge(listener, check)
+        night = Sleep(self._store, self.actor, self._clock, self._draft, knowledge, self._experience, check)
         if dry_run:
             return {**night.plan(), "notes": listener.notes}
         done = {**night.run(progress), "notes": listener.notes}
         self._tell(done["turns"])
-        self._settle()
+        if not done.get("stopped"):
+            self._settle()
         return done
 
     def facts(self, subject: str | None = None, attribute: str | None = None, as_of: Times = None) -> builtins.list[Fact]:
@@ -197,11 +208,11 @@ class Memory(Writer):
         known = (self.home, self._store, self.user, self.actor, self._clock, self.settings)
         return Guests(*known, self._audit, self._violation)
 
-    def _knowledge(self, listener: Listener) -> Knowledge:
+    def _knowledge(self, listener: Listener, check: Callable[[], None]) -> Knowledge:
         from lamina.knowledge import Knowledge
 
         sure = self.settings["sleep.sure"] / 100
-        return Knowledge(self._store, self.actor, self._clock, self._draft, listener, sure)
+        return Knowledge(self._store, self.actor, self._clock, self._draft, listener, sure, check)
 
     def _check_all_users(self, verb: str) -> None:
         if self.user is not None:
@@ -255,10 +266,16 @@ class Memory(Writer):
             "embedding": lambda: {"ok": True, "embedded": self.index()},
             "awareness": self._look_around,
             "mirror_sync": lambda: {"ok": True, **self.sync_mirrors()},
-            "consolidation": lambda: {"ok": True, **self.sleep(), "learned": self.learn()},
+            "consolidation": lambda: self._consolidate(made.is_stopping),
         }
         timetable = Timetable(self.home.path)
-        return Orchestrator(self._store.database, work, timetable, self._clock, self._report, is_idle=self._is_idle)
+        made = Orchestrator(self._store.database, work, timetable, self._clock, self._report, is_idle=self._is_idle)
+        return made
+
+    def _consolidate(self, stop: Callable[[], bool]) -> dict[str, Any]:
+        """The job `consolidation`."""
+        done = self.sleep(stop=stop)
+        return {"ok": True, **done} if done.get("stopped") else {"ok": True, **done, "learned": self.learn()}
 
     def _expire(self) -> dict[str, Any]:
         """The job `expiry`: memories that are past, and proposals that nobody decides."""

@@ -14,6 +14,7 @@ import msgspec
 from lamina import schedule
 from lamina.clock import Clock
 from lamina.errors import LaminaError, StoreUnavailable
+from lamina.lease import Lease
 from lamina.model import Actor, Role, iso
 from lamina.schedule import KNOWN, Job, Last, Schedule
 from lamina.store import jobs
@@ -90,6 +91,8 @@ class Orchestrator:
         self._report = report
         self._is_idle = is_idle
         self._busy = threading.Lock()
+        self._held: Lease | None = None  # while jobs run
+        self._stop: threading.Event | None = None
 
     def run(
         self,
@@ -97,7 +100,7 @@ class Orchestrator:
         wait: Callable[[float], object] | None = None,
         tell: Callable[[Ran], None] = lambda ran: None,
     ) -> None:
-        """Run what is due, again and again, until told to stop. A job at hand is finished first."""
+        """Run what is due, again and again, until told to stop. A job at hand is finished first; a long one ends early."""
         while not stop.is_set():
             try:
                 self.tick(stop, tell)
@@ -116,9 +119,10 @@ class Orchestrator:
         try:
             if not self._due():
                 return done
+            self._stop = stop
             with self._lease() as held:
                 for job in self._due() if held else ():
-                    if stop is not None and stop.is_set():
+                    if self.is_stopping():
                         break
                     if (ran := self._run(job)) is not None:
                         done.append(ran)
@@ -126,6 +130,10 @@ class Orchestrator:
         finally:
             self._busy.release()
         return done
+
+    def is_stopping(self) -> bool:
+        """Whether the job at hand should end as soon as it can: it was told to, or another process may run it by now."""
+        return (self._stop is not None and self._stop.is_set()) or (self._held is not None and self._held.is_lost())
 
     def is_waiting(self) -> bool:
         """Whether something is due that nobody is running."""
@@ -160,32 +168,22 @@ class Orchestrator:
         found = schedule.due(Schedule(tuple(self._jobs())), self._states(), self._clock())
         return [job for job in found if not KNOWN[job.name].when_idle or self._is_idle()]
 
-    def _claim(self) -> tuple[Database, str, datetime, float]:
-        return self._database, self.holder, self._clock(), LEASE
-
     @contextmanager
     def _lease(self) -> Iterator[bool]:
         """The lease for the length of the block, kept alive however long a job takes; False when another has it."""
-        if not jobs.take_lease(*self._claim()):
+        if not jobs.take_lease(self._database, self.holder, self._clock(), LEASE):
             yield False
             return
-        ended = threading.Event()
-        keeper = threading.Thread(target=self._keep, args=(ended,), name="lamina-lease", daemon=True)
-        keeper.start()
+        seconds = LEASE
         try:
-            yield True
+            with Lease(
+                lambda now: jobs.renew(self._database, self.holder, now, seconds), lambda: self._clock(), seconds
+            ) as self._held:
+                yield True
         finally:
-            ended.set()
-            keeper.join()
-            jobs.release(self._database, self.holder)
-
-    def _keep(self, ended: threading.Event) -> None:
-        while not ended.wait(LEASE / 4):
-            try:
-                if not jobs.renew(*self._claim()):
-                    log.warning("another process took the lease while a job of ours was at work")
-            except LaminaError as error:
-                log.warning("the lease could not be renewed: %s", error.message)
+            self._held = None
+            if not self._database.inherited:  # a child does not give away what its parent holds
+                jobs.release(self._database, self.holder)
 
     def _run(self, job: Job) -> Ran | None:
         """Run one job, unless somebody did meanwhile."""

@@ -295,6 +295,12 @@ def progress(value: object) -> None:
         raise InvalidInput(f"progress {text.shown(value)} is not a function of two numbers: how much is done, of how much")
 
 
+def stop(value: object) -> None:
+    """Check what is to be asked whether to stop, before anything is done."""
+    if value is not None and not callable(value):
+        raise InvalidInput(f"stop {text.shown(value)} is not a function that says whether to stop")
+
+
 def number(value: object, name: str) -> float:
     """A finite number."""
     try:

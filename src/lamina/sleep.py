@@ -16,6 +16,7 @@ from lamina.engines.facts import ORIGIN
 from lamina.engines.summary import Summary
 from lamina.engines.tastes import Taste
 from lamina.engines.workflows import Workflow
+from lamina.errors import Interrupted
 from lamina.experience import Experience
 from lamina.knowledge import ACTION, Knowledge, Progress
 from lamina.model import Actor, Draft, Layer, Record, Role, State
@@ -38,26 +39,34 @@ class Sleep:
         draft: Callable[[object], Draft],
         knowledge: Knowledge,
         experience: Experience,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
+        """`check` is called between the steps; it raises Interrupted when the night should end."""
         self._store = store
         self._actor = actor
         self._clock = clock
         self._draft = draft
         self._knowledge = knowledge
         self._experience = experience
+        self._check = check
 
     def run(self, progress: Progress | None = None) -> dict[str, Any]:
-        """Read what is new, and let everything else follow; what was done."""
-        done = self._knowledge.consolidate(progress)
-        return {
-            "turns": done.pop("turns", 0),
-            "facts": dict(sorted(done.items())),
-            "tastes": self._apply(lambda transaction: self._propose_tastes(transaction)),
-            "summaries": self._apply(lambda transaction: self._sum_up(transaction)),
-            "workflows": self._apply(lambda transaction: self._propose_workflows(transaction)),
-            "adjusted": self._apply(lambda transaction: self._adjust(transaction)),
-            "waiting": self._store.night.count_waiting(),
+        """Read what is new, and let everything else follow; what was done, and whether it was `stopped` before the end."""
+        read = self._knowledge.consolidate(progress)
+        steps = {
+            "tastes": self._propose_tastes,
+            "summaries": self._sum_up,
+            "workflows": self._propose_workflows,
+            "adjusted": self._adjust,
         }
+        done: dict[str, Any] = {"turns": read.pop("turns", 0), "facts": dict(sorted(read.items())), **dict.fromkeys(steps, 0)}
+        try:
+            for name, step in steps.items():
+                self._check()
+                done[name] = self._apply(step)
+        except Interrupted:
+            done["stopped"] = True
+        return {**done, "waiting": self._store.night.count_waiting()}
 
     def plan(self) -> dict[str, Any]:
         """What a night would do now, with reasons. Tastes follow from the facts that there are; new ones come after them."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import timedelta
@@ -22,7 +25,7 @@ from lamina.store import jobs
 from lamina.store.connection import SqliteDatabase
 from lamina.surfaces import maintenance
 from lamina.surfaces.cli import running
-from tests.conftest import START, Ticking
+from tests.conftest import START, Desk, Ticking
 from tests.unit.store.test_jobs import scratch
 
 
@@ -122,6 +125,33 @@ def test_signals_are_as_before_afterwards(house: House) -> None:
         assert stop.wait(60)
         assert [signal.getsignal(number) for number in running.SIGNALS] == before
     assert [signal.getsignal(number) for number in running.SIGNALS] == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_night_over_hostile_text(tmp_path: Path, number: signal.Signals) -> None:
+    """S5, L6: `lamina run` ends a night before the next text when it is told to; the next one reads everything."""
+    hostile = ["a@" * 10_000, " " * 20_000 + "!", "".join(f"I like tea{place}. " for place in range(1500))] * 20
+    with Desk(tmp_path) as desk:
+        mem = desk.agent("default")
+        mem.remember_conversation([{"speaker": "Ana", "text": text} for text in hostile], session="s")
+    only = "".join(f"  - {{name: {name}, minutes: {60 * (name == 'consolidation')}}}\n" for name in schedule.KNOWN)
+    (tmp_path / schedule.FILE_NAME).write_text(f"every:\n{only}", "utf-8")
+    program = [sys.executable, "-m", "lamina", "--home", str(tmp_path), "run", "--json"]
+    with Desk(tmp_path) as desk, subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        mem = desk.agent("default")
+        while not any(job.last_run for job in mem.jobs()):
+            assert process.poll() is None
+            time.sleep(0.01)  # for the other process to begin
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=60)
+        ran = json.loads(out)
+        assert (process.returncode, ran["job"], ran["outcome"]["stopped"], ran["outcome"]["turns"]) == (
+            0,
+            "consolidation",
+            True,
+            0,
+        )
+        assert mem.sleep()["turns"] == len(hostile) + 1
 
 
 def test_nothing_is_started_when_nothing_is_due(house: House) -> None:

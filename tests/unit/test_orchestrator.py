@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -351,3 +352,51 @@ def test_jobs_that_nobody_runs_are_overdue(house: House) -> None:
     assert [job.overdue for job in one.outlook(since=START)] == [True, True]
     plain = one.outlook(since=START)[1].to_dict()
     assert (plain["last_run"], plain["outcome"], plain["overdue"]) == (None, "never ran", True)
+
+
+def test_a_job_learns_that_it_should_stop(house: House) -> None:
+    """L6: a job at work is told when the process should end, and when another process may have begun it again."""
+    stop, seen = threading.Event(), []
+
+    def told() -> Mapping[str, Any]:
+        seen.append(one.is_stopping())
+        stop.set()
+        seen.append(one.is_stopping())
+        return {}
+
+    one = house.open("expiry", "embedding", work={"expiry": told})
+    assert names(one.tick(stop)) == ["expiry"]
+    assert seen == [False, True]
+
+    def late() -> Mapping[str, Any]:
+        seen.append(two.is_stopping())
+        house.clock.jump(timedelta(seconds=LEASE))
+        seen.append(two.is_stopping())
+        return {}
+
+    two = house.open("embedding", work={"embedding": late})
+    two.tick()
+    assert seen[2:] == [False, True]
+    assert not two.is_stopping()
+
+
+def test_a_child_does_not_give_away_the_lease_of_its_parent(house: House) -> None:
+    """L6: a process that was forked within a job and leaves it has neither released nor renewed anything."""
+    held = []
+
+    def fork() -> Mapping[str, Any]:
+        child = os.fork()
+        if not child:
+            raise SystemExit
+        os.waitpid(child, 0)
+        held.append(jobs.lease(one._database.reader()))
+        return {}
+
+    one = house.open("embedding", work={"embedding": fork})
+    parent = os.getpid()
+    try:
+        assert names(one.tick()) == ["embedding"]
+    finally:
+        if os.getpid() != parent:
+            os._exit(0)
+    assert [lease.holder for lease in held if lease is not None] == [one.holder]

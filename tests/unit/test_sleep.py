@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from lamina import InvalidInput, Memory, Operator, Refused
+from lamina import InvalidInput, Memory, Operator, Refused, knowledge
+from lamina.errors import Interrupted
+from lamina.knowledge import Knowledge
 from lamina.model import Layer, Role, State, Trust
 from tests.conftest import Desk, size, verified
 
@@ -258,3 +261,71 @@ def test_nothing_rather_than_nonsense(mem: Memory, turns: list[dict[str, str]]) 
     """S1: what is not said by somebody about somebody, in English, is left alone."""
     mem.remember_conversation(turns, session="s")
     assert mem.sleep()["facts"].get("new", 0) == 0
+
+
+def test_a_night_stops_between_texts_and_the_next_one_goes_on(desk: Desk, mem: Memory, op: Operator) -> None:
+    """S5: a night that is told to stop ends before the next text, leaves nothing half read, and says so."""
+    talk(mem, "a", "I live in Porto.", "I love hiking.", "I have a dog.")
+    asked = []
+
+    def stop() -> bool:
+        asked.append(len(asked))
+        return len(asked) > 2
+
+    before = size(op)
+    done = mem.sleep(stop=stop)
+    assert (done["turns"], done["facts"], done["stopped"]) == (0, {}, True)
+    assert size(op) == before
+    done = mem.sleep(stop=lambda: False)
+    assert (done["turns"], "stopped" in done) == (4, False)
+    assert known(mem)["lives_in"] == ["Porto"]
+    with pytest.raises(InvalidInput, match="stop 'now' is not a function"):
+        mem.sleep(stop="now")  # type: ignore[arg-type]
+    talk(mem, "b", "I moved to Lisbon.")
+    with pytest.raises(Interrupted):
+        mem.sleep(dry_run=True, stop=lambda: True)
+
+
+def test_a_night_that_is_stopped_while_it_writes_has_written_nothing(mem: Memory, op: Operator) -> None:
+    """S5: facts of a batch are written together or not at all, also when the night is told to stop among them."""
+    talk(mem, "a", "I live in Porto. I love hiking. I have a dog.")
+    before = size(op)
+    reading = threading.Event()
+    absorb = Knowledge._absorb
+
+    def stopped(self: Knowledge, *given: Any) -> Any:
+        reading.set()
+        return absorb(self, *given)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Knowledge, "_absorb", stopped)
+        assert mem.sleep(stop=reading.is_set)["stopped"] is True
+    assert size(op) == before
+    mem.sleep()
+    assert known(mem)["lives_in"] == ["Porto"]
+
+
+def test_a_long_session_is_read_in_batches_that_end_soon(mem: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S5: what is read in one go is bounded by its length as well, so that an interruption costs little; none is forgotten."""
+    monkeypatch.setattr(knowledge, "ROOM", 100)
+    batches = []
+    said = Knowledge._said
+    monkeypatch.setattr(Knowledge, "_said", lambda self, turns, heard: batches.append(len(turns)) or said(self, turns, heard))
+    for number in range(5):
+        talk(mem, f"s{number}", f"I live in Porto. I love hiking near the river {'very ' * 5}much.")
+    assert mem.sleep()["turns"] == 10
+    assert len(batches) > 2
+    assert known(mem)["lives_in"] == ["Porto"]
+
+
+def test_what_is_too_long_to_be_read_is_told(mem: Memory) -> None:
+    """S1, S6: a turn is read up to a length, a stretch without an end is skipped, a list of claims is cut: notes say so."""
+    talk(mem, "a", f"I live in Porto. {'and so on ' * 3000}", "".join(f"I like tea{number}. " for number in range(300)))
+    notes = mem.sleep()["notes"]
+    assert notes == [
+        "turns that were read up to 20,000 characters: 1",
+        "stretches of more than 500 characters without an end that were not read: 1",
+        "turns of which 200 claims were taken and no more: 1",
+    ]
+    assert known(mem)["lives_in"] == ["Porto"]
+    assert len(known(mem)["likes"]) == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -228,10 +229,10 @@ def is_over(before: Fact, after: Fact) -> bool:
 
 def after(known: Iterable[Fact], claim: Claim, source: Source, step: Step, record: str | None) -> list[Fact]:
     """The facts of a place after a step; `record` is the new one's, if there is one."""
-    changed = dict(step.changed)
+    changed = {id(fact): new for fact, new in step.changed}  # a fact is slow to compare, and these are among them
     if step.effect is Effect.REPEAT and step.fact is not None:
-        changed[step.fact] = repeated(step.fact, claim, source, step.valid_from)
-    found = [changed.get(fact, fact) for fact in known] if changed else list(known)
+        changed[id(step.fact)] = repeated(step.fact, claim, source, step.valid_from)
+    found = [changed.get(id(fact), fact) for fact in known] if changed else list(known)
     return [*found, *step.earlier, *([] if record is None else [made(record, claim, source, step)])]
 
 
@@ -279,7 +280,7 @@ def surer(fact: Fact, claim: Claim, source: Source) -> float:
 
 def same_value(attribute: str, one: str, other: str) -> bool:
     """Whether two values say the same; one may say it in more words."""
-    mine, others = _words(one), _words(other)
+    mine, others = words(one), words(other)
     short, long = sorted((mine, others), key=len)
     if not short or mine == others:
         return mine == others
@@ -329,7 +330,17 @@ def _is_trusted_less(trust: Trust, fact: Fact) -> bool:
     return trust is not fact.trust and rules.lowest_trust((trust, fact.trust)) is trust
 
 
-def _words(value: str) -> tuple[str, ...]:
+def telling(claim: Claim) -> frozenset[str] | None:
+    """Words of which a fact must have one to say what a claim says, or the contrary; nothing when any fact may."""
+    own, replaced = words(claim.value), () if claim.replaces is None else words(claim.replaces)
+    is_of_any = not (attributes.of(claim.attribute).many or claim.negated) or claim.corrects or claim.attribute == "partner"
+    is_wordless = not own or (claim.replaces is not None and not replaced)
+    return None if is_of_any or is_wordless else frozenset((*own, *replaced))
+
+
+@lru_cache(10_000)  # a claim is compared with everything that is known
+def words(value: str) -> tuple[str, ...]:
+    """The words of a value that count."""
     return tuple(word for word in text.WORD.findall(text.normalise(value)) if word not in ARTICLES)
 
 

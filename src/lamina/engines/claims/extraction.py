@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 import msgspec
@@ -16,20 +17,37 @@ from lamina.engines.claims.predicates import Parsed, Subject
 from lamina.engines.claims.rule import Phrase
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
+from lamina.patterns import LONGEST
 
+MOST_CLAIMS = 200  # of one turn: more is a list, and no speech
+# What is not read, as it is counted.
+LONG_TURNS, STRETCHES, TALKATIVE = "long turns", "stretches", "talkative turns"
 HEARD = 600  # characters of a machine's turn in which its question is looked for
 
 
-def extract(turns: Sequence[Turn], known: Sequence[Claim] = ()) -> list[list[Claim]]:
-    """What each turn of a session states as so, in their order. `known` is what holds already, the latest last."""
-    reader = _Reader(turns, known)
-    return [reader.read(number, turn) for number, turn in enumerate(turns)]
+def extract(
+    turns: Sequence[Turn],
+    known: Sequence[Claim] = (),
+    check: Callable[[], None] = lambda: None,
+    unread: Counter[str] | None = None,
+) -> list[list[Claim]]:
+    """What each turn of a session states as so, in their order. `known` is what holds already, the latest last.
+
+    `check` is called before each turn, and may raise to end the reading; `unread` counts what was too long to be read.
+    """
+    reader = _Reader(turns, known, Counter() if unread is None else unread)
+    found = []
+    for number, turn in enumerate(turns):
+        check()
+        found.append(reader.read(number, turn))
+    return found
 
 
 class _Reader:
     """Reads one session, turn by turn."""
 
-    def __init__(self, turns: Sequence[Turn], known: Sequence[Claim]) -> None:
+    def __init__(self, turns: Sequence[Turn], known: Sequence[Claim], unread: Counter[str]) -> None:
+        self.unread = unread
         self.people = People([turn.speaker for turn in turns])
         self.people.remember(claim.subject for claim in known)
         self.memory = Memory(known)
@@ -40,11 +58,20 @@ class _Reader:
     def read(self, number: int, turn: Turn) -> list[Claim]:
         is_machine = people.is_machine(turn.speaker)
         said = Said(turn, sentences.said(turn.text[-HEARD:] if is_machine else turn.text), turn.speaker or "", number)
-        clauses = list(sentences.clauses(said.plain))
+        clauses = self._clauses(said)
         is_ours = not is_machine and sentences.is_english(said.plain)
         found = sorted(self._claims(said, clauses), key=lambda claim: (claim.start, claim.end)) if is_ours else []
+        self.unread[TALKATIVE] += len(found) >= MOST_CLAIMS
         self.heard, self.question = said.plain, answers.asked(said.plain, clauses)
         return found
+
+    def _clauses(self, said: Said) -> list[Clause]:
+        """The clauses that are read; what is not read is counted."""
+        self.unread[LONG_TURNS] += len(said.turn.text) > sentences.LONGEST
+        clauses = list(sentences.clauses(said.plain))
+        read = [clause for clause in clauses if clause.end - clause.start <= LONGEST]
+        self.unread[STRETCHES] += len(clauses) - len(read)
+        return read
 
     def _claims(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
         self.people.listen(said.plain, said.speaker, said.number)
@@ -75,7 +102,7 @@ class _Reader:
         """Keep what this turn has not said before."""
         for claim in claims:
             is_nothing = claim.attribute == "nickname" and claim.value == claim.subject  # "my brother is called Jan"
-            if not is_nothing and taken.add(claim):
+            if not is_nothing and len(taken.claims) < MOST_CLAIMS and taken.add(claim):
                 self.memory.note(claim)
 
     def _related(self, said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lamina import fence
-from lamina.patterns import LONGEST as LONGEST_CLAUSE
 from lamina.patterns import bounded
 
 MASK = "\ufffc"  # stands for a character that the speaker did not say; offsets stay as they are
@@ -158,8 +157,7 @@ def clauses(plain: str) -> Iterator[Clause]:
             doubted = joked or link in ("if", "unless", "whether", "like") or bool(DOUBT.search(plain, first, last))
             doubted = doubted or (supposed and "'ll" in plain[first:last])
             supposed = supposed or link == "if" or plain[first : first + 3].lower() == "if "
-            if last - first <= LONGEST_CLAUSE:
-                yield Clause(first, last, number, link, asked, doubted)
+            yield Clause(first, last, number, link, asked, doubted)
 
 
 def _first_asking(plain: str, parts: Sequence[tuple[int, int, str]], end: int) -> int:

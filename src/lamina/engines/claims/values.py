@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from lamina import text
 from lamina.engines.claims import words
@@ -134,6 +135,7 @@ def stem(word: str) -> str:
     return bare if len(bare) > 1 else word
 
 
+@lru_cache(10_000)  # what is known is compared with every claim
 def stems(value: str) -> frozenset[str]:
     """The words of a value that carry its meaning, by their stems."""
     return frozenset(stem(word) for word in text.tokens(value) if word not in text.STOP_WORDS)
