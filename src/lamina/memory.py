@@ -268,8 +268,9 @@ class Memory(Writer):
             "mirror_sync": lambda: {"ok": True, **self.sync_mirrors()},
             "consolidation": lambda: self._consolidate(made.is_stopping),
         }
-        timetable = Timetable(self.home.path)
-        made = Orchestrator(self._store.database, work, timetable, self._clock, self._report, is_idle=self._is_idle)
+        made: Orchestrator = Orchestrator(
+            self._store.database, work, Timetable(self.home.path), self._clock, self._report, is_idle=self._is_idle
+        )
         return made
 
     def _consolidate(self, stop: Callable[[], bool]) -> dict[str, Any]:

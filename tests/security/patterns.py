@@ -113,9 +113,10 @@ def _uses() -> Mapping[tuple[str, str], set[str]]:
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
         called = {id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
         for node in ast.walk(tree):
-            is_read = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
-            if is_read and called.get(id(node)) not in ("pattern", "groupindex", "longest"):
-                uses.setdefault(_meant(module, node), set()).add(called.get(id(node), "search"))
+            if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+                continue
+            if (used := called.get(id(node), "search")) not in ("pattern", "groupindex", "longest"):
+                uses.setdefault(_meant(module, node), set()).add(used)
     return uses
 
 
@@ -222,8 +223,8 @@ def _inside(kind: Any, value: Any) -> list[list[Any]]:
 def _samples(nodes: list[Any], most: int) -> list[str]:
     """A few texts that a sequence matches, as far as single nodes tell."""
     made = [""]
-    for node in nodes:
-        options = _one(*node, most)
+    for kind, value in nodes:
+        options = _one(kind, value, most)
         made = list(islice((start + end for end in options for start in made), most)) if options else made
     return made
 
@@ -252,7 +253,7 @@ def _class(items: list[Any]) -> list[str]:
     """Some characters of a class."""
     own = [chr(value if kind is sre.LITERAL else value[0]) for kind, value in items if kind in (sre.LITERAL, sre.RANGE)]
     is_negated = items[0][0] is sre.NEGATE
-    common = [c for c in PALETTE if any(_holds(*item, c) for item in items) != is_negated]
+    common = [c for c in PALETTE if any(_holds(kind, value, c) for kind, value in items) != is_negated]
     return list(dict.fromkeys(common if is_negated else [*common, *own]))
 
 

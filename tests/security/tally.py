@@ -22,6 +22,7 @@ CORPORA: dict[str, str] = {
     "test_files": "paths",
     "test_paths": "paths",
     "test_unicode": "Unicode",
+    "test_patterns": "time",
     "test_erasure": "erasure",
     "test_erased_everywhere": "erasure",
     "test_failsafe": "fail-safe",

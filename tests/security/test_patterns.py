@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import signal
 import subprocess
@@ -28,8 +29,9 @@ from lamina.patterns import Bounded
 from lamina.recall import echoes, renewal
 from lamina.rules import Drafter
 from lamina.secrets import credentials
-from tests.conftest import FULL, START, TESTER
+from tests.conftest import FULL, START, TESTER, Desk
 from tests.security.patterns import GENERIC, Found, Shape, everything, shapes
+from tests.security.tally import probe
 
 SIZE = 4000 if FULL else 1000  # characters; more than any bounded repeat that looks back at what it has read
 GROWTH = 3.2  # at most, when a text is twice as long: twice the time is linear, four times is quadratic
@@ -82,6 +84,14 @@ NUMBERED = (
     "I like tea{}. ", "I gave up tea{}. ", "my sister Aa{} is. ", "I live in Aa{}. ", "I don't play a{} any more. ",
     "Aa{} is my sister. ", "I went to a{} and b{}, ", "I meant Aa{}. ",
 )  # fmt: skip
+LENGTH = 20_000
+TOLD = (
+    "I went to the {} with my sister Mia last week, and it was lovely.", "Do you still like {}?", "I've been reading about {}.",
+    "My brother says that {} is not for him, but I love it.", "We should talk about {} tomorrow, if you have time!",
+    "I moved here because of {}; it took me two years.", "Thanks for asking, {} was great.", "On 7 May I bought a new {}.",
+    "Honestly, {} reminds me of my grandma, who lived in Porto.", "I'm planning to try {} next month.",
+)  # fmt: skip
+THINGS = "tea jazz hiking chess gardening yoga pottery sailing cooking painting running camping photography".split()
 COMPILED = """
 import json, re, sys
 compile, made = re._compile, set()
@@ -154,6 +164,7 @@ def _growth(read: Read, make: Callable[[int], str], plain: int) -> float:
 
 def _is_slow(read: Read, make: Callable[[int], str], plain: int) -> bool:
     """Whether something takes more than linear time; what seems to is measured again, so that no noise can fail."""
+    probe()
     try:
         with _limit():
             return _growth(read, make, plain) > GROWTH and min(_growth(read, make, plain) for _ in range(3)) > GROWTH
@@ -211,6 +222,7 @@ def test_patterns_of_rules_read_short_stretches() -> None:
         assert Bounded(one.pattern, one.longest).search("a" * (one.longest + 1)) is None
         most, read = DEAR * _plain(one.longest), _use(one)
         for shape in shapes(one.pattern):
+            probe()
             said = shape.text(one.longest)[: one.longest - len(shape.suffix)] + shape.suffix
             if _time(read, said) > most and _time(read, said, 5) > most:
                 slow[one.name] = tuple(shape)
@@ -241,3 +253,29 @@ def test_marks_beyond_reason_are_normalised_in_pieces() -> None:
     for number in (1, 15):
         assert normal("NFKD", f"E{marks * number}cole") == unicodedata.normalize("NFKD", f"E{marks * number}cole")
     assert normal("NFKD", f"e{marks * 30}cole") == "e" + ("\u0316" * 15 + "\u0301" * 15) * 2 + "cole"
+
+
+def test_hostile_turns_cost_no_more_than_twice_as_much_as_ordinary_ones(desk: Desk) -> None:
+    """S5: a night over turns that were made to take long is over within twice the time of one over ordinary turns."""
+    number = 100 if FULL else 10
+    hostile = [Shape("", piece, "!") for piece in (*SAID, *GENERIC)]
+    told = {
+        "ordinary": [_ordinary(place) for place in range(number)],
+        "hostile": [hostile[place % len(hostile)].text(LENGTH) for place in range(number)],
+    }
+    spent = {}
+    for name, said in told.items():
+        handle = desk.agent(name)
+        handle.remember_conversation([{"speaker": "Ana", "text": one} for one in said], session="s")
+        before = time.thread_time_ns()
+        assert handle.sleep()["turns"] == number + 1
+        spent[name] = time.thread_time_ns() - before
+    assert spent["hostile"] < 2 * spent["ordinary"]
+
+
+def _ordinary(place: int) -> str:
+    """A long turn as people write it."""
+    chance, said = random.Random(place), ""
+    while len(said) < LENGTH:
+        said += f"{chance.choice(TOLD).format(chance.choice(THINGS))} "
+    return said[:LENGTH]

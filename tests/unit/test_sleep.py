@@ -266,7 +266,7 @@ def test_nothing_rather_than_nonsense(mem: Memory, turns: list[dict[str, str]]) 
 def test_a_night_stops_between_texts_and_the_next_one_goes_on(desk: Desk, mem: Memory, op: Operator) -> None:
     """S5: a night that is told to stop ends before the next text, leaves nothing half read, and says so."""
     talk(mem, "a", "I live in Porto.", "I love hiking.", "I have a dog.")
-    asked = []
+    asked: list[int] = []
 
     def stop() -> bool:
         asked.append(len(asked))
@@ -308,9 +308,14 @@ def test_a_night_that_is_stopped_while_it_writes_has_written_nothing(mem: Memory
 def test_a_long_session_is_read_in_batches_that_end_soon(mem: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """S5: what is read in one go is bounded by its length as well, so that an interruption costs little; none is forgotten."""
     monkeypatch.setattr(knowledge, "ROOM", 100)
-    batches = []
+    batches: list[int] = []
     said = Knowledge._said
-    monkeypatch.setattr(Knowledge, "_said", lambda self, turns, heard: batches.append(len(turns)) or said(self, turns, heard))
+
+    def counted(self: Knowledge, turns: Any, heard: Any) -> Any:
+        batches.append(len(turns))
+        return said(self, turns, heard)
+
+    monkeypatch.setattr(Knowledge, "_said", counted)
     for number in range(5):
         talk(mem, f"s{number}", f"I live in Porto. I love hiking near the river {'very ' * 5}much.")
     assert mem.sleep()["turns"] == 10

@@ -38,8 +38,8 @@ def run(group: click.Group) -> None:
     def run(context: click.Context, session: Session, once: bool) -> None:
         """Run the jobs of schedule.yaml until stopped: promotion, archiving, embedding and the others.
 
-        One line is printed for each job. Ctrl-C and SIGTERM stop after the job at hand; with --once the exit code is 1
-        when a job failed.
+        One line is printed for each job. Ctrl-C and SIGTERM stop after the job at hand, which consolidation ends early; with
+        --once the exit code is 1 when a job failed.
         """
         with session.scheduler() as memory:
             runner = once_through if once else keep_running
