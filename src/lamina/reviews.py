@@ -181,8 +181,9 @@ class Reviews:
             found = transaction.event(event)
             if found is None or not self._is_visible(found):
                 raise NotFound(f"there is no event {event}")
-            last = {change.record: transaction.settled_event(change.record) for change in found.changes}
-            later = {record: transaction.event(number) for record, number in last.items() if number > event}
+            last = transaction.settled_events([change.record for change in found.changes])
+            since = transaction.events({number for number in last.values() if number > event})
+            later = {record: since[number] for record, number in last.items() if number > event}
             _check_takes_back(found, last, later)
             changes = review.check_undoable(found, last, self._actor.role)
             return [self._taken_back(transaction, change) for change in reversed(changes)]

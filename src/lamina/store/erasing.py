@@ -294,7 +294,7 @@ def _trace_of(connection: Connection, row: Row, *, judged: bool = True) -> Trace
 
 def _is_written(connection: Connection, row: Row) -> bool:
     """Whether somebody said this in own words: the event that made it tells."""
-    told = list(events.trail(connection, row[PLACE["id"]], row[PLACE["event"]]))
+    told = list(events.trail(events.Book(connection), row[PLACE["id"]], row[PLACE["event"]]))
     return bool(told) and told[-1].action in WRITING
 
 
@@ -358,7 +358,8 @@ def notes_about(connection: Connection, told: Collection[int], known: Signature)
 
 def events_about(connection: Connection, ids: Collection[str]) -> set[int]:
     """Every event that tells of some records."""
-    found = (events.trail(connection, one, records.last_event(connection, one)) for one in ids)
+    book = events.Book(connection)
+    found = (events.trail(book, one, records.last_event(connection, one)) for one in ids)
     return {event.seq for trail in found for event in trail}
 
 

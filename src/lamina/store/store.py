@@ -16,7 +16,7 @@ from lamina.clock import EPOCH, Ids
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import size_of
-from lamina.model import Actor, Draft, Entry, Event, Record, Role
+from lamina.model import Actor, Entry, Event, Record, Role
 from lamina.store import archive, derived, events, learned, records, written
 from lamina.store.archive import Archive
 from lamina.store.connection import translated
@@ -29,6 +29,7 @@ from lamina.store.sql import Connection, Cursor, Database, rows
 from lamina.store.transaction import EVERY, Transaction
 
 if TYPE_CHECKING:
+    from lamina.places import Place
     from lamina.store.archive_search import Wanted
     from lamina.store.look import Index
     from lamina.store.rejections import Rejections
@@ -127,12 +128,17 @@ class Store:
         with translated(self.database.place):
             return records.gone_alike(self.database.reader(), part, user, limit)
 
-    def standing(self, memory: Record | Draft) -> list[Row]:
-        """The active rows that stand where a memory would stand, without itself."""
+    def standing(self, wanted: Collection[Place]) -> dict[Place, list[Row]]:
+        """The active rows that stand in some places."""
         from lamina.store import standing
 
         with translated(self.database.place):
-            return standing.find(self, self.database.reader(), memory)
+            return standing.among(self, self.database.reader(), wanted)
+
+    def named(self, ids: Collection[str]) -> dict[str, Row]:
+        """The rows of those of some records that are in the store."""
+        with translated(self.database.place):
+            return records.by_ids(self.database.reader(), ids)
 
     def actions(self, numbers: Collection[int]) -> dict[int, str]:
         """What some events did."""
@@ -162,10 +168,16 @@ class Store:
 
     def history(self, record_id: str) -> list[Event]:
         """The events that made a record what it is, oldest first; each change names the one before it."""
+        (found,) = self.histories([record_id]).values()
+        return found
+
+    def histories(self, record_ids: Sequence[str]) -> dict[str, list[Event]]:
+        """The same for some records; events that they share are read once."""
         with translated(self.database.place):
             connection = self.database.reader()
-            found = list(events.trail(connection, record_id, records.last_event(connection, record_id)))
-        return found[::-1]
+            book = events.Book(connection)
+            last = {one: records.last_event(connection, one) for one in record_ids}
+            return {one: list(events.trail(book, one, number))[::-1] for one, number in last.items()}
 
     def open_runs(self, user: str | None) -> list[Record]:
         """The first live note of every open run."""

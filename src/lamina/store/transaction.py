@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
 from types import TracebackType
@@ -116,9 +116,15 @@ class Transaction(Atomic):
     def event(self, seq: int) -> Event | None:
         return events.read(self.cursor.connection, seq)
 
-    def settled_event(self, record_id: str) -> int:
-        """The last event about a record that nobody has taken back; 0 for none."""
-        return events.settled(self.cursor.connection, record_id, records.last_event(self.cursor.connection, record_id))
+    def events(self, numbers: Collection[int]) -> dict[int, Event | None]:
+        """Some events by their numbers, each read once."""
+        return {seq: self.event(seq) for seq in numbers}
+
+    def settled_events(self, record_ids: Sequence[str]) -> dict[str, int]:
+        """The last event about each of some records that nobody has taken back; 0 for none."""
+        connection = self.cursor.connection
+        book = events.Book(connection)
+        return {one: events.settled(book, one, records.last_event(connection, one)) for one in record_ids}
 
     def unchanged(self, wanted: Sequence[tuple[int, int]]) -> list[Row]:
         """The rows with these numbers, as far as the event that is given with each is still its last."""

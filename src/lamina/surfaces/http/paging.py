@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from lamina import clock as clocks
-from lamina.errors import InvalidInput
+from lamina.errors import InvalidInput, NotFound
 from lamina.model import Event, Record
+from lamina.review_queue import Queue
 from lamina.rules import LIMITS
 from lamina.text import shown
 
@@ -81,6 +82,19 @@ def of_items(found: Sequence[Item], called: Callable[[Item], str], cursor: str |
         places = [place for place, item in enumerate(found) if called(item) == last.last]
         start = places[0] + 1 if places else max(0, last.number)
     return _page(found[start : start + limit + 1], limit, lambda item, place: InOrder(called(item), start + place))
+
+
+def of_queue(waiting: Callable[[int, str | None], Queue], cursor: str | None, limit: int) -> tuple[Queue, str | None]:
+    """A page of the queue, and the cursor of the next; `waiting` gives so many proposals after one of them."""
+    last = None if cursor is None else read(cursor, InOrder)
+    try:
+        found = waiting(limit, None if last is None else last.last)
+    except NotFound:  # somebody has decided about it meanwhile: go on with what stands in its place now
+        start = max(0, min(last.number - 1 if last is not None else 0, MOST - limit))
+        found = waiting(start + limit, None)
+        found = Queue(found[start:], start, found.total)
+    more = found and found.left > 0
+    return found, _written(InOrder(found[-1].record.id, found.before + len(found))) if more else None
 
 
 def read(cursor: str, kind: type[Place]) -> Place:

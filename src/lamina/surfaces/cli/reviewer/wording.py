@@ -10,7 +10,7 @@ import msgspec
 from rich.text import Text
 
 from lamina.engines import profile
-from lamina.engines.review import Proposal
+from lamina.engines.review import MOST_RIVALS, Proposal
 from lamina.model import Layer, Record, Trust
 from lamina.proposals import QUARANTINE
 from lamina.rejection import REPLACES
@@ -134,7 +134,8 @@ def echoes(proposal: Proposal) -> list[Text]:
     """What else there is like it, in a line each."""
     found = [line(f"~ like one that was rejected: {one.content}", CARE) for one in proposal.similar]
     if number := len(proposal.rivals):
-        what = "another proposal waits" if number == 1 else f"{number} other proposals wait"
+        many = f"{number} or more" if number == MOST_RIVALS else f"{number}"
+        what = "another proposal waits" if number == 1 else f"{many} other proposals wait"
         found.append(Text(f"~ {what} for the same place", CARE))
     return found
 
