@@ -46,10 +46,10 @@ class Operator(Memory):
         self._check_whole("audit violations")
         return self.home.read_violations(rules.limit(limit))
 
-    def audit_log(self, limit: int = 50) -> list[Event]:
-        """The newest changes first."""
+    def audit_log(self, limit: int = 50, before: int | None = None) -> list[Event]:
+        """The newest changes first; with `before`, the newest before the event of this number."""
         self._check_whole("audit log")
-        return self._store.events(rules.limit(limit))
+        return self._store.events(rules.limit(limit), None if before is None else rules.event_number(before))
 
     def audit_reads(self, limit: int = 50) -> list[Read]:
         """The newest reads first, of this process and of every other that has written its own."""

@@ -11,7 +11,7 @@ from lamina import places, rejection, rules, text
 from lamina.clock import Clock, is_id
 from lamina.engines import facts, profile, review
 from lamina.engines.review import Entry
-from lamina.errors import Conflict, InvalidInput, NotFound, Refused
+from lamina.errors import Conflict, NotFound, Refused
 from lamina.model import Actor, Draft, Event, Layer, Record, Role, State
 from lamina.proposals import PROPOSE, QUARANTINE
 from lamina.store import lineage, rejections
@@ -177,7 +177,7 @@ class Reviews:
 
     def undo(self, event: int, reason: str | None = None) -> list[Record]:
         """Take back what an event did, when nothing has happened to its records since."""
-        with self._change("undo", reason, {"undoes": _event_number(event)}) as transaction:
+        with self._change("undo", reason, {"undoes": rules.event_number(event)}) as transaction:
             found = transaction.event(event)
             if found is None or not self._is_visible(found):
                 raise NotFound(f"there is no event {event}")
@@ -279,9 +279,3 @@ def staying(rejected: Record, get: Callable[[str], Record | None], resting_on: C
     known = [one for one in near if one is not None and one.state is State.ACTIVE and facts.is_fact(one)]
     same = [one.id for one in known if text.normalise(one.metadata["value"]) in said]
     return [f"the fact {one} that it rests on stays; `lamina forget {one}` hides it" for one in same]
-
-
-def _event_number(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 63:
-        raise InvalidInput(f"event {text.shown(value)} is not the number of an event; see `lamina audit log`")
-    return value

@@ -348,6 +348,13 @@ def limit(value: object) -> int:
     return value
 
 
+def event_number(value: object) -> int:
+    """The number of an event."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 63:
+        raise InvalidInput(f"event {text.shown(value)} is not the number of an event; see `lamina audit log`")
+    return value
+
+
 def query(value: object) -> str:
     """A question that can be searched for; one without words is valid and finds nothing."""
     if not isinstance(value, str):

@@ -11,7 +11,7 @@ from typing import Any, Self
 import apsw
 import pytest
 
-from lamina import Memory, NotFound, Operator, Refused, rejection
+from lamina import InvalidInput, Memory, NotFound, Operator, Refused, rejection
 from lamina.engines import review
 from lamina.model import State
 from tests.conftest import CONTRACTS, Desk, verified
@@ -206,7 +206,7 @@ def test_the_newest_of_what_was_rejected_is_named(op: Operator, monkeypatch: pyt
 
 
 def test_decisions_made_together_are_settled_at_their_end(op: Operator, desk: Desk) -> None:
-    """P1: the snapshot of the profile is written when the batch ends, even by an error, and holds all that was decided."""
+    """R10: the snapshot of the profile is written when the batch ends, even by an error, and holds all that was decided."""
     said, snapshot = told(op), desk.folder() / "user_profile.json"
     first, second = propose(op, said, "name", "Ana"), propose(op, said, "environment", "Linux")
     with suppress(ZeroDivisionError), op.batch():
@@ -264,3 +264,21 @@ def test_an_older_store_learns_where_its_records_stand(desk: Desk) -> None:
     assert [[other.id for other in one.replaces] for one in op.proposals()] == [[first]]
     assert op.confirm(left).supersedes == (first,)
     assert verified(op)
+
+
+def test_a_page_of_the_trail_costs_the_same_wherever_it_is(desk: Desk) -> None:
+    """P4: the trail can be read from any event back, to its very beginning, without reading what is newer."""
+
+    def written(op: Operator, number: int) -> None:
+        for place in range(number):
+            op.remember(f"number {place}")
+
+    check_growth(desk, written, lambda op, _: op.audit_log(5, before=8), SAME)
+    op = desk.operator()
+    written(op, 7)
+    whole = op.audit_log()
+    assert [*op.audit_log(4), *op.audit_log(4, before=whole[3].seq)] == whole
+    assert op.audit_log(before=1) == []
+    for wrong in (0, -1, True, "2", 1 << 63):
+        with pytest.raises(InvalidInput, match="not the number of an event"):
+            op.audit_log(before=wrong)  # type: ignore[arg-type]

@@ -164,9 +164,9 @@ def trail(book: Book, record_id: str, last: int | None) -> Iterator[Event]:
         at = own[0].previous if own else None
 
 
-def latest(connection: Connection, limit: int) -> list[Event]:
-    """Events from the newest backwards."""
-    found = rows(connection, f"{SELECT} ORDER BY seq DESC LIMIT ?", (limit,))
+def latest(connection: Connection, limit: int, before: int = LAST) -> list[Event]:
+    """Events before one of them, from the newest backwards."""
+    found = rows(connection, f"{SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT ?", (before, limit))
     return [event_of(row, notes_of(connection, row[0])) for row in found]
 
 

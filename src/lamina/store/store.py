@@ -264,10 +264,10 @@ class Store:
         with translated(self.database.place):
             return max(0, records.count_notes(self.database.reader(), run_id, user) - 1)
 
-    def events(self, limit: int) -> list[Event]:
-        """The newest changes first."""
+    def events(self, limit: int, before: int | None = None) -> list[Event]:
+        """The newest changes first, all of them or those before an event."""
         with translated(self.database.place):
-            return events.latest(self.database.reader(), limit)
+            return events.latest(self.database.reader(), limit, events.LAST if before is None else before)
 
     def count_unpacked(self) -> int:
         """How many records are in no block yet, asked without what searches need."""

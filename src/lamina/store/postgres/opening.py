@@ -6,11 +6,13 @@ import secrets
 from collections.abc import Callable
 from importlib import resources
 
+from psycopg import errors
+
 from lamina import text
 from lamina.config import Settings
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.store.migrations import STEPS
-from lamina.store.postgres.database import LOCK, PostgresDatabase, Session
+from lamina.store.postgres.database import PostgresDatabase, Session
 
 MARK = "Lamina: memories of agents"
 VERSION = len(STEPS)
@@ -64,17 +66,27 @@ def _prepare(database: PostgresDatabase, *, make: bool) -> None:
         return
     if not make:
         raise NotFound(f"{database.place}: it has no tables of Lamina yet; a handle that writes makes them")
-    session, _ = database.begun(
-        lambda session: session.script(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({LOCK})")
-    )
+    if version == 0:
+        _make_tables(database)
+    database.forget_idle()  # they do not know the type of vectors yet
+
+
+def _make_tables(database: PostgresDatabase) -> None:
+    """Make everything in one transaction. Who comes second waits at the schema, and finds it made."""
+    session, _ = database.begun(lambda session: session.script("BEGIN ISOLATION LEVEL READ COMMITTED"))
     try:
-        if _version(session, database.place) == 0:
-            _need_vectors(session, database.place)
-            session.script(resources.files("lamina.store.postgres").joinpath("schema.sql").read_text("utf-8"))
+        session.script("CREATE SCHEMA lamina")
+        _need_vectors(session, database.place)
+        session.script(resources.files("lamina.store.postgres").joinpath("schema.sql").read_text("utf-8"))
         session.script("COMMIT")
+    except LaminaError as error:
+        if not isinstance(error.__cause__, (errors.DuplicateSchema, errors.UniqueViolation)):
+            raise
+        session.script("ROLLBACK")
+        if _version(session, database.place) != VERSION:
+            raise
     finally:
         database.release(session)
-    database.forget_idle()  # they do not know the type of vectors yet
 
 
 def _need_vectors(session: Session, place: str) -> None:

@@ -63,15 +63,10 @@ def of_records(
         number = min(number * GROWTH, MOST)
 
 
-def of_trail(latest: Callable[[int], list[Event]], cursor: str | None, limit: int) -> dict[str, Any]:
-    """A page of the trail, the newest event first; `latest` gives so many of them."""
-    newer = 0
-    if cursor is not None:
-        newest = latest(1)
-        newer = max(0, newest[0].seq - read(cursor, InTrail).seq + 1) if newest else 0
-    if newer + limit + 1 > MOST:
-        raise InvalidInput(f"only the newest {MOST:,} events are here; `lamina export` has all of them")
-    return _page(latest(newer + limit + 1)[newer:], limit, lambda event, _: InTrail(event.seq))
+def of_trail(latest: Callable[[int, int | None], list[Event]], cursor: str | None, limit: int) -> dict[str, Any]:
+    """A page of the trail, the newest event first; `latest` gives so many before one of them."""
+    before = None if cursor is None else read(cursor, InTrail).seq
+    return _page(latest(limit + 1, before), limit, lambda event, _: InTrail(event.seq))
 
 
 def of_items(found: Sequence[Item], called: Callable[[Item], str], cursor: str | None, limit: int) -> dict[str, Any]:

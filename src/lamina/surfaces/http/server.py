@@ -141,7 +141,8 @@ class PatientProtocol(H11Protocol):
 
     @property
     def claim(self) -> Claim:
-        is_asking = self.cycle is not None and not self.cycle.response_complete
+        at_hand: RequestResponseCycle | None = self.cycle
+        is_asking = at_hand is not None and not at_hand.response_complete
         if self._is_vouched:
             return Claim.ANSWERED if is_asking else Claim.KNOWN
         return Claim.ASKING if is_asking else Claim.IDLE
