@@ -159,11 +159,11 @@ class Proposals:
 
     def _saying_the_same(self, transaction: Transaction, made: Draft) -> Row | None:
         """The proposal that says the same already; raises when that is active."""
-        said = (places.value_facet(made.user, str(made.metadata["profile_key"]), made.metadata.get("value")),)
+        said = places.value_facet(made.user, str(made.metadata["profile_key"]), made.metadata.get("value"))
         for state in (State.ACTIVE, State.CONSTRAINED):
-            for row in transaction.listed(Filter(made.user, (Layer.PROFILE,), (state,), metadata=said)):
+            for row in reversed(transaction.guard.saying(said, state)):
                 record = self._store.record(row)
-                if record.user == made.user and _is_same(record.metadata, made.metadata):
+                if (record.layer, record.user) == (made.layer, made.user) and _is_same(record.metadata, made.metadata):
                     if state is State.ACTIVE:
                         raise Conflict(f"{made.content} is known already, in record {record.id}", record=record.id)
                     return row

@@ -88,7 +88,7 @@ class Attack(NamedTuple):
         ids, files = self.ids, [None, str(self.folder / "made"), str(self.folder / "absent" / "x")]
         parts = [one for whole in ids[:2] for one in (whole[-6:], whole[:6])]  # the second is how most ids begin
         return {
-            ("record_id", "run_id", "token_id", "record"): [*ids, *parts],
+            ("record_id", "run_id", "token_id", "record", "after"): [*ids, *parts],
             ("record_ids", "evidence", "evidence_ids"): [ids[:1], ids[3:6], ids, [UNKNOWN], parts[:1], parts[1:]],
             ("query", "text", "goal", "content", "about", "message", "reply", "task", "subject", "attribute"): FISHING,
             (
@@ -110,7 +110,7 @@ class Attack(NamedTuple):
             ("since", "until", "as_of", "known_at", "at", "expires", "older_than"): TIMES,
             ("limit", "top_k", "max_chars", "per_layer", "port"): [1, 50, 10_000, -1],
             ("hours", "cutoff_hours", "recency_bias", "importance", "score", "below", "timeout"): [0, 0.5, 90_000],
-            ("number", "event_id", "event"): [*range(1, 12), 40, 80, 10**6],
+            ("number", "event_id", "event", "before"): [*range(1, 12), 40, 80, 10**6],
             ("agent", "grantee", "shared_by"): NAMES[1:],
             ("user",): USERS,
             ("ranker",): RANKERS,

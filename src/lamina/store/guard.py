@@ -109,6 +109,10 @@ class Guard:
         """The active rows that stand where a memory would stand, without itself."""
         return standing.find(self._store, self._cursor.connection, memory)
 
+    def saying(self, facet: tuple[str, str], state: State) -> list[Row]:
+        """The rows in a state that have a facet, the oldest first."""
+        return standing.holding(self._cursor.connection, [facet], state)
+
     def take_place(self, record: Record) -> None:
         """Remember that a record has come to stand where only one can: at the end there must be no other."""
         if record.state is State.ACTIVE and (here := places.place(record)) is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lamina import canon, places
-from lamina.model import Draft, Record
+from lamina.model import Draft, Record, State
 from lamina.places import Place
 from lamina.store import records
 from lamina.store.records import Row
@@ -15,11 +15,8 @@ from lamina.store.sql import Connection, rows
 if TYPE_CHECKING:
     from lamina.store.store import Store
 
-ACTIVE = (
-    f"{records.SELECT} WHERE state = 'active' AND seq IN"
-    f" (SELECT record FROM facets WHERE name = '{places.PLACE}' AND value IN (SELECT value FROM json_each(?)))"
-    " ORDER BY seq"
-)
+FACETS = "SELECT record FROM facets WHERE name = ? AND value IN (SELECT value FROM json_each(?))"
+ROWS = f"{records.SELECT} WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state = ? ORDER BY seq"
 
 
 def find(store: Store, connection: Connection, memory: Record | Draft) -> list[Row]:
@@ -33,10 +30,25 @@ def find(store: Store, connection: Connection, memory: Record | Draft) -> list[R
 
 def among(store: Store, connection: Connection, wanted: Collection[Place]) -> dict[Place, list[Row]]:
     """The active rows in each of some places, asked for at once."""
-    marks = {places.place_facet(user, name)[1] for _, user, name in wanted}
     found: dict[Place, list[Row]] = {}
-    for row in rows(connection, ACTIVE, (canon.encode(sorted(marks)).decode(),)):
+    for row in holding(connection, {places.place_facet(user, name) for _, user, name in wanted}, State.ACTIVE):
         here = places.place(store.record(row))
         if here is not None and here in wanted:
             found.setdefault(here, []).append(row)
     return found
+
+
+def holding(connection: Connection, wanted: Collection[tuple[str, str]], state: State) -> list[Row]:
+    """The rows in a state that have one of some facets, which are all of one name.
+
+    Two questions, because as one an engine that has not counted its rows may rather read all of them.
+    """
+    if not wanted:
+        return []
+    names, values = {name for name, _ in wanted}, sorted(value for _, value in wanted)
+    numbers = [number for (number,) in rows(connection, FACETS, (*names, _listed(values)))]
+    return rows(connection, ROWS, (_listed(numbers), state)) if numbers else []
+
+
+def _listed(values: list[Any]) -> str:
+    return canon.encode(values).decode()
