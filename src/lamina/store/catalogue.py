@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lamina import dates, signs, text
 from lamina.clock import EPOCH, from_micros, to_micros
 from lamina.errors import Corrupt
-from lamina.model import Layer, State
+from lamina.model import Layer, State, Trust
 from lamina.store import events
 from lamina.store.records import EVER, SHARED, Filter, marks
 from lamina.store.sql import Connection, numbers, rows
@@ -32,14 +32,17 @@ KEPT = 8  # filters whose result is kept
 COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8", "run": "u8",
     "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8", "importance": "f8", "length": "u4", "signs": "u4",
+    "trust": "u1",
 }  # fmt: skip
 WIDTH = sum(np.dtype(kind).itemsize for kind in COLUMNS.values())
+EARLIER_WIDTHS = frozenset((86,))  # before there was a column for trust
 SELECT = (
     "SELECT seq, state, layer, kind, user, session, speaker, run_id, occurred_at, created_at, valid_from, valid_to,"
-    " importance, content, tags FROM records"
+    " importance, content, tags, trust FROM records"
 )
 STATES = {state.value: number for number, state in enumerate(State, 1)}
 LAYERS = {layer.value: number for number, layer in enumerate(Layer, 1)}
+TRUSTS = {trust.value: number for number, trust in enumerate(Trust, 1)}  # the most trusted has the lowest number
 FIRST_DAY = EPOCH.date()
 
 Mask = NDArray[np.bool_]
@@ -66,6 +69,11 @@ def opened(stored: bytes, size: int) -> bytes | None:
     """What is in a sealed block; nothing when it is not as it was written."""
     packed = stored[SEAL:]
     return packed if len(packed) == size and zlib.crc32(packed) == int.from_bytes(stored[:SEAL], "little") else None
+
+
+def is_earlier(stored: bytes) -> bool:
+    """Whether a block has the columns of an earlier version: it is written anew behind the next write."""
+    return (len(stored) - SEAL) / BLOCK in EARLIER_WIDTHS
 
 
 def is_whole(stored: bytes) -> bool:
@@ -307,7 +315,8 @@ def days_of(row: Sequence[Any]) -> Days:
 
 def _values(row: Sequence[Any]) -> tuple[Any, ...]:
     """A row of a record as the columns hold it, in their order."""
-    _, state, layer, kind, user, session, speaker, run_id, occurred, created, since, until, importance, content, tags = row
+    (_, state, layer, kind, user, session, speaker, run_id, occurred, created, since, until, importance, content, tags,
+     trust) = row  # fmt: skip
     return (
         STATES[state],
         LAYERS[layer],
@@ -323,6 +332,7 @@ def _values(row: Sequence[Any]) -> tuple[Any, ...]:
         importance,
         len(text.analyse(content).split()) + (tags.count(",") + 1 if tags != "[]" else 0),
         signs.of(content, speaker),
+        TRUSTS[trust],
     )
 
 

@@ -119,11 +119,12 @@ def _derived(connection: Connection) -> Finding:
     """What searches read beside the words: each part must be whole, and as far as it says."""
     from lamina.store import catalogue, facets, vectors
 
-    damaged = [
-        block for block, stored in connection.execute("SELECT block, columns FROM blocks") if not catalogue.is_whole(stored)
-    ]
-    if damaged:
-        return "fail", "search", f"{len(damaged)} packed blocks are damaged; run `lamina reindex`"
+    unread = [stored for _, stored in connection.execute("SELECT block, columns FROM blocks") if not catalogue.is_whole(stored)]
+    if unread:
+        if all(map(catalogue.is_earlier, unread)):
+            message = f"{len(unread)} packed blocks are of an earlier version; run `lamina index` to renew them"
+            return "warn", "search", message
+        return "fail", "search", f"{len(unread)} packed blocks are damaged; run `lamina reindex`"
     if facets.differ(connection):
         return "fail", "search", "the facets hold other values than the metadata; run `lamina reindex`"
     missing = sum(vectors.count_missing(connection, space) for space in vectors.every(connection))

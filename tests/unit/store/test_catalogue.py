@@ -340,7 +340,7 @@ def test_any_history_gives_one_catalogue(tmp_path_factory: pytest.TempPathFactor
 
 PLAIN = (
     "SELECT seq, state, layer, kind, user, session, speaker, run_id, occurred_at, created_at, valid_from, valid_to,"
-    " importance, content, tags FROM records"
+    " importance, content, tags, trust FROM records"
 )
 
 
