@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from lamina import Hits, Memory
+from lamina.clock import system_clock
 from lamina.model import Record, Trust
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.hooks import telling
@@ -214,3 +216,37 @@ def test_people_are_told_how_many(desk: Desk, capsys: pytest.CaptureFixture[str]
     assert [hit.get("duplicates", 0) for hit in json.loads(told["--json"])["hits"]].count(39) == 1
     hooked = telling.before(desk.agent(), QUESTION, None, Switches())
     assert "; 39 near-copies not shown]" in hooked
+
+
+def test_a_burst_is_told(desk: Desk) -> None:
+    """V8: many memories from one source at once are told with what to do about it, until they are under review; what comes in
+    small numbers is not."""
+    op, mem = desk.operator(), desk.agent()
+    mem.remember_many([{"content": f"{topic} {n}", "source": "mail"} for n, topic in enumerate(TOPICS)])
+    assert op.status()["bursts"] == []
+    flood(desk, LIE, with_numbers, 312, many_sources=False)
+    assert op.status()["bursts"] == [{"source": "web:evil.example", "within_an_hour": 312, "alike": 312}]
+    told = "312 memories from source web:evil.example within an hour, 312 of which begin alike;"
+    told += " `lamina revoke --source web:evil.example` puts them under review"
+    assert told in mem.status()["problems"]
+    op.revoke("web:evil.example", "a flood")
+    assert op.status()["bursts"] == []
+
+
+def test_the_command_tells_a_burst(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """V8, H1: `lamina status` says it to people and to programs."""
+    pages = [{"content": f"page {number}", "source": "web:evil.example"} for number in range(120)]
+    desk.agent(clock=system_clock).remember_many(pages)
+    for options in ([], ["--json"]):
+        run(["--home", str(desk.home), "--agent", "sky", *options, "status"])
+        told = capsys.readouterr()
+        assert "120 memories from source web:evil.example within an hour" in " ".join(f"{told.out} {told.err}".split())
+
+
+def test_a_burst_is_told_for_some_days(desk: Desk) -> None:
+    """V8, R12: each user is told of their own and of everybody's; after a week it is no news."""
+    desk.agent(user="ben").remember_many([{"content": f"page {n}", "source": "web"} for n in range(100)])
+    assert desk.agent(user="ana").status()["bursts"] == []
+    assert [one["source"] for one in desk.agent(user="ben").status()["bursts"]] == ["web"]
+    desk.clock.jump(timedelta(days=8))
+    assert desk.agent(user="ben").status()["bursts"] == []

@@ -17,7 +17,7 @@ from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import size_of
 from lamina.model import Actor, Draft, Entry, Event, Record, Role
-from lamina.store import archive, derived, events, learned, records, written
+from lamina.store import archive, derived, events, learned, records, sources, written
 from lamina.store.archive import Archive
 from lamina.store.connection import translated
 from lamina.store.events import Head
@@ -271,6 +271,13 @@ class Store:
     def counts(self, user: str | None) -> dict[str, dict[str, int]]:
         with translated(self.database.place):
             return records.counts(self.database.reader(), user)
+
+    def outside(self, user: str | None, since: int, slot: int, beginning: int, least: int) -> tuple[list[Any], list[Any]]:
+        """What has come from outside since a time: by source and slot, and what begins alike, by source."""
+        with translated(self.database.place):
+            connection = self.database.reader()
+            repeated = sources.repeated(connection, user, since, beginning, least)
+            return sources.arrived(connection, user, since, slot), repeated
 
     def sizes(self) -> dict[str, int]:
         """Bytes under the agent's folder by part: each file or folder at its top."""
