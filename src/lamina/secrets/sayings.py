@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from lamina.secrets.tokens import GONE, PLACEHOLDER, Found, lazy, looks_random
+from lamina.secrets.tokens import GONE, PLACEHOLDER, Found, encodes_login, lazy, looks_random
 
 
 class Name(NamedTuple):
@@ -246,7 +246,7 @@ def _named_values(text: str, lowered: str) -> Iterator[Found]:
         if link is None:
             continue
         name = _name_at(text, lowered, floor, match, names)
-        if name.kind is None and not (name.is_weak and RANDOM.match(text, link.end())):
+        if name.kind is None and not (name.is_weak and (RANDOM.match(text, link.end()) or _is_login(name))):
             continue
         value = VALUE.match(text, link.end())
         if value is not None and (found := _told(text, name, link, value)) is not None:
@@ -287,7 +287,7 @@ def _told(text: str, name: Name, link: re.Match[str], value: re.Match[str]) -> F
     if len(given) < SHORTEST or (link["tag"] and not text.startswith("</", start + len(given))):
         return None
     if name.kind is None:
-        sure = looks_random(given) or _is_signed(name.words[-1], given)
+        sure = is_weakly_named(name, given) or _is_signed(name.words[-1], given)
     elif group == "quoted":
         sure = _is_quoted(name, link, given)
     else:
@@ -335,6 +335,16 @@ def _is_bare(name: Name, link: re.Match[str], value: str, ends: bool) -> bool:
     if sign == "=" and link[0].endswith("="):
         return name.kind == "password" or not value.isdigit()
     return name.kind == "password" and sign in (":", "：") and ends and not (value.isidentifier() and "_" in value)
+
+
+def is_weakly_named(name: Name, value: str) -> bool:
+    """Whether the value of a name that may mean anything is a secret: it looks random, or is a login as programs keep it."""
+    return name.is_weak and (looks_random(value) or (_is_login(name) and encodes_login(value)))
+
+
+def _is_login(name: Name) -> bool:
+    """Whether a field is what `docker login` and others call a name and a password in base64."""
+    return name.words[-1:] == ["auth"]
 
 
 def _is_signed(name: str, value: str) -> bool:

@@ -1,0 +1,41 @@
+"""Seed phrases of wallets: twelve words or more in a row that are all of the list of BIP-39. Pure.
+
+`seed_words.txt` is the English list of BIP-0039, as published under the MIT licence by its authors.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from importlib import resources
+
+from lamina.secrets.tokens import Found, lazy
+
+SEED = "seed phrase"
+FEWEST, MOST = 12, 24  # words of a phrase
+# Words as the list has them, with spaces, commas, ends of lines or numbers between: "1. abandon 2. ability".
+ROW = lazy(r"(?<![a-z])[a-z]{3,8}(?:[ \t\r\n,;|/-]{1,4}(?:\(?[0-9]{1,2}[.):]{0,2}[ \t]{0,2})?[a-z]{3,8}(?![a-z])){11,}")
+WORD = lazy(r"[a-z]+")
+
+
+@functools.cache
+def _words() -> frozenset[str]:
+    return frozenset(resources.files("lamina.secrets").joinpath("seed_words.txt").read_text("ascii").split())
+
+
+def seeds(lowered: str) -> Iterator[Found]:
+    """Where a text in lower case holds phrases, whatever is said about them."""
+    for row in ROW.finditer(lowered):
+        known: list[tuple[int, int]] = []
+        for word in WORD.finditer(lowered, *row.span()):
+            if word.group() in _words():
+                known.append(word.span())
+                continue
+            yield from _phrase(known)
+            known = []
+        yield from _phrase(known)
+
+
+def _phrase(known: list[tuple[int, int]]) -> Iterator[Found]:
+    if len(known) >= FEWEST:
+        yield Found(SEED, known[0][0], known[-1][1])
