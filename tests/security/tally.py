@@ -14,6 +14,7 @@ CORPORA: dict[str, str] = {
     "test_sharing_isolation": "isolation",
     "test_every_door": "isolation",
     "test_poisoning": "poisoning",
+    "test_repetition": "repetition",
     "test_injection": "injection",
     "test_http": "HTTP",
     "test_console": "console",

@@ -729,7 +729,7 @@ def test_nothing_looks_like_our_marks(mem: Memory, marks: str) -> None:
 
 def test_names_break_no_fence_either(op: Operator) -> None:
     """Q9, V8: hostile texts as speaker, source or session stay in the label, and add nothing to it."""
-    made = []
+    made: list[Record] = []
     for text in HOSTILE:
         name = text.replace("\n", " ")[:200]
         try:

@@ -48,8 +48,7 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
     "secret": tuple("secret secretkeybase credential authorization seedphrase psk keydata".split()),
 }
 TELLING_WORDS = frozenset(word for endings in ENDINGS.values() for word in endings) | {"pass", "pw", "key"}
-SEED = "seed phrase"
-KINDS = {*ENDINGS, SEED}
+KINDS = {*ENDINGS}
 # Words behind which a name still means what it meant before.
 HOLDERS = frozenset("value values default const literal plain plaintext raw string str text old new current".split())
 # With these, a token is a piece of text or a place in a list.
@@ -165,11 +164,6 @@ LOGIN = lazy(
     rf"(?<!\w)(?:{'|'.join(LOGINS)})s?{BETWEEN}(?: (?:is|are|sind|[:→–-]|[=-]>)|:) [^\s/:|,]{{1,64}}"
     r"(?::| ?/ ?| \| )(?P<secret>[^\s\"'`/][^\s\"'`]{5,63}+)"
 )
-PHRASE = lazy(
-    r"(?:seed|recovery|mnemonic|backup|secret)[ _-](?:phrase|words)[^\w\n]{0,4}(?: ?(?:is|are|was))?[^\w\n]{0,4}"
-    r"(?P<secret>[a-z]{3,8}(?:[ ,\n]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
-)
-GRAMMAR = frozenset("the and are for was but not has your our can its his her they were".split())  # in no list of such words
 # Options of programs that take a password.
 OPTIONS = tuple(
     (program, lazy(pattern))
@@ -211,9 +205,6 @@ def said(text: str, lowered: str) -> Iterator[Found]:
     """What a text tells in fields, options and words; `lowered` is the same text in lower case."""
     yield from _named_values(text, lowered)
     yield from _passwords_in_sentences(text, lowered)
-    for match in PHRASE.finditer(lowered) if "phrase" in lowered or "words" in lowered else ():
-        if GRAMMAR.isdisjoint(match["secret"].split()):
-            yield Found(SEED, *match.span("secret"))
     for program, pattern in OPTIONS:
         for match in pattern.finditer(text) if program in lowered else ():
             value = match["secret"]

@@ -1,4 +1,4 @@
-"""Seed phrases of wallets: twelve words or more in a row that are all of the list of BIP-39. Pure.
+"""Seed phrases of wallets: twelve words or more in a row that are said to be one, or are all of the list of BIP-39. Pure.
 
 `seed_words.txt` is the English list of BIP-0039, as published under the MIT licence by its authors.
 """
@@ -16,6 +16,12 @@ FEWEST, MOST = 12, 24  # words of a phrase
 # Words as the list has them, with spaces, commas, ends of lines or numbers between: "1. abandon 2. ability".
 ROW = lazy(r"(?<![a-z])[a-z]{3,8}(?:[ \t\r\n,;|/-]{1,4}(?:\(?[0-9]{1,2}[.):]{0,2}[ \t]{0,2})?[a-z]{3,8}(?![a-z])){11,}")
 WORD = lazy(r"[a-z]+")
+# Words of any list, where the text says what they are.
+PHRASE = lazy(
+    r"(?:seed|recovery|mnemonic|backup|secret)[ _-](?:phrase|words)[^\w\n]{0,4}(?: ?(?:is|are|was))?[^\w\n]{0,4}"
+    r"(?P<secret>[a-z]{3,8}(?:[ ,\n]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
+)
+GRAMMAR = frozenset("the and are for was but not has your our can its his her they were".split())  # in no list of such words
 
 
 @functools.cache
@@ -24,7 +30,10 @@ def _words() -> frozenset[str]:
 
 
 def seeds(lowered: str) -> Iterator[Found]:
-    """Where a text in lower case holds phrases, whatever is said about them."""
+    """Where a text in lower case holds phrases: any words that are said to be one, and words of the list in any case."""
+    for match in PHRASE.finditer(lowered) if "phrase" in lowered or "words" in lowered else ():
+        if GRAMMAR.isdisjoint(match["secret"].split()):
+            yield Found(SEED, *match.span("secret"))
     for row in ROW.finditer(lowered):
         known: list[tuple[int, int]] = []
         for word in WORD.finditer(lowered, *row.span()):
