@@ -312,3 +312,4 @@ def test_sentences_are_no_seed_phrases() -> None:
     assert in_text(" ".join(SEEDED[:11])) == []
     assert in_text("about above across after again alone already also always among the usual words") == []
     assert in_text(" whereas ".join(SEEDED)) == []
+    assert in_text("word " * 40) == in_text("tick clock " * 12) == []

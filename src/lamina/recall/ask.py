@@ -54,7 +54,8 @@ class Ask:
     @cached_property
     def has_outside(self) -> bool:
         """Whether any record that the filter lets through came from outside."""
-        return bool(self.is_outside(self.rows).any())
+        outside = self.look.catalogue["trust"] == TRUSTS[Trust.EXTERNAL]  # whole columns are faster than picked rows
+        return bool((outside & self.allowed).any())
 
     @cached_property
     def own(self) -> Rows:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -30,25 +29,6 @@ NEAR = (0.60, 0.45, 0.35)  # what a word counts that stands in the turn 1, 2, 3 
 ASKED = (0.90, 0.60, 0.35)  # ... before, when the turn before asks a question: an answer lives on what was asked
 
 
-class Count(NamedTuple):
-    """How many of some records hold a word."""
-
-    number: int
-    total: int
-
-    @property
-    def rarity(self) -> float:
-        return float(np.log1p((self.total - self.number + 0.5) / (self.number + 0.5)))
-
-    @property
-    def rareness(self) -> float:
-        return math.log((self.total + 20) / (self.number + 1))
-
-    @property
-    def is_telling(self) -> bool:
-        return self.number <= max(NEVER_COMMON, COMMON * self.total)
-
-
 class Matches(msgspec.Struct, frozen=True):
     """The relevance of every row, and what it is made of.
 
@@ -64,22 +44,33 @@ class Matches(msgspec.Struct, frozen=True):
 
     def rarity(self, word: str) -> float:
         """What a word is worth in a record of the usual length."""
-        return max(count.rarity for count in self._counts(word))
+        worth = _rarity(len(self.holders.get(word, ())), self.total)
+        return max(worth, _rarity(self.own[word], self.own_total)) if self.own.get(word) else worth
 
     def rareness(self, word: str) -> float:
         """How little is to be expected of chance when a record holds a word; smooth, so that one record is enough."""
-        return max(count.rareness for count in self._counts(word))
+        worth = _rareness(len(self.holders.get(word, ())), self.total)
+        return max(worth, _rareness(self.own[word], self.own_total)) if self.own.get(word) else worth
 
     def telling(self) -> dict[str, Rows]:
         """The holders of words that are not common; of all, when every word is."""
-        telling = {word: rows for word, rows in self.holders.items() if any(count.is_telling for count in self._counts(word))}
+        most, own = _most(self.total), _most(self.own_total)
+        telling = {word: rows for word, rows in self.holders.items() if len(rows) <= most or 0 < self.own.get(word, 0) <= own}
         return telling or self.holders
 
-    def _counts(self, word: str) -> list[Count]:
-        counts = [Count(len(self.holders.get(word, ())), self.total)]
-        if self.own.get(word):
-            counts.append(Count(self.own[word], self.own_total))
-        return counts
+
+def _rarity(number: int, total: int) -> float:
+    """What a word is worth that so many of some records hold."""
+    return float(np.log1p((total - number + 0.5) / (number + 0.5)))
+
+
+def _rareness(number: int, total: int) -> float:
+    return math.log((total + 20) / (number + 1))
+
+
+def _most(total: int) -> float:
+    """In how many of some records a word may be that is not common."""
+    return max(NEVER_COMMON, COMMON * total)
 
 
 def held(holders: Rows, rows: Rows) -> Mask:

@@ -50,7 +50,7 @@ def of(ask: Ask, question: Question, words: bm25.Matches, rows: Rows, score: Col
     """1 for an echo of the question, else 0. `score` is what each row has without that, and `cost` what an echo loses."""
     catalogue, number = ask.look.catalogue, len(question.words)
     asks: Mask = catalogue["signs"][rows] & signs.ASKS > 0
-    is_question = bool(signs.QUESTION.search(ask.query)) or only_asks(ask.query)
+    is_question = ask.has_outside and (bool(signs.QUESTION.search(ask.query)) or only_asks(ask.query))
     shared = np.zeros(len(rows), np.int64)
     for word in question.words:
         if word in words.holders:

@@ -93,7 +93,7 @@ def _weight(word: str, words: Matches) -> float:
     folded = word.casefold()
     if folded in STOP_WORDS:
         return STOP_WEIGHT
-    return math.sqrt(min(map(words.rareness, terms(word)), default=words.rareness(folded)))
+    return math.sqrt(min(map(words.rareness, terms(word) or (folded,))))
 
 
 def _catch_up(ask: Ask, space: Space, embedder: Embedder) -> None:

@@ -12,7 +12,7 @@ from importlib import resources
 from lamina.secrets.tokens import Found, lazy
 
 SEED = "seed phrase"
-FEWEST, MOST = 12, 24  # words of a phrase
+FEWEST, FEWEST_DIFFERENT = 12, 9  # words of a phrase
 # Words as the list has them, with spaces, commas, ends of lines or numbers between: "1. abandon 2. ability".
 ROW = lazy(r"(?<![a-z])[a-z]{3,8}(?:[ \t\r\n,;|/-]{1,4}(?:\(?[0-9]{1,2}[.):]{0,2}[ \t]{0,2})?[a-z]{3,8}(?![a-z])){11,}")
 WORD = lazy(r"[a-z]+")
@@ -40,11 +40,12 @@ def seeds(lowered: str) -> Iterator[Found]:
             if word.group() in _words():
                 known.append(word.span())
                 continue
-            yield from _phrase(known)
+            yield from _phrase(lowered, known)
             known = []
-        yield from _phrase(known)
+        yield from _phrase(lowered, known)
 
 
-def _phrase(known: list[tuple[int, int]]) -> Iterator[Found]:
-    if len(known) >= FEWEST:
+def _phrase(lowered: str, known: list[tuple[int, int]]) -> Iterator[Found]:
+    """A row of words as a phrase, unless it repeats a few of them, as no dice would."""
+    if len(known) >= FEWEST and len({lowered[slice(*word)] for word in known}) >= FEWEST_DIFFERENT:
         yield Found(SEED, known[0][0], known[-1][1])
