@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from lamina import ownership
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.locks import locked
 from lamina.model import Actor, iso
@@ -121,13 +122,14 @@ class Home:
             yield from sorted(entry.name for entry in folder.iterdir() if AGENT_NAME.fullmatch(entry.name))
 
     def prepare(self, agent: str) -> Path:
-        """The agent's folder, made private if it is new. A symbolic link in its place is refused."""
+        """The agent's folder, made private if it is new. A link in its place, or a folder in other hands, is refused."""
         folder = self.agent_folder(agent)
         make_private_folder(self.path)
+        refuse_untrusted(self.path)
         for step in (folder.parent, folder):
             refuse_link(step)
             make_private_folder(step)
-            refuse_link(step)
+            refuse_untrusted(step)
         return folder
 
     def log_violation(self, at: datetime, actor: Actor, attempt: str, value: object) -> None:
@@ -300,16 +302,24 @@ def size_of(path: Path) -> int:
         return 0
 
 
-def refuse_link(path: Path) -> None:
-    """Raise when something that should be ours is a link to elsewhere."""
+def refuse_link(path: Path) -> os.stat_result | None:
+    """Raise when something that should be ours is a link to elsewhere; what is there, if anything is."""
     try:
-        mode = path.lstat().st_mode
+        found = path.lstat()
     except FileNotFoundError:
-        return
+        return None
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
-    if stat.S_ISLNK(mode):
+    if stat.S_ISLNK(found.st_mode):
         raise Refused(f"{path} is a symbolic link; memory is only kept in real files under the home")
+    return found
+
+
+def refuse_untrusted(path: Path) -> None:
+    """Raise when something that should be ours is a link, belongs to somebody else, or may be written by others."""
+    found = refuse_link(path)
+    if found is not None:
+        ownership.check_status(path, found)
 
 
 def fsync_folder(path: Path) -> None:

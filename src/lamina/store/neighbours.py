@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lamina.config import Settings
-from lamina.home import has_bytes, refuse_link
+from lamina.home import has_bytes, refuse_untrusted
 from lamina.store import header, migrations
 from lamina.store.connection import SqliteDatabase
 from lamina.store.opening import FILES
@@ -33,9 +33,8 @@ def attached(folder: Path, agent: str, settings: Settings) -> Store | None:
 
 def database(folder: Path, agent: str, settings: Settings) -> Database | None:
     """Where an agent's memory is; None when it has none yet."""
-    refuse_link(folder)
-    for name in FILES:
-        refuse_link(folder / name)
+    for step in (folder.parent, folder, *(folder / name for name in FILES)):
+        refuse_untrusted(step)
     if settings["store.url"]:
         from lamina.store.postgres import opening
 
