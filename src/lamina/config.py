@@ -151,7 +151,7 @@ def defaults() -> Settings:
 def load(home: Path, arguments: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings for a home. A wrong one is an error that names its place, never ignored.
 
-    Whatever uses a home asks for its settings first, so that one which others may write is refused here.
+    Whatever uses a home asks for its settings first: this is where an untrusted home is refused.
     """
     ownership.check(home)
     if arguments is not None and not isinstance(arguments, Mapping):

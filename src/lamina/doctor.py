@@ -70,7 +70,7 @@ def examine(home: Home, agent: str, progress: Progress | None = None, clock: Clo
 
 
 def untrusted(path: Path) -> str | None:
-    """Why the home must not be used: somebody else owns it or may write in it, or nobody knows the group that shares it."""
+    """Why the home must not be used: somebody else may write it, or its group is unknown."""
     try:
         ownership.shared_group()
         return ownership.problem(path, path.stat())
@@ -135,14 +135,15 @@ def placed(path: Path) -> Iterator[Finding]:
     if service:
         yield Finding("fail", "place", f"{path} is synchronised ({service}), which can damage a live database; move it")
     if above := replaceable(path):
-        yield Finding("warn", "place", f"somebody else could put another folder in the place of the home: {above}")
+        yield Finding("warn", "place", f"somebody else could replace the home: {above}")
     if kind not in NETWORK_TYPES and not service:
         yield Finding("ok", "place", f"{path} is on a local file system ({kind or 'unknown'})")
 
 
 def replaceable(path: Path) -> str | None:
-    """Why another account could rename the home away: of the folders above it, the nearest one that is not trusted."""
-    return next(filter(None, (ownership.problem_above(folder, folder.stat()) for folder in path.parents)), None)
+    """Why another account could replace the home: a folder above it is not trusted."""
+    problems = (ownership.problem_above(folder, folder.stat()) for folder in path.parents)
+    return next(filter(None, problems), None)
 
 
 def file_system(path: Path, mounts: str | None = None) -> str:
@@ -204,7 +205,7 @@ def private(home: Home, agent: str) -> Iterator[Finding]:
 
 
 def _is_open(found: os.stat_result, group: int | None) -> bool:
-    """Whether anybody else may do anything with a file, but for the group that the operator shares the home with."""
+    """Whether a file is open to anybody but the group that shares the home."""
     return bool(stat.S_IMODE(found.st_mode) & (0o007 if found.st_gid == group else 0o077))
 
 

@@ -22,7 +22,7 @@ from lamina.clock import Clock
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
 from lamina.failsafe import spools
 from lamina.failsafe.line import decoded
-from lamina.home import Home, make_private_folder, user_name, write_private
+from lamina.home import Home, make_private_folder, write_private
 from lamina.model import Actor, Role, iso
 from lamina.store import erasing, removal, residue
 from lamina.store.connection import SqliteDatabase
@@ -93,12 +93,14 @@ class Erasures:
         given = [name for name, value in (("session", session), ("user", user), ("source", source)) if value is not None]
         if bool(ids) + len(given) != 1:
             raise InvalidInput("say what to erase: records by their ids, or a session, or a user, or a source; one of these")
-        if user is not None and self._user not in (None, user):
+        whose = self._store.user(user)
+        if whose is not None and self._user not in (None, whose):
             raise Refused(f"this handle is for the user {self._user}; open one without a user to erase another's memories")
         named = {
             name: rules.label(value, name) for name, value in (("session", session), ("source", source)) if value is not None
         }
-        return Wanted(ids, named.get("session"), user_name(user), named.get("source"), self._user if not ids else None)
+        scope = self._user if not ids else None
+        return Wanted(ids, named.get("session"), whose, named.get("source"), scope)
 
     def preview(self, wanted: Wanted) -> dict[str, Any]:
         """What an erasure would take, and what it would leave; nothing changes."""

@@ -7,8 +7,9 @@ import json
 import os
 import re
 import stat
+import unicodedata
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -46,14 +47,42 @@ def agent_name(value: object) -> str:
 
 
 def user_name(value: object) -> str | None:
-    """Whose memories a handle is limited to; None means no limit."""
+    """Whose memories a handle is limited to, in one normal form (NFKC); None means no limit."""
     if value is None:
         return None
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_USER or value != value.strip():
+    name = unicodedata.normalize("NFKC", value) if isinstance(value, str) else ""
+    if not 0 < len(name) <= MAX_USER or name != name.strip():
         raise InvalidInput(f"user name {shown(value)} is not a text of 1 to {MAX_USER} characters without outer spaces")
-    if not value.isprintable() or any(map(is_invisible, value)):
+    if not name.isprintable() or any(map(is_invisible, name)):
         raise InvalidInput(f"user name {shown(value)} contains control or invisible characters")
-    return value
+    return name
+
+
+def stored_user(
+    value: object,
+    is_known: Callable[[str], bool],
+    everybody: Callable[[], Iterable[str]],
+) -> str | None:
+    """The name of a user of a store. Keep a stored one; refuse a new one that looks like another.
+
+    Nearly all names need no question to the store, which has to look through its records.
+    """
+    name = user_name(value)
+    if name is None or not isinstance(value, str) or (name.isascii() and name == value):
+        return name
+    from lamina import disguise  # few names get here, and every command starts without it
+
+    letter, likeness = disguise.foreign_letter(name), disguise.skeleton(name)
+    if (name == value and letter is None and not likeness.isascii()) or is_known(value):
+        return value
+    refused = f"user name {shown(value)} is not allowed"
+    if letter is not None:
+        named = f"{letter} (U+{ord(letter):04X}, {unicodedata.name(letter)})"
+        told = f"{named} looks like a letter of another script; write each word in one script"
+        raise InvalidInput(f"{refused}: {told}")
+    if likeness != name and any(disguise.skeleton(one) == likeness for one in everybody()):
+        raise InvalidInput(f"{refused}: another user here has a name that looks the same")
+    return name
 
 
 def given_path(value: object) -> Path:
@@ -122,7 +151,7 @@ class Home:
             yield from sorted(entry.name for entry in folder.iterdir() if AGENT_NAME.fullmatch(entry.name))
 
     def prepare(self, agent: str) -> Path:
-        """The agent's folder, made private if it is new. A link in its place, or a folder in other hands, is refused."""
+        """The agent's folder, made private if new. A link or another account's folder is refused."""
         folder = self.agent_folder(agent)
         make_private_folder(self.path)
         refuse_untrusted(self.path)
@@ -303,7 +332,7 @@ def size_of(path: Path) -> int:
 
 
 def refuse_link(path: Path) -> os.stat_result | None:
-    """Raise when something that should be ours is a link to elsewhere; what is there, if anything is."""
+    """Raise when something that should be ours is a link to elsewhere; else return its status."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -316,7 +345,7 @@ def refuse_link(path: Path) -> os.stat_result | None:
 
 
 def refuse_untrusted(path: Path) -> None:
-    """Raise when something that should be ours is a link, belongs to somebody else, or may be written by others."""
+    """Raise when something that should be ours is a link, another's, or writable for others."""
     found = refuse_link(path)
     if found is not None:
         ownership.check_status(path, found)

@@ -12,7 +12,7 @@ import msgspec
 
 from lamina import rules, text
 from lamina.errors import Corrupt, InvalidInput, Refused
-from lamina.home import Violations, given_path, make_private_folder, refuse_link
+from lamina.home import Violations, given_path, make_private_folder, refuse_link, user_name
 from lamina.memory import Memory
 from lamina.model import Event, Layer, Record, State
 
@@ -381,7 +381,7 @@ class Operator(Memory):
 
         access = Access(self.home.path)
         for token in access.tokens():
-            if (token.agent, token.user) == (self.agent, user):
+            if (token.agent, user_name(token.user)) == (self.agent, user_name(user)):
                 access.revoke(token.id)
 
     @cached_property

@@ -1,7 +1,7 @@
-"""Whose files are trusted: those of this account and of root, as long as nobody else may write them.
+"""Whose files are trusted: those of this account and of root that nobody else may write.
 
-OpenSSH asks the same of its own files. A home that others may write could hold anybody's settings, and one of these names
-the server that every memory is sent to.
+OpenSSH asks the same of its own files. A home that others may write could hold anybody's settings,
+and one of these names the server that every memory is sent to.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from lamina.errors import InvalidInput, Refused
 
-# Only whoever starts the program may say which group shares a home: a file in that home is what is in doubt.
+# Only the environment may name the group that shares a home: its files are what is in doubt.
 VARIABLE = "LAMINA_SHARED_GROUP"
 ROOT = 0
 
@@ -31,7 +31,7 @@ class Fault(Enum):
 def fault(mode: int, uid: int, gid: int, me: int, group: int | None) -> Fault | None:
     """Decide whether to trust a file with this mode, owner and group. Pure.
 
-    Members of the shared group may replace each other's files, so what belongs to it is trusted whoever owns it.
+    Members of the shared group may replace each other's files, so the owner does not matter there.
     """
     if mode & stat.S_IWOTH:
         return Fault.OTHERS_WRITE
@@ -43,7 +43,7 @@ def fault(mode: int, uid: int, gid: int, me: int, group: int | None) -> Fault | 
 
 
 def check(path: Path) -> None:
-    """Refuse a file or folder that is not trusted. What is not there, or cannot be seen, is left to whoever opens it."""
+    """Refuse a file or folder that is not trusted. A missing one is left to whoever opens it."""
     try:
         found = path.stat()
     except OSError:
@@ -58,7 +58,7 @@ def check_status(path: Path, found: os.stat_result) -> None:
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file to read it. Refuse it unless the file that was opened and the folder it lies in are trusted."""
+    """Open a file to read. Refuse it unless the opened file itself and its folder are trusted."""
     check(path.parent)
     file = path.open("rb")
     try:
@@ -76,10 +76,10 @@ def problem(path: Path, found: os.stat_result) -> str | None:
 
 
 def problem_above(folder: Path, found: os.stat_result) -> str | None:
-    """Say why somebody else could put another folder in the place of one that lies in this folder."""
+    """Say why somebody else could replace what lies in this folder; None when nobody could."""
     wrong = _fault(found)
     if wrong is None or (wrong is not Fault.FOREIGN and found.st_mode & stat.S_ISVTX):
-        return None  # in a sticky folder everybody may write, and nobody may rename what is not theirs
+        return None  # in a sticky folder nobody may rename what is not theirs
     return _told(folder, found, wrong)
 
 
@@ -95,29 +95,31 @@ def shared_group() -> int | None:
     try:
         return grp.getgrnam(name).gr_gid
     except (KeyError, ValueError):
-        raise InvalidInput(f"{VARIABLE}={name!r} names no group of this machine; give the name or number of one") from None
+        told = f"{VARIABLE}={name!r} names no group of this machine; give the name or number of one"
+        raise InvalidInput(told) from None
 
 
 def _fault(found: os.stat_result) -> Fault | None:
     if os.name == "nt":  # files there have no such modes and owners
         return None
     given, me = (found.st_mode, found.st_uid, found.st_gid), os.geteuid()
-    # Most files are in order without the group, whose number may have to be asked for over a network.
+    # Look up the group only when it matters: that may go over a network.
     return None if fault(*given, me, None) is None else fault(*given, me, shared_group())
 
 
 def _told(path: Path, found: os.stat_result, wrong: Fault) -> str:
     quoted, group = shlex.quote(str(path)), _group_name(found.st_gid)
+    mend = f"`chmod go-w {quoted}`"
     has_mode = f"{path} is not trusted: its mode is {stat.S_IMODE(found.st_mode):04o}"
     if wrong is Fault.OTHERS_WRITE:
-        return f"{has_mode}, so every account of this machine may write it; run `chmod go-w {quoted}`"
+        return f"{has_mode}, so every account of this machine may write it; run {mend}"
     trust = f"set {VARIABLE}={group} to trust all that belongs to that group"
     if wrong is Fault.GROUP_WRITES:
-        return f"{has_mode}, so the group {group} may write it; run `chmod go-w {quoted}`, or {trust}"
+        return f"{has_mode}, so the group {group} may write it; run {mend}, or {trust}"
     owner, me = _user_name(found.st_uid), _user_name(os.geteuid())
     return (
-        f"{path} is not trusted: it belongs to {owner} (group {group}), and Lamina runs as {me}; run Lamina as {owner},"
-        f" or `chown {me} {quoted}` if it should be yours, or {trust}"
+        f"{path} is not trusted: it belongs to {owner} (group {group}), and Lamina runs as {me};"
+        f" run Lamina as {owner}, or `chown {me} {quoted}` if it should be yours, or {trust}"
     )
 
 

@@ -15,7 +15,6 @@ from lamina.clock import is_id
 from lamina.errors import Conflict, InvalidInput, LaminaError, Refused
 from lamina.formats.entries import Doing, Entry, Fields
 from lamina.formats.lines import Line
-from lamina.home import user_name
 from lamina.model import Draft, Layer, Record, State, Trust
 from lamina.places import Place
 from lamina.store.records import Row
@@ -192,7 +191,7 @@ class Arrivals:
             state=_state(entry, layer, draft.trust),
             metadata=metadata,
             promoted_at=entry.promoted_at,
-            user=user_name(entry.user),
+            user=self._transaction.user(entry.user),
             valid_from=since,
             last_verified=entry.last_verified,
         )

@@ -14,7 +14,6 @@ from lamina import canon, rules
 from lamina.clock import is_id, moment
 from lamina.errors import Conflict, InvalidInput, Refused
 from lamina.formats.arrivals import BELIEVED, Policy
-from lamina.home import user_name
 from lamina.model import Actor, Draft, Layer, Record, State, Trust
 from lamina.store.records import Row
 from lamina.store.store import Store
@@ -62,7 +61,8 @@ class Merger:
 
             new = [record for record in incoming.values() if not transaction.exists(record.id)]
             fresh = [record for record in new if not self._is_erased(transaction, record)]
-            arrived = [self.record(record, known, now) for record in _counted(fresh, len(fresh), progress)]
+            counted = _counted(fresh, len(fresh), progress)
+            arrived = [self.record(record, known, now, transaction.user) for record in counted]
             transaction.adopt(arrived)
             if self._policy is not Policy.SKIP:
                 arriving = {record.id for record in new}
@@ -96,7 +96,7 @@ class Merger:
     def _meet_all(self, transaction: Transaction, here: Iterable[Written], known: Known, now: datetime) -> None:
         for found in here:
             try:
-                self._meet(transaction, found, self.record(found, known, now))
+                self._meet(transaction, found, self.record(found, known, now, transaction.user))
             except (Conflict, Refused) as error:
                 self._refuse(found.id, error.message)
 
@@ -143,7 +143,13 @@ class Merger:
         if not self._trusted and (ours.trust is not Trust.EXTERNAL or ours.layer in BELIEVED):
             raise Refused(f"the record {ours.id} is more trusted than this file; --trust lets the file change it")
 
-    def record(self, found: Written, known: Callable[[str], bool], now: datetime) -> Record:
+    def record(
+        self,
+        found: Written,
+        known: Callable[[str], bool],
+        now: datetime,
+        user: Callable[[object], str | None],
+    ) -> Record:
         """A record as it may enter. References to what is not here stay as words."""
         if not is_id(found.id) or (found.run_id is None) == (found.layer is Layer.WORKING):
             raise InvalidInput(f"the record {shown(found.id)} is not one that Lamina makes")
@@ -156,7 +162,7 @@ class Merger:
             id=found.id,
             seq=0,
             agent=found.agent,
-            user=user_name(found.user),
+            user=user(found.user),
             layer=found.layer,
             state=self._state(found),
             kind=checked.kind,

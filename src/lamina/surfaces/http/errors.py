@@ -41,8 +41,9 @@ def status_of(error: LaminaError) -> int:
 
 def discreet(error: LaminaError) -> LaminaError:
     """An error of the server without what it says of the machine: where files lie is for whoever runs it."""
-    is_untrusted = "path" in error.details  # a file of the home is refused, which is no fault of whoever asks
-    if not is_untrusted and (status_of(error) < SERVERS or not any(sign in error.message for sign in SEPARATORS)):
+    is_untrusted = "path" in error.details  # a file of the home, which no visitor can help
+    is_told = status_of(error) < SERVERS or not any(sign in error.message for sign in SEPARATORS)
+    if is_told and not is_untrusted:
         return error
     log.warning("%s", error.message)
     what = "is damaged" if isinstance(error, Corrupt) else "cannot be read now"
