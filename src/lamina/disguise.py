@@ -142,7 +142,7 @@ def foreign_letter(name: str) -> str | None:
     if name.isascii():
         return None
     for word in WORD.findall(name):
-        letters = [one for one in word if unicodedata.category(one) in LETTERS]
+        letters: list[str] = [one for one in word if unicodedata.category(one) in LETTERS]
         strangers = [one for one in letters if _script(one) != "LATIN" and _is_like_latin(one)]
         if strangers and len(set(map(_script, letters))) > 1:
             return strangers[0]

@@ -17,7 +17,7 @@ from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.output import show_json
 from lamina.surfaces.hooks import Hooks
 from lamina.text import is_invisible
-from tests.conftest import FULL, START, Desk, contents, size
+from tests.conftest import FULL, START, Desk, contents, size, tamper
 from tests.security.doors import PATIENT
 from tests.security.tally import probe
 from tests.security.test_console import harmless
@@ -267,8 +267,7 @@ def test_a_name_from_before_is_read(desk: Desk, tmp_path: Path, name: str) -> No
     """R12, H5: memories of a name that would be refused today, or has another form, are reached, moved and erased."""
     desk.agent(user="x").remember("what Ana said about tea")
     desk.agent(user="ana" if name != "Сара" else "Capa").remember("of somebody else")
-    with desk.agent() as mem:
-        mem._store.database.writer().execute("UPDATE records SET user = ? WHERE user = 'x'", (name,))
+    tamper(desk.folder() / "memory.db", f"UPDATE records SET user = '{name}' WHERE user = 'x'")
     assert contents(desk.agent(user=name).list(states=None)) == ["what Ana said about tea"]
     desk.agent(user=name).remember("one more")
     assert len(look("sky", name, desk.home).list(states=None)) == 2
