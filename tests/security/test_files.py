@@ -18,6 +18,7 @@ from lamina.errors import LaminaError, NotFound, Refused
 from lamina.surfaces.cli.main import run
 from tests.conftest import START, Desk
 from tests.security.tally import probe
+from tests.surfaces.served import Served
 
 PLACES = [
     "agents",
@@ -277,3 +278,17 @@ def test_a_link_to_settings_is_judged_by_what_it_leads_to(desk: Desk, tmp_path: 
     target.chmod(0o666)
     with pytest.raises(Refused, match=r"config.toml is not trusted"):
         desk.agent()
+
+
+def test_visitors_are_not_told_where_files_lie(settled: Desk) -> None:
+    """B6, H2: a server whose home or database is no longer trusted answers 503 and names no path; its log does."""
+    with Served(settled) as served:
+        token = served.token()
+        for path in (settled.home, settled.folder() / "memory.db"):
+            before = path.stat().st_mode
+            path.chmod(before | 0o002)
+            found = served.ask("/memory/search?query=tea", token)
+            path.chmod(before)
+            assert found.status == 503
+            assert str(settled.home).encode() not in found.body
+            probe()
