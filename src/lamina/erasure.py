@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from lamina import canon, rules, traces
+from lamina import canon, home, rules, traces
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
 from lamina.failsafe import spools
@@ -41,6 +41,8 @@ ON_A_SERVER = "its log, replicas and backups, and the files of other homes that 
 LEFT_THERE = "the memory was there before it moved; what it left is for the operator of that server to remove"
 ANOTHER_MEMORY = "it is another memory of this agent, which has not moved to the server; erase it there, too"
 OUTSIDE = "outside the home"
+LOCK = "erasing.lock"
+PATIENCE = 60.0  # seconds that an erasure waits for another one
 ESCAPED = re.compile(rb'\\+[nrt"]')  # what JSON makes of the ends of words
 
 
@@ -85,6 +87,12 @@ class Erasures:
         self._actor = actor
         self._user = user
         self._clock = clock
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Within the block nobody else erases from this store: two would clean the same files under each other."""
+        with home.alone(self._store.folder / LOCK, PATIENCE), self._store.database.alone("erasing", PATIENCE):
+            yield
 
     def wanted(self, ids: tuple[str, ...], session: object, user: object, source: object) -> Wanted:
         """What somebody asks for, when it says exactly one thing."""

@@ -242,15 +242,30 @@ def make_private_file(path: Path) -> None:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Within this block no other process holds the lock that is a file of ours; it is waited for."""
+def alone(path: Path, patience: float | None = None) -> Iterator[None]:
+    """Within this block nobody else holds the lock that is a file of ours. Wait for it without end, or for some seconds.
+
+    The file names the process that holds it, for whoever has waited in vain.
+    """
     make_private_file(path)
     with ExitStack() as stack:
         try:
-            stack.enter_context(locked(path, patience=None))
+            stack.enter_context(locked(path, patience=patience))
+        except BlockingIOError as error:
+            raise StoreUnavailable(
+                f"{_holder(path)} has held {path} for {patience:.0f} s; try again when it is done"
+            ) from error
         except OSError as error:
             raise StoreUnavailable(f"{path} cannot be locked: {error.strerror}") from error
+        if patience is not None:
+            path.write_text(str(os.getpid()), "ascii")
         yield
+
+
+def _holder(path: Path) -> str:
+    with suppress(OSError, ValueError):
+        return f"process {int(path.read_text('ascii'))}"
+    return "another process"
 
 
 def write_private(path: Path, content: bytes) -> None:

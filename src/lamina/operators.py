@@ -339,13 +339,19 @@ class Operator(Memory):
         keep_backups: bool = False,
     ) -> Certificate:
         """Make records gone for good, with what was made of them: from every table, file and copy in the home."""
-        self.resume_erasures()
-        wanted = self._erasures.wanted(self._erasing(record_ids), session, user, source)
-        with self._spool.quiet():
-            return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=rules.flag(keep_backups, "keep_backups")))
+        with self._erasures.alone():
+            self._resume_erasures()
+            wanted = self._erasures.wanted(self._erasing(record_ids), session, user, source)
+            keep = rules.flag(keep_backups, "keep_backups")
+            with self._spool.quiet():
+                return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=keep))
 
     def resume_erasures(self) -> list[Certificate]:
         """Finish what was interrupted."""
+        with self._erasures.alone():
+            return self._resume_erasures()
+
+    def _resume_erasures(self) -> list[Certificate]:
         self._erasures.file_certificates()
         return [self._cleaned(begun) for begun in self._erasures.unfinished()]
 

@@ -19,7 +19,7 @@ from lamina.formats import targets
 from lamina.formats.arrivals import Policy
 from lamina.formats.merging import Merger
 from lamina.model import Actor, Draft, Layer, Record, State, iso
-from lamina.store import grants, opening
+from lamina.store import grants, opening, rawfile
 from lamina.store.archive import Copy as ArchiveCopy
 from lamina.store.store import Store
 from lamina.store.written import Written, row_of
@@ -247,7 +247,7 @@ def load(source: Path) -> Export:
             raise InvalidInput(f"{source} is not a file")
         if found.st_size > (most := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEMORY_SHARE):
             raise InvalidInput(f"{source} has more than {most:,} bytes, which this machine cannot hold; use backup and restore")
-        data = source.read_bytes()
+        data = rawfile.read(source)
     except FileNotFoundError:
         raise NotFound(f"there is no file {source}") from None
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The first hundred bytes of a SQLite file, read without SQLite, so that a file which is not ours is left untouched."""
+"""The first hundred bytes of a SQLite file, read before any statement, so that a file which is not ours is left untouched."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from lamina.errors import Corrupt, StoreUnavailable
 from lamina.home import has_bytes
+from lamina.store import rawfile
 
 MAGIC = b"SQLite format 3\0"
 SIZE = 100
@@ -26,7 +27,7 @@ class Header(NamedTuple):
 def read(path: Path) -> Header | None:
     """The header of a file that is at rest, or None when the file is new or its last word is in a log beside it."""
     try:
-        with path.open("rb") as file:
+        with rawfile.opened(path) as file:
             head = file.read(SIZE)
             length = file.seek(0, 2)
     except OSError as error:

@@ -15,7 +15,7 @@ from lamina.errors import Corrupt, StoreUnavailable
 from lamina.home import has_bytes
 from lamina.model import Actor, Role
 from lamina.store import derived, events, header
-from lamina.store.connection import SqliteDatabase, is_open, translated
+from lamina.store.connection import SqliteDatabase, translated
 from lamina.store.sql import Cursor
 
 # "Lamn": tells a Lamina store from any other SQLite file.
@@ -93,8 +93,7 @@ def refuse_untouched(path: Path, reads: str, steps: Sequence[Step]) -> None:
     if path.is_dir():
         raise StoreUnavailable(f"{path} is a folder where a file is needed")
     header.refuse_lost(path, reads)
-    # A file that this process has open was checked then; opening it here again would drop SQLite's locks on it.
-    found = header.read(path) if has_bytes(path) and not is_open(path) else None
+    found = header.read(path) if has_bytes(path) else None
     if found is not None:
         checked(found.user_version, found.application_id, found.schema, path, steps)
 

@@ -19,7 +19,7 @@ from lamina.config import Settings
 from lamina.errors import Corrupt, Refused, StoreUnavailable
 from lamina.home import fsync_folder, make_private_file, make_private_folder
 from lamina.model import Actor, iso
-from lamina.store import backup, erasing, migrations, transfer
+from lamina.store import backup, erasing, migrations, rawfile, transfer
 from lamina.store.connection import SqliteDatabase, translated
 from lamina.store.store import FILE_NAME, READS_NAME, Store
 from lamina.store.verify import Progress, Report
@@ -237,10 +237,9 @@ def _staged(file: Path, folder: Path) -> Iterator[Path]:
     """A private copy of a backup's database to work on, which is gone afterwards."""
     with _place(folder) as place:
         try:
-            shutil.copyfile(file, place / FILE_NAME)
+            rawfile.copy(file, place / FILE_NAME)
         except OSError as error:
             raise StoreUnavailable(f"the backup cannot be copied into {folder}: {error.strerror}") from error
-        (place / FILE_NAME).chmod(0o600)
         yield place / FILE_NAME
 
 
@@ -317,8 +316,8 @@ def _restore_reads(folder: Path, source: Path | None, now: datetime) -> None:
     if path.exists():
         _set_aside(folder, now, READS_NAME)
     if source is not None and (source / READS_NAME).exists():
-        shutil.copyfile(source / READS_NAME, path)
-        path.chmod(0o600)
+        with suppress(FileExistsError):  # somebody has just begun a new one
+            rawfile.copy(source / READS_NAME, path)
 
 
 def _is_sound(path: Path) -> bool:

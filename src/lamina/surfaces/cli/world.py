@@ -12,6 +12,7 @@ from lamina.errors import InvalidInput, NotFound
 from lamina.formats.world import HELD, INTEGRATION, TOOL, parsed, pretty
 from lamina.model import Record
 from lamina.secrets import credentials
+from lamina.store import rawfile
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
 from lamina.text import reveal
@@ -140,7 +141,7 @@ def _read(source: Path) -> Any:
     if str(source) == "-":
         return parsed(sys.stdin.buffer.read(), "standard input")
     try:
-        return parsed(source.read_bytes(), str(source))
+        return parsed(rawfile.read(source), str(source))
     except FileNotFoundError:
         raise NotFound(f"there is no file {source}") from None
     except OSError as error:
