@@ -243,22 +243,21 @@ def make_private_file(path: Path) -> None:
 
 @contextmanager
 def alone(path: Path, patience: float | None = None) -> Iterator[None]:
-    """Within this block nobody else holds the lock that is a file of ours. Wait for it without end, or for some seconds.
+    """Within this block nobody else holds the lock that is a file of ours.
 
-    The file names the process that holds it, for whoever has waited in vain.
+    Wait for it without end, or for some seconds: then the file names the process that holds it.
     """
     make_private_file(path)
     with ExitStack() as stack:
         try:
             stack.enter_context(locked(path, patience=patience))
+            if patience is not None:
+                path.write_text(str(os.getpid()), "ascii")
         except BlockingIOError as error:
-            raise StoreUnavailable(
-                f"{_holder(path)} has held {path} for {patience:.0f} s; try again when it is done"
-            ) from error
+            why = f"{path} is held by {_holder(path)}, waited {patience:.0f} s"
+            raise StoreUnavailable(f"{why}; try again when that has ended") from error
         except OSError as error:
             raise StoreUnavailable(f"{path} cannot be locked: {error.strerror}") from error
-        if patience is not None:
-            path.write_text(str(os.getpid()), "ascii")
         yield
 
 
