@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lamina.errors import Corrupt, StoreUnavailable
-from lamina.home import has_bytes
+from lamina.home import has_bytes, is_file
 from lamina.store import rawfile
 
 MAGIC = b"SQLite format 3\0"
 SIZE = 100
+# "Lamn" and "Lamr": tell a store and its trail of reads from any other SQLite file.
+STORE, READS = 0x4C616D6E, 0x4C616D72
+BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database in use
 
 
 class Header(NamedTuple):
@@ -43,6 +46,22 @@ def read(path: Path) -> Header | None:
     if length < found.pages * found.page_size:
         raise Corrupt(f"{path}: {found.pages * found.page_size - length:,} bytes are missing at its end; see `lamina restore`")
     return found
+
+
+def is_kept(path: Path) -> bool:
+    """Whether a file is a store or its trail of reads, or belongs to any database that somebody uses now."""
+    if any(path.with_name(path.name + end).exists() for end in BESIDE):
+        return True
+    if any(path.name.endswith(end) and is_file(path.with_name(path.name.removesuffix(end))) for end in BESIDE):
+        return True
+    return is_file(path) and _application(path) in (STORE, READS)
+
+
+def _application(path: Path) -> int | None:
+    """Whose database a file is; None when it is none."""
+    with rawfile.opened(path) as file:
+        head = file.read(SIZE)
+    return int.from_bytes(head[68:72]) if len(head) == SIZE and head.startswith(MAGIC) else None
 
 
 def refuse_lost(path: Path, reads: str) -> None:

@@ -18,8 +18,6 @@ from lamina.store import derived, events, header
 from lamina.store.connection import SqliteDatabase, translated
 from lamina.store.sql import Cursor
 
-# "Lamn": tells a Lamina store from any other SQLite file.
-APPLICATION_ID = 0x4C616D6E
 # Under these names `meta` says that a memory moves into this place, has left it, or has left copies on servers.
 ARRIVING, MOVED, LEFT = "arriving", "moved", "left"
 ACTOR = Actor(Role.SYSTEM, "migration", "store")
@@ -78,7 +76,7 @@ def version_of(connection: apsw.Connection, database: SqliteDatabase, steps: Seq
 
 def checked(version: int, application: int, schema: int, path: Path, steps: Sequence[Step] = STEPS) -> int:
     """The version, when the numbers are those of a store that this program can open."""
-    if application != APPLICATION_ID:
+    if application != header.STORE:
         if version or schema:
             raise Corrupt(f"{path}: this SQLite file is not a Lamina store; it was left as it is", foreign=True)
         return 0
@@ -121,7 +119,7 @@ def migrate(
         else:
             identity = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
             connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", identity)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA application_id = {header.STORE}")
         connection.execute(f"PRAGMA user_version = {len(steps)}")
 
 
