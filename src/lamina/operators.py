@@ -339,12 +339,11 @@ class Operator(Memory):
         keep_backups: bool = False,
     ) -> Certificate:
         """Make records gone for good, with what was made of them: from every table, file and copy in the home."""
-        with self._erasures.alone():
+        keep = rules.flag(keep_backups, "keep_backups")
+        with self._erasures.alone(), self._spool.quiet():
             self._resume_erasures()
             wanted = self._erasures.wanted(self._erasing(record_ids), session, user, source)
-            keep = rules.flag(keep_backups, "keep_backups")
-            with self._spool.quiet():
-                return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=keep))
+            return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=keep))
 
     def resume_erasures(self) -> list[Certificate]:
         """Finish what was interrupted."""

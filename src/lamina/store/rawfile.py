@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from _typeshed import WriteableBuffer
 
 AT_ONCE = 1 << 20  # bytes
 FLAGS = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY  # only a main database takes part in SQLite's bookkeeping
@@ -79,7 +79,7 @@ class _SqliteFile(io.RawIOBase):
         self._at = start[whence] + offset
         return self._at
 
-    def readinto(self, buffer: Buffer) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer).cast("B")
         try:
             # Never beyond the end: of a short read, apsw cuts off zeros that belong to the file.
