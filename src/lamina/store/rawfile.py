@@ -25,14 +25,15 @@ INDEX = "-shm"
 
 
 def opened(path: Path) -> io.BufferedReader:
-    """A file to read; errors are those of `open`. What SQLite can never have open, such as a pipe, Python opens."""
-    if not path.is_file():
+    """A file to read; errors are those of `open`."""
+    real = Path(os.path.realpath(path))  # SQLite opens no symbolic link itself
+    if not real.is_file():  # a pipe, a folder, nothing, or a file that has no name any more: Python opens these
         return path.open("rb")
-    if is_index(path):
+    if is_index(real):
         raise OSError(errno.EBUSY, "it belongs to a database, and only SQLite may open it", str(path))
     try:
-        return io.BufferedReader(_SqliteFile(path), AT_ONCE)
-    except UnicodeEncodeError:  # the name is no text
+        return io.BufferedReader(_SqliteFile(real), AT_ONCE)
+    except UnicodeEncodeError:  # SQLite opens no file whose name is no text
         return path.open("rb")
 
 
@@ -61,11 +62,11 @@ class _SqliteFile(io.RawIOBase):
 
     def __init__(self, path: Path) -> None:
         self._at = 0
-        self._path = os.path.realpath(path)  # SQLite opens no symbolic link itself
+        self._path = str(path)
         try:
             self._file = apsw.VFSFile("", self._path, [FLAGS, 0])
         except apsw.Error as error:
-            os.stat(path)  # raises when it is gone by now
+            path.stat()  # raises when it is gone by now
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), self._path) from error
 
     def readable(self) -> bool:
@@ -75,21 +76,25 @@ class _SqliteFile(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._file.xFileSize() if whence == os.SEEK_END else 0}
-        self._at = start[whence] + offset
+        begin = {os.SEEK_SET: lambda: 0, os.SEEK_CUR: lambda: self._at, os.SEEK_END: self._size}
+        self._at = begin[whence]() + offset
         return self._at
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer).cast("B")
         try:
             # Never beyond the end: of a short read, apsw cuts off zeros that belong to the file.
-            wanted = min(len(view), self._file.xFileSize() - self._at)
+            wanted = min(len(view), self._size() - self._at)
             found = self._file.xRead(wanted, self._at) if wanted > 0 else b""
         except apsw.Error as error:
             raise OSError(errno.EIO, os.strerror(errno.EIO), self._path) from error
         view[: len(found)] = found
         self._at += len(found)
         return len(found)
+
+    def _size(self) -> int:
+        """The bytes of the file. SQLite takes one of a single byte for empty: it makes such files itself."""
+        return self._file.xFileSize() or len(self._file.xRead(1, 0))
 
     def close(self) -> None:
         if not self.closed:

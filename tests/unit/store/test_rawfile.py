@@ -64,6 +64,16 @@ def test_every_byte_is_read(tmp_path: Path) -> None:
     assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("content", [b"", b"5", b"\0", b"\0\0", b"5\0"])
+def test_the_shortest_files_are_read_whole(tmp_path: Path, content: bytes) -> None:
+    """B1: SQLite takes a file of one byte for an empty one, and apsw leaves zeros out at an end."""
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert rawfile.read(path) == content
+    with rawfile.opened(path) as file:
+        assert file.seek(0, os.SEEK_END) == len(content)
+
+
 def test_a_copy_overwrites_nothing(tmp_path: Path) -> None:
     """B6: what is there stays, and a link in its place leads nowhere."""
     (tmp_path / "source").write_bytes(b"new")
@@ -93,13 +103,18 @@ def test_what_is_no_file_is_told_as_python_does(tmp_path: Path) -> None:
         rawfile.opened(tmp_path)
 
 
-def test_pipes_and_names_that_are_no_text_can_be_read(tmp_path: Path) -> None:
-    """B1: SQLite can have neither open, so nothing is lost by reading them."""
+def test_what_sqlite_cannot_open_by_its_name_can_be_read(tmp_path: Path) -> None:
+    """B1: pipes, files that were removed, as shells give them, and names that are no text."""
     source, target = os.pipe()
     os.write(target, b"piped")
     os.close(target)
     assert rawfile.read(Path(f"/dev/fd/{source}")) == b"piped"
     os.close(source)
+    with (tmp_path / "unnamed").open("w+b") as file:
+        file.write(b"a long text for standard input")
+        file.flush()
+        (tmp_path / "unnamed").unlink()
+        assert rawfile.read(Path(f"/dev/fd/{file.fileno()}")).endswith(b"input")
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     try:
         odd.write_bytes(b"odd")
