@@ -179,16 +179,18 @@ class Operator(Memory):
         on_conflict: str = "skip",
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Take in an export: everything into an empty store of the same agent, else record by record as `external`.
+        """Take in a file. Without `trust` its records are `external`, and nothing of it decides or grants anything.
 
-        Files of other programs are known by what they hold, or by the `format` that is given. `on_conflict` says what happens
-        to what is here already: `skip`, `merge` or `replace`. A dry run reports what would happen.
+        With `trust` an export of Lamina restores an empty store of its agent, with its trust, grants and history.
+        Files of other programs are known by what they hold, or by the `format` that is given. `on_conflict` says what
+        happens to what is here already: `skip`, `merge` or `replace`. A dry run reports what would happen.
         """
         from lamina.formats import forms, jsonl, ours
         from lamina.formats.arrivals import policy
 
         self._check_whole("import")
         rules.progress(progress)
+        rules.flag(trust, "trust")
         source, chosen = given_path(path), policy(on_conflict)
         form = forms.chosen(source, format)
         given = (self._store, source, self._draft, trust, self.actor, self._clock(), progress)
@@ -199,6 +201,8 @@ class Operator(Memory):
         if dry_run or report["mode"] == "restored":
             # A restored trail is the imported one to the byte, so this is said in the other trail.
             self._audit("import", (), path=text.one_line(str(source)), mode=report["mode"], taken=report["taken"])
+            if not dry_run and (again := self.resume_erasures()):
+                report["erased_again"] = sum(len(one.records) for one in again)
         elif form is not None:
             self._tell(report["taken"])
         return report

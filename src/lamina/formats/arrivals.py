@@ -333,10 +333,21 @@ def _layer(entry: Entry, draft: Draft) -> Layer:
 
 
 def _state(entry: Entry, layer: Layer, trust: Trust) -> State:
-    """What is not trusted is not believed: a person looks at it first."""
-    if entry.state is State.ACTIVE and layer in BELIEVED and trust is Trust.EXTERNAL:
-        return State.CONSTRAINED
-    return entry.state or State.ACTIVE
+    if entry.state is None:
+        return State.ACTIVE
+    return state_of_untrusted(layer, entry.state) if trust is Trust.EXTERNAL else entry.state
+
+
+def state_of_untrusted(layer: Layer, state: State) -> State:
+    """What is not trusted is not believed: a person looks at it first, and it was not believed in the past either."""
+    if layer not in BELIEVED:
+        return state
+    return {State.ACTIVE: State.CONSTRAINED, State.SUPERSEDED: State.TOMBSTONED}.get(state, state)
+
+
+def external(number: int) -> dict[str, int]:
+    """What a report says of records that came in as external because nobody trusted their file."""
+    return {"external": number} if number else {}
 
 
 def _digest(data: bytes) -> str:

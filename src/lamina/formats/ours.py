@@ -228,15 +228,28 @@ def read(
     policy: Policy = Policy.SKIP,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Take in an export: as it was into an empty store of its agent, else record by record, as external."""
+    """Take in an export: as it was into an empty store of its agent if it is trusted, else record by record.
+
+    Trust, grants and history are what gives a file authority, so only an operator who trusts the file restores them.
+    """
     export = load(source)
-    if export.agent == store.agent and store.is_empty():
-        return _rehearsed(store, export, source, now) if dry_run else _restore(store, export, source, progress)
+    is_restorable = export.agent == store.agent and store.is_empty()
+    if trusted and is_restorable:
+        restored = _rehearsed(store, export, source, now) if dry_run else _restore(store, export, source, progress)
+        return {**restored, **_shared(export, now)}
     note = {"store": export.store, "agent": export.agent}
     everything = [*export.records, *(line.record for line in export.archived)]
     merger = Merger(store, draft, trusted, policy)
     report = merger.merge(everything, actor, now, note, progress, dry_run=dry_run)
-    return {**report, "dry_run": True} if dry_run else report
+    left = {**_shared(export, now), **({"events": len(export.events)} if export.events else {})}
+    seldom = {"left_out": left, "restorable": is_restorable and bool(everything), "dry_run": dry_run}
+    return {**report, **{name: value for name, value in seldom.items() if value}}
+
+
+def _shared(export: Export, now: datetime) -> dict[str, int]:
+    """How many grants of a file would let other agents read now."""
+    open_ = [one for one in export.grants if one.ended_at is None and (one.expires_at is None or one.expires_at > now)]
+    return {"grants": len(open_)} if open_ else {}
 
 
 def load(source: Path) -> Export:

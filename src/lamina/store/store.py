@@ -373,6 +373,7 @@ class Store:
                 self.archive.put_copy(connection, copy)
             erasing.rebuild(connection)
             transaction.put(rows)
+            erasing.bring_along(connection, erasing.everything(self.folder, None))
             connection.executemany(grants.INSERT, given)
             rejections.rebuild(connection)
             sleeping.rebuild(connection)
