@@ -210,6 +210,30 @@ def sync_world(operator: lamina.Operator) -> object:
     return operator.world.sync()
 
 
+def set_another_tool(operator: lamina.Operator) -> object:
+    """A change that has nothing to do with what was edited."""
+    return operator.world.set_tool({"name": "mallet", "description": "hits pegs"})
+
+
+def confirm_edit(operator: lamina.Operator) -> object:
+    return operator.confirm(waiting_entries(operator)[0].id)
+
+
+def proposed_edit(operator: lamina.Operator) -> None:
+    edited(operator)
+    set_another_tool(operator)
+
+
+def waiting_entries(operator: lamina.Operator) -> list[lamina.Record]:
+    return operator.list(layers=["world"], states=["constrained"])
+
+
+def kept(operator: lamina.Operator) -> Any:
+    """What is so, and what waits, once an edit that is only in a file is proposed, too."""
+    operator.world.write()
+    return operator.world.tools(), [record.content for record in waiting_entries(operator)]
+
+
 def tools(operator: lamina.Operator) -> Any:
     """The records alone: who brings them into line with the files has taken in what was edited."""
     return operator.world.tools()

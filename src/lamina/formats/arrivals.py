@@ -17,6 +17,7 @@ from lamina.formats.entries import Doing, Entry, Fields
 from lamina.formats.lines import Line
 from lamina.model import Draft, Layer, Record, State, Trust
 from lamina.places import Place
+from lamina.rules import BELIEVED
 from lamina.store.records import Row
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
@@ -24,8 +25,6 @@ from lamina.text import shown
 
 # What is wrong with one entry. Everything else is wrong with the import.
 WRONG = (InvalidInput, Refused, Conflict)
-# What a person believes, or lets an agent act by: nothing enters, changes or leaves here because a file says so.
-BELIEVED = frozenset({*rules.CONTRACTS, Layer.WORLD})
 TAKEN_PLACE = "something else is known there already; `lamina correct` changes what it says"
 
 

@@ -13,9 +13,10 @@ from msgspec import structs
 from lamina import canon, rules
 from lamina.clock import is_id, moment
 from lamina.errors import Conflict, InvalidInput, Refused
-from lamina.formats.arrivals import BELIEVED, Policy, external, state_of_untrusted
+from lamina.formats.arrivals import Policy, external, state_of_untrusted
 from lamina.model import Actor, Draft, Layer, Record, State, Trust
 from lamina.rejection import BELIEVABLE
+from lamina.rules import BELIEVED
 from lamina.store import erasing
 from lamina.store.records import Row
 from lamina.store.store import Store

@@ -188,11 +188,15 @@ def written(folder: Path) -> dict[str, dict[str, str]]:
         return {}
 
 
-def note_taken(folder: Path, taken: Mapping[tuple[str, str], Given]) -> None:
-    """Note what was taken from people as written by us: it is stored now."""
+def note_taken(folder: Path, taken: Mapping[tuple[str, str], Given | None]) -> None:
+    """Note what was taken from the files as written by us, or as not written: it is stored now, so it is no edit any more."""
     known = written(folder)
     for (kind, name), value in taken.items():
-        known.setdefault(kind, {})[name] = digest(value)
+        entries = known.setdefault(kind, {})
+        if value is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = digest(value)
     write_private(folder / WRITTEN, canon.encode(known))
 
 

@@ -248,7 +248,7 @@ class Transaction(Atomic):
             salt = next_salt()
             if record.layer is not layer or record.state is not state:
                 layer, state, told = record.layer, record.state, self._told(record)
-            if layer in rules.CONTRACTS:
+            if layer in rules.BELIEVED:
                 self.guard.check_new(record)
             told.append((record.id, row_hash(fields, salt)))
             made.append(record)
