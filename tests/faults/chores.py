@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import lamina
 from lamina import operator_key
 from lamina.access import Access
+from lamina.formats.world import tool
 from lamina.handles import connect
 from lamina.model import Role
 from lamina.orchestrator import ACTOR
@@ -216,7 +217,8 @@ def set_another_tool(operator: lamina.Operator) -> object:
 
 
 def confirm_edit(operator: lamina.Operator) -> object:
-    return operator.confirm(waiting_entries(operator)[0].id)
+    (proposal,) = [one for one in operator.list(layers=["world"], states=None) if "thumbs" in one.content]
+    return operator.confirm(proposal.id)
 
 
 def proposed_edit(operator: lamina.Operator) -> None:
@@ -229,9 +231,9 @@ def waiting_entries(operator: lamina.Operator) -> list[lamina.Record]:
 
 
 def kept(operator: lamina.Operator) -> Any:
-    """What is so, and what waits, once an edit that is only in a file is proposed, too."""
-    operator.world.write()
-    return operator.world.tools(), [record.content for record in waiting_entries(operator)]
+    """What is so, and what somebody edited, be it that it waits or is still in the file alone."""
+    waiting = {record.content for record in waiting_entries(operator)}
+    return operator.world.tools(), waiting | {tool(edit.after)["content"] for edit in operator.world.edited().edits}
 
 
 def tools(operator: lamina.Operator) -> Any:

@@ -274,3 +274,24 @@ def test_an_imported_tool_waits_too(desk: Desk, op: Operator, world: WorldModel,
     (proposal,) = [one for one in op.proposals() if one.record.layer is Layer.WORLD]
     op.confirm(proposal.record.id)
     assert names(world) == ["evil", "search_flights"]
+
+
+@pytest.mark.parametrize("obstacle", ["tools.json.tmp", "integrations/github.json.tmp"])
+def test_files_that_could_not_follow_a_decision_are_no_edit(
+    op: Operator, world: WorldModel, folder: Path, obstacle: str
+) -> None:
+    """R11: what a decision leaves in the files when they cannot be written is old: nobody is asked about it again."""
+    mail = world.set_integration("mail", {})
+    edit(folder, "tools.json", [{**FLIGHTS, "description": "Finds trains, too."}])
+    edit(folder, "integrations/github.json", {"by": "hand"})
+    world.write()
+    (folder / obstacle).mkdir()
+    for one in waiting(op):
+        op.confirm(one.record.id)
+    op.forget(mail.id)
+    assert "cannot be written" in op.status()["problems"][0]
+    (folder / obstacle).rmdir()
+    assert world.edited().edits == []
+    op.undo(op.audit_log(1)[0].seq)
+    assert (world.edited().edits, waiting(op)) == ([], [])
+    assert on_disk(folder) == {"tools.json": world.tools(), "github.json": {"by": "hand"}, "mail.json": {}}

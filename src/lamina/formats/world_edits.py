@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lamina.formats.world import (
+    FORMER,
     INTEGRATION,
     INTEGRATIONS,
+    NOTHING,
     TOOL,
     TOOLS,
     Given,
@@ -77,31 +79,35 @@ def edited(folder: Path, current: Mapping[Key, Given]) -> Edited:
 def unreadable(folder: Path, problems: Collection[Problem]) -> list[Key]:
     """The entries that were written into files which cannot be read now. Whoever deletes such a file removes none of them."""
     bad = {problem.file for problem in problems}
-    return [key for key in _noted(written(folder)) if file_of(*key) in bad]
+    return [key for key in _noted(folder)[0] if file_of(*key) in bad]
 
 
 def _differing(folder: Path, found: World, current: Mapping[Key, Given]) -> list[FileEdit]:
-    notes = _noted(written(folder))
+    notes, former = _noted(folder)
     told = {key: FileEdit(*key, current.get(key), given) for key, given in _entries(found).items()}
 
     def is_known(edit: FileEdit) -> bool:
         assert edit.after is not None
         own = digest(edit.after)
-        return notes.get(edit.key) == own or (edit.before is not None and digest(edit.before) == own)
+        is_current = edit.before is not None and digest(edit.before) == own
+        return is_current or own in (notes.get(edit.key), *former.get(edit.key, ()))
 
     return [edit for edit in told.values() if not is_known(edit)]
 
 
 def _gone(folder: Path, found: World, current: Mapping[Key, Given]) -> list[FileEdit]:
     """Entries that were written and are there no longer, in files that can be read. A list that is gone comes back."""
-    notes, bad = _noted(written(folder)), {problem.file for problem in found.problems}
+    notes, former = _noted(folder)
+    bad = {problem.file for problem in found.problems}
     there = {(kind, name.casefold()) for kind, name in _entries(found)}
     places = {TOOL: (folder / TOOLS).exists(), INTEGRATION: (folder / INTEGRATIONS).is_dir()}
-    return [
-        FileEdit(kind, name, current[kind, name], None)
-        for kind, name in sorted(current)
-        if (kind, name) in notes and places[kind] and (kind, name.casefold()) not in there and file_of(kind, name) not in bad
-    ]
+
+    def is_gone(kind: str, name: str) -> bool:
+        key = kind, name
+        was_written = key in notes and NOTHING not in former.get(key, ())
+        return was_written and places[kind] and file_of(*key) not in bad and (kind, name.casefold()) not in there
+
+    return [FileEdit(*key, current[key], None) for key in sorted(current) if is_gone(*key)]
 
 
 def _entries(found: World) -> dict[Key, Given]:
@@ -109,5 +115,9 @@ def _entries(found: World) -> dict[Key, Given]:
     return {**tools, **{(INTEGRATION, name): given for name, given in found.integrations.items()}}
 
 
-def _noted(notes: Mapping[str, Mapping[str, str]]) -> dict[Key, str]:
-    return {(kind, name): own for kind in (TOOL, INTEGRATION) for name, own in notes.get(kind, {}).items()}
+def _noted(folder: Path) -> tuple[dict[Key, str], dict[Key, list[str]]]:
+    """The hashes of what was written last, and of what was there before where a crash may have left that."""
+    notes = written(folder)
+    last = {(kind, name): own for kind in FORMER for name, own in notes.get(kind, {}).items()}
+    former = {(kind, name): own.split() for kind in FORMER for name, own in notes.get(FORMER[kind], {}).items()}
+    return last, former
