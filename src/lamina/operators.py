@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from lamina import rules, text
-from lamina.errors import Corrupt, InvalidInput, LaminaError, Refused
+from lamina.errors import Corrupt, InvalidInput, Refused
 from lamina.home import Violations, given_path, make_private_folder, refuse_link, user_name
 from lamina.memory import Memory
 from lamina.model import Event, Layer, Record, State
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from lamina.store.records import Filter
     from lamina.store.removal import Begun
     from lamina.viewer import Times
-    from lamina.world import WorldModel
 
 
 class Operator(Memory):
@@ -328,14 +327,6 @@ class Operator(Memory):
         self._follow([record])
         return record
 
-    def _follow(self, decided: Sequence[Record]) -> None:
-        """Bring the files of the world model into line with a decision about its entries; a problem is told in `status()`."""
-        if any(one.layer is Layer.WORLD for one in decided):
-            try:
-                self._world_files.write()
-            except LaminaError as error:
-                self._note_problem(error.message)
-
     def erasable(
         self, *record_ids: str, session: str | None = None, user: str | None = None, source: str | None = None
     ) -> dict[str, Any]:
@@ -382,19 +373,11 @@ class Operator(Memory):
     def _cleaned(self, begun: Begun) -> Certificate:
         """Everything that follows from what is gone, then the certificate."""
         self._note_problem(self._profiles.write_snapshot())
-        if self._world_files.has_files:
-            self._world_files.write()
+        if self._whole_world.has_files:
+            self._whole_world.write()
         if begun.user is not None:
             self._end_tokens(begun.user)
         return self._erasures.clean(begun, self._mirrors.sync(erased=True) if self._has_mirrors else {})
-
-    @cached_property
-    def _world_files(self) -> WorldModel:
-        """The world model, which is everybody's, whomever this handle is for."""
-        from lamina.world import WorldModel
-
-        drafter = rules.Drafter(self.actor, None, self._kinds, self.settings["content.max_bytes"], None)
-        return WorldModel(self._store, self._store.place("world_model"), drafter.draft, self.actor, self._clock)
 
     def _end_tokens(self, user: str) -> None:
         """Tokens that open the memory of somebody who is erased."""

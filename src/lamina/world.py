@@ -12,7 +12,7 @@ from msgspec import structs
 from lamina import canon, rules
 from lamina.clock import Clock
 from lamina.engines import review
-from lamina.errors import Conflict, InvalidInput, Refused
+from lamina.errors import Conflict, InvalidInput, LaminaError, Refused
 from lamina.formats.world import (
     HELD,
     INTEGRATION,
@@ -110,6 +110,14 @@ class WorldModel:
         with self._edit("write") as edit:
             pass
         return edit.files
+
+    def follow(self) -> str | None:
+        """Do the same after a decision that is made; the problem, if that is not possible."""
+        try:
+            self.write()
+        except LaminaError as error:
+            return error.message
+        return None
 
     @property
     def has_files(self) -> bool:

@@ -131,6 +131,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "WorldModel.set_tool": ("sets a tool",),
     "WorldModel.set_tools": ("sets tools",),
     "WorldModel.sync": ("takes in what was edited",),
+    "WorldModel.follow": ("confirms what was edited",),
     "WorldModel.write": ("proposes what was edited", "confirms what was edited"),
     "Hooks.after_message": ("keeps what a hook hears",),
     "Hooks.close": ("keeps what a hook hears",),

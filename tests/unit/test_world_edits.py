@@ -295,3 +295,12 @@ def test_files_that_could_not_follow_a_decision_are_no_edit(
     op.undo(op.audit_log(1)[0].seq)
     assert (world.edited().edits, waiting(op)) == ([], [])
     assert on_disk(folder) == {"tools.json": world.tools(), "github.json": {"by": "hand"}, "mail.json": {}}
+
+
+def test_a_handle_of_one_user_confirms_no_tool(desk: Desk, op: Operator, world: WorldModel, folder: Path) -> None:
+    """R11, R12: the world is that of all users, so who is there for one of them decides nothing about it."""
+    planted(folder, EVIL)
+    world.write()
+    with pytest.raises(Refused, match="for all users"):
+        desk.operator(user="ana").confirm(waiting(op)[0].record.id)
+    assert names(world) == ["search_flights"]
