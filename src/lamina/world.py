@@ -100,7 +100,9 @@ class WorldModel:
         With `edits` only those are taken in which somebody has looked at; what came since is proposed.
         """
         self._check_operator()
-        seen = self.edited().edits if edits is None else edits
+        seen = self.edited().edits if edits is None else rules.several(edits, "edits")
+        if not all(isinstance(edit, FileEdit) for edit in seen):
+            raise InvalidInput(f"edits {shown(edits)} is not a list of what `edited` gave")
         with self._edit("sync", {edit.stamp for edit in seen if not edit.is_deleted_file}) as edit:
             pass
         return {"taken": edit.taken, "written": edit.files, "problems": [problem.to_dict() for problem in edit.problems]}

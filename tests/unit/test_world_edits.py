@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from lamina import Memory
 from lamina.engines.review import Proposal
-from lamina.errors import Conflict, Refused
+from lamina.errors import Conflict, InvalidInput, Refused
 from lamina.formats.world import WRITTEN
 from lamina.formats.world_edits import FileEdit
 from lamina.model import Layer, State, Trust
@@ -69,14 +70,15 @@ def test_no_other_verb_adopts_either(op: Operator, world: WorldModel, folder: Pa
     """R11, V7: whatever an operator does to the world or to a memory, what somebody else wrote into the files only waits."""
     said = op.remember("something private about the diary")
     planted(folder, EVIL)
-    {
+    verbs: dict[str, Callable[[], object]] = {
         "set_tool": lambda: world.set_tool(FLIGHTS),
         "set_integration": lambda: world.set_integration("mail", {}),
         "remove": lambda: world.remove("integration", "github"),
         "erase": lambda: op.erase(said.id),
         "forget": lambda: op.forget(world.records("integration")[0].id),
         "rollback": lambda: op.rollback(world.records("integration")[0].id),
-    }[verb]()
+    }
+    verbs[verb]()
     assert names(world) == ["search_flights"]
     assert on_disk(folder)["tools.json"] == [FLIGHTS]
     assert [one.record.metadata["definition"] for one in waiting(op)] == [EVIL]
@@ -226,6 +228,9 @@ def test_sync_adopts_what_was_looked_at(op: Operator, world: WorldModel, folder:
     forged = [FileEdit(one.kind, one.name, one.before, {**OPENAI, "type": "evil"}) for one in seen]
     edit(folder, "tools.json", [FLIGHTS])
     assert world.sync(forged)["taken"] == []
+    for wrong in ("tools", 7, [EVIL], {"edits": []}):
+        with pytest.raises(InvalidInput):
+            world.sync(wrong)  # type: ignore[arg-type]
     assert "removal of tool brew_coffee" not in world.sync()["taken"]
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from lamina import Operator
 from lamina.errors import InvalidInput
-from lamina.formats.arrivals import BELIEVED
 from lamina.model import Layer, Record, State, Trust
+from lamina.rules import BELIEVED
 from tests.conftest import CONTRACTS, Desk, verified
 
 from .test_ours import load

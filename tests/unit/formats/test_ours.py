@@ -11,8 +11,8 @@ import pytest
 
 from lamina import Operator, canon
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
-from lamina.formats.arrivals import BELIEVED
 from lamina.model import Layer, State, Trust
+from lamina.rules import BELIEVED
 from tests.conftest import CONTRACTS, TESTER, Desk, contents, move, size, supersede, verified
 
 Export = dict[str, Any]
