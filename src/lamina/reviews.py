@@ -212,6 +212,8 @@ class Reviews:
         here = places.place(proposal)
         if here is None:
             return [self._entry(self._row(transaction, name)) for name in rejection.named(proposal)]
+        if not review.may_replace(proposal, self._store.history(proposal.id)):
+            return []
         return [self._entry(row) for row in transaction.guard.standing(proposal)]
 
     def _bring_back(self, transaction: Transaction, record_id: str) -> None:

@@ -37,7 +37,6 @@ from lamina.text import shown
 from lamina.world_entries import check_case, check_known, current_records, entry_key, held
 
 FOLDER = "world_model"
-PROPOSE = "world.propose"
 
 
 class WorldModel:
@@ -172,7 +171,7 @@ class WorldModel:
         problems: list[Problem] = []
         if edits:
             files = Actor(Role.SYSTEM, FOLDER, self._actor.surface)
-            with self._store.change(files, PROPOSE, self._clock()) as transaction:
+            with self._store.change(files, review.FROM_FILES, self._clock()) as transaction:
                 proposing = Proposing(self._store, transaction, self._draft)
                 for edit in edits:
                     with telling(problems, edit.file):

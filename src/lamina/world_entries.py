@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
+from lamina.engines.review import FROM_FILES
 from lamina.errors import Conflict, InvalidInput, NotFound
 from lamina.formats.world import HELD, INTEGRATION, TOOL, Given, integration, tool
 from lamina.formats.world_edits import Key
@@ -30,7 +31,9 @@ def current_records(store: Store, user: str | None) -> dict[Key, list[Record]]:
 
 
 def _is_confirmed(store: Store, record: Record) -> bool:
-    return any(event.action == "confirm" for event in store.history(record.id))
+    """Whether an operator confirmed an edit of the files. What else is confirmed may say other things than it defines."""
+    actions = [event.action for event in store.history(record.id)]
+    return actions[0] == FROM_FILES and "confirm" in actions
 
 
 def held(current: Mapping[Key, Sequence[Record]]) -> dict[Key, Given]:

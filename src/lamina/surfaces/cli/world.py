@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from lamina.engines.review import FROM_FILES
 from lamina.errors import InvalidInput, NotFound, Refused
 from lamina.formats.world import HELD, INTEGRATION, TOOL, parsed, pretty
 from lamina.formats.world_edits import Edited, FileEdit
@@ -20,7 +21,6 @@ from lamina.store import rawfile
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
 from lamina.text import counted, reveal
-from lamina.world import PROPOSE
 
 COLOURS = {"+": "green", "-": "red"}
 SOURCE = click.Path(path_type=Path, allow_dash=True)
@@ -206,7 +206,7 @@ def _show_problems(problems: Sequence[Mapping[str, Any]]) -> None:
 def _show_waiting(session: Session) -> None:
     """What was changed in the files and waits for a person."""
     for one in session.memory().proposals():
-        if one.record.layer is Layer.WORLD or one.by == PROPOSE:
+        if one.record.layer is Layer.WORLD or one.by == FROM_FILES:
             told = world_entry(one.record) or one.record.content
             click.echo(f"waits for review: {reveal(told)}  {one.record.id}")
 
