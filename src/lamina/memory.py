@@ -230,7 +230,7 @@ class Memory(Writer):
         return WorldModel(self._store, self._store.place("world_model"), drafter.draft, self.actor, self._clock)
 
     def _follow(self, decided: Sequence[Record]) -> None:
-        """Bring the files of the world model into line with a decision about its entries; a problem is told in `status()`."""
+        """Let the world files follow a decision about their entries; `status()` tells of a problem."""
         if any(one.layer is Layer.WORLD for one in decided):
             self._note_problem(self._whole_world.follow())
 

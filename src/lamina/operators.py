@@ -179,11 +179,11 @@ class Operator(Memory):
         on_conflict: str = "skip",
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Take in a file. Without `trust` its records are `external`, and nothing of it decides or grants anything.
+        """Take in a file. Without `trust` its records are `external`, and it decides and grants nothing.
 
-        With `trust` an export of Lamina restores an empty store of its agent, with its trust, grants and history.
-        Files of other programs are known by what they hold, or by the `format` that is given. `on_conflict` says what
-        happens to what is here already: `skip`, `merge` or `replace`. A dry run reports what would happen.
+        With `trust` an export of Lamina restores an empty store of its agent, with grants and history.
+        Files of other programs are known by what they hold, or by `format`. `on_conflict` says what happens
+        to what is here already: `skip`, `merge` or `replace`. A dry run reports what would happen.
         """
         from lamina.formats import forms, jsonl, ours
         from lamina.formats.arrivals import policy

@@ -1,4 +1,4 @@
-"""Where only one active record can stand: a key of a profile, a project, a fact with one value, a tool. Pure."""
+"""Where only one active record can stand: a profile key, a project, a fact, a tool. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def place(memory: Record | Draft) -> Place | None:
 
 
 def world_entry(memory: Record | Draft) -> str | None:
-    """The kind and name of the tool or integration that a record defines; nothing for any other record."""
+    """The kind and name of the tool or integration that a record defines, if it defines one."""
     kind, name = memory.metadata.get("world"), memory.metadata.get("name")
     is_entry = memory.layer is Layer.WORLD and kind in ("tool", "integration") and isinstance(name, str)
     return f"{kind} {name}" if is_entry else None

@@ -42,8 +42,8 @@ FOLDER = "world_model"
 class WorldModel:
     """The tools and integrations of an agent: what an operator said, for all its users alike.
 
-    The records count, and the files follow them. Anybody who reaches the files may have edited them, so an edit is only
-    proposed by the next change; `sync` is how an operator takes edits in.
+    The records count, and the files follow them. Anybody who reaches the files may have edited them,
+    so the next change only proposes an edit; `sync` is how an operator takes edits in.
     """
 
     def __init__(
@@ -94,9 +94,9 @@ class WorldModel:
         return edited(self._folder, held(current_records(self._store, self._user)))
 
     def sync(self, edits: Sequence[FileEdit] | None = None) -> dict[str, Any]:
-        """Take in what was edited, then bring the files into line. What is wrong is told and left as it is.
+        """Take in what was edited, then bring the files into line. Leave what is wrong, and report it.
 
-        With `edits` only those are taken in which somebody has looked at; what came since is proposed.
+        With `edits` take in only those, which somebody has looked at, and propose what came since.
         """
         self._check_operator()
         seen = self.edited().edits if edits is None else rules.several(edits, "edits")
@@ -107,7 +107,7 @@ class WorldModel:
         return {"taken": edit.taken, "written": edit.files, "problems": [problem.to_dict() for problem in edit.problems]}
 
     def write(self) -> list[str]:
-        """Bring the files into line with the records; which were written. What was edited there is proposed."""
+        """Bring the files into line with the records, and propose what was edited there; which were written."""
         with self._edit("write") as edit:
             pass
         return edit.files
@@ -161,9 +161,9 @@ class WorldModel:
         return Edit(self._store, change, self._folder, self._draft, self._told, adopted, problems)
 
     def _propose(self, adopted: Collection[Stamp]) -> list[Problem]:
-        """Keep what was changed in the files as proposals, except what is about to be taken in; what could not be kept.
+        """Propose what was changed in the files, except what is about to be taken in; what could not be.
 
-        They are stored before any file is written anew, so that whatever happens meanwhile no edit is lost.
+        Proposals are stored before any file is written anew, so that no crash loses an edit.
         """
         found = self.edited()
         edits = [edit for edit in found.edits if edit.stamp not in adopted]
@@ -185,7 +185,7 @@ class WorldModel:
 
 
 class Proposing:
-    """Puts what was changed in the files before a person: somebody wrote it who was not asked for any authority."""
+    """Puts what was changed in the files before a person: nobody knows who wrote it."""
 
     def __init__(self, store: Store, transaction: Transaction, draft: Callable[[object], Draft]) -> None:
         self._store = store
@@ -316,7 +316,7 @@ class Edit:
                 raise Conflict(f"{problem.message}; repair or delete the file first", file=problem.file)
 
     def _take(self, found: Edited) -> None:
-        """Take in the edits that an operator wants. Any other was kept as a proposal, unless it is newer than that."""
+        """Take in the edits that an operator wants. Any other was proposed, unless it is newer than that."""
         told = {problem.file for problem in self.problems}
         self.problems += found.problems
         for edit in found.edits:
@@ -335,7 +335,7 @@ class Edit:
         self._taken.add(edit.key)
 
     def _close_answered(self) -> None:
-        """Take out of the queue what is so by now: an entry that was proposed, or the removal of one."""
+        """Take out of the queue what is done by now: a proposed entry, or the removal of one."""
         waiting = Filter(None, (Layer.WORLD,), (State.CONSTRAINED,))
         for row in self._transaction.listed(waiting) if self._made else ():
             record = self._store.record(row)

@@ -1,4 +1,4 @@
-"""The entries of the world model among the records: which tools and integrations an operator vouches for."""
+"""Which records are tools and integrations: those that an operator vouches for."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ EVERY = sys.maxsize
 def current_records(store: Store, user: str | None) -> dict[Key, list[Record]]:
     """The entries of the world model, each with its active records, newest first.
 
-    Only what an operator has set or confirmed is one, and it is nobody's in particular; anything else is a memory like
-    others.
+    Only what an operator has set or confirmed is one, and it is nobody's in particular; anything else
+    is a memory like others.
     """
     current: dict[Key, list[Record]] = {}
     for record in store.listed(Filter(user, (Layer.WORLD,), (State.ACTIVE,)), EVERY):
@@ -31,7 +31,7 @@ def current_records(store: Store, user: str | None) -> dict[Key, list[Record]]:
 
 
 def _is_confirmed(store: Store, record: Record) -> bool:
-    """Whether an operator confirmed an edit of the files. What else is confirmed may say other things than it defines."""
+    """Whether an operator confirmed an edit of the files. An import may hide what it defines behind another text."""
     actions = [event.action for event in store.history(record.id)]
     return actions[0] == FROM_FILES and "confirm" in actions
 

@@ -59,7 +59,10 @@ def test_a_planted_tool_is_not_adopted_by_another_change(op: Operator, world: Wo
     assert on_disk(folder)["tools.json"] == world.tools() == model(mem).tools()
     (proposal,) = waiting(op)
     assert (proposal.record.state, proposal.record.trust) == (State.CONSTRAINED, Trust.EXTERNAL)
-    assert (proposal.record.metadata["definition"], proposal.record.source) == (EVIL, "world_model/tools.json")
+    assert (proposal.record.metadata["definition"], proposal.record.source) == (
+        EVIL,
+        "world_model/tools.json",
+    )
     assert str(op.audit_log(2)[1].actor) == "system:world_model"
     assert mem.search("send every memory").outcome == "nothing_relevant"
     assert verified(op)
@@ -224,13 +227,17 @@ def test_sync_adopts_what_was_looked_at(op: Operator, world: WorldModel, folder:
     assert [(one.what, one.name, one.before, one.after) for one in seen] == [("added", "brew_coffee", None, OPENAI)]
     edit(folder, "tools.json", [FLIGHTS, OPENAI, EVIL])
     assert world.sync(seen)["taken"] == ["tool brew_coffee"]
-    assert (names(world), [one.record.metadata["name"] for one in waiting(op)]) == (["brew_coffee", "search_flights"], ["evil"])
+    assert (names(world), [one.record.metadata["name"] for one in waiting(op)]) == (
+        ["brew_coffee", "search_flights"],
+        ["evil"],
+    )
     forged = [FileEdit(one.kind, one.name, one.before, {**OPENAI, "type": "evil"}) for one in seen]
     edit(folder, "tools.json", [FLIGHTS])
     assert world.sync(forged)["taken"] == []
-    for wrong in ("tools", 7, [EVIL], {"edits": []}):
+    wrong: list[Any] = ["tools", 7, [EVIL], {"edits": []}]
+    for given in wrong:
         with pytest.raises(InvalidInput):
-            world.sync(wrong)  # type: ignore[arg-type]
+            world.sync(given)
     assert "removal of tool brew_coffee" not in world.sync()["taken"]
 
 
@@ -239,7 +246,10 @@ def test_sync_adopts_removals_of_entries(op: Operator, world: WorldModel, folder
     edit(folder, "tools.json", b"[]\n")
     (folder / "integrations" / "github.json").unlink()
     report = world.sync()
-    assert (report["taken"], report["written"]) == (["removal of tool search_flights"], ["integrations/github.json"])
+    assert (report["taken"], report["written"]) == (
+        ["removal of tool search_flights"],
+        ["integrations/github.json"],
+    )
     assert (world.tools(), world.integrations()) == ([], {"github": GITHUB})
     assert world.sync() == {"taken": [], "written": [], "problems": []}
 
@@ -308,7 +318,11 @@ def test_files_that_could_not_follow_a_decision_are_no_edit(
     assert world.edited().edits == []
     op.undo(op.audit_log(1)[0].seq)
     assert (world.edited().edits, waiting(op)) == ([], [])
-    assert on_disk(folder) == {"tools.json": world.tools(), "github.json": {"by": "hand"}, "mail.json": {}}
+    assert on_disk(folder) == {
+        "tools.json": world.tools(),
+        "github.json": {"by": "hand"},
+        "mail.json": {},
+    }
 
 
 def test_a_handle_of_one_user_confirms_no_tool(desk: Desk, op: Operator, world: WorldModel, folder: Path) -> None:

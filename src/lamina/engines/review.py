@@ -68,7 +68,7 @@ def check_fresh(proposal: Entry, replaced: Sequence[Entry]) -> None:
 
 
 def may_replace(record: Record, history: Sequence[Event]) -> bool:
-    """Whether a proposal takes the place of what stands there. An imported tool is a memory, whatever name it has."""
+    """Whether a proposal replaces what stands in its place. An imported tool is only a memory."""
     return record.layer is not Layer.WORLD or history[0].action == FROM_FILES
 
 

@@ -338,7 +338,7 @@ def _state(entry: Entry, layer: Layer, trust: Trust) -> State:
 
 
 def state_of_untrusted(layer: Layer, state: State) -> State:
-    """What is not trusted is not believed: a person looks at it first, and it was not believed in the past either."""
+    """Keep what nobody trusts from being believed, now or in the past: a person looks at it first."""
     if layer not in BELIEVED:
         return state
     return {State.ACTIVE: State.CONSTRAINED, State.SUPERSEDED: State.TOMBSTONED}.get(state, state)

@@ -153,7 +153,7 @@ class Merger:
         self._replaced += 1
 
     def _is_less_trusted(self, transaction: Transaction, found: Written) -> bool:
-        """Whether a record stands here with less trust than a trusted file gives it: it keeps the trust it came with."""
+        """Whether a record has less trust here than in a trusted file; it keeps the trust it came with."""
         row = transaction.find(found.id)
         ours = None if row is None else self._store.record(row)
         return ours is not None and ours.state in BELIEVABLE and _is_more_trusted(found, ours)

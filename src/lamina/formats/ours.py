@@ -228,9 +228,9 @@ def read(
     policy: Policy = Policy.SKIP,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Take in an export: as it was into an empty store of its agent if it is trusted, else record by record.
+    """Restore a trusted export into an empty store of its agent; take any other in record by record.
 
-    Trust, grants and history are what gives a file authority, so only an operator who trusts the file restores them.
+    Trust, grants and history give a file authority, so only an operator who trusts it restores them.
     """
     export = load(source)
     is_restorable = export.agent == store.agent and store.is_empty()

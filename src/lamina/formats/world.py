@@ -158,8 +158,9 @@ def write_files(
 ) -> list[str]:
     """Bring the files into line, except those to keep; which were written or removed.
 
-    What is to be written is noted first, beside what was there before: whatever a crash leaves behind is then no edit of a
-    person. What was taken from a person is not: until it is stored, the file is all that has it. `note_taken` is for then.
+    Note what is to be written first, beside what was there before: then nothing that a crash leaves
+    behind looks like an edit. Do not note what was taken from a person: until it is stored, the file
+    is all that has it. `note_taken` is for then.
     """
     named = {entry_name(_named(definition), TOOL): definition for definition in tools}
     contents = {file_of(INTEGRATION, entry_name(name, INTEGRATION)): pretty(config) for name, config in integrations.items()}
@@ -191,7 +192,7 @@ def _note(folder: Path, notes: Given) -> None:
 
 
 def _former(notes: Given, before: Given) -> Given:
-    """All that may still be in the files for each entry that is about to change, until it is written."""
+    """What the files may still hold of each entry that is about to change."""
     former: dict[str, dict[str, str]] = {}
     for kind, key in FORMER.items():
         old, new, still = before.get(kind, {}), notes[kind], before.get(key, {})
@@ -210,7 +211,7 @@ def written(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def note_taken(folder: Path, taken: Mapping[tuple[str, str], Given | None]) -> None:
-    """Note what was taken from the files as written by us, or as not written: it is stored now, so it is no edit any more."""
+    """Note what was taken from the files as written by us, or as gone: now that it is stored, it is no edit."""
     known = written(folder)
     for (kind, name), value in taken.items():
         entries = known.setdefault(kind, {})

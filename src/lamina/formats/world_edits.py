@@ -1,4 +1,4 @@
-"""What was changed in the files of the world model outside of Lamina: where they differ from what was written last."""
+"""What somebody else changed in the files of the world model since Lamina wrote them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FileEdit(msgspec.Struct, frozen=True):
 
     @property
     def is_deleted_file(self) -> bool:
-        """Whether a whole file is gone: a loss and a removal look the same, so the file comes back and somebody is asked."""
+        """Whether a whole file is gone. That may be a loss, so it comes back and somebody is asked."""
         return self.after is None and self.kind == INTEGRATION
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def edited(folder: Path, current: Mapping[Key, Given]) -> Edited:
 
 
 def unreadable(folder: Path, problems: Collection[Problem]) -> list[Key]:
-    """The entries that were written into files which cannot be read now. Whoever deletes such a file removes none of them."""
+    """The entries of files that cannot be read now. Whoever deletes such a file removes none of them."""
     bad = {problem.file for problem in problems}
     return [key for key in _noted(folder)[0] if file_of(*key) in bad]
 
@@ -96,7 +96,7 @@ def _differing(folder: Path, found: World, current: Mapping[Key, Given]) -> list
 
 
 def _gone(folder: Path, found: World, current: Mapping[Key, Given]) -> list[FileEdit]:
-    """Entries that were written and are there no longer, in files that can be read. A list that is gone comes back."""
+    """Entries that are no longer in files that can be read. A list that is gone comes back."""
     notes, former = _noted(folder)
     bad = {problem.file for problem in found.problems}
     there = {(kind, name.casefold()) for kind, name in _entries(found)}
@@ -116,7 +116,7 @@ def _entries(found: World) -> dict[Key, Given]:
 
 
 def _noted(folder: Path) -> tuple[dict[Key, str], dict[Key, list[str]]]:
-    """The hashes of what was written last, and of what was there before where a crash may have left that."""
+    """The hashes of what was written last, and of what a crash may have left in its place."""
     notes = written(folder)
     last = {(kind, name): own for kind in FORMER for name, own in notes.get(kind, {}).items()}
     former = {(kind, name): own.split() for kind in FORMER for name, own in notes.get(FORMER[kind], {}).items()}

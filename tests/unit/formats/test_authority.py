@@ -29,7 +29,12 @@ def ruled(desk: Desk) -> Operator:
     op.reject(op.propose_profile("food", "nuts", "said so", evidence=[said.id]).id, "no")
     for layer in BELIEVED - {Layer.PROFILE}:
         op.remember(f"believed in {layer}", layer=layer, metadata=CONTRACTS[layer])
-    fact = op.remember("Ana lives in Rome", layer="semantic", metadata=CONTRACTS["semantic"], at="2020-01-01T00:00:00Z")
+    fact = op.remember(
+        "Ana lives in Rome",
+        layer="semantic",
+        metadata=CONTRACTS["semantic"],
+        at="2020-01-01T00:00:00Z",
+    )
     op.correct(fact.id, "Ana lives in Oslo", "she moved")
     desk.agent("milton").close()
     op.grant("milton", layer="episodic")
@@ -54,7 +59,10 @@ def test_an_empty_store_believes_no_file(desk: Desk, file: Path) -> None:
     report = op.import_(file)
     assert (report["mode"], report["taken"]) == ("merged", len(load(file)["records"]))
     assert {record.trust for record in everything(op)} == {Trust.EXTERNAL}
-    assert {record.state for record in everything(op) if record.layer in BELIEVED} <= {State.CONSTRAINED, State.TOMBSTONED}
+    assert {record.state for record in everything(op) if record.layer in BELIEVED} <= {
+        State.CONSTRAINED,
+        State.TOMBSTONED,
+    }
     assert (op.user_profile().preferences, op.memory_context("tea").items) == ({}, ())
     assert [event.action for event in op.audit_log()] == ["import"]
     assert verified(op)
@@ -86,7 +94,13 @@ def test_trust_restores_everything(desk: Desk, file: Path) -> None:
     """H5: an operator who trusts the file gets the same bytes, and is told of the grants that hold again."""
     op = desk.operator(store_id=None)
     report = op.import_(file, trust=True)
-    assert report == {"mode": "restored", "taken": len(load(file)["records"]), "skipped": 0, "pending": 0, "grants": 1}
+    assert report == {
+        "mode": "restored",
+        "taken": len(load(file)["records"]),
+        "skipped": 0,
+        "pending": 0,
+        "grants": 1,
+    }
     assert op.export().read_bytes() == file.read_bytes()
 
 
@@ -145,18 +159,56 @@ def test_what_was_erased_here_stays_away(desk: Desk, tmp_path: Path, trust: bool
 
 
 LINES: dict[str, list[dict[str, Any]]] = {
-    "sky": [{"content": "c", "trust": "operator"}, {"content": "d", "key": "k", "score": 9, "committed": True}],
+    "sky": [
+        {"content": "c", "trust": "operator"},
+        {"content": "d", "key": "k", "score": 9, "committed": True},
+    ],
     "lamina": [
-        {"content": "c", "layer": layer, "trust": "operator", "state": "active", "key": "k", "metadata": CONTRACTS[layer]}
+        {
+            "content": "c",
+            "layer": layer,
+            "trust": "operator",
+            "state": "active",
+            "key": "k",
+            "metadata": CONTRACTS[layer],
+        }
         for layer in BELIEVED
     ],
-    "milton": [{"record_type": "short_term", "agent": "a", "payload": {"content": "c", "trust": "operator", "key": "k"}}],
+    "milton": [
+        {
+            "record_type": "short_term",
+            "agent": "a",
+            "payload": {"content": "c", "trust": "operator", "key": "k"},
+        }
+    ],
     "skylattice": [
-        {"record_id": "r1", "layer": "profile", "summary": "c", "status": "active", "trust": "operator", "metadata": {}}
+        {
+            "record_id": "r1",
+            "layer": "profile",
+            "summary": "c",
+            "status": "active",
+            "trust": "operator",
+            "metadata": {},
+        }
     ],
     "sentinel": [{"id": "f1", "content": "c", "source_episode": "e1", "confidence": 1.0, "trust": "operator"}],
-    "mem0": [{"id": "m1", "memory": "c", "metadata": {"trust": "operator", "key": "k"}, "trust": "operator"}],
-    "mcp-memory": [{"type": "entity", "name": "Ana", "entityType": "p", "observations": ["c"], "trust": "operator"}],
+    "mem0": [
+        {
+            "id": "m1",
+            "memory": "c",
+            "metadata": {"trust": "operator", "key": "k"},
+            "trust": "operator",
+        }
+    ],
+    "mcp-memory": [
+        {
+            "type": "entity",
+            "name": "Ana",
+            "entityType": "p",
+            "observations": ["c"],
+            "trust": "operator",
+        }
+    ],
 }
 
 
