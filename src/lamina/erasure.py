@@ -17,14 +17,14 @@ from typing import Any
 
 import msgspec
 
-from lamina import canon, home, rules, traces
+from lamina import home, rules, text, traces
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
 from lamina.failsafe import spools
 from lamina.failsafe.line import decoded
-from lamina.home import Home, make_private_folder, write_private
+from lamina.home import Home
 from lamina.model import Actor, Role, iso
-from lamina.store import erasing, removal, residue
+from lamina.store import certificates, erasing, removal, residue
 from lamina.store.connection import SqliteDatabase
 from lamina.store.copies import Copies
 from lamina.store.erasing import Wanted
@@ -164,10 +164,12 @@ class Erasures:
         with self._store.database.moment() as connection:
             return [erasing.UNFINISHED] if erasing.is_unfinished(connection) else []
 
-    def certificates(self) -> list[Certificate]:
-        """What was certified, the oldest first."""
+    def certificates(self, number: int | None = None) -> list[Certificate]:
+        """What was certified, or one of it, the oldest first. Raise when a certificate is not what the trail says."""
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
+            raise InvalidInput(f"{text.shown(number)} is not the number of an erasure; see `lamina erasures`")
         with self._store.database.moment() as connection:
-            found = removal.certificates(connection)
+            found = certificates.checked(connection, number)
         return [msgspec.convert(one, Certificate) for one in found]
 
     def clean(self, begun: Begun, mirrors: Mapping[str, Any]) -> Certificate:
@@ -216,14 +218,9 @@ class Erasures:
 
     def file_certificates(self) -> None:
         """Write the certificates that are not in files yet, and drop the lists of what is done."""
-        folder = self._store.folder / erasing.CERTIFICATES
         with self._store.database.moment() as connection:
             removal.tidy(self._store, connection)
-        for done in self.certificates():
-            path = folder / f"{done.number:04d}.json"
-            if not path.exists():
-                make_private_folder(folder)
-                write_private(path, msgspec.json.format(canon.encode(done.to_dict()), indent=2) + b"\n")
+            certificates.write_missing(connection, self._store.folder)
 
     # Files that hold what was erased.
 
@@ -316,8 +313,8 @@ class Erasures:
             is_later = self._store.ids.prefix(read.at)[:TIME] >= oldest
             if read.action in COPYING and path and is_later and not Path(path).is_relative_to(self._store.folder):
                 yield {"place": path, "why": f"{read.action} of {iso(read.at)}, {OUTSIDE}"}
-        for earlier in self.certificates():
-            yield from (one for one in earlier.unreached if one["why"].endswith(OUTSIDE))
+        for earlier in certificates.kept(self._store.database.reader()):  # an altered one must not stop an erasure
+            yield from (one for one in earlier["unreached"] if one["why"].endswith(OUTSIDE))
         for path in begun.files:
             yield {"place": path, "why": "some of it was imported from there"}
 

@@ -200,6 +200,7 @@ class Operator(Memory):
             report = ours.read(*given, policy=chosen, dry_run=dry_run)
         if dry_run or report["mode"] == "restored":
             # A restored trail is the imported one to the byte, so this is said in the other trail.
+            self._erasures.file_certificates()
             self._audit("import", (), path=text.one_line(str(source)), mode=report["mode"], taken=report["taken"])
             if not dry_run and (again := self.resume_erasures()):
                 report["erased_again"] = sum(len(one.records) for one in again)
@@ -361,10 +362,10 @@ class Operator(Memory):
         self._erasures.file_certificates()
         return [self._cleaned(begun) for begun in self._erasures.unfinished()]
 
-    def erasures(self) -> list[Certificate]:
-        """The certificates of what was erased, the oldest first."""
+    def erasures(self, number: int | None = None) -> list[Certificate]:
+        """The certificates of what was erased, or the one with this number, each compared with its hash in the trail."""
         self._check_whole("erasures")
-        return self._erasures.certificates()
+        return self._erasures.certificates(number)
 
     def _erasing(self, record_ids: Sequence[str]) -> tuple[str, ...]:
         """Records that this handle may erase; one that is another's looks as if it were not there."""

@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 2
 BATCH = 1000
 
-LISTS = ("archived", "archives", "events", "grants", "notes", "records")
+LISTS = ("archived", "archives", "certificates", "events", "grants", "notes", "records")
 MEMORY_SHARE = 4  # of what the machine has, a file may take this part: read, it is some times as large
 # What an export for others may say about a memory: nothing about people, and no payload of a tool.
 PUBLIC_FIELDS = ("id", "layer", "kind", "content", "importance", "score", "confidence", "trust", "tags", "occurred_at")
@@ -85,6 +85,13 @@ class ExportedGrant(msgspec.Struct, frozen=True):
     salt: str
 
 
+class ExportedCertificate(msgspec.Struct, frozen=True):
+    """What an erasure has certified; its hash in the chain is over the exact bytes of the body."""
+
+    number: int
+    body: str
+
+
 class ExportedHead(msgspec.Struct, frozen=True):
     """Where the chain of events ends, as `lamina audit head` says it."""
 
@@ -102,10 +109,11 @@ class Manifest(msgspec.Struct, frozen=True):
     notes: int
     records: int
     head: ExportedHead
+    certificates: int = 0
 
 
 class Export(msgspec.Struct, frozen=True):
-    """The whole file. Version 1 knew no archive, and neither did all of version 2 know grants and the manifest."""
+    """The whole file. Version 1 knew no archive; early files of version 2 knew no grants, certificates or manifest."""
 
     format: str
     version: int
@@ -117,6 +125,7 @@ class Export(msgspec.Struct, frozen=True):
     archives: list[ExportedArchive] = []
     archived: list[ExportedLine] = []
     grants: list[ExportedGrant] = []
+    certificates: list[ExportedCertificate] = []
     manifest: Manifest | None = None
 
 
@@ -124,10 +133,11 @@ def write(store: Store, target: Path, progress: Progress | None = None, *, force
     """Write everything that the store holds at one moment. The same store gives the same bytes."""
     with store.snapshot():
         total = sum(sum(states.values()) for states in store.counts(None).values())
-        given, archives = list(grants.written(store)), _archive_files(store)
+        given, archives, certified = list(grants.written(store)), _archive_files(store), store.certificates()
         lists = {
             "archived": _archived_lines(store),
             "archives": archives,
+            "certificates": ({"body": body, "number": number} for number, body in certified),
             "events": ({"body": body, "hash": digest.hex()} for body, digest in store.event_rows()),
             "grants": given,
             "notes": _notes(store),
@@ -137,6 +147,7 @@ def write(store: Store, target: Path, progress: Progress | None = None, *, force
         manifest = Manifest(
             archived=store.count_archived(None),
             archives=len(archives),
+            certificates=len(certified),
             events=head.seq,
             grants=len(given),
             notes=sum(1 for _ in store.note_rows()),
@@ -285,7 +296,8 @@ def _restore(store: Store, export: Export, source: Path, progress: Progress | No
         notes = [(note.event, note.position, bytes.fromhex(note.salt), note.body) for note in export.notes]
         rows = [row_of(record) for record in export.records]
         given = [_grant_row(grant) for grant in export.grants]
-        report = store.adopt(export.store, rows, events, notes, _archives(export), given, progress)
+        certified = [(one.number, one.body) for one in export.certificates]
+        report = store.adopt(export.store, rows, events, notes, _archives(export), given, certified, progress)
     except (ValueError, TypeError, OverflowError, Conflict, Corrupt) as error:
         raise Corrupt(f"{source} was altered: {error}; nothing was imported") from error
     if not report.ok:

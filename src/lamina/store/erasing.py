@@ -15,7 +15,7 @@ import msgspec
 from lamina import canon, text, traces
 from lamina.clock import from_micros
 from lamina.model import Layer, Record, State, Trust
-from lamina.store import archive, events, fulltext, records
+from lamina.store import archive, certificates, events, fulltext, records, told
 from lamina.store.connection import translated
 from lamina.store.records import PLACE, Row
 from lamina.store.sql import Connection, rows
@@ -29,9 +29,9 @@ EVERY = 1 << 31
 ERASED = "[erased]"
 FEWEST_BARRED = 3  # words of a text that is not to come back by an import
 LOOKED_AT = 20  # records that seem to hold a word, of which each may hold another with the same stem
-CERTIFICATES = "erasures"
+CERTIFICATES = certificates.FOLDER
 UNFINISHED = "an erasure is not finished; run `lamina erase --resume`"
-AGAIN = "erase_again"  # under which name `meta` has what a restored backup has brought back
+AGAIN = told.AGAIN  # under which name `meta` has what a restored backup has brought back
 WRITING = frozenset({"remember", "correct", "profile.upsert"})  # what an operator does to say something in own words
 TAKEN_FROM = "what goes was taken from it, and it may say the same"
 NAMED = ("speaker", "source", "session", "user", "kind")
@@ -382,9 +382,10 @@ def rebuild(connection: Connection) -> None:
 
 
 def everything(store_folder: Path, connection: Connection | None) -> set[str]:
-    """All that was ever erased here, as far as the stubs and the certificates tell."""
+    """All that was ever erased here, as far as the stubs tell, and the certificates that the trail vouches for."""
     found = set() if connection is None else {one for (one,) in rows(connection, "SELECT id FROM erased")}
-    for path in sorted((store_folder / CERTIFICATES).glob("*.json")):
+    trail = None if connection is None else told.about_erasures(connection)
+    for path, _ in certificates.vouched(store_folder, trail):
         try:
             found |= set(msgspec.json.decode(path.read_bytes(), type=Certified).records)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # somebody has written there; it proves nothing
@@ -392,12 +393,15 @@ def everything(store_folder: Path, connection: Connection | None) -> set[str]:
     return found
 
 
-def bring_along(connection: Connection, ids: Collection[str]) -> None:
-    """Let a store that takes the place of another know what was erased there: it may still have some of it."""
-    there = [one for (one,) in _some(connection, "SELECT id FROM records", sorted(ids))]
-    there += [one for (one,) in _some(connection, "SELECT id FROM archived", sorted(ids))]
+def bring_along(connection: Connection, ids: Collection[str]) -> list[str]:
+    """Let a store that takes the place of another know which of its records were erased there; these."""
+    wanted = sorted({*ids, *brought_back(connection)})
+    there = [one for (one,) in _some(connection, "SELECT id FROM records", wanted)]
+    there += [one for (one,) in _some(connection, "SELECT id FROM archived", wanted)]
+    connection.execute("DELETE FROM meta WHERE name = ?", (AGAIN,))
     if there:
         connection.execute(events.PUT_META, (AGAIN, canon.encode(sorted(there)).decode()))
+    return sorted(there)
 
 
 def is_unfinished(connection: Connection) -> bool:

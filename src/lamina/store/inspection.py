@@ -73,7 +73,7 @@ def _opened(database: Database, folder: Path, agent: str, progress: Progress | N
         yield _derived(connection)
         yield from _users(connection)
         yield from _secrets(connection)
-        yield from _erasures(connection)
+        yield from _erasures(connection, folder)
         yield from _archive(connection, folder, progress)
         yield from _episodes(connection, folder)
 
@@ -167,14 +167,20 @@ def _secrets(connection: Connection) -> Iterator[Finding]:
         yield "warn", "secrets", f"in {len(found)} memories: {', '.join(found[:LISTED])}{more}; `lamina erase ID` removes one"
 
 
-def _erasures(connection: Connection) -> Iterator[Finding]:
-    from lamina.store import erasing
+def _erasures(connection: Connection, folder: Path) -> Iterator[Finding]:
+    """Erasures: each is finished, and its certificate is what the trail says, in the store and as a file."""
+    from lamina.store import certificates, erasing, told
 
     number = connection.execute("SELECT count(*) FROM erasures").get
+    altered, uncovered = certificates.files_differ(connection, folder)
+    altered = [*told.about_erasures(connection).erasures_differ(connection), *altered]
     if erasing.is_unfinished(connection):
         yield "fail", "erasures", erasing.UNFINISHED
-    elif number:
-        yield "ok", "erasures", f"{number} done, each with a certificate"
+    for level, found in (("fail", altered), ("warn", uncovered)):
+        for place, message in found[:LISTED]:
+            yield level, "erasures", f"{place}: {message}"
+    if number and not altered and not uncovered and not erasing.is_unfinished(connection):
+        yield "ok", "erasures", f"{number} done, each with the certificate that the trail has the hash of"
 
 
 def _archive(connection: Connection, folder: Path, progress: Progress | None) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from lamina.clock import to_micros
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, InvalidInput, Refused
 from lamina.home import fsync_folder, has_bytes, make_private_file, write_private
-from lamina.store import backup, events, migrations, shelf, transfer, verify
+from lamina.store import backup, certificates, events, migrations, shelf, transfer, verify
 from lamina.store.connection import SqliteDatabase
 from lamina.store.migrations import ARRIVING, LEFT, MOVED
 from lamina.store.sql import Connection, Cursor, Database, rows
@@ -54,6 +54,7 @@ def move(store: Store, to: str, settings: Settings, now: datetime, progress: Pro
                     with target.atomic() as transaction:  # the next try begins anew
                         transaction.cursor.execute(events.PUT_META, (ARRIVING, ""))
                     raise
+            certificates.write_missing(source, store.folder)  # what was erased by others who share the server is told here, too
             hold.cursor.execute(events.PUT_META, (MOVED, target.place))
         numbers = {"records": _count(target, "records"), "events": head.seq, "archived": _count(target, "archived")}
     finally:

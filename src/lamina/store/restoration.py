@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
@@ -19,8 +19,9 @@ from lamina.config import Settings
 from lamina.errors import Corrupt, Refused, StoreUnavailable
 from lamina.home import fsync_folder, make_private_file, make_private_folder
 from lamina.model import Actor, iso
-from lamina.store import backup, erasing, migrations, rawfile, transfer
+from lamina.store import backup, certificates, erasing, migrations, rawfile, told, transfer
 from lamina.store.connection import SqliteDatabase, translated
+from lamina.store.sql import Connection
 from lamina.store.store import FILE_NAME, READS_NAME, Store
 from lamina.store.verify import Progress, Report
 from lamina.text import counted
@@ -142,18 +143,12 @@ def _replaced_rows(store: Store, source: Path, work: Path, origin: apsw.Connecti
 
 def _kept(store: Store, work: Path, actor: Actor, now: datetime) -> Path:
     """A copy of what is about to be replaced; what replaces it tells of that, and knows what was erased."""
-    before = store.head()
+    before, reader = store.head(), store.database.reader()
     kept = backup.write(store.folder, store.database, None, now, label="before-restore", lenient=True)
     replaced = {"replaced": {"seq": before.seq, "hash": before.hash.hex()}}
-    _tell(work, store.agent, store.settings, actor, now, replaced)
-    _bring_along(work, erasing.everything(store.folder, store.database.reader()))
+    erased = _erased(store.folder, reader)
+    _tell(work, store.agent, store.settings, actor, now, replaced, erased)
     return kept
-
-
-def _bring_along(work: Path, erased: set[str]) -> None:
-    """What was erased stays so: the copy is told, and whoever opens it next erases it again."""
-    with closing(apsw.Connection(str(work))) as connection:
-        erasing.bring_along(connection, erased)
 
 
 def _leave_behind(work: Path, files: set[str]) -> None:
@@ -170,8 +165,7 @@ def over_damage(
     """Put a backup in the place of a store that cannot be opened or copied. The damaged files are kept."""
     with _staged(checked(source, agent), folder) as work:
         report = _verified(work, agent, settings, now, progress)
-        _tell(work, agent, settings, actor, now, {"replaced": None})
-        _bring_along(work, erasing.everything(folder, None))
+        _tell(work, agent, settings, actor, now, {"replaced": None}, _erased(folder, None))
         _put_back_archives(source, folder)
         aside = _exchanged(folder, work, now)
     _restore_reads(folder, source, now)
@@ -225,8 +219,7 @@ def empty(folder: Path, agent: str, settings: Settings, actor: Actor, now: datet
     with _place(folder) as place:
         work = place / FILE_NAME
         make_private_file(work)
-        _tell(work, agent, settings, actor, now, {"replaced": None, "empty": True})
-        _bring_along(work, erasing.everything(folder, None))
+        _tell(work, agent, settings, actor, now, {"replaced": None, "empty": True}, _erased(folder, None))
         aside = _exchanged(folder, work, now)
     _restore_reads(folder, None, now)
     return {"restored": None, "kept": str(aside), "damage": found}
@@ -280,10 +273,28 @@ def _verified(work: Path, agent: str, settings: Settings, now: datetime, progres
     return report
 
 
-def _tell(work: Path, agent: str, settings: Settings, actor: Actor, now: datetime, details: Mapping[str, Any]) -> None:
-    """Let the trail of the copy say what it is about to replace."""
-    with _opened(work, agent, settings, now) as restored, restored.change(actor, "restore", now, details=details):
-        pass
+class Erased(NamedTuple):
+    """What was erased in the store that is replaced: the records, and the hashes of the files that certify it."""
+
+    records: set[str]
+    certificates: list[str]
+
+
+def _erased(folder: Path, connection: Connection | None) -> Erased:
+    trail = None if connection is None else told.about_erasures(connection)
+    return Erased(erasing.everything(folder, connection), sorted(found for _, found in certificates.vouched(folder, trail)))
+
+
+def _tell(
+    work: Path, agent: str, settings: Settings, actor: Actor, now: datetime, replaced: Mapping[str, Any], erased: Erased
+) -> None:
+    """Let the trail of the copy say what it is about to replace, and what was erased there.
+
+    What was erased stays so: whoever opens the copy next erases it again.
+    """
+    with _opened(work, agent, settings, now) as restored, restored.change(actor, told.RESTORE, now) as transaction:
+        back = erasing.bring_along(transaction.cursor.connection, erased.records)
+        transaction.say({**replaced, told.AGAIN: back, told.CERTIFICATES: erased.certificates})
 
 
 def _put_back_archives(source: Path, folder: Path) -> None:

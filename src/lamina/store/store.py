@@ -305,6 +305,12 @@ class Store:
         for row in records.every(self.database.reader()):
             yield written.line(row, self.agent)
 
+    def certificates(self) -> list[tuple[int, str]]:
+        """The number and the text of the certificate of each erasure."""
+        from lamina.store import certificates
+
+        return certificates.bodies(self.database.reader())
+
     def archived_lines(self) -> Iterator[tuple[int, int, bytes]]:
         """Every archived record, by its archive and line: the archive, the last event about it, and the line."""
         return self.archive.lines(self.database.reader())
@@ -331,8 +337,9 @@ class Store:
                 if not report.ok or not files:
                     return report
                 before, problems = archive.files(connection), verify.files_differ(connection, self.folder, progress)
+                altered, uncovered = verify.certificates_differ(connection, self.folder)
             if not problems or self.archives() == before:  # else files were written anew while we looked
-                return structs.replace(report, problems=tuple(problems))
+                return structs.replace(report, problems=(*problems, *altered), uncovered=(*report.uncovered, *uncovered))
 
     def reindex(self, actor: Actor, now: datetime, *, vectors: bool = False) -> None:
         """Make what is derived from the records anew, in one transaction; vectors are made by the next indexing."""
@@ -353,10 +360,11 @@ class Store:
         notes: Sequence[tuple[int, int, bytes, str]],
         archives: Sequence[archive.Copy] = (),
         given: Sequence[Row] = (),
+        certified: Sequence[tuple[int, str]] = (),
         progress: Progress | None = None,
     ) -> Report:
         """Become the store that was exported, unless it does not agree with itself; then nothing happens."""
-        from lamina.store import erasing, grants, rejections, sleeping, verify
+        from lamina.store import certificates, erasing, grants, rejections, sleeping, told, verify
 
         own = canon.chain_seed(store_id, self.agent, "events")
         report: Report | None = None
@@ -377,6 +385,8 @@ class Store:
             connection.executemany(grants.INSERT, given)
             rejections.rebuild(connection)
             sleeping.rebuild(connection)
+            told.read(connection).rebuild(connection)
+            certificates.put(connection, certified)
             report = verify.verify(connection, own, None, progress)
             if not report.ok:
                 raise _Rejected

@@ -180,6 +180,7 @@ class Transaction(Atomic):
         from lamina.store import sleeping
 
         sleeping.advance(self.cursor, marks)
+        self.say({sleeping.SLEPT: marks.seq})
 
     def sum_up(self, turns: Sequence[str]) -> None:
         """Keep that a summary stands for some turns, wherever it may go."""
@@ -362,8 +363,11 @@ class Transaction(Atomic):
 
     def tell(self, name: str, said: Mapping[str, Any]) -> None:
         """Let the event say more, in one of its lists. It is there for good, so it holds no words."""
-        known = self._details or {}
-        self._details = {**known, name: [*known.get(name, ()), said]}
+        self.say({name: [*(self._details or {}).get(name, ()), said]})
+
+    def say(self, details: Mapping[str, Any]) -> None:
+        """Let the event say more, or something else under the same names."""
+        self._details = {**(self._details or {}), **details}
 
     def update(self, row: Row, **fields: Any) -> Record:
         """Change open fields of a record; what it says never changes. Metadata and evidence may only grow."""
@@ -429,8 +433,8 @@ class Transaction(Atomic):
     def _write_event(self) -> None:
         if not self._pending and self._details is None:
             return
-        if self._guard is not None:
-            self._guard.count()
+        if self._guard is not None and (counted := self._guard.count()) is not None:
+            self.say({"proposed": counted})
         self._head = events.append(
             self.cursor,
             self._head,

@@ -66,7 +66,8 @@ def _show(name: str, report: Report) -> None:
         links = (counted(report.events, "event"), counted(report.records, "record"))
         what = ", ".join(links) if name == "events" else counted(report.events, "link")
         click.echo(click.style("ok   ", fg="green") + f"{name:<7} {what}, head {report.head[:16]}…")
-        return
+    for part in report.uncovered:
+        click.echo(click.style("?    ", fg="yellow") + f"{name:<7} {part.place}: cannot be compared: {part.message}")
     for problem in report.problems:
         click.echo(click.style("BAD  ", fg="red") + f"{name:<7} {problem.place}: {problem.message}")
 
