@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from enum import Enum
 from hashlib import blake2b
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8", "run": "u8",
     "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8", "importance": "f8", "length": "u4", "signs": "u4",
 }  # fmt: skip
+FIELDS = 12  # the first columns follow from fields alone; the last two from the words of a text
 WIDTH = sum(np.dtype(kind).itemsize for kind in COLUMNS.values())
 SELECT = (
     "SELECT seq, state, layer, kind, user, session, speaker, run_id, occurred_at, created_at, valid_from, valid_to,"
@@ -66,11 +68,6 @@ def opened(stored: bytes, size: int) -> bytes | None:
     """What is in a sealed block; nothing when it is not as it was written."""
     packed = stored[SEAL:]
     return packed if len(packed) == size and zlib.crc32(packed) == int.from_bytes(stored[:SEAL], "little") else None
-
-
-def is_whole(stored: bytes) -> bool:
-    """Whether a block of records is as it was written."""
-    return opened(stored, BLOCK * WIDTH) is not None
 
 
 class Since(Enum):
@@ -197,6 +194,24 @@ class Catalogue:
             column[places] = values
         return sealed(b"".join(column.tobytes() for column in columns.values()))
 
+    @staticmethod
+    def differs(stored: bytes, found: Sequence[Sequence[Any]], first: int, fresh: Collection[int]) -> bool:
+        """Whether a block holds other fields than its records have; `fresh` ones have changed since it was written."""
+        packed = opened(stored, BLOCK * WIDTH)
+        if packed is None:
+            return True
+        compared = np.array([number not in fresh for number in range(first, first + BLOCK)])
+        meant = list(zip(*map(_fields, found), strict=True))
+        places, start = [row[0] - first for row in found], 0
+        for (_, kind), values in zip_longest([*COLUMNS.items()][:FIELDS], meant, fillvalue=()):
+            column = np.zeros(BLOCK, kind)
+            column[places] = values
+            there = np.frombuffer(packed, kind, BLOCK, start)
+            if not np.array_equal(there[compared], column[compared]):
+                return True
+            start += there.nbytes
+        return False
+
     def _load(self, connection: Connection) -> None:
         """Begin with the blocks; one that is missing or damaged ends them, and the records serve from there on."""
         self.__init__()  # type: ignore[misc]
@@ -307,7 +322,14 @@ def days_of(row: Sequence[Any]) -> Days:
 
 def _values(row: Sequence[Any]) -> tuple[Any, ...]:
     """A row of a record as the columns hold it, in their order."""
-    _, state, layer, kind, user, session, speaker, run_id, occurred, created, since, until, importance, content, tags = row
+    speaker, content, tags = row[6], row[13], row[14]
+    length = len(text.analyse(content).split()) + (tags.count(",") + 1 if tags != "[]" else 0)
+    return (*_fields(row), length, signs.of(content, speaker))
+
+
+def _fields(row: Sequence[Any]) -> tuple[Any, ...]:
+    """The columns that follow from fields of a record, and not from the words of its text."""
+    _, state, layer, kind, user, session, speaker, run_id, occurred, created, since, until, importance, *_ = row
     return (
         STATES[state],
         LAYERS[layer],
@@ -321,8 +343,6 @@ def _values(row: Sequence[Any]) -> tuple[Any, ...]:
         occurred if since is None else since,
         until if until is not None else (-EVER if state == State.SUPERSEDED else EVER),
         importance,
-        len(text.analyse(content).split()) + (tags.count(",") + 1 if tags != "[]" else 0),
-        signs.of(content, speaker),
     )
 
 

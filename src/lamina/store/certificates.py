@@ -39,7 +39,7 @@ def checked(connection: Connection, number: int | None = None) -> list[dict[str,
     if number is None:
         return [canon.decode(body) for body in stored.values()]
     if number not in stored:
-        raise NotFound(f"there is no certificate of an erasure {number}")
+        raise NotFound(f"there is no erasure {number} with a certificate")
     return [canon.decode(stored[number])]
 
 

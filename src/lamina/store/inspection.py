@@ -130,13 +130,11 @@ def _index(connection: Connection) -> Finding:
 
 def _derived(connection: Connection) -> Finding:
     """What searches read beside the words: each part must be whole, and as far as it says."""
-    from lamina.store import catalogue, facets, vectors
+    from lamina.store import facets, sealing, vectors
 
-    damaged = [
-        block for block, stored in connection.execute("SELECT block, columns FROM blocks") if not catalogue.is_whole(stored)
-    ]
+    damaged = sealing.differ(connection)
     if damaged:
-        return "fail", "search", f"{len(damaged)} packed blocks are damaged; run `lamina reindex`"
+        return "fail", "search", f"{len(damaged)} packed blocks hold other fields than the records; run `lamina reindex`"
     if facets.differ(connection):
         return "fail", "search", "the facets hold other values than the metadata; run `lamina reindex`"
     missing = sum(vectors.count_missing(connection, space) for space in vectors.every(connection))

@@ -119,11 +119,11 @@ def count_today(connection: Connection, now: int) -> int:
 
 
 def count_more(cursor: Cursor, now: int, number: int) -> dict[str, int]:
-    """Count proposals; what the event tells of it."""
+    """Count proposals; what the event tells of it: how many more, and how many that makes on its day."""
     cursor.execute("DELETE FROM proposed WHERE day < ?", (now // DAY,))
     cursor.execute(
         "INSERT INTO proposed (day, number) VALUES (?, ?)"
         " ON CONFLICT (day) DO UPDATE SET number = proposed.number + excluded.number",
         (now // DAY, number),
     )
-    return {"day": now // DAY, "number": count_today(cursor.connection, now)}
+    return {"day": now // DAY, "more": number, "number": count_today(cursor.connection, now)}

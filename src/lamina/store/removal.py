@@ -45,8 +45,8 @@ class Begun(msgspec.Struct, frozen=True):
     reread: int
     files: list[str] = []  # that they had been imported from
     keep_backups: bool = False
-    salt: str = ""  # so that the hash of this in the trail says nothing once this is gone
     known: Signature = Signature()  # by what they would be known again: kept in a file of its own, in no copy of the store
+    salt: str = ""  # so that the hash of this in the trail says nothing once this is gone
 
 
 class Removal(Transaction):

@@ -179,8 +179,9 @@ class Transaction(Atomic):
         """Keep how far sleep has read, with what came of it."""
         from lamina.store import sleeping
 
+        since = sleeping.marks(self.cursor.connection)
         sleeping.advance(self.cursor, marks)
-        self.say({sleeping.SLEPT: marks.seq})
+        self.say({sleeping.SLEPT: {"since": since.seq, "until": marks.seq}})
 
     def sum_up(self, turns: Sequence[str]) -> None:
         """Keep that a summary stands for some turns, wherever it may go."""
