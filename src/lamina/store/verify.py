@@ -13,8 +13,8 @@ from lamina import canon
 from lamina.clock import is_id
 from lamina.errors import Corrupt
 from lamina.model import Change
-from lamina.store import archive, certificates, filing, grants, migrations, records, rejections, sleeping
-from lamina.store.events import ERASED_NOTES, Head, body_of, changes_of, schema
+from lamina.store import archive, certificates, engine, filing, grants, migrations, records, rejections, sleeping
+from lamina.store.events import ERASED_NOTES, Head, body_of, changes_of
 from lamina.store.records import PLACE, Row
 from lamina.store.shelf import shelf
 from lamina.store.sql import Connection
@@ -174,7 +174,7 @@ def verify(
             # A broken chain says nothing reliable about the rows, nor a broken row about what is derived from it.
             problems = problems or check(connection, replay, step)
         problems += head_differs(connection, expected) if expected else ()
-        problems += _engine_differs(connection)
+        problems += [Problem(*one) for one in engine.problems(connection, MAX_PROBLEMS)]
         number = connection.execute("SELECT count(*) FROM records").get
     except apsw.Error as error:
         problems, number = [Problem("database", f"the file is damaged: {error}")], 0
@@ -189,8 +189,7 @@ def verify_chain(connection: Connection, seed: bytes, expected: Mapping[str, Any
     try:
         problems = list(replay.problems(connection, lambda: None)) or _notes_differ(connection, replay, lambda: None)
         problems += head_differs(connection, expected) if expected else ()
-        problems += _schema_differs(connection, _chain_schema)
-        problems += _pages_differ(connection)
+        problems += [Problem(*one) for one in engine.chain_problems(connection, MAX_PROBLEMS)]
     except apsw.Error as error:
         problems = [Problem("database", f"the file is damaged: {error}")]
     return Report(replay.head.seq, 0, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]))
@@ -383,45 +382,6 @@ def _meta_differs(connection: Connection, replay: Replay, step: Callable[[], Non
     """Names that this program knows, and no others."""
     names = {str(name) for (name,) in connection.execute("SELECT name FROM meta")}
     return [Problem(f"meta {name}", "no Lamina writes such a row") for name in sorted(names - migrations.NAMES)]
-
-
-def _engine_differs(connection: Connection) -> list[Problem]:
-    """What the engine itself finds wrong: with its tables and triggers, and with its pages."""
-    if isinstance(connection, apsw.Connection):
-        return [*_schema_differs(connection, _store_schema), *_pages_differ(connection)]
-    return [Problem(*one) for one in connection.problems()]  # type: ignore[attr-defined]
-
-
-def _pages_differ(connection: Connection) -> list[Problem]:
-    """What SQLite itself finds wrong with its pages and indexes."""
-    found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})")]
-    return [] if found == ["ok"] else [Problem("database", message) for message in found]
-
-
-def _store_schema(model: apsw.Connection) -> None:
-    for step in migrations.STEPS:
-        step(model)
-
-
-def _chain_schema(model: apsw.Connection) -> None:
-    model.execute(schema())
-
-
-def _schema_differs(connection: Connection, build: Callable[[apsw.Connection], None]) -> list[Problem]:
-    """Tables, triggers and views as this program makes them: a dropped trigger is a door left open."""
-    model = apsw.Connection(":memory:")
-    try:
-        build(model)
-        expected, found = _schema(model), _schema(connection)
-    finally:
-        model.close()
-    names = sorted(expected.keys() | found.keys())
-    return [Problem(f"schema of {name}", "it is not as made") for name in names if expected.get(name) != found.get(name)]
-
-
-def _schema(connection: Connection) -> dict[str, str]:
-    query = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'"
-    return {str(name): str(sql) for name, sql in connection.execute(query)}
 
 
 def _rows(connection: Connection, query: str, name: str) -> Iterator[Row | Problem]:
