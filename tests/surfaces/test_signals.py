@@ -23,13 +23,22 @@ from lamina.surfaces.mcp import stdio
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of this kind do not exist there")
 
 
+@pytest.fixture(autouse=True)
+def _as_usual() -> Iterator[None]:
+    """Begin as a program in a terminal does, and leave everything as it was."""
+    usual: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, former in before.items():
+        signal.signal(number, former)
+
+
 @pytest.fixture(params=signals.ENDING)
-def ignored(request: pytest.FixtureRequest) -> Iterator[signal.Signals]:
+def ignored(request: pytest.FixtureRequest) -> signal.Signals:
     """A signal that whoever started the program ignores, as a shell does with SIGINT for a job in the background."""
     number: signal.Signals = request.param
-    before = signal.signal(number, signal.SIG_IGN)
-    yield number
-    signal.signal(number, before)
+    signal.signal(number, signal.SIG_IGN)
+    return number
 
 
 @contextmanager
@@ -48,7 +57,7 @@ async def _held() -> Any:
 
 
 def serving() -> AbstractContextManager[None]:
-    return server.server(lambda *_: None, Limits()).capture_signals()  # type: ignore[arg-type, return-value]
+    return server.server(lambda *_: None, Limits()).capture_signals()  # type: ignore[arg-type]
 
 
 HANDLING: dict[str, Callable[[], AbstractContextManager[Any]]] = {

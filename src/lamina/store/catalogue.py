@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from enum import Enum
 from hashlib import blake2b
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -201,9 +200,9 @@ class Catalogue:
         if packed is None:
             return True
         compared = np.array([number not in fresh for number in range(first, first + BLOCK)])
-        meant = list(zip(*map(_fields, found), strict=True))
+        meant = list(zip(*map(_fields, found), strict=True)) or [()] * FIELDS
         places, start = [row[0] - first for row in found], 0
-        for (_, kind), values in zip_longest([*COLUMNS.items()][:FIELDS], meant, fillvalue=()):
+        for kind, values in zip([*COLUMNS.values()][:FIELDS], meant, strict=True):
             column = np.zeros(BLOCK, kind)
             column[places] = values
             there = np.frombuffer(packed, kind, BLOCK, start)

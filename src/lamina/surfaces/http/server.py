@@ -95,7 +95,7 @@ class Server(uvicorn.Server):
     """Ends when a signal says so, and not by that signal: uvicorn would raise it once more when all is done."""
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+    def capture_signals(self) -> Iterator[None]:
         with signals.handled(self.handle_exit):
             yield
 
