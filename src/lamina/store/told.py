@@ -138,7 +138,7 @@ class Told:
 
     def _slept_differs(self, found: Sequence[Any]) -> Iterator[Difference]:
         if self.slept is None:
-            self.uncovered += [("how far sleep has read", NOT_TOLD)] if found else []
+            self.uncovered += [("how far sleep has read", NOT_TOLD)] if any(seq for _, seq in found) else []
         elif [tuple(row) for row in found] != [(1, self.slept)]:
             yield "how far sleep has read", f"the last event about it says {self.slept}"
 

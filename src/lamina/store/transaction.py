@@ -179,9 +179,10 @@ class Transaction(Atomic):
         """Keep how far sleep has read, with what came of it."""
         from lamina.store import sleeping
 
-        since = sleeping.marks(self.cursor.connection)
+        since = sleeping.marks(self.cursor.connection).seq
         sleeping.advance(self.cursor, marks)
-        self.say({sleeping.SLEPT: {"since": since.seq, "until": marks.seq}})
+        if since != marks.seq:
+            self.say({sleeping.SLEPT: {"since": since, "until": marks.seq}})
 
     def sum_up(self, turns: Sequence[str]) -> None:
         """Keep that a summary stands for some turns, wherever it may go."""
