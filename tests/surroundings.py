@@ -16,7 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# What stays of the caller's variables: where programs and libraries lie, and how the tests themselves are to be run.
+# What stays of the caller's variables: where programs and libraries lie, and how the tests
+# themselves are to be run.
 KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "VIRTUAL_ENV")
 RUNNERS = ("PYTEST_", "COV_", "COVERAGE_")
 STEERING = (

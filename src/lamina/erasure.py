@@ -165,7 +165,8 @@ class Erasures:
             return [erasing.UNFINISHED] if erasing.is_unfinished(connection) else []
 
     def certificates(self, number: int | None = None) -> list[Certificate]:
-        """What was certified, or one of it, the oldest first. Raise when a certificate is not what the trail says."""
+        """What was certified, or one of it, the oldest first. Raise when a certificate is not what
+        the trail says."""
         if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
             raise InvalidInput(f"{text.shown(number)} is not the number of an erasure; see `lamina erasures`")
         with self._store.database.moment() as connection:

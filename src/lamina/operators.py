@@ -363,7 +363,8 @@ class Operator(Memory):
         return [self._cleaned(begun) for begun in self._erasures.unfinished()]
 
     def erasures(self, number: int | None = None) -> list[Certificate]:
-        """The certificates of what was erased, or the one with this number, each compared with its hash in the trail."""
+        """The certificates of what was erased, or the one with this number, each compared with its
+        hash in the trail."""
         self._check_whole("erasures")
         return self._erasures.certificates(number)
 

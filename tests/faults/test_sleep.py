@@ -248,7 +248,8 @@ def check_next_night(base: Base, home: Path) -> None:
 
 
 def check_nothing_left(sleeper: Sleeper) -> None:
-    """One more night at most tells how far it has read, such as past the last summaries; the one after it leaves no event."""
+    """One more night at most tells how far it has read, such as past the last summaries; the one
+    after it leaves no event."""
     head = sleeper.operator.audit_head()["events"]
     done = sleeper.sleep()
     later = [event for event in sleeper.operator.audit_log(100) if event.seq > head["seq"]]

@@ -234,7 +234,8 @@ def test_an_edited_schema_is_named(base: Base, tmp_path: Path, name: str, chain:
 
 # Every table, and every column of it, as docs/format.md lists them
 
-# How the check names a place in each table; a row that cannot be found any more is named by what it belongs to.
+# How the check names a place in each table; a row that cannot be found any more is named by what it
+# belongs to.
 NAMED = {
     "events": ("event",),
     "notes": ("note of event",),
@@ -289,7 +290,8 @@ def twin(home: Path, to: Path) -> Path:
 
 
 class Protection(NamedTuple):
-    """What docs/format.md says of a table: with what it is compared, and which of its columns are not."""
+    """What docs/format.md says of a table: with what it is compared, and which of its columns are
+    not."""
 
     compared: str
     exempt: frozenset[str]
@@ -316,7 +318,8 @@ def tables(path: Path) -> set[str]:
 
 
 def test_the_documentation_says_of_every_table_what_protects_it(crowded: Path) -> None:
-    """P4: no table of a store, in a file or on a server, is missing from the list, and the list has no others."""
+    """P4: no table of a store, in a file or on a server, is missing from the list, and the list has
+    no others."""
     in_files = tables(database_of(crowded)) | tables(database_of(crowded, "reads.db"))
     schema = resources.files("lamina.store.postgres").joinpath("schema.sql").read_text("utf-8")
     on_servers = set(re.findall(r"CREATE TABLE lamina\.(\w+)", schema))
@@ -341,7 +344,8 @@ def unnamed(home: Path, table: str, edit: Edit) -> str | None:
 
 @pytest.mark.parametrize("table", NAMED)
 def test_every_protected_column_is_compared(crowded: Path, tmp_path: Path, table: str) -> None:
-    """P4: a value of any column that the documentation calls protected is altered, and `audit verify` names the place."""
+    """P4: a value of any column that the documentation calls protected is altered, and `audit
+    verify` names the place."""
     exempt = documented()[table].exempt
     chosen = [edits.altered_column(table, name) for name in columns(database_of(crowded), table) if name not in exempt]
     missed = [unnamed(twin(crowded, tmp_path / "home"), table, edit) for edit in (*chosen, edits.removed_row(table))]
@@ -349,7 +353,8 @@ def test_every_protected_column_is_compared(crowded: Path, tmp_path: Path, table
 
 
 def test_meta_is_compared(crowded: Path, tmp_path: Path) -> None:
-    """P4: the identity of a store, what must be erased again, and a name that nobody knows; none is altered unnoticed."""
+    """P4: the identity of a store, what must be erased again, and a name that nobody knows; none is
+    altered unnoticed."""
     for name, value in (("erase_again", '["x"]'), ("anything", "x")):
         home = twin(crowded, tmp_path / "home")
         with knife(database_of(home), random.Random(SEED)) as editor:
@@ -362,7 +367,8 @@ def test_meta_is_compared(crowded: Path, tmp_path: Path) -> None:
 
 
 def test_a_stray_never_takes_memories_away(crowded: Path, tmp_path: Path) -> None:
-    """P4, L11: a row that dooms a file with memories in it, or no archive at all, removes nothing and is named."""
+    """P4, L11: a row that dooms a file with memories in it, or no archive at all, removes nothing
+    and is named."""
     home = twin(crowded, tmp_path / "home")
     with knife(database_of(home), random.Random(SEED)) as editor:
         file = editor.row("archives")["file"]

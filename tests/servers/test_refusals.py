@@ -378,7 +378,8 @@ def test_errors_of_the_server_are_ours(error: psycopg.Error, kind: type[LaminaEr
 def test_what_is_altered_beside_the_records_is_named(
     quick_postgres: Copied, tmp_path: Path, statement: str, place: str
 ) -> None:
-    """P4, P5: certificates, counters and marks on a server are compared with the trail as in a file."""
+    """P4, P5: certificates, counters and marks on a server are compared with the trail as in a
+    file."""
     name = quick_postgres.copy()
     settings = {"store.url": quick_postgres.url(name)}
     with lamina.open("sky", home=tmp_path, settings=settings) as memory:

@@ -45,7 +45,8 @@ def test_a_request_is_answered_in_one_command(home: Path, capsys: pytest.Capture
 
 
 def test_an_altered_certificate_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """P4, P5: a certificate that was altered is an error of `erasures`, `audit verify` and `doctor`, and each says which."""
+    """P4, P5: a certificate that was altered is an error of `erasures`, `audit verify` and
+    `doctor`, and each says which."""
     told(capsys, "erase", "--user", "ana", "--yes")
     folder = home / "agents" / "default"
     (folder / "erasures" / "0001.json").unlink()

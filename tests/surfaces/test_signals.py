@@ -1,4 +1,5 @@
-"""Signals that were ignored when the program was started stay ignored, whatever it serves; all others end it."""
+"""Signals that were ignored when the program was started stay ignored, whatever it serves; all
+others end it."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def _as_usual() -> Iterator[None]:
 
 @pytest.fixture(params=signals.ENDING)
 def ignored(request: pytest.FixtureRequest) -> signal.Signals:
-    """A signal that whoever started the program ignores, as a shell does with SIGINT for a job in the background."""
+    """A signal that whoever started the program ignores, as a shell does with SIGINT for a job in
+    the background."""
     number: signal.Signals = request.param
     signal.signal(number, signal.SIG_IGN)
     return number
@@ -69,7 +71,8 @@ HANDLING: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 
 @pytest.mark.parametrize("handling", HANDLING.values(), ids=HANDLING)
 def test_what_was_ignored_stays_ignored(ignored: signal.Signals, handling: Callable[[], AbstractContextManager[Any]]) -> None:
-    """L6, H2, H3: Ctrl-C for another program does not end a job in the background; the other signal still does."""
+    """L6, H2, H3: Ctrl-C for another program does not end a job in the background; the other signal
+    still does."""
     (other,) = set(signals.ENDING) - {ignored}
     before = signal.getsignal(other)
     with handling():
@@ -80,7 +83,8 @@ def test_what_was_ignored_stays_ignored(ignored: signal.Signals, handling: Calla
 
 @pytest.mark.parametrize("handling", HANDLING.values(), ids=HANDLING)
 def test_otherwise_both_are_heard(handling: Callable[[], AbstractContextManager[Any]]) -> None:
-    """L6, H2, H3: started as usual, both signals are handled, and afterwards nothing is left of that."""
+    """L6, H2, H3: started as usual, both signals are handled, and afterwards nothing is left of
+    that."""
     before = [signal.getsignal(number) for number in signals.ENDING]
     with handling():
         assert all(signal.getsignal(number) not in before for number in signals.ENDING)

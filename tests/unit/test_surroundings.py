@@ -1,4 +1,5 @@
-"""Tests pass however they are started: in the background of a script, by a service, or in a strange terminal."""
+"""Tests pass however they are started: in the background of a script, by a service, or in a strange
+terminal."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ HOSTILE = {
     "NO_COLOR": "1",
     "PGHOST": "nowhere.invalid",
 }
-# A test as a stranger's machine runs it: it looks at what a child inherits, and lets the program speak.
+# A test as a stranger's machine runs it: it looks at what a child inherits, and lets the program
+# speak.
 TINY = """
 import os, signal, subprocess, sys
 from tests.conftest import Desk
@@ -71,7 +73,8 @@ def worst() -> None:
 
 @pytest.mark.parametrize("umask", [0o000, 0o077])
 def test_tests_pass_however_they_are_started(tmp_path: Path, umask: int) -> None:
-    """Q6: signals ignored and blocked, strange variables, no standard input, few files, another folder: tests do not notice."""
+    """Q6: signals ignored and blocked, strange variables, no standard input, few files, another
+    folder: tests do not notice."""
     (tmp_path / "test_tiny.py").write_text(TINY, "utf-8")
     settings = ["-c", str(surroundings.ROOT / "pyproject.toml"), "-p", "tests.conftest", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", "-q", *settings, "test_tiny.py"]

@@ -113,7 +113,8 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class Export(msgspec.Struct, frozen=True):
-    """The whole file. Version 1 knew no archive; early files of version 2 knew no grants, certificates or manifest."""
+    """The whole file. Version 1 knew no archive; early files of version 2 knew no grants,
+    certificates or manifest."""
 
     format: str
     version: int

@@ -195,7 +195,8 @@ class Catalogue:
 
     @staticmethod
     def differs(stored: bytes, found: Sequence[Sequence[Any]], first: int, fresh: Collection[int]) -> bool:
-        """Whether a block holds other fields than its records have; `fresh` ones have changed since it was written."""
+        """Whether a block holds other fields than its records have; `fresh` ones have changed since
+        it was written."""
         packed = opened(stored, BLOCK * WIDTH)
         if packed is None:
             return True

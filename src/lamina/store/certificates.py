@@ -30,7 +30,8 @@ def kept(connection: Connection) -> list[dict[str, Any]]:
 
 
 def checked(connection: Connection, number: int | None = None) -> list[dict[str, Any]]:
-    """The certificates, or one of them, each compared with its hash in the trail. Raise when one is not what was certified."""
+    """The certificates, or one of them, each compared with its hash in the trail. Raise when one is
+    not what was certified."""
     events = told.about_erasures(connection)
     stored, problems = dict(bodies(connection)), dict(events.erasures_differ(connection))
     for place, wrong in problems.items():
@@ -70,7 +71,8 @@ def next_number(connection: Connection, folder: Path) -> int:
 
 
 def vouched(folder: Path, events: Told | None) -> Iterator[tuple[Path, str]]:
-    """The files that hold a true certificate, and the hash of each. Without a trail every certificate is believed."""
+    """The files that hold a true certificate, and the hash of each. Without a trail every
+    certificate is believed."""
     for number, path in _files(folder):
         found = _read(path)
         if found is None:
@@ -122,7 +124,8 @@ def _files(folder: Path) -> Iterator[tuple[int, Path]]:
 
 
 def _read(path: Path) -> str | None:
-    """The hash of the certificate in a file; nothing when the file is not byte by byte as we write it."""
+    """The hash of the certificate in a file; nothing when the file is not byte by byte as we write
+    it."""
     try:
         stored = path.read_bytes()
         body = canon.encode(canon.decode(stored))

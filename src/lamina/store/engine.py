@@ -14,7 +14,8 @@ Difference = tuple[str, str]
 
 
 def problems(connection: Connection, most: int) -> Iterator[Difference]:
-    """What the engine of a store finds wrong with it: places and what is wrong there, up to a number."""
+    """What the engine of a store finds wrong with it: places and what is wrong there, up to a
+    number."""
     if isinstance(connection, apsw.Connection):
         yield from _schema_differs(connection, _store_schema)
         yield from _pages_differ(connection, most)

@@ -382,7 +382,8 @@ def rebuild(connection: Connection) -> None:
 
 
 def everything(store_folder: Path, connection: Connection | None) -> set[str]:
-    """All that was ever erased here, as far as the stubs tell, and the certificates that the trail vouches for."""
+    """All that was ever erased here, as far as the stubs tell, and the certificates that the trail
+    vouches for."""
     found = set() if connection is None else {one for (one,) in rows(connection, "SELECT id FROM erased")}
     trail = None if connection is None else told.about_erasures(connection)
     for path, _ in certificates.vouched(store_folder, trail):
@@ -394,7 +395,8 @@ def everything(store_folder: Path, connection: Connection | None) -> set[str]:
 
 
 def bring_along(connection: Connection, ids: Collection[str]) -> list[str]:
-    """Let a store that takes the place of another know which of its records were erased there; these."""
+    """Let a store that takes the place of another know which of its records were erased there;
+    these."""
     wanted = sorted({*ids, *brought_back(connection)})
     there = [one for (one,) in _some(connection, "SELECT id FROM records", wanted)]
     there += [one for (one,) in _some(connection, "SELECT id FROM archived", wanted)]

@@ -121,7 +121,8 @@ class Filing:
 
 
 def wrong_strays(connection: Connection) -> list[str]:
-    """Strays that this program would not note: files that memories lie in, and names of anything but archives."""
+    """Strays that this program would not note: files that memories lie in, and names of anything
+    but archives."""
     belongs = {file for (file,) in rows(connection, "SELECT file FROM archives")}
     return [file for (file,) in rows(connection, "SELECT file FROM strays") if file in belongs or not NAME.fullmatch(file)]
 

@@ -166,7 +166,8 @@ def _secrets(connection: Connection) -> Iterator[Finding]:
 
 
 def _erasures(connection: Connection, folder: Path) -> Iterator[Finding]:
-    """Erasures: each is finished, and its certificate is what the trail says, in the store and as a file."""
+    """Erasures: each is finished, and its certificate is what the trail says, in the store and as a
+    file."""
     from lamina.store import certificates, erasing, told
 
     number = connection.execute("SELECT count(*) FROM erasures").get

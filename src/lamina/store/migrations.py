@@ -20,7 +20,8 @@ from lamina.store.sql import Cursor
 
 # Under these names `meta` says that a memory moves into this place, has left it, or has left copies on servers.
 ARRIVING, MOVED, LEFT = "arriving", "moved", "left"
-# Everything that `meta` may say: who this is, what made the index, how far the blocks know, what a backup brought back.
+# Everything that `meta` may say: who this is, what made the index, how far the blocks know, what a
+# backup brought back.
 NAMES = frozenset({"store_id", "agent", "analyser", "blocks", "erase_again", ARRIVING, MOVED, LEFT})
 ACTOR = Actor(Role.SYSTEM, "migration", "store")
 Step = Callable[[apsw.Connection], None]

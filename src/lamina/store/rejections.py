@@ -119,7 +119,8 @@ def count_today(connection: Connection, now: int) -> int:
 
 
 def count_more(cursor: Cursor, now: int, number: int) -> dict[str, int]:
-    """Count proposals; what the event tells of it: how many more, and how many that makes on its day."""
+    """Count proposals; what the event tells of it: how many more, and how many that makes on its
+    day."""
     cursor.execute("DELETE FROM proposed WHERE day < ?", (now // DAY,))
     cursor.execute(
         "INSERT INTO proposed (day, number) VALUES (?, ?)"

@@ -274,7 +274,8 @@ def _verified(work: Path, agent: str, settings: Settings, now: datetime, progres
 
 
 class Erased(NamedTuple):
-    """What was erased in the store that is replaced: the records, and the hashes of the files that certify it."""
+    """What was erased in the store that is replaced: the records, and the hashes of the files that
+    certify it."""
 
     records: set[str]
     certificates: list[str]

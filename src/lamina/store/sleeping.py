@@ -170,7 +170,8 @@ def has_heard(connection: Connection, turns: Sequence[str]) -> bool:
 
 
 def aged(connection: Connection) -> dict[str, tuple[float, float]]:
-    """Find out from the events what the importance of records was before sleep adjusted it, and what it became."""
+    """Find out from the events what the importance of records was before sleep adjusted it, and
+    what it became."""
     found: dict[str, tuple[float, float]] = {}
     for (body,) in rows(connection, "SELECT body FROM events WHERE body ->> 'action' = 'sleep' ORDER BY seq"):
         for change in events.body_of(body).changes:

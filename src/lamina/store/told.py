@@ -70,7 +70,8 @@ class Told:
         self.again = list(details[AGAIN]) if AGAIN in details else None
 
     def _hear_of_proposals(self, event: int, day: int, more: int, number: int) -> None:
-        """Go on counting. A number that does not follow was altered in the table before, or by an older version."""
+        """Go on counting. A number that does not follow was altered in the table before, or by an
+        older version."""
         if self.proposed is not None and number != self.proposed.get(day, 0) + more:
             self.uncovered.append((f"proposals of day {day}", f"event {event} went on from a number that no event told"))
         former = {known: count for known, count in (self.proposed or {}).items() if known >= day}

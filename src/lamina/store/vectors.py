@@ -173,7 +173,8 @@ class Codes:
         return sealed(self.known[:size].tobytes() + bits.astype("<u8").tobytes())
 
     def differ(self, stored: bytes, space: Space) -> bool:
-        """Whether a packed block has other bits than these. It may still have some of records that were archived since."""
+        """Whether a packed block has other bits than these. It may still have some of records that
+        were archived since."""
         bits = opened(stored, packed_size(space.dimensions))
         if bits is None:
             return True

@@ -357,7 +357,8 @@ def _grants_differ(connection: Connection, replay: Replay, step: Callable[[], No
 
 
 def _told_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
-    """Erasures with their certificates, what a backup brought back, and counters, against what events say of them."""
+    """Erasures with their certificates, what a backup brought back, and counters, against what
+    events say of them."""
     return [Problem(*one) for one in replay.told.differences(connection)]
 
 

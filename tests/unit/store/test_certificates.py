@@ -1,4 +1,5 @@
-"""Certificates of erasures: what somebody altered, removed or added is named, and never shown as certified."""
+"""Certificates of erasures: what somebody altered, removed or added is named, and never shown as
+certified."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def test_true_certificates_are_shown(operator: Operator, desk: Desk) -> None:
 
 
 def test_one_altered_in_the_store_is_named_and_not_shown(operator: Operator, desk: Desk) -> None:
-    """P4, P5: a certificate that says something else than what was certified is a typed error; the others are shown."""
+    """P4, P5: a certificate that says something else than what was certified is a typed error; the
+    others are shown."""
     altered(desk, FORGED)
     with pytest.raises(Corrupt, match="erasure 1: its certificate was altered; restore a backup"):
         operator.erasures()
@@ -97,7 +99,8 @@ def test_one_removed_or_added_in_the_store_is_named(operator: Operator, desk: De
 
 @pytest.mark.parametrize("bytes_", [b"{}\n", b"no JSON", b"\xff", b""])
 def test_an_altered_file_is_named_and_written_again(operator: Operator, desk: Desk, bytes_: bytes) -> None:
-    """P5: a file that is not byte by byte the certificate is named with what to do, which then helps."""
+    """P5: a file that is not byte by byte the certificate is named with what to do, which then
+    helps."""
     true = file(desk).read_bytes()
     file(desk).write_bytes(bytes_)
     assert places(operator) == ["certificate erasures/0001.json"]
@@ -117,7 +120,8 @@ def test_a_file_that_says_two_things_is_altered(operator: Operator, desk: Desk) 
 
 
 def test_a_missing_file_is_told_and_no_error(operator: Operator, desk: Desk) -> None:
-    """P5: the store has its text, so whoever copies the database alone has lost nothing; the doctor says what to do."""
+    """P5: the store has its text, so whoever copies the database alone has lost nothing; the doctor
+    says what to do."""
     file(desk).unlink()
     assert checked(operator).ok
     assert uncovered(operator) == ["certificate erasures/0001.json"]
@@ -147,7 +151,8 @@ def test_an_altered_certificate_does_not_stop_an_erasure(operator: Operator, des
 
 
 def test_what_a_replaced_history_certified_stays_true(desk: Desk) -> None:
-    """P5: a restored backup tells of certificates that it does not know, and uses none of their numbers again."""
+    """P5: a restored backup tells of certificates that it does not know, and uses none of their
+    numbers again."""
     operator = desk.operator()
     gone = operator.remember("Ana hides pomegranates")
     backup = operator.backup()
@@ -162,7 +167,8 @@ def test_what_a_replaced_history_certified_stays_true(desk: Desk) -> None:
 
 
 def test_what_a_backup_brought_back_is_told(operator: Operator, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P5: a row that asks for records to be erased again is compared with the event of the restoration."""
+    """P5: a row that asks for records to be erased again is compared with the event of the
+    restoration."""
     gone = operator.remember("Eve hides mandarins")
     backup = operator.backup()
     operator.erase(gone.id, keep_backups=True)
@@ -174,7 +180,8 @@ def test_what_a_backup_brought_back_is_told(operator: Operator, desk: Desk, monk
 
 
 def test_an_export_carries_certificates(operator: Operator, tmp_path: Path) -> None:
-    """H5, P5: a store that is restored from an export has the certificates, as rows and as files, and gives the same export."""
+    """H5, P5: a store that is restored from an export has the certificates, as rows and as files,
+    and gives the same export."""
     export = operator.export(tmp_path / "all.json")
     with lamina.operator("sky", home=tmp_path / "new") as other:
         other.import_(export)
@@ -184,7 +191,8 @@ def test_an_export_carries_certificates(operator: Operator, tmp_path: Path) -> N
 
 
 def test_an_export_with_another_certificate_is_refused(operator: Operator, tmp_path: Path) -> None:
-    """H5, P5: a certificate that was altered in an export is refused with all of it, and so is one that was taken out."""
+    """H5, P5: a certificate that was altered in an export is refused with all of it, and so is one
+    that was taken out."""
     export = operator.export(tmp_path / "all.json")
     text = export.read_text("utf-8")
     assert '\\"asked_for\\":1' in text
@@ -230,7 +238,8 @@ def test_numbers_of_erasures_are_checked(operator: Operator) -> None:
 
 
 def test_what_is_left_to_do_is_compared(desk: Desk) -> None:
-    """P5: nobody puts other work into an erasure that is not finished; it verifies before and after."""
+    """P5: nobody puts other work into an erasure that is not finished; it verifies before and
+    after."""
     operator = desk.operator()
     gone = operator.remember("Ana hides pomegranates")
     operator._erasures.begin(operator._erasures.wanted((gone.id,), None, None, None))

@@ -227,7 +227,8 @@ def resealed(op: Operator, table_: str, column: str, place: int) -> None:
 
 @pytest.mark.parametrize(("table_", "column", "place"), [("blocks", "columns", 7), ("codes", "bits", 256 + 90)])
 def test_blocks_that_say_something_else_are_named(op: Operator, table_: str, column: str, place: int) -> None:
-    """Q3: packed fields and bits are compared with the records, also where somebody has made the checksum fit."""
+    """Q3: packed fields and bits are compared with the records, also where somebody has made the
+    checksum fit."""
     made = op.remember_many([{"content": f"tea {n}"} for n in range(300)])
     op.index()
     move(op, made[20].id, state=State.TOMBSTONED)  # blocks may be behind the events
@@ -242,7 +243,8 @@ def test_blocks_that_say_something_else_are_named(op: Operator, table_: str, col
 
 
 def test_archived_records_leave_their_bits(op: Operator) -> None:
-    """Q3: bits of records that were archived stay until their block is written again, which is no damage."""
+    """Q3: bits of records that were archived stay until their block is written again, which is no
+    damage."""
     op.remember_many([{"content": f"tea {n}", "tags": ["old"] if n % 2 else []} for n in range(300)])
     op.index()
     op.prune(tags=["old"])

@@ -186,7 +186,8 @@ def test_problems_are_shown_up_to_a_number(desk: Desk) -> None:
 
 
 def test_counters_and_marks_survive_an_export(desk: Desk, tmp_path: Path) -> None:
-    """H5, V7: how much was proposed today and how far sleep has read come along, since events tell of both."""
+    """H5, V7: how much was proposed today and how far sleep has read come along, since events tell
+    of both."""
     agent, op = desk.agent(), desk.operator()
     said = agent.remember_conversation([{"speaker": "Ana", "text": "I live in Rome."}], session="s1")
     agent.propose_profile("town", "Rome", "said so", [said[0].id])
@@ -202,7 +203,8 @@ def test_counters_and_marks_survive_an_export(desk: Desk, tmp_path: Path) -> Non
 
 
 def test_what_older_versions_did_not_tell_is_uncovered(desk: Desk) -> None:
-    """B1: counters of a store that an older version wrote verify, and are listed as not covered until they change."""
+    """B1: counters of a store that an older version wrote verify, and are listed as not covered
+    until they change."""
     desk.folder("golden").mkdir(parents=True)
     shutil.copyfile(GOLDEN, desk.folder("golden") / "memory.db")
     op = desk.operator("golden")
@@ -222,7 +224,8 @@ def test_what_older_versions_did_not_tell_is_uncovered(desk: Desk) -> None:
     [("UPDATE proposed SET number = 0", "proposals of day"), ("UPDATE slept SET seq = seq + 1", "how far sleep has read")],
 )
 def test_an_altered_counter_stays_visible_when_it_goes_on(desk: Desk, statement: str, place: str) -> None:
-    """P4, V7: the next event does not hide that a counter was altered before it: it does not follow from the one before."""
+    """P4, V7: the next event does not hide that a counter was altered before it: it does not follow
+    from the one before."""
     agent, op = desk.agent(), desk.operator()
 
     def happen(town: str) -> None:

@@ -92,7 +92,8 @@ def run(made: uvicorn.Server, listening: socket.socket) -> None:
 
 
 class Server(uvicorn.Server):
-    """Ends when a signal says so, and not by that signal: uvicorn would raise it once more when all is done."""
+    """Ends when a signal says so, and not by that signal: uvicorn would raise it once more when all
+    is done."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
