@@ -65,10 +65,10 @@ def test_no_file_names_a_machine_or_an_index() -> None:
 
 
 def test_files_stay_readable() -> None:
-    """No source file grows beyond 450 lines, no function beyond 60."""
+    """No source file grows beyond 600 lines, no function beyond 60."""
     for path in SOURCE.rglob("*.py"):
         text = path.read_text("utf-8")
-        assert text.count("\n") <= 450, path.name
+        assert text.count("\n") <= 600, path.name
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef):
                 assert (node.end_lineno or 0) - node.lineno < 60, f"{path.name}: {node.name}"
