@@ -184,7 +184,7 @@ def test_an_export_carries_certificates(operator: Operator, tmp_path: Path) -> N
     and gives the same export."""
     export = operator.export(tmp_path / "all.json")
     with lamina.operator("sky", home=tmp_path / "new") as other:
-        other.import_(export)
+        other.import_(export, trust=True)
         assert other.erasures() == operator.erasures()
         assert checked(other).uncovered == checked(other).problems == ()
         assert other.export(tmp_path / "again.json").read_bytes() == export.read_bytes()
@@ -198,7 +198,7 @@ def test_an_export_with_another_certificate_is_refused(operator: Operator, tmp_p
     assert '\\"asked_for\\":1' in text
     export.write_text(text.replace('\\"asked_for\\":1', '\\"asked_for\\":7', 1), "utf-8")
     with lamina.operator("sky", home=tmp_path / "new") as other, pytest.raises(Corrupt, match="erasure 1"):
-        other.import_(export)
+        other.import_(export, trust=True)
 
 
 def stripped(export: Path) -> Path:
@@ -213,7 +213,7 @@ def test_certificates_cannot_be_taken_out_of_an_export(operator: Operator, tmp_p
     """H5, P5: events say that exports carry certificates, so one without them was altered."""
     export = stripped(operator.export(tmp_path / "all.json"))
     with lamina.operator("sky", home=tmp_path / "new") as other, pytest.raises(Corrupt, match="certificate is missing"):
-        other.import_(export)
+        other.import_(export, trust=True)
 
 
 def test_an_export_of_an_older_version_leaves_certificates_uncovered(desk: Desk, tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_an_export_of_an_older_version_leaves_certificates_uncovered(desk: Desk,
     shutil.copyfile(GOLDEN, desk.folder("golden") / "memory.db")
     export = stripped(desk.operator("golden").export(tmp_path / "all.json"))
     with lamina.operator("golden", home=tmp_path / "new") as other:
-        other.import_(export)
+        other.import_(export, trust=True)
         assert checked(other).ok
         assert "erasure 1" in uncovered(other)
         assert other.erasures() == []
