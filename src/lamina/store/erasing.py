@@ -17,6 +17,7 @@ from lamina.clock import from_micros
 from lamina.model import Layer, Record, State, Trust
 from lamina.store import archive, events, fulltext, records
 from lamina.store.connection import translated
+from lamina.store.migrations import ERASE_AGAIN
 from lamina.store.records import PLACE, Row
 from lamina.store.sql import Connection, rows
 from lamina.traces import Signature, Trace, Verdict
@@ -31,7 +32,6 @@ FEWEST_BARRED = 3  # words of a text that is not to come back by an import
 LOOKED_AT = 20  # records that seem to hold a word, of which each may hold another with the same stem
 CERTIFICATES = "erasures"
 UNFINISHED = "an erasure is not finished; run `lamina erase --resume`"
-AGAIN = "erase_again"  # under which name `meta` has what a restored backup has brought back
 WRITING = frozenset({"remember", "correct", "profile.upsert"})  # what an operator does to say something in own words
 TAKEN_FROM = "what goes was taken from it, and it may say the same"
 NAMED = ("speaker", "source", "session", "user", "kind")
@@ -392,21 +392,19 @@ def everything(store_folder: Path, connection: Connection | None) -> set[str]:
     return found
 
 
-def bring_along(connection: Connection, ids: Collection[str]) -> None:
-    """Let a store that takes the place of another know what was erased there: it may still have some of it."""
-    there = [one for (one,) in _some(connection, "SELECT id FROM records", sorted(ids))]
-    there += [one for (one,) in _some(connection, "SELECT id FROM archived", sorted(ids))]
-    if there:
-        connection.execute(events.PUT_META, (AGAIN, canon.encode(sorted(there)).decode()))
+def held_of(connection: Connection, ids: Collection[str]) -> list[str]:
+    """Those of some records that are in a store or in its archive."""
+    tables = ("records", "archived")
+    return sorted({one for table in tables for (one,) in _some(connection, f"SELECT id FROM {table}", sorted(ids))})
 
 
 def is_unfinished(connection: Connection) -> bool:
     """Whether something that was erased is still somewhere, or back."""
     query = "SELECT EXISTS (SELECT 1 FROM erasures WHERE todo IS NOT NULL) OR EXISTS (SELECT 1 FROM meta WHERE name = ?)"
-    return bool(connection.execute(query, (AGAIN,)).get)
+    return bool(connection.execute(query, (ERASE_AGAIN,)).get)
 
 
 def brought_back(connection: Connection) -> list[str]:
-    """What was erased and is back, since a backup was restored."""
-    found = connection.execute("SELECT value FROM meta WHERE name = ?", (AGAIN,)).get
+    """What was erased and is back, since an older version restored a backup and was interrupted."""
+    found = connection.execute("SELECT value FROM meta WHERE name = ?", (ERASE_AGAIN,)).get
     return canon.decode(found) if isinstance(found, str) else []

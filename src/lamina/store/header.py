@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ from lamina.home import has_bytes
 
 MAGIC = b"SQLite format 3\0"
 SIZE = 100
+READS = "reads.db"
+SIGNS = ("*/*_archive_*.jsonl", "backups/*/manifest.json", "erasures/*.json", "damaged/*")
 
 
 class Header(NamedTuple):
@@ -44,8 +47,22 @@ def read(path: Path) -> Header | None:
     return found
 
 
-def refuse_lost(path: Path, reads: str) -> None:
-    """Raise when a store is empty or gone that was there before: a new one in its place would hide the loss."""
-    if not has_bytes(path) and has_bytes(path.with_name(reads)):
+def refuse_lost(path: Path, is_there: Callable[[], object] = lambda: False) -> None:
+    """Raise when a store is empty or gone that was there before: a new one in its place would hide the loss.
+
+    It is looked for once more after a sign of it was found, since another process may be making it.
+    """
+    if is_there():
+        return
+    found = sign(path.parent)
+    if found is not None and not is_there():
         do = "see `lamina restore`, or set store.url if they are on a server"
-        raise Corrupt(f"{path} is empty or gone, but {reads} shows that there were memories; {do}")
+        raise Corrupt(f"{path} is empty or gone, but {found} shows that there were memories; {do}")
+
+
+def sign(folder: Path) -> str | None:
+    """A file that only somebody writes who has had a store here."""
+    if has_bytes(folder / READS):
+        return READS
+    found = (path for pattern in SIGNS for path in folder.glob(pattern))
+    return next((path.relative_to(folder).as_posix() for path in found), None)

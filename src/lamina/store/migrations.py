@@ -22,6 +22,7 @@ from lamina.store.sql import Cursor
 APPLICATION_ID = 0x4C616D6E
 # Under these names `meta` says that a memory moves into this place, has left it, or has left copies on servers.
 ARRIVING, MOVED, LEFT = "arriving", "moved", "left"
+ERASE_AGAIN = "erase_again"  # and here what a restore by an older version brought back
 ACTOR = Actor(Role.SYSTEM, "migration", "store")
 Step = Callable[[apsw.Connection], None]
 
@@ -88,11 +89,11 @@ def checked(version: int, application: int, schema: int, path: Path, steps: Sequ
     return version
 
 
-def refuse_untouched(path: Path, reads: str, steps: Sequence[Step]) -> None:
+def refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
     """Refuse a file that is not ours before SQLite opens it, which would leave files beside it."""
     if path.is_dir():
         raise StoreUnavailable(f"{path} is a folder where a file is needed")
-    header.refuse_lost(path, reads)
+    header.refuse_lost(path, lambda: has_bytes(path))
     # A file that this process has open was checked then; opening it here again would drop SQLite's locks on it.
     found = header.read(path) if has_bytes(path) and not is_open(path) else None
     if found is not None:

@@ -19,6 +19,8 @@ from lamina.model import Actor
 from lamina.store import archive, derived, erasing, events, fulltext, grants, records, rejections, sealing
 from lamina.store.erasing import Plan, Wanted
 from lamina.store.events import Changed
+from lamina.store.migrations import ERASE_AGAIN
+from lamina.store.reads import Read
 from lamina.store.records import PLACE, Row
 from lamina.store.sql import Connection, rows
 from lamina.store.transaction import Transaction
@@ -178,10 +180,12 @@ def begin(
     *,
     keep_backups: bool = False,
     anyway: Callable[[], bool] = lambda: False,
+    after: int = 0,
 ) -> Begun | None:
     """Erase what is wanted, and what says the same, from the database and from the archive.
 
-    None when there is nothing, unless there is something to clean elsewhere: `anyway` is asked.
+    None when there is nothing, unless there is something to clean elsewhere: `anyway` is asked. The erasure gets a number
+    beyond `after`.
     """
 
     def change(who: Actor, action: str, at: datetime) -> Removal:
@@ -195,8 +199,9 @@ def begin(
             raise NotFound("somebody else has erased this just now")
         if erasing.archives_of(connection, plan.goes) != old:
             raise Conflict("the archive was written to meanwhile; try again")
-        number = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM erasures").get
-        assert isinstance(number, int)
+        last = connection.execute("SELECT coalesce(max(number), 0) FROM erasures").get
+        assert isinstance(last, int)
+        number = max(last, after) + 1
         files, turns = _files(connection, plan.goes), _turns(connection, store, plan)
         known = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
         if reason is not None and known.is_in(reason):
@@ -216,7 +221,7 @@ def begin(
             known,
         )
         transaction.keep(begun)
-        connection.execute("DELETE FROM meta WHERE name = ?", (erasing.AGAIN,))  # it was erased before anything else
+        connection.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))  # it was erased before anything else
         return begun
 
     with store.database.moment() as connection:
@@ -252,6 +257,32 @@ def unfinished(store: Store, connection: Connection) -> list[Begun]:
     query = "SELECT todo FROM erasures WHERE todo IS NOT NULL ORDER BY number"
     found = [msgspec.json.decode(todo, type=Begun) for (todo,) in rows(connection, query)]
     return [msgspec.structs.replace(one, known=_read(todo_file(store.folder, one.number))) for one in found]
+
+
+def erase_again(store: Store, actor: Actor, now: datetime) -> None:
+    """Take out at once what a restore by an older version has brought back, before anybody reads it."""
+    with store.database.moment() as connection:
+        back = erasing.brought_back(connection)
+    if back:
+        begin(store, actor, now, Wanted(tuple(back)))
+
+
+def last_number(folder: Path) -> int:
+    """The highest number of an erasure that has left a file below an agent's folder."""
+    names = (path.stem.removeprefix(".todo-") for path in (folder / erasing.CERTIFICATES).glob("*"))
+    return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
+
+
+def is_doomed(ids: Collection[str], known: Signature, user: str | None = None) -> Callable[[Read], bool]:
+    """Whether the note of a read has to go: it found what is erased, asked for it, or was made for whom it was about."""
+    gone = set(ids)
+
+    def is_about(read: Read) -> bool:
+        if not gone.isdisjoint(read.records) or (user is not None and read.note.get("user") == user):
+            return True
+        return known.is_among(traces.strings(read.note))
+
+    return is_about
 
 
 def todo_file(folder: Path, number: int) -> Path:

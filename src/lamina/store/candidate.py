@@ -1,0 +1,124 @@
+"""A copy of a backup that is made ready to become the store, in a folder that nobody reads from."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from lamina.clock import to_micros
+from lamina.config import Settings
+from lamina.errors import Corrupt, StoreUnavailable
+from lamina.home import is_file, make_private_file, make_private_folder
+from lamina.model import Actor
+from lamina.store import backup, erasing, migrations, removal
+from lamina.store.connection import SqliteDatabase
+from lamina.store.erasing import Wanted
+from lamina.store.reads import ReadLog
+from lamina.store.removal import Begun
+from lamina.store.store import FILE_NAME, READS_NAME, Store
+from lamina.store.verify import Progress, Report
+from lamina.traces import Signature
+
+
+class Candidate:
+    """What is about to replace the store of an agent; an empty one unless a backup is copied into it."""
+
+    def __init__(self, place: Path, agent: str, settings: Settings, actor: Actor, now: datetime) -> None:
+        self.place = place
+        self.file = place / FILE_NAME
+        self._agent = agent
+        self._settings = settings
+        self._actor = actor
+        self._now = now
+        make_private_file(self.file)
+
+    def copy(self, source: Path) -> None:
+        """Take in the database of a backup, which was checked, and the files of its archive."""
+        try:
+            shutil.copyfile(source / FILE_NAME, self.file)
+            backup.copy_archives(source, self.place)
+        except OSError as error:
+            raise StoreUnavailable(f"the backup cannot be copied into {self.place.parent}: {error.strerror}") from error
+
+    def verified(self, progress: Progress | None = None) -> Report:
+        """What a check of the rows says, after they were migrated if they are old. A file of the archive may be missing."""
+        with self._opened() as store:
+            report = store.verify(None, progress, files=False)
+        if not report.ok:
+            problem = report.problems[0]
+            raise Corrupt(f"the backup was altered: {problem.place}: {problem.message}", place=problem.place)
+        return report
+
+    def remove(self, erased: Collection[str], taken: Collection[str] = ()) -> Begun | None:
+        """Take out what was erased since the backup was made, if it has any of it.
+
+        What is then left to do and to certify is resumed like any other erasure. `taken` are names that no new file of the
+        archive may have.
+        """
+        with self._opened() as store:
+            with store.database.moment() as connection:
+                there = erasing.held_of(connection, {*erased, *erasing.brought_back(connection)})
+            if not there:
+                return None
+            own = [file.file for file in store.archives()]
+            self._borrow(own)
+            store.archive.filing.note(sorted(set(taken).difference(own)))
+            number = removal.last_number(self.place.parent)
+            begun = removal.begin(store, self._actor, self._now, Wanted(tuple(there)), after=number)
+            removal.purge(store)
+        return begun
+
+    def _borrow(self, files: Sequence[str]) -> None:
+        """Copy files of the archive that the backup went without from the present one, since every line is looked at."""
+        for file in files:
+            source, target = self.place.parent / file, self.place / file
+            if is_file(source) and not target.exists():
+                make_private_folder(target.parent)
+                shutil.copyfile(source, target)
+
+    def take_reads(self, source: Path | None, erased: Collection[str], begun: Begun | None) -> None:
+        """Take in the trail of reads of a backup, without notes about what was erased; if it has none, one that is new."""
+        path = self.place / READS_NAME
+        make_private_file(path)
+        if source is None or not (source / READS_NAME).exists():
+            return
+        shutil.copyfile(source / READS_NAME, path)
+        known, gone = (Signature(), erased) if begun is None else (begun.known, {*erased, *begun.ids})
+        if gone:
+            log = ReadLog(path, self._agent, self._settings["store.busy_timeout_ms"], strict=False)
+            try:
+                log.erase(self._actor, self._now, removal.is_doomed(gone, known))
+            finally:
+                log.close()
+
+    def tell(self, details: Mapping[str, Any]) -> None:
+        """Let the trail say what is about to be replaced."""
+        with self._opened() as store, store.change(self._actor, "restore", self._now, details=details):
+            pass
+
+    def archives(self) -> list[str]:
+        """The files of its archive."""
+        with self._opened() as store:
+            return [file.file for file in store.archives()]
+
+    def leave_behind(self, files: Collection[str]) -> None:
+        """Let it know the files of the archive that are not its own, so that they are removed when it is the store."""
+        with self._opened() as store, store.database.atomic() as transaction:
+            others = set(files) - {file.file for file in store.archives()}
+            transaction.cursor.execute("DELETE FROM strays")
+            transaction.cursor.executemany("INSERT INTO strays (file) VALUES (?)", [(file,) for file in others])
+
+    @contextmanager
+    def _opened(self) -> Iterator[Store]:
+        settings = self._settings
+        database = SqliteDatabase(self.file, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
+        try:
+            migrations.migrate(database, self._agent, None, lambda: None, to_micros(self._now))
+            yield Store(self.place, self._agent, database, settings)
+        finally:
+            database.close()
+
