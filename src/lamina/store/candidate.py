@@ -121,4 +121,3 @@ class Candidate:
             yield Store(self.place, self._agent, database, settings)
         finally:
             database.close()
-

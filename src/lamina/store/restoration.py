@@ -140,9 +140,7 @@ class Present(NamedTuple):
         return (self.erased, self.number) == (now.erased, now.number)
 
 
-def _replaced_file(
-    store: Store, copy: Candidate, origin: apsw.Connection, present: Present, now: datetime
-) -> Path | None:
+def _replaced_file(store: Store, copy: Candidate, origin: apsw.Connection, present: Present, now: datetime) -> Path | None:
     """A backup of what was replaced; None when the copy has to be made anew, since something has changed meanwhile."""
     assert isinstance(store.database, SqliteDatabase)
     files = copy.archives()
@@ -159,9 +157,7 @@ def _replaced_file(
     return kept
 
 
-def _replaced_rows(
-    store: Store, copy: Candidate, origin: apsw.Connection, present: Present, now: datetime
-) -> Path | None:
+def _replaced_rows(store: Store, copy: Candidate, origin: apsw.Connection, present: Present, now: datetime) -> Path | None:
     """The same where there is no file to copy over another; the archive is in rows there."""
     with store.database.atomic() as transaction:
         store.database.linger(transaction.cursor)
