@@ -105,21 +105,32 @@ def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress:
     nobody else can write, so that nothing acknowledged is in neither.
     """
     checked(source, store.agent)
-    replace = _replaced_file if isinstance(store.database, SqliteDatabase) else _replaced_rows
-    kept = None
-    while kept is None:
-        with staging.restoring(store.folder) as place, _disk(store.folder):
+    done = None
+    while done is None:
+        with staging.restoring(store.folder) as place:
             copy = Candidate(place, store.agent, store.settings, actor, now)
-            copy.copy(source)
-            report = copy.verified(progress)
-            present = Present.of(store)
-            if copy.remove(present.erased, present.files):
-                report = copy.verified()
-            with translated(store.database.place), closing(_reader(copy.file)) as origin, store.database.write_lock:
-                kept = replace(store, copy, origin, present, now)
+            try:
+                done = _tried(store, source, copy, now, progress)
+            except StoreUnavailable:
+                if place.exists():  # else somebody has erased what it held, and everything that holds it; once more
+                    raise
     store.identify()
     store.archive.filing.tidy()
-    return _told(source, kept, report)
+    return done
+
+
+def _tried(store: Store, source: Path, copy: Candidate, now: datetime, progress: Progress | None) -> dict[str, Any] | None:
+    """Replace the store by a copy; None when something was erased while that was made ready."""
+    replace = _replaced_file if isinstance(store.database, SqliteDatabase) else _replaced_rows
+    with _disk(store.folder):
+        copy.copy(source)
+        report = copy.verified(progress)
+        present = Present.of(store)
+        if copy.remove(present.erased, present.files):
+            report = copy.verified()
+        with translated(store.database.place), closing(_reader(copy.file)) as origin, store.database.write_lock:
+            kept = replace(store, copy, origin, present, now)
+    return None if kept is None else _told(source, kept, report)
 
 
 class Present(NamedTuple):
