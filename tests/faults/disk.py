@@ -212,7 +212,7 @@ class Disk:
         self._places[number] = at + len(data)
 
     def _sent(self, call: Call) -> bytes:
-        """What the system copied from one file into another. One outside of the home stays as it is."""
+        """What the system copied from one file into another. One outside the home stays as it is."""
         source, name = OPENED.findall(call.arguments)[1]
         path = Path(unescaped(name).decode())
         offset = re.search(r"\[(\d+)\]", call.arguments)

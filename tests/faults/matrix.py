@@ -192,7 +192,8 @@ LOOKS = (
     *(f"Orchestrator.{verb}" for verb in ("is_waiting", "outlook", "pause")),
     *("LaminaSession.get_items", "operator_key.check", "operator_key.is_set", "moves.advice", "moves.has_arrived"),
     *("models.is_here", "models.listed"),
-    *(f"handles.{verb}" for verb in ("agent_label", "before_restore", "chosen_agent", "home_path", "local_user", "look")),
+    *("handles.agent_label", "handles.before_restore", "handles.chosen_agent", "handles.look"),
+    *("handles.home_path", "handles.local_user"),
 )
 
 # Commands of the program: the verbs that each may call, those that write at least.
@@ -249,7 +250,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "prune": ("Operator.prune",),
     "reindex": ("Operator.reindex",),
     "remember": ("Operator.remember",),
-    "restore": ("handles.restore", "handles.begin_anew", "Operator.restore", "Operator.end_grants_but"),
+    "restore": (
+        *("handles.restore", "handles.begin_anew"),
+        *("Operator.restore", "Operator.end_grants_but"),
+    ),
     "review": ("Operator.confirm", "Operator.reject", "Operator.correct"),
     "review confirm": ("Operator.confirm",),
     "review lift": ("Operator.lift",),

@@ -1,6 +1,8 @@
-"""Faults while a backup is restored that still has what was erased: nobody can read that at any moment, and nothing is lost.
+"""Faults while a backup is restored that still has what was erased: nobody can read that at any
+moment, and nothing is lost.
 
-strace breaks one system call of a restore: it kills the process there, or answers with an error of the disk.
+strace breaks one system call of a restore: it kills the process there, or answers with an error of
+the disk.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from .harness import AGENT, CALLS, Fault, Nursery, check_sound, copied, points, 
 from .test_paths import states
 
 KILLS, ERRORS = size(quick=4, full=200), size(quick=2, full=40)
-# A folder is removed by other calls than a file, and a file copied by other calls than it is written.
+# Folders are removed, and files copied, by other calls than those that write.
 EVERY_CALL = (*CALLS, "unlinkat", "rmdir", "sendfile")
 
 
@@ -34,7 +36,8 @@ class Scene(NamedTuple):
     step: str = "restore"
 
     def order(self, home: Path, usb: Path) -> dict[str, str]:
-        return {"step": self.step, "home": str(home)} | ({"source": str(usb)} if self.step == "restore" else {})
+        given = {"source": str(usb)} if self.step == "restore" else {}
+        return {"step": self.step, "home": str(home), **given}
 
 
 SCENES = {
@@ -46,7 +49,7 @@ every_scene = pytest.mark.parametrize("name", SCENES)
 
 
 class Base(NamedTuple):
-    """A home to copy, a backup that still has what was erased in it, and the calls that are made."""
+    """A home to copy, a backup that still has what was erased, and the calls that are made."""
 
     scene: Scene
     home: Path
@@ -55,13 +58,15 @@ class Base(NamedTuple):
     calls: list[str]
 
     def check_between(self, home: Path) -> None:
-        """After a fault nothing erased can be read; the memory is whole, or still the damaged one, which is refused."""
+        """After a fault nothing erased can be read; the memory is whole, or still the damaged one,
+        which is refused."""
         check_unreadable(home, self.gone)
         if self.is_readable(home):
             check_whole(home, self.gone) if self.scene.step == "restore" else self.check_done(home)
 
     def is_readable(self, home: Path) -> bool:
-        """Whether it is not the damaged store that is still there, which is never taken for an empty one."""
+        """Whether it is not the damaged store that is still there, which is never taken for an
+        empty one."""
         try:
             forgotten.opened(home).close()
         except lamina.Corrupt:
@@ -76,7 +81,10 @@ class Base(NamedTuple):
             handles.begin_anew(AGENT, home, lambda: LATER)
 
     def check_done(self, home: Path) -> None:
-        check_restored(home, self.gone) if self.scene.step == "restore" else check_begun_anew(home, self.home)
+        if self.scene.step == "restore":
+            check_restored(home, self.gone)
+        else:
+            check_begun_anew(home, self.home)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +95,8 @@ def nursery() -> Iterator[Nursery]:
 
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> dict[str, Base]:
-    return {name: made(tmp_path_factory.mktemp("base"), scene, nursery) for name, scene in SCENES.items()}
+    folder = tmp_path_factory.mktemp("bases")
+    return {name: made(folder / name, scene, nursery) for name, scene in SCENES.items()}
 
 
 def made(folder: Path, scene: Scene, nursery: Nursery) -> Base:
@@ -111,9 +120,11 @@ def check_restored(home: Path, gone: list[str]) -> None:
         operator.resume_erasures()
         assert operator.status()["problems"] == []
         assert {operator.get(one).kind for one in gone} == {"erased"}
-        said = {record.content for record in [*operator.list(limit=100), *operator.search_archive("memory", limit=100)]}
+        found = [*operator.list(limit=100), *operator.search_archive("memory", limit=100)]
+        said = {record.content for record in found}
         assert "said after the backup" not in said
-        assert {one for certificate in operator.erasures() for one in certificate.records} == set(gone)
+        certified = [one for certificate in operator.erasures() for one in certificate.records]
+        assert set(certified) == set(gone)
         tally.check({f"memory {number} of an ordinary day" for number in range(12)}, said)
 
 
@@ -123,7 +134,8 @@ def check_begun_anew(home: Path, before: Path) -> None:
         check_sound(operator)
         assert operator.list() == []
         assert [event.action for event in operator.audit_log(10)] == ["restore"]
-    damaged = [path.read_bytes() for path in (home / forgotten.FOLDER / "damaged").glob("*/memory.db")]
+    aside = (home / forgotten.FOLDER / "damaged").glob("*/memory.db")
+    damaged = [path.read_bytes() for path in aside]
     tally.check([(before / forgotten.FOLDER / "memory.db").read_bytes()], damaged)
 
 
@@ -131,12 +143,15 @@ def check_begun_anew(home: Path, before: Path) -> None:
 def test_a_kill_at_any_call_shows_nothing_that_was_erased(
     tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str
 ) -> None:
-    """P5, B1, P4: killed at any call, a restore has left nothing erased that a handle could show, a memory that is not empty,
-    and nothing in the way of doing it again."""
+    """P5, B1, P4: killed at any call, a restore has left nothing erased that a handle could show, a
+    memory that is not empty, and nothing in the way of doing it again."""
     base = bases[name]
     for point in points(base.calls, KILLS, name):
         home = copied(base.home, tmp_path / "home")
-        with nursery.fork() as pid, traced(pid, tmp_path / "log", [point.call], str(Fault("signal=SIGKILL", point))):
+        with (
+            nursery.fork() as pid,
+            traced(pid, tmp_path / "log", [point.call], str(Fault("signal=SIGKILL", point))),
+        ):
             assert nursery.told(**base.scene.order(home, base.usb)) == "killed", point
         base.check_between(home)
         base.again(home)
@@ -148,22 +163,31 @@ def test_a_kill_at_any_call_shows_nothing_that_was_erased(
 def test_an_error_at_any_call_is_typed_and_passes(
     tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str, error: str
 ) -> None:
-    """P5, B4: an error of the disk is a `StoreUnavailable` or was harmless; nothing erased can be read, and the next try ends
-    well."""
+    """P5, B4: an error of the disk is a `StoreUnavailable` or was harmless; nothing erased can be
+    read, and the next try ends well."""
     base = bases[name]
     for point in points(base.calls, ERRORS, name + error):
         home = copied(base.home, tmp_path / "home")
         with nursery.fork() as pid:
             with traced(pid, tmp_path / "log", [point.call], str(Fault(f"error={error}", point))):
-                assert nursery.told(**base.scene.order(home, base.usb)) in ("done", "store_unavailable"), point
+                assert nursery.told(**base.scene.order(home, base.usb)) in (
+                    "done",
+                    "store_unavailable",
+                ), point
             base.check_between(home)
             assert nursery.told(**base.scene.order(home, base.usb)) in ("done", "refused"), point
         base.check_done(home)
 
 
 @pytest.mark.parametrize("name", list(SCENES)[1:])
-def test_a_power_cut_at_any_call(tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str) -> None:
-    """P5, B1: the same when the power goes, with everything lost that was not synced, or any part of it."""
+def test_a_power_cut_at_any_call(
+    tmp_path: Path,
+    nursery: Nursery,
+    bases: dict[str, Base],
+    name: str,
+) -> None:
+    """P5, B1: the same when the power goes, with everything lost that was not synced, or any part
+    of it."""
     base = bases[name]
     home = copied(base.home, tmp_path / "cut")
     disk = Disk(home)

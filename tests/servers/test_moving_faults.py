@@ -1,4 +1,5 @@
-"""Moves and restores that are killed at any call: a memory is never empty, never half there, and nothing erased can be read."""
+"""Moves and restores that are killed at any call: a memory is never empty, never half there, and
+nothing erased can be read."""
 
 from __future__ import annotations
 
@@ -13,8 +14,18 @@ import lamina
 from lamina import handles, moves
 from lamina.home import Home
 from tests.faults import forgotten, tally
-from tests.faults.forgotten import AGENT, SETTINGS, check_unreadable, check_whole, furnish
-from tests.faults.harness import CALLS, Fault, Nursery, check_sound, copied, points, size, traced
+from tests.faults.forgotten import SETTINGS, check_unreadable, check_whole, furnish
+from tests.faults.harness import (
+    AGENT,
+    CALLS,
+    Fault,
+    Nursery,
+    check_sound,
+    copied,
+    points,
+    size,
+    traced,
+)
 from tests.security.test_erasure import MARK, STAYS
 from tests.servers.everywhere import Copied, quick_postgres
 
@@ -56,7 +67,8 @@ class Bench:
         self.folder = folder
 
     def base(self, name: str) -> Base:
-        """A home whose memory is in its file, on the server since it was moved, or on the server from the beginning."""
+        """A home whose memory is in its file, on the server since it was moved, or on the server
+        from the beginning."""
         home, usb, database = self.folder / "base", self.folder / "usb", self.server.copy()
         url = self.server.url(database)
         gone = furnish(home, usb, "" if name != "there from the beginning" else url)
@@ -91,7 +103,8 @@ class Bench:
 
 def given(order: dict[str, Any], place: Place) -> dict[str, Any]:
     """An order for one place: `URL` stands for its database."""
-    return {name: place.url if value == "URL" else value for name, value in {**order, "home": str(place.home)}.items()}
+    filled = {name: place.url if value == "URL" else value for name, value in order.items()}
+    return {**filled, "home": str(place.home)}
 
 
 @pytest.fixture
@@ -112,14 +125,16 @@ def exported(home: Path, url: str) -> bytes:
 
 
 def served(home: Path, url: str, whole: bytes) -> bool:
-    """Whether a place is used for the memory, which is all there then, whoever asks; else everybody is refused."""
+    """Whether a place is used for the memory, which is all there then, whoever asks; else everybody
+    is refused."""
+    settings = {**SETTINGS, "store.url": url}
     try:
         assert exported(home, url) == whole
     except (lamina.Refused, lamina.Corrupt):
         with pytest.raises(lamina.LaminaError):
-            handles.look(AGENT, None, home, settings={**SETTINGS, "store.url": url})
+            handles.look(AGENT, None, home, settings=settings)
         return False
-    with closing(handles.look(AGENT, None, home, settings={**SETTINGS, "store.url": url})) as reader:
+    with closing(handles.look(AGENT, None, home, settings=settings)) as reader:
         assert reader.list(limit=1)
     return True
 
@@ -133,11 +148,13 @@ MOVES = {
 
 @pytest.mark.parametrize("name", MOVES)
 def test_a_move_that_is_killed_at_any_call(bench: Bench, nursery: Nursery, name: str) -> None:
-    """B3, B1, P5: killed at any call, a move has left a whole memory in one place, or in both at its very end; the other place
-    refuses to be used and is never taken for an empty one. Moved again, it is in its new place alone."""
+    """B3, B1, P5: killed at any call, a move has left a whole memory in one place, or in both at
+    its very end; the other place refuses to be used and is never taken for an empty one. Moved
+    again, it is in its new place alone."""
     base = bench.base(name)
     for home, url in bench.killed(base, **MOVES[name]):
-        assert MARK.encode() not in b"".join(path.read_bytes() for path in (home / forgotten.FOLDER).glob("*/*.jsonl"))
+        archives = (home / forgotten.FOLDER).glob("*/*.jsonl")
+        assert not any(MARK.encode() in path.read_bytes() for path in archives)
         new, old = (url, "") if name == "in a file" else ("", url)
         has_moved = served(home, new, base.exported)
         still = served(home, old, base.exported)
@@ -151,7 +168,8 @@ def test_a_move_that_is_killed_at_any_call(bench: Bench, nursery: Nursery, name:
 
 
 def test_a_restore_that_is_killed_at_any_call(bench: Bench, nursery: Nursery) -> None:
-    """P5, B3: killed at any call, a restore into a database shows nothing that was erased; run again, it succeeds."""
+    """P5, B3: killed at any call, a restore into a database shows nothing that was erased; run
+    again, it succeeds."""
     base = bench.base("there from the beginning")
     order = {"step": "restore", "source": str(base.usb), "url": "URL"}
     for home, url in bench.killed(base, **order):
@@ -161,6 +179,7 @@ def test_a_restore_that_is_killed_at_any_call(bench: Bench, nursery: Nursery) ->
             assert nursery.told(**given(order, Place(home, url))) == "done"
         check_whole(home, base.gone, url)
         with forgotten.opened(home, url) as operator:
-            assert "said after the backup" not in [record.content for record in operator.list(limit=100)]
+            said = [record.content for record in operator.list(limit=100)]
+            assert "said after the backup" not in said
             assert {operator.get(one).kind for one in base.gone} == {"erased"}
             assert operator.status()["problems"] == []

@@ -25,9 +25,16 @@ from lamina.traces import Signature
 
 
 class Candidate:
-    """What is about to replace the store of an agent; an empty one unless a backup is copied into it."""
+    """A store that is about to replace another: an empty one, unless a backup is copied into it."""
 
-    def __init__(self, place: Path, agent: str, settings: Settings, actor: Actor, now: datetime) -> None:
+    def __init__(
+        self,
+        place: Path,
+        agent: str,
+        settings: Settings,
+        actor: Actor,
+        now: datetime,
+    ) -> None:
         self.place = place
         self.file = place / FILE_NAME
         self._agent = agent
@@ -37,27 +44,28 @@ class Candidate:
         make_private_file(self.file)
 
     def copy(self, source: Path) -> None:
-        """Take in the database of a backup, which was checked, and the files of its archive."""
+        """Copy the database of a backup, which the caller has checked, and its archive."""
         try:
             shutil.copyfile(source / FILE_NAME, self.file)
             backup.copy_archives(source, self.place)
         except OSError as error:
-            raise StoreUnavailable(f"the backup cannot be copied into {self.place.parent}: {error.strerror}") from error
+            what = f"the backup cannot be copied into {self.place.parent}: {error.strerror}"
+            raise StoreUnavailable(what) from error
 
     def verified(self, progress: Progress | None = None) -> Report:
-        """What a check of the rows says, after they were migrated if they are old. A file of the archive may be missing."""
+        """Migrate and check the rows. Files of the archive may be missing, as in the backup."""
         with self._opened() as store:
             report = store.verify(None, progress, files=False)
         if not report.ok:
             problem = report.problems[0]
-            raise Corrupt(f"the backup was altered: {problem.place}: {problem.message}", place=problem.place)
+            what = f"the backup was altered: {problem.place}: {problem.message}"
+            raise Corrupt(what, place=problem.place)
         return report
 
     def remove(self, erased: Collection[str], taken: Collection[str] = ()) -> Begun | None:
-        """Take out what was erased since the backup was made, if it has any of it.
+        """Remove what was erased since the backup was made; what is left to clean elsewhere.
 
-        What is then left to do and to certify is resumed like any other erasure. `taken` are names that no new file of the
-        archive may have.
+        No new file of the archive gets one of the names in `taken`.
         """
         with self._opened() as store:
             with store.database.moment() as connection:
@@ -73,7 +81,7 @@ class Candidate:
         return begun
 
     def _borrow(self, files: Sequence[str]) -> None:
-        """Copy files of the archive that the backup went without from the present one, since every line is looked at."""
+        """Copy files that the backup lacks from the present archive: every line is looked at."""
         for file in files:
             source, target = self.place.parent / file, self.place / file
             if is_file(source) and not target.exists():
@@ -81,43 +89,47 @@ class Candidate:
                 shutil.copyfile(source, target)
 
     def take_reads(self, source: Path | None, erased: Collection[str], begun: Begun | None) -> None:
-        """Take in the trail of reads of a backup, without notes about what was erased; if it has none, one that is new."""
+        """Copy the trail of reads of a backup, without notes on what was erased, or begin one."""
         path = self.place / READS_NAME
         make_private_file(path)
         if source is None or not (source / READS_NAME).exists():
             return
         shutil.copyfile(source / READS_NAME, path)
-        known, gone = (Signature(), erased) if begun is None else (begun.known, {*erased, *begun.ids})
+        known = Signature() if begun is None else begun.known
+        gone = {*erased, *(() if begun is None else begun.ids)}
         if gone:
-            log = ReadLog(path, self._agent, self._settings["store.busy_timeout_ms"], strict=False)
+            patience = self._settings["store.busy_timeout_ms"]
+            log = ReadLog(path, self._agent, patience, strict=False)
             try:
                 log.erase(self._actor, self._now, removal.is_doomed(gone, known))
             finally:
                 log.close()
 
     def tell(self, details: Mapping[str, Any]) -> None:
-        """Let the trail say what is about to be replaced."""
-        with self._opened() as store, store.change(self._actor, "restore", self._now, details=details):
+        """Add an event that says what is about to be replaced."""
+        who, when = self._actor, self._now
+        with self._opened() as store, store.change(who, "restore", when, details=details):
             pass
 
     def archives(self) -> list[str]:
-        """The files of its archive."""
+        """List the files of its archive."""
         with self._opened() as store:
             return [file.file for file in store.archives()]
 
     def leave_behind(self, files: Collection[str]) -> None:
-        """Let it know the files of the archive that are not its own, so that they are removed when it is the store."""
+        """Note the files of the present archive that are not its own, so that they are removed."""
+        others = [(file,) for file in set(files).difference(self.archives())]
         with self._opened() as store, store.database.atomic() as transaction:
-            others = set(files) - {file.file for file in store.archives()}
             transaction.cursor.execute("DELETE FROM strays")
-            transaction.cursor.executemany("INSERT INTO strays (file) VALUES (?)", [(file,) for file in others])
+            transaction.cursor.executemany("INSERT INTO strays (file) VALUES (?)", others)
 
     @contextmanager
     def _opened(self) -> Iterator[Store]:
-        settings = self._settings
-        database = SqliteDatabase(self.file, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
+        settings, micros = self._settings, to_micros(self._now)
+        patience, pages = settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"]
+        database = SqliteDatabase(self.file, patience, pages)
         try:
-            migrations.migrate(database, self._agent, None, lambda: None, to_micros(self._now))
+            migrations.migrate(database, self._agent, None, lambda: None, micros)
             yield Store(self.place, self._agent, database, settings)
         finally:
             database.close()

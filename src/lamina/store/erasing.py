@@ -394,8 +394,9 @@ def everything(store_folder: Path, connection: Connection | None) -> set[str]:
 
 def held_of(connection: Connection, ids: Collection[str]) -> list[str]:
     """Those of some records that are in a store or in its archive."""
-    tables = ("records", "archived")
-    return sorted({one for table in tables for (one,) in _some(connection, f"SELECT id FROM {table}", sorted(ids))})
+    queries = ("SELECT id FROM records", "SELECT id FROM archived")
+    wanted = sorted(ids)
+    return sorted({one for query in queries for (one,) in _some(connection, query, wanted)})
 
 
 def is_unfinished(connection: Connection) -> bool:

@@ -48,9 +48,9 @@ def read(path: Path) -> Header | None:
 
 
 def refuse_lost(path: Path, is_there: Callable[[], object] = lambda: False) -> None:
-    """Raise when a store is empty or gone that was there before: a new one in its place would hide the loss.
+    """Raise when a store that was there before is empty or gone: a new one would hide the loss.
 
-    It is looked for once more after a sign of it was found, since another process may be making it.
+    It is looked for again after a sign of it was found, since another process may be making it.
     """
     if is_there():
         return

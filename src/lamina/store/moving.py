@@ -33,7 +33,8 @@ FILE = "file"
 def move(store: Store, to: str, settings: Settings, now: datetime, progress: Progress | None = None) -> dict[str, Any]:
     """Move everything to an address, or back into the file of the agent's folder; what was moved.
 
-    Nobody else writes meanwhile. After a crash it is moved again: to a server it goes on, unless the memory has changed since.
+    Nobody else writes meanwhile. Run again after a crash, a move to a server goes on where it was,
+    unless the memory has changed since; a move into a file begins again.
     """
     if to == FILE:
         return _into_file(store, settings, now, progress)
@@ -58,8 +59,13 @@ def move(store: Store, to: str, settings: Settings, now: datetime, progress: Pro
         target.close()
 
 
-def _into_file(store: Store, settings: Settings, now: datetime, progress: Progress | None) -> dict[str, Any]:
-    """Build the file beside its place, and put it there when it is whole: half of one would be taken for an empty memory."""
+def _into_file(
+    store: Store,
+    settings: Settings,
+    now: datetime,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Build the file beside its place: half of one there would be taken for an empty memory."""
     path = store.folder / FILE_NAME
     if store.database.place == str(path):
         raise InvalidInput(f"the memory of {store.agent} is in {path} already")
@@ -78,10 +84,10 @@ def _into_file(store: Store, settings: Settings, now: datetime, progress: Progre
 
 @contextmanager
 def _held(store: Store) -> Iterator[tuple[Cursor, events.Head]]:
-    """A transaction at the source, so that nobody writes until it is told where the memory went; and the end of its trail."""
+    """Keep others from writing at the source; its cursor, and the end of its trail."""
     with store.database.atomic() as hold:
         store.database.linger(hold.cursor)
-        store.check_place(hold.cursor.connection)  # somebody else may have moved it while we waited for our turn
+        store.check_place(hold.cursor.connection)  # another process may have moved it meanwhile
         yield hold.cursor, events.head(hold.cursor.connection, store.seed)
 
 
@@ -92,8 +98,9 @@ def _copy(work: Transfer, target: Database, folder: Path) -> None:
 
 
 def _told(store: Store, target: Database, to: str, head: events.Head) -> dict[str, Any]:
-    numbers = {"records": _count(target, "records"), "events": head.seq, "archived": _count(target, "archived")}
-    return {"agent": store.agent, "from": store.database.place, "to": to, **numbers}
+    numbers = {name: _count(target, name) for name in ("records", "archived")}
+    told = {"agent": store.agent, "from": store.database.place, "to": to}
+    return {**told, **numbers, "events": head.seq}
 
 
 def place(folder: Path, to: str) -> str:
@@ -106,39 +113,47 @@ def place(folder: Path, to: str) -> str:
 
 
 def _opened(store: Store, settings: Settings) -> Database:
-    """The agent's place on a server, which says from its first moment that the memory has yet to arrive."""
+    """Open the agent's place on a server; a new one says at once that its memory is to arrive."""
     from lamina.store.postgres.opening import connected
 
     return connected(settings, store.agent, store.id, made=((ARRIVING, ""),))
 
 
 @contextmanager
-def _new_file(path: Path, store: Store, settings: Settings, now: datetime) -> Iterator[SqliteDatabase]:
+def _new_file(
+    path: Path,
+    store: Store,
+    settings: Settings,
+    now: datetime,
+) -> Iterator[SqliteDatabase]:
     make_private_file(path)
-    with closing(SqliteDatabase(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])) as database:
+    patience, pages = settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"]
+    with closing(SqliteDatabase(path, patience, pages)) as database:
         migrations.migrate(database, store.agent, store.id, lambda: None, to_micros(now))
         yield database
 
 
 def _obsolete(store: Store, path: Path, source: Connection) -> list[str]:
-    """The files of the archive that belong to a file which may be replaced; Conflict when it holds a memory of its own."""
+    """List the archive of a file that may be replaced; raise when it holds another memory."""
     if not _has_tables(path):
         return []
     with _file(path) as database:
         connection = database.reader()
-        if not _is_copy(_meta(connection)) and _any(connection) and not _is_part(connection, source, store):
+        is_ours = _is_copy(_meta(connection)) or _is_part(connection, source, store)
+        if _any(connection) and not is_ours:
             raise Conflict(f"{path} holds another memory of {store.agent}; move it away first")
         return [file for (file,) in rows(connection, "SELECT file FROM archives")]
 
 
 def _is_part(there: Connection, source: Connection, store: Store) -> bool:
-    """Whether a place has nothing but a part of our own history: it was left by a crash at the very end of a move."""
+    """Whether a place has only a part of our history, as a crash at the end of a move leaves it."""
     last = events.head(there, store.seed)
-    return source.execute("SELECT hash FROM events WHERE seq = ?", (last.seq,)).get == last.hash
+    same = source.execute("SELECT hash FROM events WHERE seq = ?", (last.seq,)).get
+    return bool(same == last.hash)
 
 
 def _has_tables(path: Path) -> bool:
-    """Whether a file holds a memory at all. An older version may have been killed before it made the tables."""
+    """Whether a file holds a memory; a process may have been killed before it made the tables."""
     if not has_bytes(path):
         return False
     with _file(path) as database, database.snapshot() as connection:

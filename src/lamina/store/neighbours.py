@@ -33,10 +33,10 @@ def attached(folder: Path, agent: str, settings: Settings) -> Store | None:
 
 
 def _held_back(store: Store) -> Store:
-    """A store that shows nothing which was erased, or an error: who only reads cannot take it out."""
+    """Return a store, or raise when it would show what was erased or hide what is elsewhere."""
     if opening.has_erased(store):
-        do = f"`lamina --agent {store.agent} status` takes them out"
-        raise StoreUnavailable(f"the store of {store.agent} has erased records that a restore brought back; {do}")
+        what = f"the store of {store.agent} has erased records that a restore brought back"
+        raise StoreUnavailable(f"{what}; `lamina --agent {store.agent} status` removes them")
     opening.refuse_unmoved(store)
     return store
 

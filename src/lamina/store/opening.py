@@ -43,12 +43,13 @@ def opened(
 
 
 def has_erased(store: Store) -> bool:
-    """Whether a restore by an older version has brought back what was erased, and was interrupted."""
-    return store.database.reader().execute("SELECT 1 FROM meta WHERE name = ?", (ERASE_AGAIN,)).get is not None
+    """Whether an interrupted restore by an older version has brought back what was erased."""
+    query = "SELECT 1 FROM meta WHERE name = ?"
+    return store.database.reader().execute(query, (ERASE_AGAIN,)).get is not None
 
 
 def refuse_unmoved(store: Store) -> None:
-    """Raise when an empty memory on a server hides the one in the home, which has yet to move there."""
+    """Raise when an empty memory on a server hides the one in the home, which is to move there."""
     if not isinstance(store.database, SqliteDatabase) and store.is_empty():
         _refuse_hidden(store.folder, store.agent)
 
@@ -98,7 +99,7 @@ def in_file(
 
 
 def _ready(folder: Path, agent: str, database: Database, settings: Settings, now: datetime) -> Store:
-    """A store whose schema is ours: without what a crash or a restore has left, and with the words as we look for them."""
+    """Return a store that is ready: tidied after a crash, and indexed by this version."""
     try:
         store = Store(folder, agent, database, settings)
         refuse_unmoved(store)

@@ -184,8 +184,8 @@ def begin(
 ) -> Begun | None:
     """Erase what is wanted, and what says the same, from the database and from the archive.
 
-    None when there is nothing, unless there is something to clean elsewhere: `anyway` is asked. The erasure gets a number
-    beyond `after`.
+    None when there is nothing, unless there is something to clean elsewhere: `anyway` is asked.
+    The erasure gets a number beyond `after`.
     """
 
     def change(who: Actor, action: str, at: datetime) -> Removal:
@@ -199,9 +199,7 @@ def begin(
             raise NotFound("somebody else has erased this just now")
         if erasing.archives_of(connection, plan.goes) != old:
             raise Conflict("the archive was written to meanwhile; try again")
-        last = connection.execute("SELECT coalesce(max(number), 0) FROM erasures").get
-        assert isinstance(last, int)
-        number = max(last, after) + 1
+        number = max(_last(connection), after) + 1
         files, turns = _files(connection, plan.goes), _turns(connection, store, plan)
         known = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
         if reason is not None and known.is_in(reason):
@@ -221,7 +219,7 @@ def begin(
             known,
         )
         transaction.keep(begun)
-        connection.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))  # it was erased before anything else
+        connection.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))  # opening did it
         return begun
 
     with store.database.moment() as connection:
@@ -233,6 +231,13 @@ def begin(
     begun = store.archive.filing.filled(actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill, change)
     store.archive.filing.tidy()
     return begun
+
+
+def _last(connection: Connection) -> int:
+    """The number of the last erasure."""
+    found = connection.execute("SELECT coalesce(max(number), 0) FROM erasures").get
+    assert isinstance(found, int)
+    return found
 
 
 def _turns(connection: Connection, store: Store, plan: Plan) -> set[str]:
@@ -260,7 +265,7 @@ def unfinished(store: Store, connection: Connection) -> list[Begun]:
 
 
 def erase_again(store: Store, actor: Actor, now: datetime) -> None:
-    """Take out at once what a restore by an older version has brought back, before anybody reads it."""
+    """Erase what a restore by an older version has brought back, before anybody reads it."""
     with store.database.moment() as connection:
         back = erasing.brought_back(connection)
     if back:
@@ -273,12 +278,18 @@ def last_number(folder: Path) -> int:
     return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
 
 
-def is_doomed(ids: Collection[str], known: Signature, user: str | None = None) -> Callable[[Read], bool]:
-    """Whether the note of a read has to go: it found what is erased, asked for it, or was made for whom it was about."""
+def is_doomed(
+    ids: Collection[str],
+    known: Signature,
+    user: str | None = None,
+) -> Callable[[Read], bool]:
+    """Tell which notes of reads go: those that found or sought what is erased, or its user's."""
     gone = set(ids)
 
     def is_about(read: Read) -> bool:
-        if not gone.isdisjoint(read.records) or (user is not None and read.note.get("user") == user):
+        if user is not None and read.note.get("user") == user:
+            return True
+        if not gone.isdisjoint(read.records):
             return True
         return known.is_among(traces.strings(read.note))
 

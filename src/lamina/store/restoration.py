@@ -56,7 +56,7 @@ def _ago(age: timedelta) -> str:
 
 
 def outlook(folder: Path, agent: str, settings: Settings, source: Path, now: datetime) -> Outlook:
-    """Look at a backup and at the store that it would replace. Nothing is made or changed but what a crash left undone."""
+    """Look at a backup and at the store that it would replace, once a crash is dealt with."""
     checked(source, agent)
     if not settings["store.url"]:
         staging.settle(folder)
@@ -84,8 +84,13 @@ def _way(source: Path, own: str, agent: str) -> str:
     return f"to bring its memories here, restore it in a new folder NEW, export it there and import that: {steps}"
 
 
-def _present(folder: Path, agent: str, settings: Settings, ask: Callable[[Connection], set[str]]) -> set[str]:
-    """What the store that is there now answers; nothing when there is none."""
+def _present(
+    folder: Path,
+    agent: str,
+    settings: Settings,
+    ask: Callable[[Connection], set[str]],
+) -> set[str]:
+    """Ask the store that is there now, if there is one."""
     from lamina.store import neighbours
 
     database = neighbours.database(folder, agent, settings)
@@ -101,8 +106,8 @@ def _present(folder: Path, agent: str, settings: Settings, ask: Callable[[Connec
 def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress: Progress | None = None) -> dict[str, Any]:
     """Replace the content of an open store in one transaction; others see the one or the other.
 
-    What was erased is taken out of the copy before. From the backup that is made of the present store to the replacement
-    nobody else can write, so that nothing acknowledged is in neither.
+    What was erased is removed from the copy before. Nobody else can write between the backup of
+    the present store and its replacement, so that nothing acknowledged is in neither.
     """
     checked(source, store.agent)
     done = None
@@ -112,15 +117,21 @@ def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress:
             try:
                 done = _tried(store, source, copy, now, progress)
             except StoreUnavailable:
-                if place.exists():  # else somebody has erased what it held, and everything that holds it; once more
+                if place.exists():  # else an eraser has removed it, since it held the text
                     raise
     store.identify()
     store.archive.filing.tidy()
     return done
 
 
-def _tried(store: Store, source: Path, copy: Candidate, now: datetime, progress: Progress | None) -> dict[str, Any] | None:
-    """Replace the store by a copy; None when something was erased while that was made ready."""
+def _tried(
+    store: Store,
+    source: Path,
+    copy: Candidate,
+    now: datetime,
+    progress: Progress | None,
+) -> dict[str, Any] | None:
+    """Replace the store by a copy; None when something was erased meanwhile."""
     replace = _replaced_file if isinstance(store.database, SqliteDatabase) else _replaced_rows
     with _disk(store.folder):
         copy.copy(source)
@@ -128,7 +139,8 @@ def _tried(store: Store, source: Path, copy: Candidate, now: datetime, progress:
         present = Present.of(store)
         if copy.remove(present.erased, present.files):
             report = copy.verified()
-        with translated(store.database.place), closing(_reader(copy.file)) as origin, store.database.write_lock:
+        here, lock = store.database.place, store.database.write_lock
+        with translated(here), closing(_reader(copy.file)) as origin, lock:
             kept = replace(store, copy, origin, present, now)
     return None if kept is None else _told(source, kept, report)
 
@@ -151,15 +163,22 @@ class Present(NamedTuple):
         return (self.erased, self.number) == (now.erased, now.number)
 
 
-def _replaced_file(store: Store, copy: Candidate, origin: apsw.Connection, present: Present, now: datetime) -> Path | None:
-    """A backup of what was replaced; None when the copy has to be made anew, since something has changed meanwhile."""
+def _replaced_file(
+    store: Store,
+    copy: Candidate,
+    origin: apsw.Connection,
+    present: Present,
+    now: datetime,
+) -> Path | None:
+    """Return a backup of what was replaced; None when the copy does not fit any more."""
     assert isinstance(store.database, SqliteDatabase)
     files = copy.archives()
     store.archive.filing.note([name for name in files if name not in present.files])
     with store.database.writer().connection.backup("main", origin, "main") as copying:
         copying.step(0)  # takes the lock, copies nothing yet
         current = Present.of(store)
-        if not present.is_still(current) or not current.files.issuperset(files):  # a process that opened it may have tidied
+        is_noted = current.files.issuperset(files)  # unless a process has opened it and tidied
+        if not present.is_still(current) or not is_noted:
             return None
         kept = _kept(store, copy, now)
         copy.leave_behind(current.files)
@@ -168,7 +187,13 @@ def _replaced_file(store: Store, copy: Candidate, origin: apsw.Connection, prese
     return kept
 
 
-def _replaced_rows(store: Store, copy: Candidate, origin: apsw.Connection, present: Present, now: datetime) -> Path | None:
+def _replaced_rows(
+    store: Store,
+    copy: Candidate,
+    origin: apsw.Connection,
+    present: Present,
+    now: datetime,
+) -> Path | None:
     """The same where there is no file to copy over another; the archive is in rows there."""
     with store.database.atomic() as transaction:
         store.database.linger(transaction.cursor)
@@ -178,7 +203,8 @@ def _replaced_rows(store: Store, copy: Candidate, origin: apsw.Connection, prese
         target = transaction.cursor.connection
         transfer.clear(target)
         transfer.Transfer(origin, copy.place).copy(target, store.folder)
-        signatures = [file for file in staging.beside(copy.place) if Path(file).parent.name == erasing.CERTIFICATES]
+        files = staging.beside(copy.place)
+        signatures = [file for file in files if file.startswith(f"{erasing.CERTIFICATES}/")]
         staging.put(copy.place, store.folder, signatures)
     return kept
 
@@ -212,10 +238,10 @@ def over_damage(
 
 
 def _erased(folder: Path, agent: str, settings: Settings) -> set[str]:
-    """All that was ever erased here, as far as the certificates tell, and a store that may be damaged."""
+    """List what was ever erased, by the certificates and as far as a damaged store can be read."""
     found = erasing.everything(folder, None)
     with suppress(LaminaError):
-        found |= _present(folder, agent, settings, lambda connection: erasing.everything(folder, connection))
+        found |= _present(folder, agent, settings, lambda there: erasing.everything(folder, there))
     return found
 
 
@@ -232,7 +258,8 @@ def _disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreUnavailable(f"{error.filename or folder} cannot be restored: {error.strerror}") from error
+        what = f"{error.filename or folder} cannot be restored: {error.strerror}"
+        raise StoreUnavailable(what) from error
 
 
 def damage(folder: Path, agent: str, settings: Settings) -> str | None:

@@ -1,7 +1,7 @@
-"""Databases that are built beside the one they replace, in a folder that nobody reads from.
+"""Databases that are built beside the one they replace, in a folder that no handle reads from.
 
-A folder without a plan is unfinished work. Writing the plan is the point of no return: from then on the new files are valid
-and the old ones are not, and whoever opens the store next moves them before anything is read.
+Until a plan is written in that folder, the old files are valid. Afterwards the new ones are, and
+the next opening of the store moves them into place before anything is read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ import msgspec
 
 from lamina import canon
 from lamina.errors import Corrupt, Refused, StoreUnavailable
-from lamina.home import alone, fsync_folder, has_bytes, is_file, make_private_folder, refuse_link, write_private
+from lamina.home import (
+    alone,
+    fsync_folder,
+    has_bytes,
+    is_file,
+    make_private_folder,
+    refuse_link,
+    write_private,
+)
 from lamina.locks import locked
 from lamina.store import backup
 from lamina.store.shelf import checked
@@ -26,7 +34,7 @@ from lamina.store.store import FILE_NAME, READS_NAME
 
 LOCK = "exchange.lock"
 PLAN = "exchange.json"
-ARRIVING = ".arriving.tmp"  # where a memory from a server is built; a restore has a new folder each time
+ARRIVING = ".arriving.tmp"  # takes a memory from a server; each restore has a folder of its own
 RESTORE, UNFINISHED = ".restore-", ".tmp"
 DAMAGED = "damaged"
 SUFFIXES = ("", "-wal", "-shm", "-journal")
@@ -35,13 +43,13 @@ SUFFIXES = ("", "-wal", "-shm", "-journal")
 class Plan(msgspec.Struct, frozen=True):
     """What becomes of the files that are replaced."""
 
-    aside: str | None = None  # the folder below `damaged` that takes the old databases; None removes them
+    aside: str | None = None  # the folder below `damaged` for old databases; None removes them
     obsolete: tuple[str, ...] = ()  # files of the archive that are removed with them
 
 
 @contextmanager
 def restoring(folder: Path) -> Iterator[Path]:
-    """A private folder for one restore at a time, which is gone afterwards, with those that crashes have left."""
+    """Make a private folder for the only restore that runs, and remove it afterwards."""
     with alone(folder / LOCK):
         _remove(_restores(folder))
         try:
@@ -56,7 +64,10 @@ def restoring(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def arriving(folder: Path) -> Iterator[Path]:
-    """A private folder for one move into the home at a time. A crash leaves it, so that nobody begins a new memory instead."""
+    """Make a private folder for the only move into the home that runs, and remove it afterwards.
+
+    A crash leaves it, and with it there nobody begins a new memory.
+    """
     with alone(folder / LOCK):
         place = folder / ARRIVING
         if _is_planned(place):
@@ -70,83 +81,90 @@ def arriving(folder: Path) -> Iterator[Path]:
 
 
 def exchange(place: Path, plan: Plan) -> None:
-    """Put the files of a folder where they belong. The caller holds the lock; a crash is finished by the next opening."""
-    try:
+    """Put the files of a folder where they belong; the caller holds the lock."""
+    with _disk(place.parent):
         _sync(place)
         write_private(place / PLAN, canon.encode(plan))
         _finish(place)
-    except OSError as error:
-        raise StoreUnavailable(f"{place.parent / FILE_NAME} cannot be replaced: {error.strerror}") from error
 
 
 def settle(folder: Path) -> None:
-    """Finish what a killed process has decided, and remove what it has not, before anybody reads."""
+    """Finish exchanges that were planned, and remove restores that were not, after a crash."""
     if _planned(folder):
-        with alone(folder / LOCK):  # whoever is about to finish it is waited for
-            try:
-                for place in _planned(folder):
-                    _finish(place)
-            except OSError as error:
-                raise StoreUnavailable(f"{folder / FILE_NAME} cannot be replaced: {error.strerror}") from error
+        with alone(folder / LOCK), _disk(folder):  # a process that is finishing one is waited for
+            for place in _planned(folder):
+                _finish(place)
     remove_restores(folder)
 
 
 def remove_restores(folder: Path) -> None:
-    """Remove copies of backups that killed restores have left, unless somebody restores now or may not write here."""
+    """Remove what killed restores left, unless one is running or the folder is read-only."""
     if _restores(folder):
         with suppress(OSError), locked(folder / LOCK, patience=0):
             _remove(_restores(folder))
 
 
 def refuse_unsettled(folder: Path) -> None:
-    """Raise for who may not write, while only a decided exchange makes the memory whole."""
+    """Raise when a planned exchange has to be finished first; for callers that may not write."""
     if _planned(folder):
         do = "the next command that opens it for writing, such as `lamina status`, finishes that"
-        raise StoreUnavailable(f"{folder / FILE_NAME}: a killed process was about to replace it; {do}")
+        what = f"{folder / FILE_NAME}: a killed process was about to replace it"
+        raise StoreUnavailable(f"{what}; {do}")
 
 
 def refuse_arriving(folder: Path, agent: str) -> None:
-    """Raise when there is no memory here yet because it is still on its way: a new one would be taken for it."""
-    if (folder / ARRIVING).is_dir() and not has_bytes(folder / FILE_NAME):
-        do = f"run `lamina migrate --to file` from where it was, or delete {folder / ARRIVING} to give the move up"
-        raise Refused(f"{folder / FILE_NAME}: a move of {agent} into this place is not finished; {do}", place=str(folder))
+    """Raise when the memory has yet to arrive: a new one would be taken for it."""
+    place, path = folder / ARRIVING, folder / FILE_NAME
+    if place.is_dir() and not has_bytes(path):
+        what = f"{path}: a move of {agent} into this place is not finished"
+        do = f"run `lamina migrate --to file` again, or delete {place} to give the move up"
+        raise Refused(f"{what}; {do}", place=str(folder))
 
 
 def beside(place: Path) -> list[str]:
-    """The files of a folder that belong to its database, by their names below it."""
-    return sorted(path.relative_to(place).as_posix() for path in place.glob("*/*") if is_file(path))
+    """List the files that belong to the database in a folder, by their names below it."""
+    found = (path for path in place.glob("*/*") if is_file(path))
+    return sorted(path.relative_to(place).as_posix() for path in found)
 
 
 def put(place: Path, folder: Path, files: Iterable[str], *, keep: bool = True) -> None:
-    """Move such files below another folder. A different one of the same name is renamed, or replaced."""
+    """Move files below another folder; keep a different file of the same name, or replace it."""
     for file in files:
         source, target = place / file, folder / file
         refuse_link(target.parent)
         refuse_link(target)
         make_private_folder(target.parent)
-        if keep and target.exists() and digest(target) != digest(source):
+        if keep and target.exists() and _digest(target) != _digest(source):
             os.rename(target, backup.unused(target.with_name(target.name + ".replaced")))
         os.replace(source, target)
         fsync_folder(target.parent)
 
 
-def digest(path: Path) -> bytes:
+@contextmanager
+def _disk(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        what = f"{folder / FILE_NAME} cannot be replaced: {error.strerror}"
+        raise StoreUnavailable(what) from error
+
+
+def _digest(path: Path) -> bytes:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
 def _restores(folder: Path) -> list[Path]:
-    """The folders of restores, under way or left behind."""
+    """List the folders of restores, running or left behind."""
     try:
         names = os.listdir(folder)  # every opening looks, and pathlib takes ten times as long
     except FileNotFoundError:
         return []
-    found = [folder / name for name in names if name.startswith(RESTORE) and name.endswith(UNFINISHED)]
-    return [place for place in found if not place.is_symlink()]
+    own = (name for name in names if name.startswith(RESTORE) and name.endswith(UNFINISHED))
+    return [folder / name for name in own if not (folder / name).is_symlink()]
 
 
 def _planned(folder: Path) -> list[Path]:
-    """The folders whose files are valid already."""
     return [place for place in (*_restores(folder), folder / ARRIVING) if _is_planned(place)]
 
 
@@ -155,7 +173,7 @@ def _is_planned(place: Path) -> bool:
 
 
 def _finish(place: Path) -> None:
-    """Move everything. Each step is skipped when it was done before; with the memory in its place, all of them are."""
+    """Move everything into place, the memory last; steps that were done before are skipped."""
     plan, folder = _read(place / PLAN), place.parent
     if (place / FILE_NAME).exists():
         if (place / READS_NAME).exists():
@@ -169,17 +187,18 @@ def _finish(place: Path) -> None:
 
 
 def _replace(place: Path, name: str, plan: Plan) -> None:
-    """Put a database in the place of another. A log beside the old one would be taken for the new one's."""
+    """Put a database in the place of another, whose log would be taken for the new one's."""
     folder = place.parent
+    old = [name + suffix for suffix in reversed(SUFFIXES) if (folder / (name + suffix)).exists()]
     if plan.aside is not None:
         aside = folder / DAMAGED / plan.aside
         make_private_folder(aside)
-        for suffix in reversed(SUFFIXES):
-            if (folder / (name + suffix)).exists():
-                os.rename(folder / (name + suffix), aside / (name + suffix))
+        for file in old:
+            os.rename(folder / file, aside / file)
         fsync_folder(aside)
-    for suffix in reversed(SUFFIXES):
-        (folder / (name + suffix)).unlink(missing_ok=True)
+    else:
+        for file in old:
+            (folder / file).unlink()
     os.rename(place / name, folder / name)
     fsync_folder(folder)
 

@@ -1,4 +1,5 @@
-"""Restores a backup, begins anew, or moves a memory to another database when told, so that a fault can be put around it."""
+"""Restores a backup, begins anew, or moves a memory to another database when told, so that a fault
+can be put around it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from pathlib import Path
 
 from lamina import handles, moves
 from lamina.home import Home
-from tests.faults.forgotten import AGENT, LATER, damage, furnish
+from tests.faults.forgotten import LATER, damage, furnish
+from tests.faults.harness import AGENT
 
 from .common import nursery
 
@@ -29,7 +31,8 @@ class Restorer:
 
 
 def warm() -> None:
-    """Do everything once that needs no server, so that what is traced later is not Python finding its modules."""
+    """Do everything once that needs no server, so that what is traced later is not Python finding
+    its modules."""
     with tempfile.TemporaryDirectory() as folder:
         home, usb = Path(folder, "home"), Path(folder, "usb")
         furnish(home, usb)

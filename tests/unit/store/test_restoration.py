@@ -1,4 +1,5 @@
-"""What a restore or a move leaves behind when it is cut off, and how the next opening deals with it."""
+"""What a restore or a move leaves behind when it is cut off, and how the next opening deals with
+it."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import pytest
 import lamina
 from lamina import canon, handles
 from lamina.errors import Corrupt, Refused, StoreUnavailable
+from lamina.home import Home
 from lamina.locks import locked
 from lamina.store import header, staging
 from lamina.store.candidate import Candidate
@@ -31,15 +33,19 @@ def backed_up(desk: Desk, usb: Path) -> tuple[lamina.Operator, str]:
     return operator, gone
 
 
-def test_what_an_older_version_brought_back_is_gone_when_the_store_is_opened(desk: Desk, tmp_path: Path) -> None:
-    """P5: a store that says that something is to be erased again does so before it is read; who may not write is refused."""
+def test_opening_erases_what_an_older_version_brought_back(desk: Desk) -> None:
+    """P5: a store that says that something is to be erased again does so before it is read; who may
+    not write is refused."""
     operator = desk.operator()
     gone = operator.remember(f"the {MARK} is here").id
     operator.remember("tea")
     desk.agent("milton").close()
     operator.grant("milton", layer="short_term")
     operator.close()
-    tamper(desk.folder() / "memory.db", f"INSERT INTO meta (name, value) VALUES ('{ERASE_AGAIN}', '[\"{gone}\"]')")
+    tamper(
+        desk.folder() / "memory.db",
+        f"INSERT INTO meta (name, value) VALUES ('{ERASE_AGAIN}', '[\"{gone}\"]')",
+    )
     with pytest.raises(StoreUnavailable, match="has erased records that a restore brought back"):
         handles.look("sky", None, desk.home)
     with pytest.raises(StoreUnavailable, match="has erased records"):
@@ -53,8 +59,8 @@ def test_what_an_older_version_brought_back_is_gone_when_the_store_is_opened(des
 
 
 def test_opening_removes_what_a_killed_restore_has_left(desk: Desk, tmp_path: Path) -> None:
-    """P5: a copy of a backup that a killed process was about to clean is gone when anybody opens the store, but not while
-    somebody restores."""
+    """P5: a copy of a backup that a killed process was about to clean is gone when anybody opens
+    the store, but not while somebody restores."""
     operator, _ = backed_up(desk, tmp_path / "usb")
     operator.close()
     left = desk.folder() / ".restore-x.tmp"
@@ -70,7 +76,8 @@ def test_opening_removes_what_a_killed_restore_has_left(desk: Desk, tmp_path: Pa
 def test_what_is_erased_while_a_backup_is_prepared_stays_erased(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """P5: an erasure between the look at what is erased and the exchange is noticed; the copy is made ready anew."""
+    """P5: an erasure between the look at what is erased and the exchange is noticed; the copy is
+    made ready anew."""
     operator = desk.operator()
     late = operator.remember(f"the {MARK} is here").id
     operator.remember("tea")
@@ -93,7 +100,8 @@ def test_what_is_erased_while_a_backup_is_prepared_stays_erased(
 
 
 def test_a_file_of_the_archive_never_takes_the_name_of_another(desk: Desk, tmp_path: Path) -> None:
-    """L3, P5: an archive that is written anew without what was erased leaves the files of the present one as they are."""
+    """L3, P5: an archive that is written anew without what was erased leaves the files of the
+    present one as they are."""
     operator = desk.operator()
     ids = [operator.remember(f"memory {n}", tags=["old"]).id for n in range(4)]
     operator.prune(tags=["old"])
@@ -103,22 +111,31 @@ def test_a_file_of_the_archive_never_takes_the_name_of_another(desk: Desk, tmp_p
     present = {file.file for file in operator.archives()}
     operator.restore(tmp_path / "usb")
     assert {file.file for file in operator.archives()}.isdisjoint(present)
-    assert sorted(contents(operator.search_archive("memory"))) == ["memory 1", "memory 2", "memory 3"]
+    assert sorted(contents(operator.search_archive("memory"))) == [
+        "memory 1",
+        "memory 2",
+        "memory 3",
+    ]
     assert list((desk.folder() / "archive").glob("*.replaced")) == []
     assert operator.audit_verify()["events"].ok
 
 
 def test_each_erasure_has_a_certificate_of_its_own(desk: Desk, tmp_path: Path) -> None:
-    """P5: what is erased again from a backup has a number that no earlier erasure had, and a file beside theirs."""
+    """P5: what is erased again from a backup has a number that no earlier erasure had, and a file
+    beside theirs."""
     operator, gone = backed_up(desk, tmp_path / "usb")
     operator.restore(tmp_path / "usb")
     assert [one.number for one in operator.erasures()] == [2]
-    assert sorted(path.name for path in (desk.folder() / "erasures").iterdir()) == ["0001.json", "0002.json"]
+    assert sorted(path.name for path in (desk.folder() / "erasures").iterdir()) == [
+        "0001.json",
+        "0002.json",
+    ]
     assert operator.get(gone).kind == "erased"
 
 
 def test_a_damaged_store_still_tells_what_was_erased(desk: Desk, tmp_path: Path) -> None:
-    """P5: without its certificate, an erasure is known from the rows of a damaged store, as far as they can be read."""
+    """P5: without its certificate, an erasure is known from the rows of a damaged store, as far as
+    they can be read."""
     operator, gone = backed_up(desk, tmp_path / "usb")
     operator.close()
     shutil.rmtree(desk.folder() / "erasures")
@@ -163,9 +180,13 @@ EMPTIED = (nothing, only_a_header, no_table_and_a_log)
 
 @pytest.mark.parametrize("emptied", EMPTIED)
 @pytest.mark.parametrize("kept", ["reads.db", "archive", "backups", "erasures"])
-def test_an_empty_file_is_not_a_new_memory(desk: Desk, emptied: Callable[[Path], None], kept: str) -> None:
-    """B1: where anything shows that there were memories, a file without tables is refused; a backup replaces it, or an empty
-    store that an operator asks for."""
+def test_an_empty_file_is_not_a_new_memory(
+    desk: Desk,
+    emptied: Callable[[Path], None],
+    kept: str,
+) -> None:
+    """B1: where anything shows that there were memories, a file without tables is refused; a backup
+    replaces it, or an empty store that an operator asks for."""
     operator = desk.operator()
     operator.remember("tea", tags=["old"])
     operator.remember("coffee")
@@ -194,7 +215,7 @@ def test_an_empty_file_is_not_a_new_memory(desk: Desk, emptied: Callable[[Path],
 
 @pytest.mark.parametrize("emptied", EMPTIED)
 def test_a_store_that_was_never_made_is_made(desk: Desk, emptied: Callable[[Path], None]) -> None:
-    """B1: a process that died while it made a store leaves nothing that keeps the next one from it."""
+    """B1: a process that died while it made a store does not keep the next one from it."""
     desk.agent().close()
     for path in desk.folder().iterdir():
         path.unlink() if path.name != "memory.db" else None
@@ -204,8 +225,9 @@ def test_a_store_that_was_never_made_is_made(desk: Desk, emptied: Callable[[Path
 
 
 def test_a_memory_on_its_way_is_not_taken_for_a_new_one(desk: Desk) -> None:
-    """B3: while a move into the home is not finished, and no file is there yet, nobody begins a memory in its place."""
-    folder = handles.Home(desk.home).prepare("sky")
+    """B3: while a move into the home is not finished, and no file is there yet, nobody begins a
+    memory in its place."""
+    folder = Home(desk.home).prepare("sky")
     (folder / staging.ARRIVING).mkdir()
     for opened in (lamina.open, handles.look):
         with pytest.raises(Refused, match="a move of sky into this place is not finished"):
@@ -216,7 +238,8 @@ def test_a_memory_on_its_way_is_not_taken_for_a_new_one(desk: Desk) -> None:
 
 
 def test_a_decided_exchange_is_finished_before_anybody_reads(desk: Desk, tmp_path: Path) -> None:
-    """B1, P5: once there is a plan the new files are valid: who may not write is refused, who may finds them in place."""
+    """B1, P5: once there is a plan the new files are valid: who may not write is refused, who may
+    finds them in place."""
     operator, _ = backed_up(desk, tmp_path / "usb")
     operator.close()
     with desk.operator("other") as other:
@@ -235,9 +258,13 @@ def test_a_decided_exchange_is_finished_before_anybody_reads(desk: Desk, tmp_pat
     assert not place.exists()
 
 
-@pytest.mark.parametrize("plan", [b"{", b'{"aside":"../../elsewhere"}', b'{"obsolete":["../../x.jsonl"]}'])
+PLANS = (b"{", b'{"aside":"../../elsewhere"}', b'{"obsolete":["../../x.jsonl"]}')
+
+
+@pytest.mark.parametrize("plan", PLANS)
 def test_a_plan_leads_nowhere_else(desk: Desk, plan: bytes) -> None:
-    """B7: a plan that is damaged, or names a place outside of the agent's folder, is refused and nothing is moved."""
+    """B7: a plan that is damaged, or names a place outside of the agent's folder, is refused and
+    nothing is moved."""
     desk.agent().close()
     place = desk.folder() / ".restore-x.tmp"
     place.mkdir()

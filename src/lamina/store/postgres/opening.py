@@ -25,9 +25,9 @@ def connected(
     make: bool = True,
     made: Sequence[tuple[str, str]] = (),
 ) -> PostgresDatabase:
-    """The agent's rows; tables and identity are made when they are not there yet, unless `before_new` objects.
+    """The agent's rows. Tables and identity are made if they are missing; `before_new` may object.
 
-    `made` is what `meta` says of an identity that is new.
+    `made` is what `meta` also says of a new identity.
     """
     url = settings["store.url"]
     if not url.startswith(("postgresql://", "postgres://")):
