@@ -166,7 +166,8 @@ def test_an_error_at_any_call_is_typed_and_passes(
     """P5, B4: an error of the disk is a `StoreUnavailable` or was harmless; nothing erased can be
     read, and the next try ends well."""
     base = bases[name]
-    for point in points(base.calls, ERRORS, name + error):
+    # `status`, which counts what is there afterwards, lists folders: that is about reading.
+    for point in points(base.calls, ERRORS, name + error, without="O_DIRECTORY"):
         home = copied(base.home, tmp_path / "home")
         with nursery.fork() as pid:
             with traced(pid, tmp_path / "log", [point.call], str(Fault(f"error={error}", point))):

@@ -14,7 +14,7 @@ from lamina.config import Settings
 from lamina.errors import Corrupt, StoreUnavailable
 from lamina.home import is_file, make_private_file, make_private_folder
 from lamina.model import Actor
-from lamina.store import backup, erasing, migrations, removal
+from lamina.store import backup, erasing, migrations, removal, staging
 from lamina.store.connection import SqliteDatabase
 from lamina.store.erasing import Wanted
 from lamina.store.reads import ReadLog
@@ -78,6 +78,7 @@ class Candidate:
             number = removal.last_number(self.place.parent)
             begun = removal.begin(store, self._actor, self._now, Wanted(tuple(there)), after=number)
             removal.purge(store)
+            self._drop({file.file for file in store.archives()})
         return begun
 
     def _borrow(self, files: Sequence[str]) -> None:
@@ -87,6 +88,12 @@ class Candidate:
             if is_file(source) and not target.exists():
                 make_private_folder(target.parent)
                 shutil.copyfile(source, target)
+
+    def _drop(self, own: Collection[str]) -> None:
+        """Remove files that were written anew. Tidying does that, but is silent when it fails."""
+        for file in staging.beside(self.place):
+            if file.endswith(".jsonl") and file not in own:
+                (self.place / file).unlink()
 
     def take_reads(self, source: Path | None, erased: Collection[str], begun: Begun | None) -> None:
         """Copy the trail of reads of a backup, without notes on what was erased, or begin one."""

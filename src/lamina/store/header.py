@@ -65,4 +65,7 @@ def sign(folder: Path) -> str | None:
     if has_bytes(folder / READS):
         return READS
     found = (path for pattern in SIGNS for path in folder.glob(pattern))
-    return next((path.relative_to(folder).as_posix() for path in found), None)
+    try:
+        return next((path.relative_to(folder).as_posix() for path in found), None)
+    except OSError as error:
+        raise StoreUnavailable(f"{folder} cannot be read: {error.strerror}") from error

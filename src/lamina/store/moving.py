@@ -70,13 +70,14 @@ def _into_file(
     if store.database.place == str(path):
         raise InvalidInput(f"the memory of {store.agent} is in {path} already")
     with staging.arriving(store.folder) as place, _held(store) as (hold, head):
-        obsolete = _obsolete(store, path, hold.connection)
+        old = _replaceable(store, path, hold.connection)
         with _new_file(place / FILE_NAME, store, settings, now) as target:
             copying = Transfer(hold.connection, store.folder, progress)
             _copy(copying, target, place)
             _check(target, store, copying, head, place)
             told = _told(store, target, str(path), head)
         _keep_left(store, path, now)
+        obsolete = sorted(set(old).difference(staging.beside(place)))
         staging.exchange(place, staging.Plan(obsolete=tuple(obsolete)))
         hold.execute(events.PUT_META, (MOVED, str(path)))
     return told
@@ -133,7 +134,7 @@ def _new_file(
         yield database
 
 
-def _obsolete(store: Store, path: Path, source: Connection) -> list[str]:
+def _replaceable(store: Store, path: Path, source: Connection) -> list[str]:
     """List the archive of a file that may be replaced; raise when it holds another memory."""
     if not _has_tables(path):
         return []

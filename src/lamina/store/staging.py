@@ -44,7 +44,7 @@ class Plan(msgspec.Struct, frozen=True):
     """What becomes of the files that are replaced."""
 
     aside: str | None = None  # the folder below `damaged` for old databases; None removes them
-    obsolete: tuple[str, ...] = ()  # files of the archive that are removed with them
+    obsolete: tuple[str, ...] = ()  # archive files without a successor, to be removed with them
 
 
 @contextmanager
@@ -82,6 +82,9 @@ def arriving(folder: Path) -> Iterator[Path]:
 
 def exchange(place: Path, plan: Plan) -> None:
     """Put the files of a folder where they belong; the caller holds the lock."""
+    for name in (READS_NAME, FILE_NAME):
+        if has_bytes(place / f"{name}-wal"):  # SQLite does not say that it could not fold the log
+            raise StoreUnavailable(f"{place / name} could not be written whole; nothing was replaced")
     with _disk(place.parent):
         _sync(place)
         write_private(place / PLAN, canon.encode(plan))
@@ -160,6 +163,8 @@ def _restores(folder: Path) -> list[Path]:
         names = os.listdir(folder)  # every opening looks, and pathlib takes ten times as long
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise StoreUnavailable(f"{folder} cannot be read: {error.strerror}") from error
     own = (name for name in names if name.startswith(RESTORE) and name.endswith(UNFINISHED))
     return [folder / name for name in own if not (folder / name).is_symlink()]
 

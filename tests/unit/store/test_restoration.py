@@ -18,6 +18,7 @@ from lamina.home import Home
 from lamina.locks import locked
 from lamina.store import header, staging
 from lamina.store.candidate import Candidate
+from lamina.store.filing import Filing
 from lamina.store.migrations import ERASE_AGAIN
 from tests.conftest import Desk, contents, tamper
 from tests.security.test_erasure import MARK, holding
@@ -274,3 +275,34 @@ def test_a_plan_leads_nowhere_else(desk: Desk, plan: bytes) -> None:
     with pytest.raises(Corrupt, match=r"exchange\.json|not the name of an archive"):
         lamina.open("sky", home=desk.home, settings={"failsafe": "off"})
     assert sorted(path for path in desk.home.rglob("*") if path.name != staging.LOCK) == before
+
+
+def test_what_could_not_be_written_whole_replaces_nothing(desk: Desk) -> None:
+    """B1: a database whose log could not be folded into it stays where it is; the old one is used."""
+    desk.agent().remember("tea")
+    place = desk.folder() / ".restore-x.tmp"
+    place.mkdir()
+    shutil.copyfile(desk.folder() / "memory.db", place / "memory.db")
+    (place / "memory.db-wal").write_bytes(b"the last pages")
+    with pytest.raises(StoreUnavailable, match="could not be written whole"):
+        staging.exchange(place, staging.Plan())
+    assert contents(desk.agent().list()) == ["tea"]
+
+
+def test_a_file_that_could_not_be_tidied_away_is_not_put_in_place(
+    desk: Desk,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """P5: when tidying fails silently, the old file of the archive with the erased line is not
+    restored."""
+    operator = desk.operator()
+    gone = operator.remember(f"the {MARK} was there", tags=["old"]).id
+    operator.remember("tea", tags=["old"])
+    operator.prune(tags=["old"])
+    operator.backup(tmp_path / "usb")
+    operator.erase(gone)
+    monkeypatch.setattr(Filing, "tidy", lambda filing: None)
+    operator.restore(tmp_path / "usb")
+    assert holding(desk.folder() / "archive", MARK) == []
+    assert contents(operator.search_archive("tea")) == ["tea"]
