@@ -71,7 +71,8 @@ def arriving(folder: Path) -> Iterator[Path]:
     with alone(folder / LOCK):
         place = folder / ARRIVING
         if _is_planned(place):
-            _finish(place)
+            with _disk(folder):
+                _finish(place)
         _remove([place])
         make_private_folder(place)
         try:
