@@ -141,6 +141,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "LAMINA_USER",
         "LAMINA_ROLE",
         "LAMINA_OPERATOR_KEY",
+        "LAMINA_SHARED_GROUP",
         *(setting.variable for setting in config.SETTINGS),
     ]
     for name in names:

@@ -17,12 +17,12 @@ from typing import Any
 
 import msgspec
 
-from lamina import canon, rules, traces
+from lamina import canon, home, rules, traces
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
 from lamina.failsafe import spools
 from lamina.failsafe.line import decoded
-from lamina.home import Home, make_private_folder, user_name, write_private
+from lamina.home import Home, make_private_folder, write_private
 from lamina.model import Actor, Role, iso
 from lamina.store import erasing, removal, residue
 from lamina.store.connection import SqliteDatabase
@@ -41,6 +41,8 @@ ON_A_SERVER = "its log, replicas and backups, and the files of other homes that 
 LEFT_THERE = "the memory was there before it moved; what it left is for the operator of that server to remove"
 ANOTHER_MEMORY = "it is another memory of this agent, which has not moved to the server; erase it there, too"
 OUTSIDE = "outside the home"
+LOCK = "erasing.lock"
+PATIENCE = 60.0  # seconds that an erasure waits for another one
 ESCAPED = re.compile(rb'\\+[nrt"]')  # what JSON makes of the ends of words
 
 
@@ -86,6 +88,12 @@ class Erasures:
         self._user = user
         self._clock = clock
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Within the block nobody else erases from this store: two would clean the same files under each other."""
+        with home.alone(self._store.folder / LOCK, PATIENCE), self._store.database.alone("erasing", PATIENCE):
+            yield
+
     def wanted(self, ids: tuple[str, ...], session: object, user: object, source: object) -> Wanted:
         """What somebody asks for, when it says exactly one thing."""
         if self._actor.role is not Role.OPERATOR:
@@ -93,12 +101,14 @@ class Erasures:
         given = [name for name, value in (("session", session), ("user", user), ("source", source)) if value is not None]
         if bool(ids) + len(given) != 1:
             raise InvalidInput("say what to erase: records by their ids, or a session, or a user, or a source; one of these")
-        if user is not None and self._user not in (None, user):
+        whose = self._store.user(user)
+        if whose is not None and self._user not in (None, whose):
             raise Refused(f"this handle is for the user {self._user}; open one without a user to erase another's memories")
         named = {
             name: rules.label(value, name) for name, value in (("session", session), ("source", source)) if value is not None
         }
-        return Wanted(ids, named.get("session"), user_name(user), named.get("source"), self._user if not ids else None)
+        scope = self._user if not ids else None
+        return Wanted(ids, named.get("session"), whose, named.get("source"), scope)
 
     def preview(self, wanted: Wanted) -> dict[str, Any]:
         """What an erasure would take, and what it would leave; nothing changes."""

@@ -77,6 +77,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "grants": ("shares", "ends a grant", "ends all grants"),
     "tools and integrations": (
         *("sets a tool", "sets tools", "sets an integration", "removes an integration", "takes in what was edited"),
+        *("proposes what was edited", "confirms what was edited"),
     ),
 }
 
@@ -133,6 +134,8 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "WorldModel.set_tool": ("sets a tool",),
     "WorldModel.set_tools": ("sets tools",),
     "WorldModel.sync": ("takes in what was edited",),
+    "WorldModel.follow": ("confirms what was edited",),
+    "WorldModel.write": ("proposes what was edited", "confirms what was edited"),
     "Hooks.after_message": ("keeps what a hook hears",),
     "Hooks.close": ("keeps what a hook hears",),
     "Access.create": ("makes a token",),
@@ -186,7 +189,7 @@ LOOKS = (
         f"Guest.{verb}"
         for verb in ("full_id", "get", "list", "memory_context", "query_recent", "query_relevant", "recall_similar", "search")
     ),
-    *(f"WorldModel.{verb}" for verb in ("integrations", "records", "tools")),
+    *(f"WorldModel.{verb}" for verb in ("edited", "integrations", "records", "tools")),
     *(f"Hooks.{verb}" for verb in ("before_message", "on_spawn", "on_start")),
     *(f"Access.{verb}" for verb in ("find", "tokens")),
     *(f"Orchestrator.{verb}" for verb in ("is_waiting", "outlook", "pause")),
@@ -277,7 +280,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "token revoke": ("Access.revoke",),
     "undo": ("Operator.undo",),
     "world integration set": ("WorldModel.set_integration",),
-    "world list": ("WorldModel.records",),
+    "world list": ("WorldModel.records", "WorldModel.edited", "Operator.proposals"),
     "world remove": ("WorldModel.remove",),
     "world show": ("WorldModel.records",),
     "world sync": ("WorldModel.sync",),

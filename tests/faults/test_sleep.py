@@ -351,7 +351,7 @@ def another_agent(home: Path, folder: Path) -> Path:
 
 def import_into_empty(home: Path, folder: Path) -> Path:
     with opened(home) as old, opened(folder / "empty") as new:
-        assert new.operator.import_(old.operator.export(folder / "export.json"))["mode"] == "restored"
+        assert new.operator.import_(old.operator.export(folder / "export.json"), trust=True)["mode"] == "restored"
     return folder / "empty"
 
 

@@ -19,7 +19,7 @@ from lamina.formats import targets
 from lamina.formats.arrivals import Policy
 from lamina.formats.merging import Merger
 from lamina.model import Actor, Draft, Layer, Record, State, iso
-from lamina.store import grants, opening
+from lamina.store import grants, opening, rawfile, removal
 from lamina.store.archive import Copy as ArchiveCopy
 from lamina.store.store import Store
 from lamina.store.written import Written, row_of
@@ -228,15 +228,31 @@ def read(
     policy: Policy = Policy.SKIP,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Take in an export: as it was into an empty store of its agent, else record by record, as external."""
+    """Restore a trusted export into an empty store of its agent; take any other in record by record.
+
+    Trust, grants and history give a file authority, so only an operator who trusts it restores them.
+    """
     export = load(source)
-    if export.agent == store.agent and store.is_empty():
-        return _rehearsed(store, export, source, now) if dry_run else _restore(store, export, source, progress)
+    is_restorable = export.agent == store.agent and store.is_empty()
+    if trusted and is_restorable:
+        if dry_run:
+            return {**_rehearsed(store, export, source, now), **_shared(export, now)}
+        restored = _restore(store, export, source, progress)
+        removal.erase_again(store, actor, now)
+        return {**restored, **_shared(export, now)}
     note = {"store": export.store, "agent": export.agent}
     everything = [*export.records, *(line.record for line in export.archived)]
     merger = Merger(store, draft, trusted, policy)
     report = merger.merge(everything, actor, now, note, progress, dry_run=dry_run)
-    return {**report, "dry_run": True} if dry_run else report
+    left = {**_shared(export, now), **({"events": len(export.events)} if export.events else {})}
+    seldom = {"left_out": left, "restorable": is_restorable and bool(everything), "dry_run": dry_run}
+    return {**report, **{name: value for name, value in seldom.items() if value}}
+
+
+def _shared(export: Export, now: datetime) -> dict[str, int]:
+    """How many grants of a file would let other agents read now."""
+    open_ = [one for one in export.grants if one.ended_at is None and (one.expires_at is None or one.expires_at > now)]
+    return {"grants": len(open_)} if open_ else {}
 
 
 def load(source: Path) -> Export:
@@ -247,7 +263,7 @@ def load(source: Path) -> Export:
             raise InvalidInput(f"{source} is not a file")
         if found.st_size > (most := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEMORY_SHARE):
             raise InvalidInput(f"{source} has more than {most:,} bytes, which this machine cannot hold; use backup and restore")
-        data = source.read_bytes()
+        data = rawfile.read(source)
     except FileNotFoundError:
         raise NotFound(f"there is no file {source}") from None
     except OSError as error:

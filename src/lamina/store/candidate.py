@@ -14,7 +14,7 @@ from lamina.config import Settings
 from lamina.errors import Corrupt, StoreUnavailable
 from lamina.home import is_file, make_private_file, make_private_folder
 from lamina.model import Actor
-from lamina.store import backup, erasing, migrations, removal, staging
+from lamina.store import backup, erasing, migrations, rawfile, removal, staging
 from lamina.store.connection import SqliteDatabase
 from lamina.store.erasing import Wanted
 from lamina.store.reads import ReadLog
@@ -46,7 +46,8 @@ class Candidate:
     def copy(self, source: Path) -> None:
         """Copy the database of a backup, which the caller has checked, and its archive."""
         try:
-            shutil.copyfile(source / FILE_NAME, self.file)
+            self.file.unlink()
+            rawfile.copy(source / FILE_NAME, self.file)
             backup.copy_archives(source, self.place)
         except OSError as error:
             what = f"the backup cannot be copied into {self.place.parent}: {error.strerror}"
@@ -98,10 +99,10 @@ class Candidate:
     def take_reads(self, source: Path | None, erased: Collection[str], begun: Begun | None) -> None:
         """Copy the trail of reads of a backup, without notes on what was erased, or begin one."""
         path = self.place / READS_NAME
-        make_private_file(path)
         if source is None or not (source / READS_NAME).exists():
+            make_private_file(path)
             return
-        shutil.copyfile(source / READS_NAME, path)
+        rawfile.copy(source / READS_NAME, path)
         known = Signature() if begun is None else begun.known
         gone = {*erased, *(() if begun is None else begun.ids)}
         if gone:

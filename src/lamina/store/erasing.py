@@ -399,6 +399,12 @@ def held_of(connection: Connection, ids: Collection[str]) -> list[str]:
     return sorted({one for query in queries for (one,) in _some(connection, query, wanted)})
 
 
+def mark_returned(connection: Connection, ids: Collection[str]) -> None:
+    """Note which of some erased records an import has brought back: they are erased again first."""
+    if there := held_of(connection, ids):
+        connection.execute(events.PUT_META, (ERASE_AGAIN, canon.encode(there).decode()))
+
+
 def is_unfinished(connection: Connection) -> bool:
     """Whether something that was erased is still somewhere, or back."""
     query = "SELECT EXISTS (SELECT 1 FROM erasures WHERE todo IS NOT NULL) OR EXISTS (SELECT 1 FROM meta WHERE name = ?)"
@@ -406,6 +412,6 @@ def is_unfinished(connection: Connection) -> bool:
 
 
 def brought_back(connection: Connection) -> list[str]:
-    """What was erased and is back, since an older version restored a backup and was interrupted."""
+    """What was erased and is back: an import, or a restore by an older version, was interrupted."""
     found = connection.execute("SELECT value FROM meta WHERE name = ?", (ERASE_AGAIN,)).get
     return canon.decode(found) if isinstance(found, str) else []

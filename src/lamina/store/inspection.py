@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 
-from lamina import canon, text
+from lamina import canon, disguise, text
 from lamina.config import Settings
 from lamina.errors import LaminaError
 from lamina.home import has_bytes
 from lamina.retention import PRESETS
-from lamina.store import fulltext, migrations, neighbours, verify
+from lamina.store import fulltext, migrations, neighbours, users, verify
 from lamina.store.connection import SqliteDatabase
 from lamina.store.sql import Connection, Database, rows
 from lamina.store.store import FILE_NAME, READS_NAME
@@ -70,6 +71,7 @@ def _opened(database: Database, folder: Path, agent: str, progress: Progress | N
         yield _trail(connection, agent, progress)
         yield _index(connection)
         yield _derived(connection)
+        yield from _users(connection)
         yield from _secrets(connection)
         yield from _erasures(connection)
         yield from _archive(connection, folder, progress)
@@ -83,6 +85,17 @@ def _trail(connection: Connection, agent: str, progress: Progress | None) -> Fin
         return "ok", "trail", f"{report.events:,} events and {report.records:,} records agree, and so does what is under them"
     first = report.problems[0]
     return "fail", "trail", f"{first.place}: {first.message}; see `lamina audit verify`"
+
+
+def _users(connection: Connection) -> Iterator[Finding]:
+    """Users whose names a reader would take for each other, such as those of older stores."""
+    alike: dict[str, list[str]] = {}
+    for name in users.every(connection):
+        alike.setdefault(disguise.skeleton(unicodedata.normalize("NFKC", name)), []).append(name)
+    for names in alike.values():
+        if len(names) > 1:
+            listed = ", ".join(map(ascii, names))
+            yield "warn", "users", f"the names of these users look the same: {listed}"
 
 
 def _reads(path: Path, agent: str) -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -174,8 +173,7 @@ def _keep(kept: Path) -> None:
     with closing(apsw.Connection(str(kept / FILE_NAME))) as connection:
         connection.execute("DELETE FROM meta WHERE name = ?", (MOVED,))
     manifest = msgspec.json.decode((kept / backup.MANIFEST).read_bytes(), type=backup.Manifest)
-    digest = hashlib.sha256((kept / FILE_NAME).read_bytes()).hexdigest()
-    told = structs.replace(manifest, files={**manifest.files, FILE_NAME: digest})
+    told = structs.replace(manifest, files={**manifest.files, FILE_NAME: backup.digest(kept / FILE_NAME)})
     write_private(kept / backup.MANIFEST, canon.encode(told) + b"\n")
 
 

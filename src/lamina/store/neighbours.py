@@ -7,7 +7,7 @@ from typing import Any
 
 from lamina.config import Settings
 from lamina.errors import StoreUnavailable
-from lamina.home import has_bytes, refuse_link
+from lamina.home import has_bytes, refuse_untrusted
 from lamina.store import migrations, opening, staging
 from lamina.store.connection import SqliteDatabase
 from lamina.store.opening import FILES
@@ -43,9 +43,8 @@ def _held_back(store: Store) -> Store:
 
 def database(folder: Path, agent: str, settings: Settings) -> Database | None:
     """Where an agent's memory is; None when it has none yet."""
-    refuse_link(folder)
-    for name in FILES:
-        refuse_link(folder / name)
+    for step in (folder.parent, folder, *(folder / name for name in FILES)):
+        refuse_untrusted(step)
     if settings["store.url"]:
         from lamina.store.postgres.opening import looked_at
 

@@ -10,7 +10,7 @@ from lamina import text
 from lamina.clock import to_micros
 from lamina.config import Settings
 from lamina.errors import Refused
-from lamina.home import make_private_file, refuse_link
+from lamina.home import make_private_file, refuse_untrusted
 from lamina.model import Actor, Role
 from lamina.store import header, migrations, staging
 from lamina.store.connection import SqliteDatabase, translated
@@ -36,7 +36,7 @@ def opened(
     from lamina.store.postgres.opening import connected
 
     for name in FILES:
-        refuse_link(folder / name)
+        refuse_untrusted(folder / name)
     staging.remove_restores(folder)
     database = connected(settings, agent, store_id, lambda: _refuse_hidden(folder, agent))
     return _ready(folder, agent, database, settings, now)
@@ -75,7 +75,7 @@ def in_file(
 ) -> Store:
     """A store in a file of the agent's folder, whatever the settings say."""
     for name in FILES:
-        refuse_link(folder / name)
+        refuse_untrusted(folder / name)
     path = folder / FILE_NAME
     staging.settle(folder)
     staging.refuse_arriving(folder, agent)

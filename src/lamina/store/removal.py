@@ -265,11 +265,19 @@ def unfinished(store: Store, connection: Connection) -> list[Begun]:
 
 
 def erase_again(store: Store, actor: Actor, now: datetime) -> None:
-    """Erase what a restore by an older version has brought back, before anybody reads it."""
+    """Erase what an import or an older version's restore has brought back, before anybody reads it.
+
+    Only what a certificate names: a mark that somebody put into the file erases nothing.
+    """
     with store.database.moment() as connection:
-        back = erasing.brought_back(connection)
+        marked = erasing.brought_back(connection)
+        certified = erasing.everything(store.folder, None) if marked else set()
+        back = erasing.held_of(connection, certified.intersection(marked))
     if back:
-        begin(store, actor, now, Wanted(tuple(back)))
+        begin(store, actor, now, Wanted(tuple(back)), after=last_number(store.folder))
+    elif marked:
+        with store.database.atomic() as transaction:
+            transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))
 
 
 def last_number(folder: Path) -> int:

@@ -17,7 +17,7 @@ from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import size_of
 from lamina.model import Actor, Draft, Entry, Event, Record, Role
-from lamina.store import archive, derived, events, learned, records, written
+from lamina.store import archive, derived, events, learned, records, users, written
 from lamina.store.archive import Archive
 from lamina.store.connection import translated
 from lamina.store.events import Head
@@ -247,6 +247,11 @@ class Store:
             found = [records.one(connection, f"{records.SELECT} WHERE seq = ?", (number,)) for number in numbers]
         return [self.record(row) for row in found if row is not None]
 
+    def user(self, given: object) -> str | None:
+        """The name of a user as this store has it, or may have it from now on."""
+        with translated(self.database.place):
+            return users.resolved(given, self.database.reader)
+
     def count_notes(self, run_id: str, user: str | None) -> int:
         """How many notes an open run has beside the one that opened it."""
         with translated(self.database.place):
@@ -374,6 +379,7 @@ class Store:
             report = verify.verify(connection, own, None, progress)
             if not report.ok:
                 raise _Rejected
+            erasing.mark_returned(connection, erasing.everything(self.folder, None))
         assert report is not None
         self.identify()
         return report

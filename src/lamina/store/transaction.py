@@ -13,8 +13,9 @@ from msgspec import structs
 from lamina import rules
 from lamina.clock import is_id, to_micros
 from lamina.errors import NotFound, StoreUnavailable
+from lamina.home import user_name
 from lamina.model import Actor, Change, Draft, Event, Layer, Record, State
-from lamina.store import archive, derived, events, fulltext, records, written
+from lamina.store import archive, derived, events, fulltext, records, users, written
 from lamina.store.events import Changed, Made
 from lamina.store.reads import Read
 from lamina.store.records import PLACE, Filter, Row
@@ -58,6 +59,7 @@ class Transaction(Atomic):
         self._changes: list[Changed] = []
         self._pending = 0
         self._guard: Guard | None = None
+        self._users: dict[str, str | None] = {}  # as they are spelled here
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -201,6 +203,14 @@ class Transaction(Atomic):
         """The id that the next new record will have."""
         return self._store.ids.make(self._store.ids.prefix(self.now), self._last_record + 1)
 
+    def user(self, given: object) -> str | None:
+        """The name of a user as the store has it, or may have it from now on; looked up once."""
+        if not isinstance(given, str):
+            return user_name(given)
+        if given not in self._users:
+            self._users[given] = users.resolved(given, lambda: self.cursor.connection)
+        return self._users[given]
+
     def find_key(self, key: str, user: str | None) -> Record | None:
         """What an earlier call with the same idempotency key stored, wherever it is now."""
         row = records.by_key(self.cursor.connection, key, user)
@@ -238,7 +248,7 @@ class Transaction(Atomic):
             salt = next_salt()
             if record.layer is not layer or record.state is not state:
                 layer, state, told = record.layer, record.state, self._told(record)
-            if layer in rules.CONTRACTS:
+            if layer in rules.BELIEVED:
                 self.guard.check_new(record)
             told.append((record.id, row_hash(fields, salt)))
             made.append(record)

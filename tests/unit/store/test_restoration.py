@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from lamina import canon, handles
 from lamina.errors import Corrupt, Refused, StoreUnavailable
 from lamina.home import Home
 from lamina.locks import locked
-from lamina.store import header, staging
+from lamina.store import erasing, header, staging
 from lamina.store.candidate import Candidate
 from lamina.store.filing import Filing
 from lamina.store.migrations import ERASE_AGAIN
@@ -34,6 +35,25 @@ def backed_up(desk: Desk, usb: Path) -> tuple[lamina.Operator, str]:
     return operator, gone
 
 
+def marked(desk: Desk, record_id: str) -> None:
+    """Note in a store that a record is to be erased again, as older versions did in a restore."""
+    tamper(
+        desk.folder() / "memory.db",
+        f"INSERT INTO meta (name, value) VALUES ('{ERASE_AGAIN}', '[\"{record_id}\"]')",
+    )
+
+
+def test_a_mark_without_a_certificate_erases_nothing(desk: Desk) -> None:
+    """P5: whoever can write one row into the file cannot have a memory erased by it."""
+    kept = desk.operator().remember("tea").id
+    desk.operator().close()
+    marked(desk, kept)
+    agent = desk.agent()
+    assert agent.get(kept).content == "tea"
+    agent.close()
+    assert handles.look("sky", None, desk.home).get(kept).content == "tea"
+
+
 def test_opening_erases_what_an_older_version_brought_back(desk: Desk) -> None:
     """P5: a store that says that something is to be erased again does so before it is read; who may
     not write is refused."""
@@ -43,10 +63,10 @@ def test_opening_erases_what_an_older_version_brought_back(desk: Desk) -> None:
     desk.agent("milton").close()
     operator.grant("milton", layer="short_term")
     operator.close()
-    tamper(
-        desk.folder() / "memory.db",
-        f"INSERT INTO meta (name, value) VALUES ('{ERASE_AGAIN}', '[\"{gone}\"]')",
-    )
+    marked(desk, gone)
+    certificate = desk.folder() / erasing.CERTIFICATES / "0007.json"
+    certificate.parent.mkdir()
+    certificate.write_text(json.dumps({"records": [gone]}), "utf-8")
     with pytest.raises(StoreUnavailable, match="has erased records that a restore brought back"):
         handles.look("sky", None, desk.home)
     with pytest.raises(StoreUnavailable, match="has erased records"):
@@ -55,8 +75,8 @@ def test_opening_erases_what_an_older_version_brought_back(desk: Desk) -> None:
     assert agent.get(gone).kind == "erased"
     assert contents(agent.list()) == ["tea"]
     assert handles.look("sky", None, desk.home).get(gone).kind == "erased"
-    (certificate,) = desk.operator().resume_erasures()
-    assert certificate.records == [gone]
+    (done,) = desk.operator().resume_erasures()
+    assert (done.number, done.records) == (8, [gone])
 
 
 def test_opening_removes_what_a_killed_restore_has_left(desk: Desk, tmp_path: Path) -> None:

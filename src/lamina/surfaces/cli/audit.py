@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from lamina.errors import InvalidInput
+from lamina.store import rawfile
 from lamina.store.verify import Report
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
@@ -72,7 +73,7 @@ def _show(name: str, report: Report) -> None:
 
 def _read_head(path: Path) -> dict[str, object]:
     try:
-        head = msgspec.json.decode(path.read_bytes())
+        head = msgspec.json.decode(rawfile.read(path))
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
