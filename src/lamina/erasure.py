@@ -152,11 +152,7 @@ class Erasures:
         return begun
 
     def unfinished(self) -> list[Begun]:
-        """The erasures that were interrupted, and what a backup has brought back, which is taken out at once."""
-        with self._store.database.moment() as connection:
-            back = erasing.brought_back(connection)
-        if back:
-            removal.begin(self._store, self._actor, self._clock(), Wanted(tuple(back)))
+        """The erasures that were interrupted."""
         with self._store.database.moment() as connection:
             return removal.unfinished(self._store, connection)
 
@@ -182,7 +178,7 @@ class Erasures:
         now, known = self._clock(), begun.known
         self._store.archive.filing.tidy()  # the archive's former files, if that has failed before
         outside = list(self._copies_elsewhere(begun))
-        doomed = _is_doomed(set(begun.ids), known, begun.user)
+        doomed = removal.is_doomed(begun.ids, known, begun.user)
         reads = self._store.reads.erase(self._actor, now, doomed)
         unreached = [*self._clean_neighbours(begun, doomed, now), *self._purge(known)]
         unreached += _untold(mirrors)
@@ -362,17 +358,6 @@ def _disk() -> Iterator[None]:
     except OSError as error:
         why = f"{error.filename or 'a file'} cannot be reached: {error.strerror}"
         raise StoreUnavailable(f"{why}; `lamina erase --resume` finishes what was begun") from error
-
-
-def _is_doomed(ids: set[str], known: Signature, user: str | None) -> Callable[[Read], bool]:
-    """Whether the note of a read has to go: it found what is erased, asked for it, or was made for whom it was about."""
-
-    def is_doomed(read: Read) -> bool:
-        if not ids.isdisjoint(read.records) or (user is not None and read.note.get("user") == user):
-            return True
-        return known.is_among(traces.strings(read.note))
-
-    return is_doomed
 
 
 def _with_log(path: Path) -> list[Path]:

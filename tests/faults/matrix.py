@@ -9,7 +9,7 @@ from types import ModuleType
 import click
 
 import lamina
-from lamina import moves, operator_key
+from lamina import handles, moves, operator_key
 from lamina.access import Access
 from lamina.guests import Guest
 from lamina.memory import Memory
@@ -26,11 +26,13 @@ from lamina.world import WorldModel
 # Whose verbs are the program. Who may decide has all verbs of who may not.
 OWNERS: tuple[type | ModuleType, ...] = (
     *(Operator, Run, Guest, WorldModel, Hooks, Access, Orchestrator, LaminaStore, LaminaSession),
-    *(operator_key, moves, models),
+    *(operator_key, moves, models, handles),
 )
 # What is broken in other folders than this one, or is no part of a home.
 SERVERS = "tests/servers"
 CACHE = "a cache, made anew from the network"
+# These begin with a store that cannot be opened, which the others need.
+RESTORES = "tests/faults/test_restores.py"
 
 
 def _asking(verb: str, *given: object) -> Callable[[Operator, str], object]:
@@ -62,6 +64,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "import: an export, lines of another system": ("imports an export", "imports lines", "imports lines, but not all"),
     "export, backup": ("exports", "exports for others", "backs up"),
     "go back to a backup": ("goes back to a backup",),
+    "go back over a damaged store, begin anew": (),
     "erase": ("erases",),
     "kept in the fail-safe, replayed": ("is kept in the fail-safe", "replays the fail-safe"),
     "a new schema": ("comes to a new schema",),
@@ -147,6 +150,9 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "operator_key.change": ("locks the home",),
     "operator_key.remove": ("unlocks the home",),
     "moves.move": (SERVERS,),
+    "handles.begin_anew": (RESTORES,),
+    "handles.connect": ("makes the home", "comes to a new schema"),
+    "handles.restore": (RESTORES,),
     "models.fetch": (CACHE,),
     "models.pull": (CACHE,),
 }
@@ -189,6 +195,8 @@ LOOKS = (
     *(f"Orchestrator.{verb}" for verb in ("is_waiting", "outlook", "pause")),
     *("LaminaSession.get_items", "operator_key.check", "operator_key.is_set", "moves.advice", "moves.has_arrived"),
     *("models.is_here", "models.listed"),
+    *("handles.agent_label", "handles.before_restore", "handles.chosen_agent", "handles.look"),
+    *("handles.home_path", "handles.local_user"),
 )
 
 # Commands of the program: the verbs that each may call, those that write at least.
@@ -245,7 +253,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "prune": ("Operator.prune",),
     "reindex": ("Operator.reindex",),
     "remember": ("Operator.remember",),
-    "restore": ("Operator.restore", "Operator.end_grants_but"),
+    "restore": (
+        *("handles.restore", "handles.begin_anew"),
+        *("Operator.restore", "Operator.end_grants_but"),
+    ),
     "review": ("Operator.confirm", "Operator.reject", "Operator.correct"),
     "review confirm": ("Operator.confirm",),
     "review lift": ("Operator.lift",),

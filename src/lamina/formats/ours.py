@@ -19,7 +19,7 @@ from lamina.formats import targets
 from lamina.formats.arrivals import Policy
 from lamina.formats.merging import Merger
 from lamina.model import Actor, Draft, Layer, Record, State, iso
-from lamina.store import grants, opening, rawfile
+from lamina.store import grants, opening, rawfile, removal
 from lamina.store.archive import Copy as ArchiveCopy
 from lamina.store.store import Store
 from lamina.store.written import Written, row_of
@@ -247,7 +247,10 @@ def read(
     export = load(source)
     is_restorable = export.agent == store.agent and store.is_empty()
     if trusted and is_restorable:
-        restored = _rehearsed(store, export, source, now) if dry_run else _restore(store, export, source, progress)
+        if dry_run:
+            return {**_rehearsed(store, export, source, now), **_shared(export, now)}
+        restored = _restore(store, export, source, progress)
+        removal.erase_again(store, actor, now)
         return {**restored, **_shared(export, now)}
     note = {"store": export.store, "agent": export.agent}
     everything = [*export.records, *(line.record for line in export.archived)]

@@ -268,30 +268,13 @@ def _copy_file(source: Path, target: Path, expected: str | None = None) -> str:
     return found
 
 
-def archives_of(source: Path) -> list[str]:
-    """The files of the archive that a backup holds."""
-    return [name for name in _manifest(source).files if "/" in name]
-
-
-def put_back_archives(source: Path, folder: Path) -> None:
-    """Bring the files of a backup's archive to their places, where they are missing or not as they were."""
-    manifest = _manifest(source)
-    for name, expected in manifest.files.items():
-        target = folder / name
-        if "/" not in name or (target.is_file() and digest(target) == expected):
-            continue
+def copy_archives(source: Path, folder: Path) -> None:
+    """Copy the files of a backup's archive below another folder."""
+    for name in _manifest(source).files:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise Corrupt(f"{source / MANIFEST} names {name}, which lies outside the backup")
-        refuse_link(target.parent)
-        refuse_link(target)
-        make_private_folder(target.parent)
-        if target.exists():
-            os.rename(target, unused(target.with_name(target.name + ".replaced")))
-        work = target.with_name(target.name + ".tmp")
-        work.unlink(missing_ok=True)
-        _copy_file(source / name, work)
-        os.rename(work, target)
-        fsync_folder(target.parent)
+        if "/" in name:
+            _copy_file(source / name, folder / name)
 
 
 def digest(path: Path) -> str:

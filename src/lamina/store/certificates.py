@@ -63,13 +63,6 @@ def write_missing(connection: Connection, folder: Path) -> None:
             write_private(path, _rendered(body))
 
 
-def next_number(connection: Connection, folder: Path) -> int:
-    """A number that no erasure has, also none of a history that a restored backup replaced."""
-    last = connection.execute("SELECT coalesce(max(number), 0) FROM erasures").get
-    assert isinstance(last, int)
-    return max([last, *(number for number, _ in _files(folder))]) + 1
-
-
 def vouched(folder: Path, events: Told | None) -> Iterator[tuple[Path, str]]:
     """The files that hold a true certificate, and the hash of each. Without a trail every
     certificate is believed."""
@@ -79,6 +72,12 @@ def vouched(folder: Path, events: Told | None) -> Iterator[tuple[Path, str]]:
             continue
         if events is None or not events.names_certificates or found in _expected(events, number):
             yield path, found
+
+
+def hashes(folder: Path, connection: Connection | None) -> list[str]:
+    """List the hashes of the true certificates below a folder, for the event of a restoration."""
+    events = None if connection is None else told.about_erasures(connection)
+    return sorted(found for _, found in vouched(folder, events))
 
 
 def files_differ(connection: Connection, folder: Path) -> tuple[list[Difference], list[Difference]]:

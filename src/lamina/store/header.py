@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ SIZE = 100
 # "Lamn" and "Lamr": tell a store and its trail of reads from any other SQLite file.
 STORE, READS = 0x4C616D6E, 0x4C616D72
 BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database in use
+READS_FILE = "reads.db"
+SIGNS = ("*/*_archive_*.jsonl", "backups/*/manifest.json", "erasures/*.json", "damaged/*")
 
 
 class Header(NamedTuple):
@@ -64,8 +67,25 @@ def _application(path: Path) -> int | None:
     return int.from_bytes(head[68:72]) if len(head) == SIZE and head.startswith(MAGIC) else None
 
 
-def refuse_lost(path: Path, reads: str) -> None:
-    """Raise when a store is empty or gone that was there before: a new one in its place would hide the loss."""
-    if not has_bytes(path) and has_bytes(path.with_name(reads)):
+def refuse_lost(path: Path, is_there: Callable[[], object] = lambda: False) -> None:
+    """Raise when a store that was there before is empty or gone: a new one would hide the loss.
+
+    It is looked for again after a sign of it was found, since another process may be making it.
+    """
+    if is_there():
+        return
+    found = sign(path.parent)
+    if found is not None and not is_there():
         do = "see `lamina restore`, or set store.url if they are on a server"
-        raise Corrupt(f"{path} is empty or gone, but {reads} shows that there were memories; {do}")
+        raise Corrupt(f"{path} is empty or gone, but {found} shows that there were memories; {do}")
+
+
+def sign(folder: Path) -> str | None:
+    """A file that only somebody writes who has had a store here."""
+    if has_bytes(folder / READS_FILE):
+        return READS_FILE
+    found = (path for pattern in SIGNS for path in folder.glob(pattern))
+    try:
+        return next((path.relative_to(folder).as_posix() for path in found), None)
+    except OSError as error:
+        raise StoreUnavailable(f"{folder} cannot be read: {error.strerror}") from error

@@ -20,9 +20,9 @@ from lamina.store.sql import Cursor
 
 # Under these names `meta` says that a memory moves into this place, has left it, or has left copies on servers.
 ARRIVING, MOVED, LEFT = "arriving", "moved", "left"
-# Everything that `meta` may say: who this is, what made the index, how far the blocks know, what a
-# backup brought back.
-NAMES = frozenset({"store_id", "agent", "analyser", "blocks", "erase_again", ARRIVING, MOVED, LEFT})
+ERASE_AGAIN = "erase_again"  # what an import, or a restore by an older version, brought back
+# Everything that `meta` may say: who this is, what made the index, how far the blocks know.
+NAMES = frozenset({"store_id", "agent", "analyser", "blocks", ERASE_AGAIN, ARRIVING, MOVED, LEFT})
 ACTOR = Actor(Role.SYSTEM, "migration", "store")
 Step = Callable[[apsw.Connection], None]
 
@@ -89,11 +89,11 @@ def checked(version: int, application: int, schema: int, path: Path, steps: Sequ
     return version
 
 
-def refuse_untouched(path: Path, reads: str, steps: Sequence[Step]) -> None:
+def refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
     """Refuse a file that is not ours before SQLite opens it, which would leave files beside it."""
     if path.is_dir():
         raise StoreUnavailable(f"{path} is a folder where a file is needed")
-    header.refuse_lost(path, reads)
+    header.refuse_lost(path, lambda: has_bytes(path))
     found = header.read(path) if has_bytes(path) else None
     if found is not None:
         checked(found.user_version, found.application_id, found.schema, path, steps)

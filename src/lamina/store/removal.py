@@ -15,9 +15,11 @@ from lamina import canon, traces
 from lamina.errors import Conflict, Corrupt, NotFound, Refused
 from lamina.home import make_private_folder, write_private
 from lamina.model import Actor
-from lamina.store import archive, certificates, derived, erasing, events, fulltext, grants, records, rejections, sealing, told
+from lamina.store import archive, derived, erasing, events, fulltext, grants, records, rejections, sealing, told
 from lamina.store.erasing import Plan, Wanted
 from lamina.store.events import Changed
+from lamina.store.migrations import ERASE_AGAIN
+from lamina.store.reads import Read
 from lamina.store.records import PLACE, Row
 from lamina.store.sql import Connection, rows
 from lamina.store.transaction import Transaction
@@ -179,10 +181,12 @@ def begin(
     *,
     keep_backups: bool = False,
     anyway: Callable[[], bool] = lambda: False,
+    after: int = 0,
 ) -> Begun | None:
     """Erase what is wanted, and what says the same, from the database and from the archive.
 
     None when there is nothing, unless there is something to clean elsewhere: `anyway` is asked.
+    The erasure gets a number beyond `after`.
     """
 
     def change(who: Actor, action: str, at: datetime) -> Removal:
@@ -196,7 +200,7 @@ def begin(
             raise NotFound("somebody else has erased this just now")
         if erasing.archives_of(connection, plan.goes) != old:
             raise Conflict("the archive was written to meanwhile; try again")
-        number = certificates.next_number(connection, store.folder)
+        number = max(_last(connection), last_number(store.folder), after) + 1
         files, turns = _files(connection, plan.goes), _turns(connection, store, plan)
         known = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
         if reason is not None and known.is_in(reason):
@@ -216,7 +220,7 @@ def begin(
             known,
         )
         transaction.keep(begun)
-        connection.execute("DELETE FROM meta WHERE name = ?", (erasing.AGAIN,))  # it was erased before anything else
+        connection.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))  # opening did it
         return begun
 
     with store.database.moment() as connection:
@@ -228,6 +232,13 @@ def begin(
     begun = store.archive.filing.filled(actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill, change)
     store.archive.filing.tidy()
     return begun
+
+
+def _last(connection: Connection) -> int:
+    """The number of the last erasure."""
+    found = connection.execute("SELECT coalesce(max(number), 0) FROM erasures").get
+    assert isinstance(found, int)
+    return found
 
 
 def _turns(connection: Connection, store: Store, plan: Plan) -> set[str]:
@@ -252,6 +263,46 @@ def unfinished(store: Store, connection: Connection) -> list[Begun]:
     query = "SELECT todo FROM erasures WHERE todo IS NOT NULL ORDER BY number"
     found = [msgspec.json.decode(todo, type=Begun) for (todo,) in rows(connection, query)]
     return [msgspec.structs.replace(one, known=_read(todo_file(store.folder, one.number))) for one in found]
+
+
+def erase_again(store: Store, actor: Actor, now: datetime) -> None:
+    """Erase what an import or an older version's restore has brought back, before anybody reads it.
+
+    Only what a certificate names: a mark that somebody put into the file erases nothing.
+    """
+    with store.database.moment() as connection:
+        marked = erasing.brought_back(connection)
+        certified = erasing.everything(store.folder, None) if marked else set()
+        back = erasing.held_of(connection, certified.intersection(marked))
+    if back:
+        begin(store, actor, now, Wanted(tuple(back)))
+    elif marked:
+        with store.database.atomic() as transaction:
+            transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))
+
+
+def last_number(folder: Path) -> int:
+    """The highest number of an erasure that has left a file below an agent's folder."""
+    names = (path.stem.removeprefix(".todo-") for path in (folder / erasing.CERTIFICATES).glob("*"))
+    return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
+
+
+def is_doomed(
+    ids: Collection[str],
+    known: Signature,
+    user: str | None = None,
+) -> Callable[[Read], bool]:
+    """Tell which notes of reads go: those that found or sought what is erased, or its user's."""
+    gone = set(ids)
+
+    def is_about(read: Read) -> bool:
+        if user is not None and read.note.get("user") == user:
+            return True
+        if not gone.isdisjoint(read.records):
+            return True
+        return known.is_among(traces.strings(read.note))
+
+    return is_about
 
 
 def todo_file(folder: Path, number: int) -> Path:

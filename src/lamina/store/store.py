@@ -381,7 +381,6 @@ class Store:
                 self.archive.put_copy(connection, copy)
             erasing.rebuild(connection)
             transaction.put(rows)
-            erasing.bring_along(connection, erasing.everything(self.folder, None))
             connection.executemany(grants.INSERT, given)
             rejections.rebuild(connection)
             sleeping.rebuild(connection)
@@ -390,6 +389,7 @@ class Store:
             report = verify.verify(connection, own, None, progress)
             if not report.ok:
                 raise _Rejected
+            erasing.mark_returned(connection, erasing.everything(self.folder, None))
         assert report is not None
         self.identify()
         return report

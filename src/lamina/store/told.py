@@ -11,14 +11,13 @@ from typing import Any
 
 import msgspec
 
-from lamina import canon
-from lamina.store import events, rejections, sleeping
+from lamina.store import rejections, sleeping
 from lamina.store.events import Body, body_of
 from lamina.store.sql import Connection, rows
 
 ERASE, CERTIFIED, RESTORE = "erase", "erase.certified", "restore"
 # Names in the details of events.
-ERASURES, AGAIN, CERTIFICATES = "erasures", "erase_again", "certificates"
+ERASURES, CERTIFICATES = "erasures", "certificates"
 NOT_TOLD = "written by an older version, which left no hash of it in the trail"
 Difference = tuple[str, str]
 
@@ -39,7 +38,6 @@ class Told:
         self.erasures: dict[int, Erasure] = {}
         self.certificates: set[str] = set()  # the hashes of those that a replaced history left as files
         self.names_certificates = True  # every restoration named those that it found
-        self.again: list[str] | None = []  # records that a backup brought back; None when an event did not say
         self.proposed: dict[int, int] | None = None
         self.slept: int | None = None
         self.uncovered: list[Difference] = []
@@ -57,8 +55,6 @@ class Told:
             self._erasure(body.details["erasure"]).certificate = body.details["certificate"]
         elif body.action == RESTORE:
             self._hear_of_restoration(body.details)
-        elif body.action == ERASE:
-            self.again = []
         if (counted := body.details.get(rejections.PROPOSED)) is not None:
             self._hear_of_proposals(body.seq, **counted)
         if (slept := body.details.get(sleeping.SLEPT)) is not None:
@@ -67,7 +63,6 @@ class Told:
     def _hear_of_restoration(self, details: Mapping[str, Any]) -> None:
         self.names_certificates &= CERTIFICATES in details
         self.certificates |= set(details.get(CERTIFICATES, ()))
-        self.again = list(details[AGAIN]) if AGAIN in details else None
 
     def _hear_of_proposals(self, event: int, day: int, more: int, number: int) -> None:
         """Go on counting. A number that does not follow was altered in the table before, or by an
@@ -87,10 +82,8 @@ class Told:
 
     def differences(self, connection: Connection) -> list[Difference]:
         """Every row that is not what the events say."""
-        again = rows(connection, "SELECT value FROM meta WHERE name = ?", (AGAIN,))
         return [
             *self.erasures_differ(connection),
-            *self._again_differs(canon.decode(again[0][0]) if again else []),
             *self._proposed_differ(dict(rows(connection, "SELECT day, number FROM proposed"))),
             *self._slept_differs(rows(connection, "SELECT one, seq FROM slept")),
         ]
@@ -121,13 +114,6 @@ class Told:
         else:
             self.uncovered.append((f"erasure {number}", "the import that made this store did not bring its certificate"))
 
-    def _again_differs(self, found: list[str]) -> Iterator[Difference]:
-        if self.again is None:
-            if found:
-                self.uncovered.append((f"meta {AGAIN}", NOT_TOLD))
-        elif sorted(found) != sorted(self.again):
-            yield f"meta {AGAIN}", "it differs from the records that a restored backup brought back"
-
     def _proposed_differ(self, found: Mapping[int, int]) -> Iterator[Difference]:
         if self.proposed is None:
             self.uncovered += [(f"proposals of day {day}", NOT_TOLD) for day in found]
@@ -148,8 +134,6 @@ class Told:
         for number, erasure in self.erasures.items():
             insert = "INSERT INTO erasures (number, at) VALUES (?, ?) ON CONFLICT DO NOTHING"
             connection.execute(insert, (number, erasure.at or 0))
-        if self.again:
-            connection.execute(events.PUT_META, (AGAIN, canon.encode(sorted(self.again)).decode()))
         connection.executemany("INSERT INTO proposed (day, number) VALUES (?, ?)", [*(self.proposed or {}).items()])
         if self.slept is not None:
             connection.execute("INSERT INTO slept (one, seq) VALUES (1, ?)", (self.slept,))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lamina import Operator
+from lamina import Operator, handles
 from lamina.errors import InvalidInput
 from lamina.model import Layer, Record, State, Trust
 from lamina.rules import BELIEVED
+from lamina.store.erasing import CERTIFICATES
 from tests.conftest import CONTRACTS, Desk, verified
 
 from .test_ours import load
@@ -142,7 +144,8 @@ def test_no_file_changes_what_is_more_trusted(desk: Desk, file: Path, tmp_path: 
 
 @pytest.mark.parametrize("trust", [False, True])
 def test_what_was_erased_here_stays_away(desk: Desk, tmp_path: Path, trust: bool) -> None:
-    """P5: an export from before an erasure brings nothing back, into the store or into an empty one in its place."""
+    """P5: an export from before an erasure brings nothing back: into the store, into one that was
+    begun anew in its place, or into an empty one beside its certificates."""
     op = desk.operator()
     gone, kept = op.remember(PRIVATE), op.remember("the kettle is on the shelf")
     file = op.export(tmp_path / "before.json")
@@ -152,10 +155,15 @@ def test_what_was_erased_here_stays_away(desk: Desk, tmp_path: Path, trust: bool
     op.close()
     for path in desk.folder().glob("*.db*"):
         path.unlink()
-    fresh = desk.operator(store_id=None)
-    fresh.import_(file, trust=trust)
-    assert [one.content for one in fresh.list()] == [kept.content]
-    assert verified(fresh)
+    handles.begin_anew("sky", desk.home, desk.clock)
+    with Desk(tmp_path / "other", desk.clock) as other:
+        empty = other.operator()
+        shutil.copytree(desk.folder() / CERTIFICATES, other.folder() / CERTIFICATES)
+        begun_anew = desk.operator(store_id=None)
+        for fresh in (begun_anew, empty):
+            fresh.import_(file, trust=trust)
+            assert [one.content for one in fresh.list()] == [kept.content]
+        assert verified(begun_anew)
 
 
 LINES: dict[str, list[dict[str, Any]]] = {

@@ -166,19 +166,6 @@ def test_what_a_replaced_history_certified_stays_true(desk: Desk) -> None:
     assert places(operator) == ["certificate erasures/0001.json"]
 
 
-def test_what_a_backup_brought_back_is_told(operator: Operator, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P5: a row that asks for records to be erased again is compared with the event of the
-    restoration."""
-    gone = operator.remember("Eve hides mandarins")
-    backup = operator.backup()
-    operator.erase(gone.id, keep_backups=True)
-    monkeypatch.setattr(operator, "resume_erasures", list)  # a crash right after the restoration
-    operator.restore(backup)
-    assert places(operator) == []
-    altered(desk, "DELETE FROM meta WHERE name = 'erase_again'")
-    assert places(operator) == ["meta erase_again"]
-
-
 def test_an_export_carries_certificates(operator: Operator, tmp_path: Path) -> None:
     """H5, P5: a store that is restored from an export has the certificates, as rows and as files,
     and gives the same export."""
