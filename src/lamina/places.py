@@ -1,4 +1,4 @@
-"""Where only one active record can stand: a key of a profile, a project, a fact that holds one value. Pure."""
+"""Where only one active record can stand: a profile key, a project, a fact, a tool. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,16 @@ def place(memory: Record | Draft) -> Place | None:
     elif memory.layer is Layer.SEMANTIC:
         project = project_name(memory)
         name = f"project:{project}" if project is not None else _fact(memory.metadata)
+    elif memory.layer is Layer.WORLD:
+        name = world_entry(memory)
     return None if name is None else (memory.layer, memory.user, text.normalise(name))
+
+
+def world_entry(memory: Record | Draft) -> str | None:
+    """The kind and name of the tool or integration that a record defines, if it defines one."""
+    kind, name = memory.metadata.get("world"), memory.metadata.get("name")
+    is_entry = memory.layer is Layer.WORLD and kind in ("tool", "integration") and isinstance(name, str)
+    return f"{kind} {name}" if is_entry else None
 
 
 def project_name(memory: Record | Draft) -> str | None:

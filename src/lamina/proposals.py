@@ -176,12 +176,13 @@ class Proposals:
         record, here = entry.record, places.place(entry.record)
         found = self._store.standing(record) if here is not None else map(self._store.row, named(record))
         replaced = [self._entry(row) for row in found if row is not None]
+        is_beside = bool(replaced) and not review.may_replace(record, self._store.history(record.id))
         return Proposal(
             record,
             by,
             record.updated_at,
-            tuple(other.record for other in replaced),
-            self._problem(entry, replaced),
+            () if is_beside else tuple(other.record for other in replaced),
+            f"{replaced[0].record.id} has its name" if is_beside else self._problem(entry, replaced),
             tuple(other.record.id for other in rivals.get(here, ()) if other is not entry) if here else (),
             review.similar(record, rejected),
         )

@@ -25,6 +25,7 @@ CORPORA: dict[str, str] = {
     "test_unicode": "Unicode",
     "test_erasure": "erasure",
     "test_erased_everywhere": "erasure",
+    "test_locks": "locks",
     "test_failsafe": "fail-safe",
     "test_secrets": "secrets",
     "test_network": "network",

@@ -28,7 +28,7 @@ def find(store: Store, connection: Connection, memory: Record | Draft) -> list[R
 
 def _near(memory: Record | Draft) -> tuple[str, tuple[Any, ...]]:
     """A condition that leaves few rows to look at."""
-    if memory.layer is Layer.PROFILE:
+    if memory.layer in (Layer.PROFILE, Layer.WORLD):
         return "", ()
     if places.project_name(memory) is not None:
         return "AND kind = 'project'", ()

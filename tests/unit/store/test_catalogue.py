@@ -215,7 +215,7 @@ def test_an_import_is_searched_like_its_origin(desk: Desk, op: Operator, tmp_pat
     with Desk(tmp_path_factory.mktemp("other")) as there:
         early, twin = there.agent(store_id=None), there.operator(store_id=None)
         assert early.search("tea").outcome == "nothing_relevant"
-        twin.import_(path)
+        twin.import_(path, trust=True)
         assert answers(twin, there) == answers(early, there) == expected
         twin.index()
         assert answers(twin, there) == answers(there.agent(store_id=None), there) == expected

@@ -216,14 +216,17 @@ class PostgresDatabase(Database):
         return True
 
     @contextmanager
-    def alone(self, what: str) -> Iterator[None]:
+    def alone(self, what: str, patience: float | None = None) -> Iterator[None]:
         lock = f"SELECT pg_advisory_lock({OTHER_LOCK}, hashtext(lamina.owner() || '/{what}'))"
-        session, _ = self.begun(lambda session: session.execute(lock))
+        most = f"SET lock_timeout = {round((patience or 0) * 1000)}"  # 0: no end
+        self.check_usable()
+        session = Session(self._pool.apart(), self.place, self.words)
         try:
+            session.script(most)
+            session.execute(lock)
             yield
         finally:
             session.link.close()  # which lets go of it, whatever happened meanwhile
-            self.release(session)
 
     def check_usable(self) -> None:
         if self.inherited:
