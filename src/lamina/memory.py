@@ -228,6 +228,19 @@ class Memory(Writer):
         folder = self._store.place("world_model")
         return WorldModel(self._store, folder, self._draft, self.actor, self._clock, self.user, self._tell)
 
+    @cached_property
+    def _whole_world(self) -> WorldModel:
+        """The same, whomever this handle is for: the files are everybody's."""
+        from lamina.world import WorldModel
+
+        drafter = rules.Drafter(self.actor, None, self._kinds, self.settings["content.max_bytes"], None)
+        return WorldModel(self._store, self._store.place("world_model"), drafter.draft, self.actor, self._clock)
+
+    def _follow(self, decided: Sequence[Record]) -> None:
+        """Let the world files follow a decision about their entries; `status()` tells of a problem."""
+        if any(one.layer is Layer.WORLD for one in decided):
+            self._note_problem(self._whole_world.follow())
+
     def sync_mirrors(self, progress: Progress | None = None) -> dict[str, Any]:
         """Bring every mirror up to date now, instead of behind the next writes; what was done in each."""
         rules.progress(progress)

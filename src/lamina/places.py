@@ -1,4 +1,4 @@
-"""Where only one active record can stand: a key of a profile, a project, a fact that holds one value. Pure."""
+"""Where only one active record can stand: a profile key, a project, a fact, a tool. Pure."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def place(memory: Record | Draft) -> Place | None:
     elif memory.layer is Layer.SEMANTIC:
         project = project_name(memory)
         name = f"project:{project}" if project is not None else _fact(memory.metadata)
+    elif memory.layer is Layer.WORLD:
+        name = world_entry(memory)
     return None if name is None else (memory.layer, memory.user, text.normalise(name))
 
 
@@ -59,6 +61,18 @@ def _names(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield f"project:{project}"
     if (fact := _fact(metadata)) is not None:
         yield fact
+    if (entry := _world(metadata)) is not None:
+        yield entry
+
+
+def world_entry(memory: Record | Draft) -> str | None:
+    """The kind and name of the tool or integration that a record defines, if it defines one."""
+    return _world(memory.metadata) if memory.layer is Layer.WORLD else None
+
+
+def _world(metadata: Mapping[str, Any]) -> str | None:
+    kind, name = metadata.get("world"), metadata.get("name")
+    return f"{kind} {name}" if kind in ("tool", "integration") and isinstance(name, str) else None
 
 
 def project_name(memory: Record | Draft) -> str | None:

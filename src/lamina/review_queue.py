@@ -8,7 +8,7 @@ from lamina import places, text
 from lamina.engines import review
 from lamina.engines.review import Effect, Entry, Proposal
 from lamina.errors import Conflict, NotFound, Refused
-from lamina.model import Record, State
+from lamina.model import Layer, Record, State
 from lamina.places import Place
 from lamina.rejection import named
 from lamina.store.records import PLACE, Filter, Row
@@ -61,10 +61,15 @@ def _start(ranked: Sequence[Effect], after: str | None) -> int:
 def _effects(store: Store, waiting: Sequence[Entry], barred: Barred) -> list[Effect]:
     """What each would do, with a fixed number of questions to the store, however many wait."""
     replaced = _replaced(store, waiting)
-    return [
-        Effect(one.record, one.event, tuple(other.record for other in others), _problem(one, others, barred))
-        for one, others in zip(waiting, replaced, strict=True)
-    ]
+    return [_effect(store, one, others, barred) for one, others in zip(waiting, replaced, strict=True)]
+
+
+def _effect(store: Store, waiting: Entry, standing: Sequence[Entry], barred: Barred) -> Effect:
+    record = waiting.record
+    if standing and record.layer is Layer.WORLD and not review.may_replace(record, store.history(record.id)):
+        return Effect(record, waiting.event, (), f"{standing[0].record.id} has its name")
+    replaced = tuple(other.record for other in standing)
+    return Effect(record, waiting.event, replaced, _problem(waiting, standing, barred))
 
 
 def _replaced(store: Store, waiting: Sequence[Entry]) -> list[list[Entry]]:

@@ -52,6 +52,7 @@ class Reviews:
             entry = self._entry(row)
             review.check_pending(entry.record)
             review.check_no_request(entry.record)
+            self._check_world(entry.record)
             replaced = self._replaced(transaction, entry.record)
             review.check_fresh(entry, replaced)
             ids = tuple(dict.fromkeys((*entry.record.supersedes, *(other.record.id for other in replaced))))
@@ -60,6 +61,10 @@ class Reviews:
                 gone = {"superseded_by": record_id, "valid_to": entry.record.valid_from or transaction.now}
                 transaction.update(self._row(transaction, other.record.id), state=State.SUPERSEDED, **gone)
         return confirmed
+
+    def _check_world(self, record: Record) -> None:
+        if self._user is not None and places.world_entry(record) is not None:
+            raise Refused(f"the world model is for all users of {self._store.agent}; open the handle without a user")
 
     def reject(self, record_id: str, reason: str) -> Record:
         """Put a proposal aside, and keep what it says out from now on, unless that is active already.
@@ -208,6 +213,8 @@ class Reviews:
         here = places.place(proposal)
         if here is None:
             return [self._entry(self._row(transaction, name)) for name in rejection.named(proposal)]
+        if not review.may_replace(proposal, self._store.history(proposal.id)):
+            return []
         return [self._entry(row) for row in transaction.guard.standing(proposal)]
 
     def _bring_back(self, transaction: Transaction, record_id: str) -> None:

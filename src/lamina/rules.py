@@ -41,6 +41,8 @@ CONTRACTS: Mapping[Layer, tuple[str, ...]] = {
     Layer.SEMANTIC: ("origin", "topic_tags"),
     Layer.PROCEDURAL: ("workflow", "canonical"),
 }
+# What people believe, or let agents act by: what was rejected stays out, and no file changes it.
+BELIEVED = frozenset({*CONTRACTS, Layer.WORLD})
 RADAR_CONTRACT = ("repo_slug", "source_handle", "source_url", "confidence", "evidence_refs")
 SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 

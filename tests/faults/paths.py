@@ -147,4 +147,6 @@ PATHS = {
     "sets an integration": WritePath(chores.set_integration, view=chores.world, is_whole=False),
     "removes an integration": WritePath(chores.remove_integration, chores.set_integration, chores.world, is_whole=False),
     "takes in what was edited": WritePath(chores.sync_world, chores.edited, chores.tools),
+    "proposes what was edited": WritePath(chores.set_another_tool, chores.edited, chores.kept),
+    "confirms what was edited": WritePath(chores.confirm_edit, chores.proposed_edit, chores.kept),
 }

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lamina.formats.world_edits import FileEdit
 from lamina.model import Layer, State
 from lamina.recall import RANKERS
 from tests.security.canaries import WORD, Planted
@@ -127,6 +128,12 @@ class Attack(NamedTuple):
             ("participants",): [None, ["Ana", "ben"]],
             ("definition", "config"): [{"name": "x"}, {"name": "of-common"}, {}],
             ("definitions",): [[{"name": "x"}], []],
+            ("edits",): [
+                None,
+                [],
+                [FileEdit("tool", "x", None, {"name": "x"})],
+                [FileEdit("integration", "of-common", {}, None)],
+            ],
             ("path", "to", "folder", "head_file"): files,
             ("format", "format_"): [None, "sky", "milton", "jsonl", "ours", "nonsense"],
             ("on_conflict",): ["skip", "newer", "nonsense"],

@@ -106,9 +106,9 @@ def test_other_agents_do_not_wait(postgres_url: str, tmp_path: Path) -> None:
         sky = stack.enter_context(opened(tmp_path / "home", postgres_url))
         milton = stack.enter_context(opened(tmp_path / "home", postgres_url, "milton", **HASTY))
         stack.enter_context(sky._store.database.atomic())
-        stack.enter_context(sky._store.database.alone())
+        stack.enter_context(sky._store.database.alone("mirrors"))
         assert milton.remember("tea").stored_in == "store"
-        with milton._store.database.alone():
+        with milton._store.database.alone("mirrors"):
             pass
 
 
@@ -120,11 +120,11 @@ def test_only_one_is_alone(postgres_url: str, tmp_path: Path) -> None:
 
         def wait() -> None:
             began.set()
-            with other._store.database.alone():
+            with other._store.database.alone("mirrors"):
                 order.append("second")
 
         with ThreadPoolExecutor(1) as threads:
-            with one._store.database.alone():
+            with one._store.database.alone("mirrors"):
                 later = threads.submit(wait)
                 assert began.wait(LONG)
                 one.remember("tea")

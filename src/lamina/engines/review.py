@@ -23,6 +23,8 @@ MOST_RIVALS = 100
 MOST_SIMILAR = 20
 # Events that an operator can take back.
 UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
+# The event that proposes what was changed in the files of the world model.
+FROM_FILES = "world.propose"
 # Where a request names the record that somebody wants forgotten.
 FORGET = "forget"
 
@@ -77,6 +79,11 @@ def check_fresh(proposal: Entry, replaced: Sequence[Entry]) -> None:
                 f"{other.record.id} has taken its place or changed since this was proposed; propose anew",
                 record=other.record.id,
             )
+
+
+def may_replace(record: Record, history: Sequence[Event]) -> bool:
+    """Whether a proposal replaces what stands in its place. An imported tool is only a memory."""
+    return record.layer is not Layer.WORLD or history[0].action == FROM_FILES
 
 
 def check_pending(record: Record) -> None:

@@ -14,5 +14,5 @@ LOCK = "mirrors.lock"
 @contextmanager
 def alone(store: Store) -> Iterator[None]:
     """Be the only one, here and on other machines that share the store."""
-    with home.alone(store.folder / LOCK), store.database.alone():
+    with home.alone(store.folder / LOCK), store.database.alone("mirrors"):
         yield

@@ -127,8 +127,9 @@ class Guard:
                     name = other[PLACE["id"]]
                     raise Conflict(f"{name} stands where {record_id} would: correct it or roll it back first", record=name)
 
-    def count(self) -> None:
-        """Keep how much was proposed, with what was."""
-        if self._proposed:
-            rejections.count_more(self._cursor, self._now, self._proposed)
-            self._proposed = 0
+    def count(self) -> dict[str, int] | None:
+        """Keep how much was proposed, with what was; what the event tells of it."""
+        if not self._proposed:
+            return None
+        number, self._proposed = self._proposed, 0
+        return rejections.count_more(self._cursor, self._now, number)

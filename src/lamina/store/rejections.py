@@ -21,6 +21,7 @@ REJECT, LIFT, ERASE = "reject", "lift", "erase"
 BARRED = "barred"
 # An erasure may take such a note with it; what it bars is then told again, by the record, in the note of the erasure.
 STILL_BARRED = "still_barred"
+PROPOSED = "proposed"  # where an event tells how many proposals machines have made on its day
 DAY = 86_400_000_000
 
 
@@ -140,13 +141,16 @@ def waited(before: Mapping[str, Any]) -> bool:
     return bool(before.get("state") == State.CONSTRAINED)
 
 
+def derived(connection: Connection) -> list[tuple[bytes, str, str | None]]:
+    """The rows of the table as they follow from the events, each with the user of its record."""
+    query = "SELECT user FROM records WHERE id = ?1 UNION ALL SELECT user FROM archived WHERE id = ?1"
+    return [(one, record, connection.execute(query, (record,)).get) for one, record in sorted(told(connection))]
+
+
 def rebuild(connection: Connection) -> None:
     """Make the table anew from the events."""
-    query = "SELECT user FROM records WHERE id = ?1 UNION ALL SELECT user FROM archived WHERE id = ?1"
     connection.execute("DELETE FROM rejected")
-    for fingerprint, record in sorted(told(connection)):
-        user = connection.execute(query, (record,)).get
-        connection.execute("INSERT INTO rejected (fingerprint, record, user) VALUES (?, ?, ?)", (fingerprint, record, user))
+    connection.executemany("INSERT INTO rejected (fingerprint, record, user) VALUES (?, ?, ?)", derived(connection))
 
 
 def count_today(connection: Connection, now: int) -> int:
@@ -155,10 +159,13 @@ def count_today(connection: Connection, now: int) -> int:
     return int(str(found or 0))
 
 
-def count_more(cursor: Cursor, now: int, number: int) -> None:
+def count_more(cursor: Cursor, now: int, number: int) -> dict[str, int]:
+    """Count proposals; what the event tells of it: how many more, and how many that makes on its
+    day."""
     cursor.execute("DELETE FROM proposed WHERE day < ?", (now // DAY,))
     cursor.execute(
         "INSERT INTO proposed (day, number) VALUES (?, ?)"
         " ON CONFLICT (day) DO UPDATE SET number = proposed.number + excluded.number",
         (now // DAY, number),
     )
+    return {"day": now // DAY, "more": number, "number": count_today(cursor.connection, now)}

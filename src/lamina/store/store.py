@@ -17,7 +17,7 @@ from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import size_of
 from lamina.model import Actor, Entry, Event, Record, Role
-from lamina.store import archive, derived, events, learned, records, written
+from lamina.store import archive, derived, events, learned, records, sources, users, written
 from lamina.store.archive import Archive
 from lamina.store.connection import translated
 from lamina.store.events import Head
@@ -259,6 +259,11 @@ class Store:
             found = [records.one(connection, f"{records.SELECT} WHERE seq = ?", (number,)) for number in numbers]
         return [self.record(row) for row in found if row is not None]
 
+    def user(self, given: object) -> str | None:
+        """The name of a user as this store has it, or may have it from now on."""
+        with translated(self.database.place):
+            return users.resolved(given, self.database.reader)
+
     def count_notes(self, run_id: str, user: str | None) -> int:
         """How many notes an open run has beside the one that opened it."""
         with translated(self.database.place):
@@ -283,6 +288,13 @@ class Store:
     def counts(self, user: str | None) -> dict[str, dict[str, int]]:
         with translated(self.database.place):
             return records.counts(self.database.reader(), user)
+
+    def outside(self, user: str | None, since: int, slot: int, beginning: int, least: int) -> tuple[list[Any], list[Any]]:
+        """What has come from outside since a time: by source and slot, and what begins alike, by source."""
+        with translated(self.database.place):
+            connection = self.database.reader()
+            repeated = sources.repeated(connection, user, since, beginning, least)
+            return sources.arrived(connection, user, since, slot), repeated
 
     def sizes(self) -> dict[str, int]:
         """Bytes under the agent's folder by part: each file or folder at its top."""
@@ -312,6 +324,12 @@ class Store:
         for row in records.every(self.database.reader()):
             yield written.line(row, self.agent)
 
+    def certificates(self) -> list[tuple[int, str]]:
+        """The number and the text of the certificate of each erasure."""
+        from lamina.store import certificates
+
+        return certificates.bodies(self.database.reader())
+
     def archived_lines(self) -> Iterator[tuple[int, int, bytes]]:
         """Every archived record, by its archive and line: the archive, the last event about it, and the line."""
         return self.archive.lines(self.database.reader())
@@ -338,8 +356,9 @@ class Store:
                 if not report.ok or not files:
                     return report
                 before, problems = archive.files(connection), verify.files_differ(connection, self.folder, progress)
+                altered, uncovered = verify.certificates_differ(connection, self.folder)
             if not problems or self.archives() == before:  # else files were written anew while we looked
-                return structs.replace(report, problems=tuple(problems))
+                return structs.replace(report, problems=(*problems, *altered), uncovered=(*report.uncovered, *uncovered))
 
     def reindex(self, actor: Actor, now: datetime, *, vectors: bool = False) -> None:
         """Make what is derived from the records anew, in one transaction; vectors are made by the next indexing."""
@@ -360,10 +379,11 @@ class Store:
         notes: Sequence[tuple[int, int, bytes, str]],
         archives: Sequence[archive.Copy] = (),
         given: Sequence[Row] = (),
+        certified: Sequence[tuple[int, str]] = (),
         progress: Progress | None = None,
     ) -> Report:
         """Become the store that was exported, unless it does not agree with itself; then nothing happens."""
-        from lamina.store import erasing, grants, rejections, sleeping, verify
+        from lamina.store import certificates, erasing, grants, rejections, sleeping, told, verify
 
         own = canon.chain_seed(store_id, self.agent, "events")
         report: Report | None = None
@@ -383,9 +403,12 @@ class Store:
             connection.executemany(grants.INSERT, given)
             rejections.rebuild(connection)
             sleeping.rebuild(connection)
+            told.read(connection).rebuild(connection)
+            certificates.put(connection, certified)
             report = verify.verify(connection, own, None, progress)
             if not report.ok:
                 raise _Rejected
+            erasing.mark_returned(connection, erasing.everything(self.folder, None))
         assert report is not None
         self.identify()
         return report

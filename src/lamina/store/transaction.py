@@ -13,8 +13,9 @@ from msgspec import structs
 from lamina import rules
 from lamina.clock import is_id, to_micros
 from lamina.errors import NotFound, StoreUnavailable
+from lamina.home import user_name
 from lamina.model import Actor, Change, Draft, Event, Layer, Record, State
-from lamina.store import archive, derived, events, fulltext, records, written
+from lamina.store import archive, derived, events, fulltext, records, users, written
 from lamina.store.events import Changed, Made
 from lamina.store.reads import Read
 from lamina.store.records import PLACE, Filter, Row
@@ -58,6 +59,7 @@ class Transaction(Atomic):
         self._changes: list[Changed] = []
         self._pending = 0
         self._guard: Guard | None = None
+        self._users: dict[str, str | None] = {}  # as they are spelled here
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -183,7 +185,10 @@ class Transaction(Atomic):
         """Keep how far sleep has read, with what came of it."""
         from lamina.store import sleeping
 
+        since = sleeping.marks(self.cursor.connection).seq
         sleeping.advance(self.cursor, marks)
+        if since != marks.seq:
+            self.say({sleeping.SLEPT: {"since": since, "until": marks.seq}})
 
     def sum_up(self, turns: Sequence[str]) -> None:
         """Keep that a summary stands for some turns, wherever it may go."""
@@ -206,6 +211,14 @@ class Transaction(Atomic):
     def next_id(self) -> str:
         """The id that the next new record will have."""
         return self._store.ids.make(self._store.ids.prefix(self.now), self._last_record + 1)
+
+    def user(self, given: object) -> str | None:
+        """The name of a user as the store has it, or may have it from now on; looked up once."""
+        if not isinstance(given, str):
+            return user_name(given)
+        if given not in self._users:
+            self._users[given] = users.resolved(given, lambda: self.cursor.connection)
+        return self._users[given]
 
     def find_key(self, key: str, user: str | None) -> Record | None:
         """What an earlier call with the same idempotency key stored, wherever it is now."""
@@ -244,7 +257,7 @@ class Transaction(Atomic):
             salt = next_salt()
             if record.layer is not layer or record.state is not state:
                 layer, state, told = record.layer, record.state, self._told(record)
-            if layer in rules.CONTRACTS:
+            if layer in rules.BELIEVED:
                 self.guard.check_new(record)
             told.append((record.id, row_hash(fields, salt)))
             made.append(record)
@@ -358,8 +371,11 @@ class Transaction(Atomic):
 
     def tell(self, name: str, said: Mapping[str, Any]) -> None:
         """Let the event say more, in one of its lists. It is there for good, so it holds no words."""
-        known = self._details or {}
-        self._details = {**known, name: [*known.get(name, ()), said]}
+        self.say({name: [*(self._details or {}).get(name, ()), said]})
+
+    def say(self, details: Mapping[str, Any]) -> None:
+        """Let the event say more, or something else under the same names."""
+        self._details = {**(self._details or {}), **details}
 
     def update(self, row: Row, **fields: Any) -> Record:
         """Change open fields of a record; what it says never changes. Metadata and evidence may only grow."""
@@ -425,8 +441,8 @@ class Transaction(Atomic):
     def _write_event(self) -> None:
         if not self._pending and self._details is None:
             return
-        if self._guard is not None:
-            self._guard.count()
+        if self._guard is not None and (counted := self._guard.count()) is not None:
+            self.say({"proposed": counted})
         self._head = events.append(
             self.cursor,
             self._head,

@@ -29,11 +29,9 @@ WRITE = (
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = '60s';"
     " SELECT FROM lamina_own.meta WHERE name = 'store_id' FOR UPDATE"
 )
-# For what is no write another row is locked, so that the two never wait for each other.
-OTHER = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;"
-    " SELECT FROM lamina_own.meta WHERE name = 'agent' FOR UPDATE"
-)
+# Work that is no write takes turns by a row of `meta` that is never committed: whoever inserts the
+# same name waits until the first transaction ends. 0 milliseconds: without end.
+ALONE = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 0"
 EMPTIED = tuple(f"lamina.{name}" for name in ("records", "notes", "words", "tags", "facets", "vectors", "archived", "files"))
 
 
@@ -223,12 +221,15 @@ class PostgresDatabase(Database):
         return True
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        session, _ = self.begun(lambda session: session.script(OTHER))
+    def alone(self, what: str, patience: float | None = None) -> Iterator[None]:
+        self.check_usable()
+        session = Session(self._pool.apart(), self.place, self.words)
         try:
+            session.script(ALONE.format(round((patience or 0) * 1000)))
+            session.execute("INSERT INTO meta (name, value) VALUES (?, '')", (f"alone.{what}",))
             yield
         finally:
-            self.release(session)  # which ends the transaction, and so lets go of the row
+            session.link.close()  # which takes the row back, whatever happened meanwhile
 
     def check_usable(self) -> None:
         if self.inherited:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import resources
 
 from psycopg import errors
@@ -25,8 +25,12 @@ def connected(
     before_new: Callable[[], None] = lambda: None,
     *,
     make: bool = True,
+    made: Sequence[tuple[str, str]] = (),
 ) -> PostgresDatabase:
-    """The agent's rows; tables and identity are made when they are not there yet, unless `before_new` objects."""
+    """The agent's rows. Tables and identity are made if they are missing; `before_new` may object.
+
+    `made` is what `meta` also says of a new identity.
+    """
     url = settings["store.url"]
     if not url.startswith(("postgresql://", "postgres://")):
         scheme = text.shown(url.partition(":")[0])  # the rest may hold a password
@@ -37,7 +41,7 @@ def connected(
     try:
         _prepare(database, make=make)
         if make:
-            _identify(database, agent, store_id, before_new)
+            _identify(database, agent, store_id, before_new, made)
     except BaseException:
         database.close()
         raise
@@ -114,13 +118,19 @@ def _version(session: Session, place: str) -> int:
     return version
 
 
-def _identify(database: PostgresDatabase, agent: str, store_id: str | None, before_new: Callable[[], None]) -> None:
+def _identify(
+    database: PostgresDatabase,
+    agent: str,
+    store_id: str | None,
+    before_new: Callable[[], None],
+    made: Sequence[tuple[str, str]],
+) -> None:
     """Give a new agent its identity; processes that race do it once."""
     if exists(database):
         return
     before_new()
     own = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
-    own += [("analyser", str(text.ANALYSER_VERSION)), ("blocks", "0")]
+    own += [("analyser", str(text.ANALYSER_VERSION)), ("blocks", "0"), *made]
     with database.atomic() as transaction:
         insert = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
         if not transaction.cursor.execute("SELECT 1 FROM meta WHERE name = 'store_id'").get:

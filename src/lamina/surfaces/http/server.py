@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -17,6 +15,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
+from lamina.surfaces import signals
 from lamina.surfaces.http import errors
 from lamina.surfaces.http.guard import VOUCH, Limits, is_loopback
 from lamina.text import shown
@@ -70,7 +69,7 @@ def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
         patience = limits
         opened: ClassVar[dict[PatientProtocol, None]] = {}
 
-    return uvicorn.Server(
+    return Server(
         uvicorn.Config(
             app,
             http=Patient,
@@ -90,26 +89,17 @@ def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
 
 def run(made: uvicorn.Server, listening: socket.socket) -> None:
     """Serve until a signal says that it is enough; then finish what is at hand."""
-    with _no_second_signal():
-        made.run(sockets=[listening])
+    made.run(sockets=[listening])
 
 
-@contextmanager
-def _no_second_signal() -> Iterator[None]:
-    """Uvicorn raises the signal that ended it once more when all is done, which would look like a crash."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    former = {number: signal.signal(number, _ignore) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+class Server(uvicorn.Server):
+    """Ends when a signal says so, and not by that signal: uvicorn would raise it once more when all
+    is done."""
 
-
-def _ignore(number: int, frame: object) -> None:
-    pass
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with signals.handled(self.handle_exit):
+            yield
 
 
 class Claim(IntEnum):

@@ -12,6 +12,7 @@ from rich.text import Text
 from lamina.engines import profile
 from lamina.engines.review import MOST_RIVALS, Proposal
 from lamina.model import Layer, Record, Trust
+from lamina.places import world_entry
 from lamina.proposals import QUARANTINE
 from lamina.rejection import REPLACES
 from lamina.surfaces.cli.reviewer import texts
@@ -62,6 +63,8 @@ def place(record: Record) -> str:
         return f"profile/{record.metadata.get('profile_key', '')}"
     if (project := profile.project_name(record)) is not None:
         return f"project/{project}"
+    if (entry := world_entry(record)) is not None:
+        return f"world/{entry}"
     workflow = record.metadata.get("workflow")
     return f"{record.layer.value}/{workflow}" if record.layer is Layer.PROCEDURAL and workflow else record.layer.value
 
