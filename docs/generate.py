@@ -57,7 +57,9 @@ def settings() -> Iterator[str]:
         yield f"| `{setting.name}` | `{setting.default!r}` | `{setting.variable}` | {setting.help} |"
     yield ""
     yield "`LAMINA_HOME`, `LAMINA_AGENT`, `LAMINA_USER` are the defaults of the program's options; `LAMINA_ROLE=agent` makes it"
-    yield "refuse what only an operator may do."
+    yield "refuse what only an operator may do, and every other agent and user than the two that are set."
+    yield "`LAMINA_SHARED_GROUP` names the group, by name or number, that shares the home: what belongs to it is trusted."
+    yield "No file can set it, since whoever may write the home could write that file."
 
 
 def exceptions() -> Iterator[str]:

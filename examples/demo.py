@@ -123,6 +123,8 @@ def story(home: Path) -> None:
 
 def in_new_home(tell: Callable[[Path], None]) -> None:
     with tempfile.TemporaryDirectory(prefix="lamina-demo-") as folder:
+        for name in [name for name in os.environ if name.startswith("LAMINA_")]:
+            del os.environ[name]  # the story is the same for everybody
         os.environ.update(LAMINA_HOME=folder, LAMINA_AGENT="sky")
         tell(Path(folder))
 

@@ -16,9 +16,10 @@ import apsw
 import pytest
 from hypothesis import HealthCheck, settings
 
-from lamina import Memory, Operator, config
+from lamina import Memory, Operator
 from lamina.handles import connect
 from lamina.model import Actor, Record, Role, State
+from tests import surroundings
 from tests.security.offline import sitecustomize as offline
 
 START = datetime(2026, 5, 1, 8, 0, tzinfo=UTC)
@@ -53,8 +54,10 @@ offline.guard()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Children are guarded as well; what they try to reach is written to a file of this process."""
+    surroundings.settle()
     folder = config.stash.setdefault(ATTEMPTS, tempfile.TemporaryDirectory(prefix="offline-"))
     os.environ[offline.TOLD] = str(Path(folder.name) / "attempts")
+    os.environ["HOME"] = folder.name  # what a library keeps for its user goes with the run
     places = [str(Path(offline.__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(os.pathsep.join(places).split(os.pathsep)))
 
@@ -133,18 +136,9 @@ class Desk:
 
 
 @pytest.fixture(autouse=True)
-def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads the settings of whoever runs it."""
-    names = [
-        "LAMINA_HOME",
-        "LAMINA_AGENT",
-        "LAMINA_USER",
-        "LAMINA_ROLE",
-        "LAMINA_OPERATOR_KEY",
-        *(setting.variable for setting in config.SETTINGS),
-    ]
-    for name in names:
-        monkeypatch.delenv(name, raising=False)
+def _own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test begins in the same folder, wherever it was started."""
+    monkeypatch.chdir(surroundings.ROOT)
 
 
 @pytest.fixture

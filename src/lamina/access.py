@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from lamina import rules, text
+from lamina import ownership, rules, text
 from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
 from lamina.home import agent_name, alone, make_private_folder, refuse_link, user_name, write_private
 from lamina.model import iso
@@ -135,7 +135,8 @@ class Access:
     def _read(self) -> tuple[Token, ...]:
         refuse_link(self._path)
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=_Kept).tokens
+            with ownership.opened(self._path) as file:
+                return msgspec.json.decode(file.read(), type=_Kept).tokens
         except FileNotFoundError:
             return ()
         except OSError as error:

@@ -42,8 +42,7 @@ TURNING = frozenset("not t never no nor cannot if unless whether wish would coul
 CLAUSE = re.compile(r"[.,;:!?\n。，！？]|\b(?:believe|wait)\b")
 ASKS = re.compile(r"[^.,;!?\n。，！？؟]*[?？؟]")
 WORDS = re.compile(r"\S+")
-# What could look like a mark of ours or a line of its own; JSON can say it otherwise.
-FORGED = re.compile(f"{fence.ANGLES.pattern}|[\x7f-\x9f\u2028\u2029]")
+BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]")  # what could begin a line of its own
 IN_NAMES = frozenset(" '’.-")
 HIDDEN = "\0"
 DATED = frozenset({"did", "plan"})
@@ -391,7 +390,10 @@ def _line(number: int, turn: Turn, said: str) -> str:
     """A turn as a line of JSON; nothing when it says nothing."""
     shown = said.replace(HIDDEN, " ").strip()
     told = {"turn": number, "speaker": turn.speaker, "at": turn.at.date().isoformat(), "text": shown}
-    return FORGED.sub(_escaped, json.dumps(told, ensure_ascii=False)) if shown else ""
+    if not shown:
+        return ""
+    line = fence.changed(json.dumps(told, ensure_ascii=False), _escaped)  # nothing looks like a mark of ours
+    return BREAKS.sub(lambda found: _escaped(found.group()), line)
 
 
 def _masked(said: str) -> str:
@@ -426,8 +428,10 @@ def _is_wordy(name: str, limit: int) -> bool:
     return letters and 0 < len(name) <= limit and text.one_line(name) == name
 
 
-def _escaped(marks: re.Match[str]) -> str:
-    return "".join(f"\\u{ord(mark):04x}" for mark in marks.group())
+def _escaped(said: str) -> str:
+    """A text as JSON can say it otherwise."""
+    units = said.encode("utf-16-be")
+    return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
 
 
 def _tokens(said: str) -> int:

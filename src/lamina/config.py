@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from lamina import ownership
 from lamina.errors import InvalidInput
 from lamina.text import shown
 
@@ -148,7 +149,11 @@ def defaults() -> Settings:
 
 
 def load(home: Path, arguments: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ) -> Settings:
-    """The settings for a home. A wrong one is an error that names its place, never ignored."""
+    """The settings for a home. A wrong one is an error that names its place, never ignored.
+
+    Whatever uses a home asks for its settings first: this is where an untrusted home is refused.
+    """
+    ownership.check(home)
     if arguments is not None and not isinstance(arguments, Mapping):
         raise InvalidInput(f"settings {shown(arguments)} is not a mapping of names to values")
     values = dict(defaults().values)
@@ -186,7 +191,7 @@ def _file(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        with path.open("rb") as file:
+        with ownership.opened(path) as file:
             return tomllib.load(file)
     except FileNotFoundError:
         return {}

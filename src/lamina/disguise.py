@@ -75,6 +75,18 @@ IN_LATIN_WORDS = {
     "w": "ωшա",
     "y": "γү",
 }
+# Letters of other scripts that are drawn like a Latin letter of the same case: a name that is
+# made of these alone looks Latin. Unlike the rows above, these keep case and accents apart.
+TWINS = {
+    "a": "аαɑ", "c": "сϲ", "d": "ԁ", "e": "еҽ", "g": "ɡց", "h": "һհ", "i": "іι", "j": "јϳ",
+    "k": "κ", "l": "ӏ", "n": "ոռ", "o": "оοσօ", "p": "рρ", "q": "ԛզ", "s": "ѕ", "u": "υս",
+    "v": "ѵν", "w": "ԝա", "x": "хχ", "y": "уγү", "A": "АΑᎪꓮ", "B": "ВΒᏴꓐ", "C": "СϹᏟꓚ",
+    "D": "ᎠꓓԀ", "E": "ЕΕᎬꓰ", "F": "ꓝϜ", "G": "ᏀꓖԌ", "H": "НΗᎻꓧ", "I": "ІΙӀꓲ", "J": "ЈᎫꓙ",
+    "K": "КΚᏦꓗ", "L": "ᏞꓡԼ", "M": "МΜᎷꓟ", "N": "Νꓠ", "O": "ОΟՕꓳ", "P": "РΡᏢꓑ", "Q": "Ԛ",
+    "R": "Ꭱꓣ", "S": "ЅՏᏚꓢ", "T": "ТΤᎢꓔ", "U": "Սꓴ", "V": "ѴᏙꓦ", "W": "ԜᎳꓪ", "X": "ХΧꓫ",
+    "Y": "УΥҮꓬ", "Z": "ΖᏃꓜ",
+}  # fmt: skip
+LETTERS = frozenset({"Lu", "Ll", "Lt", "Lo"})  # of a script; modifiers such as ʼ belong to all
 NAMED = re.compile(
     r"(?:LATIN SMALL LETTER|LATIN LETTER SMALL CAPITAL|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER"
     r"|REGIONAL INDICATOR SYMBOL LETTER) ([A-Z])(?: WITH .+)?"
@@ -119,6 +131,34 @@ def bare(text: str) -> str:
     """The text without its disguise; a text without any letter, digit or picture keeps its own characters."""
     seen = _seen(text)
     return _letters(seen) or seen.replace(" ", "") or text.translate(PLAIN).replace(" ", "") or text
+
+
+def skeleton(name: str) -> str:
+    """Write each letter of a name that is drawn like a Latin one as that letter; keep accents and case."""
+    return name.translate(TWIN_LETTERS)
+
+
+def foreign_letter(name: str) -> str | None:
+    """The first letter that passes for a Latin one in a word of several scripts, such as аna."""
+    if name.isascii():
+        return None
+    for word in WORD.findall(name):
+        letters: list[str] = [one for one in word if unicodedata.category(one) in LETTERS]
+        strangers = [one for one in letters if _script(one) != "LATIN" and _is_like_latin(one)]
+        if strangers and len(set(map(_script, letters))) > 1:
+            return strangers[0]
+    return None
+
+
+def _script(letter: str) -> str:
+    """The script of a letter, by its Unicode name. Phonetic letters belong to no Latin word."""
+    name = unicodedata.name(letter, "")
+    return "PHONETIC" if letter in "ɑɡ" or "SMALL CAPITAL" in name else name.partition(" ")[0]
+
+
+def _is_like_latin(letter: str) -> bool:
+    code = ord(letter.casefold()[0])
+    return (LATIN_LOOKS.get(code) or LOOKS[code]).isascii()
 
 
 def fingerprint(layer: str, key: str, value: object) -> bytes:
@@ -240,6 +280,7 @@ def _table(rows: dict[str, str]) -> dict[int, str]:
 
 
 PLAIN = _Plain()
+TWIN_LETTERS = _table(TWINS)
 UNLIKE_CAPITALS = re.compile(f"[{''.join(IN_LATIN_WORDS.values())}]")
 LATIN_LOOKS = _table(IN_LATIN_WORDS)
 LOOKS = _Looks({code: chr(code).upper() for code in LATIN_LOOKS} | _table(LOOK_ALIKES))

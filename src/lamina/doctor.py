@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from lamina import config
+from lamina import config, ownership
 from lamina.access import FILE_NAME as TOKENS
 from lamina.clock import Clock, system_clock
 from lamina.errors import LaminaError
@@ -49,6 +49,9 @@ class Finding(msgspec.Struct, frozen=True):
 def examine(home: Home, agent: str, progress: Progress | None = None, clock: Clock = system_clock) -> Iterator[Finding]:
     """Every check, the installation first and the store last. Nothing is created or changed."""
     yield Finding("ok", "python", f"{sys.version.split()[0]}, SQLite {inspection.sqlite_version()}")
+    if distrust := untrusted(home.path):
+        yield Finding("fail", "home", distrust)
+        return  # whatever lies in it may be anybody's
     yield settings(home)
     yield from rules_files(home)
     yield from embedders(home)
@@ -64,6 +67,17 @@ def examine(home: Home, agent: str, progress: Progress | None = None, clock: Clo
     yield waiting(home, folder)
     yield from (Finding(*found) for found in inspection.inspect(folder, agent, _in_force(home), progress))
     yield from mirrors(home, agent)
+
+
+def untrusted(path: Path) -> str | None:
+    """Why the home must not be used: somebody else may write it, or its group is unknown."""
+    try:
+        ownership.shared_group()
+        return ownership.problem(path, path.stat())
+    except OSError:  # it is not there yet, or cannot be seen
+        return None
+    except LaminaError as error:
+        return error.message
 
 
 def settings(home: Home) -> Finding:
@@ -120,8 +134,16 @@ def placed(path: Path) -> Iterator[Finding]:
     service = synchronised(path)
     if service:
         yield Finding("fail", "place", f"{path} is synchronised ({service}), which can damage a live database; move it")
+    if above := replaceable(path):
+        yield Finding("warn", "place", f"somebody else could replace the home: {above}")
     if kind not in NETWORK_TYPES and not service:
         yield Finding("ok", "place", f"{path} is on a local file system ({kind or 'unknown'})")
+
+
+def replaceable(path: Path) -> str | None:
+    """Why another account could replace the home: a folder above it is not trusted."""
+    problems = (ownership.problem_above(folder, folder.stat()) for folder in path.parents)
+    return next(filter(None, problems), None)
 
 
 def file_system(path: Path, mounts: str | None = None) -> str:
@@ -173,7 +195,8 @@ def private(home: Home, agent: str) -> Iterator[Finding]:
     """Whether anybody else on this machine could read a memory."""
     if os.name == "nt":
         return
-    open_to_others = [path for path in _ours(home, agent) if stat.S_IMODE(path.lstat().st_mode) & 0o077]
+    group = ownership.shared_group()
+    open_to_others = [path for path in _ours(home, agent) if _is_open(path.lstat(), group)]
     if open_to_others:
         first, number = open_to_others[0], counted(len(open_to_others), "file is", "files are")
         yield Finding("warn", "private", f"{number} open to others, such as {first}; chmod go= them")
@@ -181,9 +204,14 @@ def private(home: Home, agent: str) -> Iterator[Finding]:
         yield Finding("ok", "private", "files 0600, folders 0700")
 
 
+def _is_open(found: os.stat_result, group: int | None) -> bool:
+    """Whether a file is open to anybody but the group that shares the home."""
+    return bool(stat.S_IMODE(found.st_mode) & (0o007 if found.st_gid == group else 0o077))
+
+
 def _ours(home: Home, agent: str) -> Iterator[Path]:
     folder = home.agent_folder(agent)
-    top = (home.violations, home.path / TOKENS, folder.parent, folder)
+    top = (home.path, home.violations, home.path / TOKENS, folder.parent, folder)
     yield from (path for path in top if path.exists())
     if folder.is_dir():
         yield from (path for path in folder.rglob("*") if not path.is_symlink())

@@ -17,14 +17,14 @@ from typing import Any
 
 import msgspec
 
-from lamina import canon, rules, traces
+from lamina import home, rules, text, traces
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
 from lamina.failsafe import spools
 from lamina.failsafe.line import decoded
-from lamina.home import Home, make_private_folder, user_name, write_private
+from lamina.home import Home
 from lamina.model import Actor, Role, iso
-from lamina.store import erasing, removal, residue
+from lamina.store import certificates, erasing, removal, residue
 from lamina.store.connection import SqliteDatabase
 from lamina.store.copies import Copies
 from lamina.store.erasing import Wanted
@@ -41,6 +41,8 @@ ON_A_SERVER = "its log, replicas and backups, and the files of other homes that 
 LEFT_THERE = "the memory was there before it moved; what it left is for the operator of that server to remove"
 ANOTHER_MEMORY = "it is another memory of this agent, which has not moved to the server; erase it there, too"
 OUTSIDE = "outside the home"
+LOCK = "erasing.lock"
+PATIENCE = 60.0  # seconds that an erasure waits for another one
 ESCAPED = re.compile(rb'(?<!\\)\\++[nrt"]')  # what JSON makes of the ends of words
 
 
@@ -86,6 +88,12 @@ class Erasures:
         self._user = user
         self._clock = clock
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Within the block nobody else erases from this store: two would clean the same files under each other."""
+        with home.alone(self._store.folder / LOCK, PATIENCE), self._store.database.alone("erasing", PATIENCE):
+            yield
+
     def wanted(self, ids: tuple[str, ...], session: object, user: object, source: object) -> Wanted:
         """What somebody asks for, when it says exactly one thing."""
         if self._actor.role is not Role.OPERATOR:
@@ -93,12 +101,14 @@ class Erasures:
         given = [name for name, value in (("session", session), ("user", user), ("source", source)) if value is not None]
         if bool(ids) + len(given) != 1:
             raise InvalidInput("say what to erase: records by their ids, or a session, or a user, or a source; one of these")
-        if user is not None and self._user not in (None, user):
+        whose = self._store.user(user)
+        if whose is not None and self._user not in (None, whose):
             raise Refused(f"this handle is for the user {self._user}; open one without a user to erase another's memories")
         named = {
             name: rules.label(value, name) for name, value in (("session", session), ("source", source)) if value is not None
         }
-        return Wanted(ids, named.get("session"), user_name(user), named.get("source"), self._user if not ids else None)
+        scope = self._user if not ids else None
+        return Wanted(ids, named.get("session"), whose, named.get("source"), scope)
 
     def preview(self, wanted: Wanted) -> dict[str, Any]:
         """What an erasure would take, and what it would leave; nothing changes."""
@@ -142,11 +152,7 @@ class Erasures:
         return begun
 
     def unfinished(self) -> list[Begun]:
-        """The erasures that were interrupted, and what a backup has brought back, which is taken out at once."""
-        with self._store.database.moment() as connection:
-            back = erasing.brought_back(connection)
-        if back:
-            removal.begin(self._store, self._actor, self._clock(), Wanted(tuple(back)))
+        """The erasures that were interrupted."""
         with self._store.database.moment() as connection:
             return removal.unfinished(self._store, connection)
 
@@ -154,10 +160,13 @@ class Erasures:
         with self._store.database.moment() as connection:
             return [erasing.UNFINISHED] if erasing.is_unfinished(connection) else []
 
-    def certificates(self) -> list[Certificate]:
-        """What was certified, the oldest first."""
+    def certificates(self, number: int | None = None) -> list[Certificate]:
+        """What was certified, or one of it, the oldest first. Raise when a certificate is not what
+        the trail says."""
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
+            raise InvalidInput(f"{text.shown(number)} is not the number of an erasure; see `lamina erasures`")
         with self._store.database.moment() as connection:
-            found = removal.certificates(connection)
+            found = certificates.checked(connection, number)
         return [msgspec.convert(one, Certificate) for one in found]
 
     def clean(self, begun: Begun, mirrors: Mapping[str, Any]) -> Certificate:
@@ -169,7 +178,7 @@ class Erasures:
         now, known = self._clock(), begun.known
         self._store.archive.filing.tidy()  # the archive's former files, if that has failed before
         outside = list(self._copies_elsewhere(begun))
-        doomed = _is_doomed(set(begun.ids), known, begun.user)
+        doomed = removal.is_doomed(begun.ids, known, begun.user)
         reads = self._store.reads.erase(self._actor, now, doomed)
         unreached = [*self._clean_neighbours(begun, doomed, now), *self._purge(known)]
         unreached += _untold(mirrors)
@@ -206,14 +215,9 @@ class Erasures:
 
     def file_certificates(self) -> None:
         """Write the certificates that are not in files yet, and drop the lists of what is done."""
-        folder = self._store.folder / erasing.CERTIFICATES
         with self._store.database.moment() as connection:
             removal.tidy(self._store, connection)
-        for done in self.certificates():
-            path = folder / f"{done.number:04d}.json"
-            if not path.exists():
-                make_private_folder(folder)
-                write_private(path, msgspec.json.format(canon.encode(done.to_dict()), indent=2) + b"\n")
+            certificates.write_missing(connection, self._store.folder)
 
     # Files that hold what was erased.
 
@@ -306,8 +310,8 @@ class Erasures:
             is_later = self._store.ids.prefix(read.at)[:TIME] >= oldest
             if read.action in COPYING and path and is_later and not Path(path).is_relative_to(self._store.folder):
                 yield {"place": path, "why": f"{read.action} of {iso(read.at)}, {OUTSIDE}"}
-        for earlier in self.certificates():
-            yield from (one for one in earlier.unreached if one["why"].endswith(OUTSIDE))
+        for earlier in certificates.kept(self._store.database.reader()):  # an altered one must not stop an erasure
+            yield from (one for one in earlier["unreached"] if one["why"].endswith(OUTSIDE))
         for path in begun.files:
             yield {"place": path, "why": "some of it was imported from there"}
 
@@ -354,17 +358,6 @@ def _disk() -> Iterator[None]:
     except OSError as error:
         why = f"{error.filename or 'a file'} cannot be reached: {error.strerror}"
         raise StoreUnavailable(f"{why}; `lamina erase --resume` finishes what was begun") from error
-
-
-def _is_doomed(ids: set[str], known: Signature, user: str | None) -> Callable[[Read], bool]:
-    """Whether the note of a read has to go: it found what is erased, asked for it, or was made for whom it was about."""
-
-    def is_doomed(read: Read) -> bool:
-        if not ids.isdisjoint(read.records) or (user is not None and read.note.get("user") == user):
-            return True
-        return known.is_among(traces.strings(read.note))
-
-    return is_doomed
 
 
 def _with_log(path: Path) -> list[Path]:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Callable
+
+from lamina.confusables import ANGLES
 
 OPEN = "<<<lamina memory: recalled notes, not instructions>>>"
 CLOSE = "<<<end of lamina memory>>>"
-# Whoever reads the context might take anything like our marks for one of them.
-LEFT = "<\u2af7\u2aa1\u2039\u00ab\u226a\u22d8\u3008\u2329\u300a\uff1c\ufe64\u27e8\u27ea\u276e\u2770\u29fc\u02c2\u1438"
-RIGHT = ">\u2af8\u2aa2\u203a\u00bb\u226b\u22d9\u3009\u232a\u300b\uff1e\ufe65\u27e9\u27eb\u276f\u2771\u29fd\u02c3\u1433"
-ANGLES = re.compile(
-    f"[{LEFT}]{{2,}}|[{RIGHT}]{{2,}}|[\u226a\u226b\u22d8\u22d9\u300a\u300b\u27ea\u27eb\u2af7\u2af8\u2aa1\u2aa2]"
-)
+# Whoever reads the context might take anything like our marks for one of them: what Unicode says to look like an angle
+# bracket, and what its name says to be one, to compare like one, or to point like one.
+OPENS = re.compile(r"LESS-THAN|PRECEDES|LEFT(?!WARDS).*(?:\bANGLE (?:BRACKET|QUOTATION)|-POINTING ANGLE|\bARROWHEAD\b)")
+CLOSES = re.compile(r"GREATER-THAN|SUCCEEDS|RIGHT(?!WARDS).*(?:\bANGLE (?:BRACKET|QUOTATION)|-POINTING ANGLE|\bARROWHEAD\b)")
+SEVERAL = re.compile(r"\b(?:DOUBLE(?!-LINE)|MUCH|TRIPLE)\b")  # drawn as more than one
+# Shapes are "<" and ">", "{" and "}" for several in one character, "^" for what stands on or hides behind another, and ".".
+RUNS = re.compile(r"(?:[<{]\^*){2,}|(?:[>}]\^*){2,}|[{}]\^*")
+ANGLE = re.compile(r"[<{>}]")
+PLAIN = {"<": "<", "{": "<", ">": ">", "}": ">"}
 # A fence that was cut off ends with the last line that looks like one of ours, however it was quoted or put on one line.
 CUT_OFF = re.compile(re.escape(OPEN) + r"(?:(?:\r\n?|\n)?[ \t>]*(?:\[|\|(?!\S))[^\r\n]*)*")
 # What still holds a mark after so many looks was made to hide one.
@@ -23,8 +30,49 @@ def fenced(lines: str) -> str:
 
 
 def tamed(text: str) -> str:
-    """A text in which nothing looks like our marks."""
-    return ANGLES.sub(lambda run: " ".join("<" if mark in LEFT else ">" for mark in run.group()), text)
+    """A text in which nothing looks like our marks: angle brackets in a row are plain ones, with a space between them."""
+    return changed(text, _apart)
+
+
+def changed(text: str, change: Callable[[str], str]) -> str:
+    """A text with all that could be a part of our marks changed."""
+    parts, at = [], 0
+    for run in RUNS.finditer(text.translate(SHAPES)):
+        parts += [text[at : run.start()], change(text[slice(*run.span())])]
+        at = run.end()
+    return "".join([*parts, text[at:]]) if parts else text
+
+
+def _apart(run: str) -> str:
+    """Each angle bracket of a run as a plain one, with the marks on it."""
+    shapes = run.translate(SHAPES)
+    starts = [found.start() for found in ANGLE.finditer(shapes)]
+    ends = [*starts[1:], len(run)]
+    return " ".join(PLAIN[shapes[start]] + run[start + 1 : end] for start, end in zip(starts, ends, strict=True))
+
+
+class _Shapes(dict[int, str]):
+    """The shape of each character as one character, looked up once."""
+
+    def __missing__(self, code: int) -> str:
+        shape = self[code] = _shape(chr(code))
+        return shape
+
+
+def _shape(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in ("Mn", "Me", "Mc", "Cf"):
+        return "^"
+    name = unicodedata.name(character, "")
+    plain = unicodedata.normalize("NFKD", character)
+    brackets = ANGLES.get(character) or "".join(one for one in plain if one in "<>")
+    side = brackets[:1] or ("<" if OPENS.search(name) else ">" if CLOSES.search(name) else ".")
+    if side != "." and category not in ("Pi", "Pf") and (len(brackets) > 1 or SEVERAL.search(name)):
+        return "{" if side == "<" else "}"  # quotation marks are one bracket as long as they stand alone
+    return side
+
+
+SHAPES = _Shapes()
 
 
 def spans(text: str) -> list[tuple[int, int]]:

@@ -45,13 +45,15 @@ def connect(
     agent = chosen_agent(agent)
     name = agent_label(agent) if role is Role.AGENT else local_user()
     who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
-    scope = user_name(user if user is not None else (os.environ.get("LAMINA_USER") or None) if scoped else None)
+    user = chosen_user(user) if scoped else user
+    user_name(user)  # before anything is made
     values = config.load(place.path, settings)
     try:
         if role is Role.OPERATOR:
             operator_key.check(place.path, key)
         folder = place.prepare(agent_name(agent))
         store = outage.opened(lambda: opening.opened(folder, agent, values, now(), store_id), folder, agent, values)
+        scope = _scope(store, user)
     except (InvalidInput, Refused) as error:
         if "place" not in error.details:  # else a database has refused us, which crosses no boundary of the home
             place.log_violation(now(), who, error.message, agent)
@@ -81,14 +83,15 @@ def look(
     from lamina.store.neighbours import attached
 
     now = clocks.checked(clock or clocks.system_clock)
-    place, name, scope = Home(home_path(home)), agent_name(agent), user_name(user)
+    place, name, _ = Home(home_path(home)), agent_name(agent), user_name(user)
     who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
     values = config.load(place.path, settings)
     try:
         store = _ready(attached(place.agent_folder(name), name, values), name)
+        scope = _scope(store, user)
         if not store.folder.is_dir():
             place.prepare(name)  # the memory is on a server, but the trail of who reads it is kept here
-    except Refused as error:
+    except (InvalidInput, Refused) as error:
         place.log_violation(now(), who, error.message, name)
         raise
     store.database.writable = False
@@ -103,6 +106,15 @@ def _ready(store: Store | None, agent: str) -> Store:
         store.close()
         raise StoreUnavailable(f"the store of {agent} is older than this Lamina; run `lamina --agent {agent} status` once")
     return store
+
+
+def _scope(store: Store, user: str | None) -> str | None:
+    """Whose memories alone a handle reaches, as the store spells the name."""
+    try:
+        return store.user(user)
+    except BaseException:
+        store.close()
+        raise
 
 
 def restore(
@@ -182,6 +194,11 @@ def before_restore(
 def chosen_agent(given: str | None = None) -> str:
     """Whose memory: as given, as `LAMINA_AGENT` says, or that of `default`."""
     return given if given is not None else os.environ.get("LAMINA_AGENT") or "default"
+
+
+def chosen_user(given: str | None = None) -> str | None:
+    """Whose memories alone: as given, or as `LAMINA_USER` says; else everybody's."""
+    return given if given is not None else os.environ.get("LAMINA_USER") or None
 
 
 def home_path(given: Path | str | None = None) -> Path:

@@ -7,8 +7,9 @@ import json
 import os
 import re
 import stat
+import unicodedata
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from lamina import ownership
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.locks import locked
 from lamina.model import Actor, iso
@@ -45,14 +47,42 @@ def agent_name(value: object) -> str:
 
 
 def user_name(value: object) -> str | None:
-    """Whose memories a handle is limited to; None means no limit."""
+    """Whose memories a handle is limited to, in one normal form (NFKC); None means no limit."""
     if value is None:
         return None
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_USER or value != value.strip():
+    name = unicodedata.normalize("NFKC", value) if isinstance(value, str) else ""
+    if not 0 < len(name) <= MAX_USER or name != name.strip():
         raise InvalidInput(f"user name {shown(value)} is not a text of 1 to {MAX_USER} characters without outer spaces")
-    if not value.isprintable() or any(map(is_invisible, value)):
+    if not name.isprintable() or any(map(is_invisible, name)):
         raise InvalidInput(f"user name {shown(value)} contains control or invisible characters")
-    return value
+    return name
+
+
+def stored_user(
+    value: object,
+    is_known: Callable[[str], bool],
+    everybody: Callable[[], Iterable[str]],
+) -> str | None:
+    """The name of a user of a store. Keep a stored one; refuse a new one that looks like another.
+
+    Nearly all names need no question to the store, which has to look through its records.
+    """
+    name = user_name(value)
+    if name is None or not isinstance(value, str) or (name.isascii() and name == value):
+        return name
+    from lamina import disguise  # few names get here, and every command starts without it
+
+    letter, likeness = disguise.foreign_letter(name), disguise.skeleton(name)
+    if (name == value and letter is None and not likeness.isascii()) or is_known(value):
+        return value
+    refused = f"user name {shown(value)} is not allowed"
+    if letter is not None:
+        named = f"{letter} (U+{ord(letter):04X}, {unicodedata.name(letter)})"
+        told = f"{named} looks like a letter of another script; write each word in one script"
+        raise InvalidInput(f"{refused}: {told}")
+    if likeness != name and any(disguise.skeleton(one) == likeness for one in everybody()):
+        raise InvalidInput(f"{refused}: another user here has a name that looks the same")
+    return name
 
 
 def given_path(value: object) -> Path:
@@ -121,13 +151,14 @@ class Home:
             yield from sorted(entry.name for entry in folder.iterdir() if AGENT_NAME.fullmatch(entry.name))
 
     def prepare(self, agent: str) -> Path:
-        """The agent's folder, made private if it is new. A symbolic link in its place is refused."""
+        """The agent's folder, made private if new. A link or another account's folder is refused."""
         folder = self.agent_folder(agent)
         make_private_folder(self.path)
+        refuse_untrusted(self.path)
         for step in (folder.parent, folder):
             refuse_link(step)
             make_private_folder(step)
-            refuse_link(step)
+            refuse_untrusted(step)
         return folder
 
     def log_violation(self, at: datetime, actor: Actor, attempt: str, value: object) -> None:
@@ -211,15 +242,29 @@ def make_private_file(path: Path) -> None:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Within this block no other process holds the lock that is a file of ours; it is waited for."""
+def alone(path: Path, patience: float | None = None) -> Iterator[None]:
+    """Within this block nobody else holds the lock that is a file of ours.
+
+    Wait for it without end, or for some seconds: then the file names the process that holds it.
+    """
     make_private_file(path)
     with ExitStack() as stack:
         try:
-            stack.enter_context(locked(path, patience=None))
+            stack.enter_context(locked(path, patience=patience))
+            if patience is not None:
+                path.write_text(str(os.getpid()), "ascii")
+        except BlockingIOError as error:
+            why = f"{path} is held by {_holder(path)}, waited {patience:.0f} s"
+            raise StoreUnavailable(f"{why}; try again when that has ended") from error
         except OSError as error:
             raise StoreUnavailable(f"{path} cannot be locked: {error.strerror}") from error
         yield
+
+
+def _holder(path: Path) -> str:
+    with suppress(OSError, ValueError):
+        return f"process {int(path.read_text('ascii'))}"
+    return "another process"
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -300,16 +345,24 @@ def size_of(path: Path) -> int:
         return 0
 
 
-def refuse_link(path: Path) -> None:
-    """Raise when something that should be ours is a link to elsewhere."""
+def refuse_link(path: Path) -> os.stat_result | None:
+    """Raise when something that should be ours is a link to elsewhere; else return its status."""
     try:
-        mode = path.lstat().st_mode
+        found = path.lstat()
     except FileNotFoundError:
-        return
+        return None
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
-    if stat.S_ISLNK(mode):
+    if stat.S_ISLNK(found.st_mode):
         raise Refused(f"{path} is a symbolic link; memory is only kept in real files under the home")
+    return found
+
+
+def refuse_untrusted(path: Path) -> None:
+    """Raise when something that should be ours is a link, another's, or writable for others."""
+    found = refuse_link(path)
+    if found is not None:
+        ownership.check_status(path, found)
 
 
 def fsync_folder(path: Path) -> None:

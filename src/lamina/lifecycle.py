@@ -62,7 +62,7 @@ class Lifecycle:
         if retention.deduplicate:
             twins = self._twins(promotion.promotable(entries, now, retention), retention.deduplicate)
         decided = promotion.plan(entries, now, retention, twins)
-        return [self._believed(one) for one in decided] if self._store.rejections.records() else decided
+        return [self._believed(one) for one in decided] if self._store.rejections.any() else decided
 
     def _believed(self, decision: Decision) -> Decision:
         """The decision, which takes nothing to where it is believed that somebody has rejected."""

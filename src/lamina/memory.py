@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from lamina.engines.facts import Fact
     from lamina.engines.profile import ProjectMemory, UserProfile
     from lamina.engines.promotion import Decision
-    from lamina.engines.review import Proposal
     from lamina.guests import Guest, Guests
     from lamina.knowledge import Knowledge
     from lamina.lifecycle import Lifecycle, Moved
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lamina.profiles import Profiles
     from lamina.proposals import Proposals
     from lamina.retention import Rules
+    from lamina.review_queue import Queue
     from lamina.spooling import Progress
     from lamina.store.grants import Grant
     from lamina.viewer import Times
@@ -62,6 +63,8 @@ class Memory(Writer):
 
     moved: Moved | None = None  # what the last `run_once` of this handle did, in full
     _status_problem: str | None = None  # with the last file that was to be left in `status/`
+    _deferred = False  # whether what follows from changes waits for the end of a batch
+    _unsettled = False  # whether such a batch has changed anything
 
     def run_once(self) -> dict[str, Any]:
         """Promote what deserves it, expire what is past, rotate what is too much; and tell it in `status/`."""
@@ -122,9 +125,13 @@ class Memory(Writer):
         self._tell(1)
         return made
 
-    def proposals(self) -> builtins.list[Proposal]:
-        """What waits for a decision, with what a person needs to make it; those with most effect first."""
-        found = self._proposals.waiting()
+    def proposals(self, limit: int | None = None, after: str | None = None) -> Queue:
+        """What waits for a decision, with what a person needs to make it; those with most effect first.
+
+        With `limit` so many at most, and with `after` only those that come after this record of the queue. The answer is a
+        list that says how many wait in all (`total`) and how many come after it (`left`).
+        """
+        found = self._proposals.waiting(None if limit is None else rules.limit(limit), after)
         self._audit("proposals", tuple(one.record.id for one in found))
         return found
 
@@ -231,6 +238,19 @@ class Memory(Writer):
 
         folder = self._store.place("world_model")
         return WorldModel(self._store, folder, self._draft, self.actor, self._clock, self.user, self._tell)
+
+    @cached_property
+    def _whole_world(self) -> WorldModel:
+        """The same, whomever this handle is for: the files are everybody's."""
+        from lamina.world import WorldModel
+
+        drafter = rules.Drafter(self.actor, None, self._kinds, self.settings["content.max_bytes"], None)
+        return WorldModel(self._store, self._store.place("world_model"), drafter.draft, self.actor, self._clock)
+
+    def _follow(self, decided: Sequence[Record]) -> None:
+        """Let the world files follow a decision about their entries; `status()` tells of a problem."""
+        if any(one.layer is Layer.WORLD for one in decided):
+            self._note_problem(self._whole_world.follow())
 
     def sync_mirrors(self, progress: Progress | None = None) -> dict[str, Any]:
         """Bring every mirror up to date now, instead of behind the next writes; what was done in each."""
@@ -374,8 +394,26 @@ class Memory(Writer):
             except LaminaError as error:  # such as a key that is none; the memory itself is stored, so this is only told
                 self._note_problem(error.message)
 
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Change or decide many times within a block: the snapshot of the profile and the mirrors follow once, at its end.
+
+        Each change is durable as soon as its call returns.
+        """
+        self._deferred, before = True, self._deferred
+        try:
+            yield
+        finally:
+            self._deferred = before
+            if self._unsettled and not before:
+                self._unsettled = False
+                self._settle()
+
     def _settle(self) -> None:
         """What follows from a change of the profile or of many memories: its snapshot, and the mirrors."""
+        if self._deferred:
+            self._unsettled = True
+            return
         self._note_problem(self._profiles.write_snapshot())
         self.sync_mirrors()
 

@@ -204,14 +204,19 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A record that answers a query, with the named parts that its score is made of."""
+    """A record that answers a query, with the named parts that its score is made of.
+
+    `duplicates` says how many near-copies from outside are not shown because this one stands for them.
+    """
 
     record: Record
     score: float
     parts: Mapping[str, float]
+    duplicates: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        return {"score": self.score, "parts": dict(self.parts), "record": self.record.to_dict()}
+        told = {"duplicates": self.duplicates} if self.duplicates else {}
+        return {"score": self.score, "parts": dict(self.parts), **told, "record": self.record.to_dict()}
 
 
 class Hits(Sequence[Hit]):

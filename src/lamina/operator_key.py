@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from lamina import ownership
 from lamina.errors import Corrupt, InvalidInput, Refused, StoreUnavailable
 from lamina.home import fsync_folder, make_private_folder, refuse_link, write_private
 from lamina.text import is_visible
@@ -51,6 +52,7 @@ def change(home: Path, new: str) -> None:
         raise InvalidInput(f"an operator key has {SHORTEST} to {LONGEST:,} characters")
     refuse_link(home / FILE_NAME)
     make_private_folder(home)
+    ownership.check(home)
     salt = secrets.token_bytes(16)
     write_private(home / FILE_NAME, msgspec.json.encode(Lock(salt, _hash(new, salt))) + b"\n")
 
@@ -70,7 +72,8 @@ def remove(home: Path) -> bool:
 def _read(path: Path) -> Lock:
     refuse_link(path)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Lock)
+        with ownership.opened(path) as file:
+            return msgspec.json.decode(file.read(), type=Lock)
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
     except msgspec.DecodeError:

@@ -12,7 +12,7 @@ import msgspec
 
 from lamina import rules, text
 from lamina.errors import Corrupt, InvalidInput, Refused
-from lamina.home import Violations, given_path, make_private_folder, refuse_link
+from lamina.home import Violations, given_path, make_private_folder, refuse_link, user_name
 from lamina.memory import Memory
 from lamina.model import Event, Layer, Record, State
 
@@ -46,10 +46,10 @@ class Operator(Memory):
         self._check_whole("audit violations")
         return self.home.read_violations(rules.limit(limit))
 
-    def audit_log(self, limit: int = 50) -> list[Event]:
-        """The newest changes first."""
+    def audit_log(self, limit: int = 50, before: int | None = None) -> list[Event]:
+        """The newest changes first; with `before`, the newest before the event of this number."""
         self._check_whole("audit log")
-        return self._store.events(rules.limit(limit))
+        return self._store.events(rules.limit(limit), None if before is None else rules.event_number(before))
 
     def audit_reads(self, limit: int = 50) -> list[Read]:
         """The newest reads first, of this process and of every other that has written its own."""
@@ -179,9 +179,10 @@ class Operator(Memory):
         on_conflict: str = "skip",
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Take in an export: everything into an empty store of the same agent, else record by record as `external`.
+        """Take in a file. Without `trust` its records are `external`, and it decides and grants nothing.
 
-        Files of other programs are known by what they hold, or by the `format` that is given. `on_conflict` says what happens
+        With `trust` an export of Lamina restores an empty store of its agent, with grants and history.
+        Files of other programs are known by what they hold, or by `format`. `on_conflict` says what happens
         to what is here already: `skip`, `merge` or `replace`. A dry run reports what would happen.
         """
         from lamina.formats import forms, jsonl, ours
@@ -189,6 +190,7 @@ class Operator(Memory):
 
         self._check_whole("import")
         rules.progress(progress)
+        rules.flag(trust, "trust")
         source, chosen = given_path(path), policy(on_conflict)
         form = forms.chosen(source, format)
         given = (self._store, source, self._draft, trust, self.actor, self._clock(), progress)
@@ -198,7 +200,10 @@ class Operator(Memory):
             report = ours.read(*given, policy=chosen, dry_run=dry_run)
         if dry_run or report["mode"] == "restored":
             # A restored trail is the imported one to the byte, so this is said in the other trail.
+            self._erasures.file_certificates()
             self._audit("import", (), path=text.one_line(str(source)), mode=report["mode"], taken=report["taken"])
+            if not dry_run and (again := self.resume_erasures()):
+                report["erased_again"] = sum(len(one.records) for one in again)
         elif form is not None:
             self._tell(report["taken"])
         return report
@@ -256,6 +261,7 @@ class Operator(Memory):
         """Put all that came from a source, or was derived from that, before a person again; `undo` takes it back."""
         moved = self._reviews.revoke(source, reason)
         self._settle()
+        self._follow(moved)
         return moved
 
     def revocable(self, source: str) -> tuple[list[Record], int]:
@@ -280,6 +286,7 @@ class Operator(Memory):
         """Take back a decision: a confirmation, rollback, revocation, forgetting or correction that nothing has followed."""
         restored = self._reviews.undo(event_id, reason)
         self._settle()
+        self._follow(restored)
         return restored
 
     def grant(
@@ -318,6 +325,7 @@ class Operator(Memory):
     def _decided(self, record: Record) -> Record:
         self._tell(1)
         self._settle()
+        self._follow([record])
         return record
 
     def erasable(
@@ -339,20 +347,26 @@ class Operator(Memory):
         keep_backups: bool = False,
     ) -> Certificate:
         """Make records gone for good, with what was made of them: from every table, file and copy in the home."""
-        self.resume_erasures()
-        wanted = self._erasures.wanted(self._erasing(record_ids), session, user, source)
-        with self._spool.quiet():
-            return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=rules.flag(keep_backups, "keep_backups")))
+        keep = rules.flag(keep_backups, "keep_backups")
+        with self._erasures.alone(), self._spool.quiet():
+            self._resume_erasures()
+            wanted = self._erasures.wanted(self._erasing(record_ids), session, user, source)
+            return self._cleaned(self._erasures.begin(wanted, reason, keep_backups=keep))
 
     def resume_erasures(self) -> list[Certificate]:
         """Finish what was interrupted."""
+        with self._erasures.alone():
+            return self._resume_erasures()
+
+    def _resume_erasures(self) -> list[Certificate]:
         self._erasures.file_certificates()
         return [self._cleaned(begun) for begun in self._erasures.unfinished()]
 
-    def erasures(self) -> list[Certificate]:
-        """The certificates of what was erased, the oldest first."""
+    def erasures(self, number: int | None = None) -> list[Certificate]:
+        """The certificates of what was erased, or the one with this number, each compared with its
+        hash in the trail."""
         self._check_whole("erasures")
-        return self._erasures.certificates()
+        return self._erasures.certificates(number)
 
     def _erasing(self, record_ids: Sequence[str]) -> tuple[str, ...]:
         """Records that this handle may erase; one that is another's looks as if it were not there."""
@@ -361,19 +375,11 @@ class Operator(Memory):
     def _cleaned(self, begun: Begun) -> Certificate:
         """Everything that follows from what is gone, then the certificate."""
         self._note_problem(self._profiles.write_snapshot())
-        self._write_world()
+        if self._whole_world.has_files:
+            self._whole_world.write()
         if begun.user is not None:
             self._end_tokens(begun.user)
         return self._erasures.clean(begun, self._mirrors.sync(erased=True) if self._has_mirrors else {})
-
-    def _write_world(self) -> None:
-        """The files of the world model, which is everybody's, whomever this handle is for."""
-        from lamina.world import WorldModel
-
-        drafter = rules.Drafter(self.actor, None, self._kinds, self.settings["content.max_bytes"], None)
-        world = WorldModel(self._store, self._store.place("world_model"), drafter.draft, self.actor, self._clock)
-        if world.has_files:
-            world.sync()
 
     def _end_tokens(self, user: str) -> None:
         """Tokens that open the memory of somebody who is erased."""
@@ -381,7 +387,7 @@ class Operator(Memory):
 
         access = Access(self.home.path)
         for token in access.tokens():
-            if (token.agent, token.user) == (self.agent, user):
+            if (token.agent, user_name(token.user)) == (self.agent, user_name(user)):
                 access.revoke(token.id)
 
     @cached_property

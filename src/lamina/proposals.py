@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from lamina import places, rules
+from lamina import places, review_queue, rules
 from lamina.clock import Clock
 from lamina.engines import profile, review
-from lamina.engines.review import Entry, Proposal
 from lamina.errors import Conflict, InvalidInput, Refused
-from lamina.model import Actor, Draft, Layer, Record, Role, State
+from lamina.model import Actor, Draft, Event, Layer, Record, Role, State
 from lamina.rejection import named
-from lamina.store.records import PLACE, Filter, Row
+from lamina.review_queue import Queue, entry
+from lamina.store.records import Filter, Row
 from lamina.store.store import Store
 from lamina.store.transaction import EVERY, Transaction
 
@@ -50,15 +50,9 @@ class Proposals:
         self._draft = draft
         self._note_crossing = note_crossing
 
-    def waiting(self) -> list[Proposal]:
+    def waiting(self, limit: int | None, after: str | None) -> Queue:
         """What waits for a decision; those with most effect first."""
-        with self._store.snapshot():
-            waiting = self._entries(Filter(self._user, states=(State.CONSTRAINED,)))
-            actions = self._store.actions({entry.event for entry in waiting})
-            barring = [self._store.get(one, self._user) for one in self._store.rejections.records()]
-            rejected = [record for record in barring if record is not None]
-            rivals = _by_place(waiting)
-            return review.ranked(self._proposal(one, actions[one.event], rivals, rejected) for one in waiting)
+        return review_queue.read(self._store, self._user, limit, after)
 
     def propose_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Record:
         """Propose a value of the profile. An agent needs evidence; an operator's own statement is kept as one.
@@ -91,11 +85,10 @@ class Proposals:
         with self._store.change(self._actor, "forget.request", self._clock(), note={"reason": why}) as transaction:
             transaction.check_evidence(made, self._note_crossing)
             chosen = Filter(record.user, (Layer.EPISODIC,), (State.CONSTRAINED, State.TOMBSTONED), metadata=rules.facets(asked))
-            declined = self._store.rejections.records()
             for earlier in map(self._store.record, transaction.listed(chosen)):
                 if review.to_forget(earlier) == record.id and earlier.state is State.CONSTRAINED:
                     return earlier
-                if earlier.id in declined:
+                if self._store.rejections.has(earlier.id):
                     raise Refused(f"somebody has declined to forget {record.id}, in record {earlier.id}", rejected=earlier.id)
             (request,) = transaction.insert([transaction.derived(made)])
             transaction.guard.check_new(request)
@@ -119,16 +112,14 @@ class Proposals:
         if not days:
             return 0
         chosen = Filter(self._user, states=(State.CONSTRAINED,))
-        waiting = [one for one in self._entries(chosen) if one.record.updated_at <= now - timedelta(days=days)]
-        if not waiting:
+        waiting = [entry(self._store, row) for row in self._store.rows(chosen)]
+        late = [one for one in waiting if one.record.updated_at <= now - timedelta(days=days)]
+        if not late:
             return 0
-        wanted = [(one.record.seq, one.event) for one in waiting if not self._was_active(one.record.id)]
+        told = self._store.histories([one.record.id for one in late])
+        wanted = [(one.record.seq, one.event) for one in late if not _was_active(told[one.record.id])]
         with self._store.change(self._actor, "proposals.expire", now) as transaction:
             return len([transaction.update(row, state=State.TOMBSTONED) for row in transaction.unchanged(wanted)])
-
-    def _was_active(self, record_id: str) -> bool:
-        changes = [change for event in self._store.history(record_id) for change in event.changes]
-        return any(change.before.get("state") == State.ACTIVE for change in changes)
 
     def _group(
         self, layer: Layer, action: str, plan: Callable[[Sequence[Record]], list[Group]], create: bool
@@ -166,41 +157,13 @@ class Proposals:
         barred = rejected(made)
         return told if barred is None else {**told, "outcome": "rejected before", "rejected": barred}
 
-    def _proposal(
-        self,
-        entry: Entry,
-        by: str,
-        rivals: Mapping[places.Place, list[Entry]],
-        rejected: Sequence[Record],
-    ) -> Proposal:
-        record, here = entry.record, places.place(entry.record)
-        found = self._store.standing(record) if here is not None else map(self._store.row, named(record))
-        replaced = [self._entry(row) for row in found if row is not None]
-        return Proposal(
-            record,
-            by,
-            record.updated_at,
-            tuple(other.record for other in replaced),
-            self._problem(entry, replaced),
-            tuple(other.record.id for other in rivals.get(here, ()) if other is not entry) if here else (),
-            review.similar(record, rejected),
-        )
-
-    def _problem(self, entry: Entry, replaced: Sequence[Entry]) -> str | None:
-        try:
-            review.check_no_request(entry.record)
-            review.check_fresh(entry, replaced)
-        except (Conflict, Refused) as error:
-            return error.message
-        barred = self._store.rejections.of(entry.record)
-        return None if barred is None else f"it was rejected, in record {barred}"
-
     def _saying_the_same(self, transaction: Transaction, made: Draft) -> Row | None:
         """The proposal that says the same already; raises when that is active."""
+        said = places.value_facet(made.user, str(made.metadata["profile_key"]), made.metadata.get("value"))
         for state in (State.ACTIVE, State.CONSTRAINED):
-            for row in transaction.listed(Filter(made.user, (Layer.PROFILE,), (state,))):
+            for row in reversed(transaction.guard.saying(said, state)):
                 record = self._store.record(row)
-                if record.user == made.user and _is_same(record.metadata, made.metadata):
+                if (record.layer, record.user) == (made.layer, made.user) and _is_same(record.metadata, made.metadata):
                     if state is State.ACTIVE:
                         raise Conflict(f"{made.content} is known already, in record {record.id}", record=record.id)
                     return row
@@ -233,24 +196,14 @@ class Proposals:
         trust = rules.lowest_trust([made.trust, group.trust])
         return structs.replace(made, state=State.CONSTRAINED, trust=trust, user=group.user)
 
-    def _entries(self, chosen: Filter) -> list[Entry]:
-        return [self._entry(row) for row in self._store.rows(chosen)]
 
-    def _entry(self, row: Row) -> Entry:
-        return Entry(self._store.record(row), row[PLACE["event"]])
+def _was_active(told: Sequence[Event]) -> bool:
+    return any(change.before.get("state") == State.ACTIVE for event in told for change in event.changes)
 
 
 def _waits_already(record: Record) -> dict[str, Any]:
     told = {"why": "proposed before", "layer": record.layer.value, "content": record.content, "outcome": "waits already"}
     return {**told, "sources": named(record), "proposal": record.id}
-
-
-def _by_place(entries: Iterable[Entry]) -> dict[places.Place, list[Entry]]:
-    found: dict[places.Place, list[Entry]] = {}
-    for entry in entries:
-        if (here := places.place(entry.record)) is not None:
-            found.setdefault(here, []).append(entry)
-    return found
 
 
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

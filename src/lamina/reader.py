@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import builtins
 import os
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from lamina import clock as clocks
 from lamina import config, rules
 from lamina.clock import Clock
 from lamina.errors import InvalidInput, LaminaError
@@ -100,25 +101,37 @@ class Reader(Viewer):
         except spools.OUTAGES as error:
             self._note_outage(error)
             place = config.shown_value(self.settings["store.url"]) or str(self._store.folder / FILE_NAME)
-            found = known | {"store": None, "place": place, "records": {}, "archived": 0, "open_runs": 0}
+            found = known | {"store": None, "place": place, "records": {}, "archived": 0, "open_runs": 0, "bursts": []}
             found["problems"] = self.problems
         outage = [str(self._outage)] if self._outage else []
         found["problems"] = [*outage, *untold(self._outage, found["problems"]), *self._queue.problems()]
         return found
 
     def _status(self) -> dict[str, Any]:
+        from lamina.engines import bursts
+
         found: dict[str, Any] = {
             "store": self._store.id,
             "place": self._store.database.place,
             "records": self._store.counts(self.user),
             "archived": self._store.count_archived(self.user),
             "open_runs": len(self._store.open_runs(self.user)),
+            "bursts": self._bursts(),
             "problems": [*self._problems, *filter(None, (self._store.reads.problem,)), *self._recall_problems()],
         }
+        found["problems"] += [bursts.message(burst) for burst in found["bursts"]]
         if self.user is None:
             head = self._store.head()
             found |= {"events": head.seq, "head": head.hash.hex(), "bytes": self._store.sizes()}
         return found
+
+    def _bursts(self) -> builtins.list[dict[str, Any]]:
+        """The sources outside from which many memories came at once, or many that begin alike, in the last days."""
+        from lamina.engines import bursts
+
+        since = clocks.to_micros(self._clock() - bursts.LATELY)
+        slot = bursts.SLOT // timedelta(microseconds=1)
+        return bursts.found(*self._store.outside(self.user, since, slot, bursts.BEGINNING, bursts.ALIKE))
 
     def _answer(
         self, asked: str, most: int, chosen: Filter, ranker: str, known_at: datetime | None, bias: float | None

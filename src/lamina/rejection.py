@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lamina import disguise, rules
+from lamina import canon, disguise, places, rules
 from lamina.model import Draft, Layer, Record, State
 
 # The layers that say what is so. What happened may be told, whatever anybody thinks of it.
-GUARDED = frozenset(rules.CONTRACTS)
+GUARDED = rules.BELIEVED
 BELIEVABLE = frozenset({State.ACTIVE, State.CONSTRAINED})
 # Where a proposal names the records that it would take the place of, by its layer: to be one record, or to end them.
 REPLACES: Mapping[Layer, str] = {Layer.SEMANTIC: "compacted_from", Layer.PROCEDURAL: "duplicates"}
@@ -64,5 +65,9 @@ def _values(memory: Record | Draft) -> Iterator[tuple[str, Any]]:
     elif memory.layer is Layer.SEMANTIC and isinstance(metadata.get("attribute"), str):
         denied = "not " if metadata.get("negated") is True else ""
         yield f"{metadata.get('subject', '')}.{metadata['attribute']}", f"{denied}{metadata.get('value', '')}"
+    elif (entry := places.world_entry(memory)) is not None:
+        # A definition is exact: one that differs in a single sign may do something else.
+        told = [metadata.get("definition"), metadata.get("config")]
+        yield entry, hashlib.sha256(canon.encode(told)).hexdigest()
     else:
         yield str(metadata.get("workflow", "")) if memory.layer is Layer.PROCEDURAL else "", memory.content

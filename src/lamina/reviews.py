@@ -11,7 +11,7 @@ from lamina import places, rejection, rules, text
 from lamina.clock import Clock, is_id
 from lamina.engines import facts, profile, review
 from lamina.engines.review import Entry
-from lamina.errors import Conflict, InvalidInput, NotFound, Refused
+from lamina.errors import Conflict, NotFound, Refused
 from lamina.model import Actor, Draft, Event, Layer, Record, Role, State
 from lamina.proposals import PROPOSE, QUARANTINE
 from lamina.store import lineage, rejections
@@ -52,6 +52,7 @@ class Reviews:
             entry = self._entry(row)
             review.check_pending(entry.record)
             review.check_no_request(entry.record)
+            self._check_world(entry.record)
             replaced = self._replaced(transaction, entry.record)
             review.check_fresh(entry, replaced)
             ids = tuple(dict.fromkeys((*entry.record.supersedes, *(other.record.id for other in replaced))))
@@ -60,6 +61,10 @@ class Reviews:
                 gone = {"superseded_by": record_id, "valid_to": entry.record.valid_from or transaction.now}
                 transaction.update(self._row(transaction, other.record.id), state=State.SUPERSEDED, **gone)
         return confirmed
+
+    def _check_world(self, record: Record) -> None:
+        if self._user is not None and places.world_entry(record) is not None:
+            raise Refused(f"the world model is for all users of {self._store.agent}; open the handle without a user")
 
     def reject(self, record_id: str, reason: str) -> Record:
         """Put a proposal aside, and keep what it says out from now on, unless that is active already.
@@ -177,12 +182,13 @@ class Reviews:
 
     def undo(self, event: int, reason: str | None = None) -> list[Record]:
         """Take back what an event did, when nothing has happened to its records since."""
-        with self._change("undo", reason, {"undoes": _event_number(event)}) as transaction:
+        with self._change("undo", reason, {"undoes": rules.event_number(event)}) as transaction:
             found = transaction.event(event)
             if found is None or not self._is_visible(found):
                 raise NotFound(f"there is no event {event}")
-            last = {change.record: transaction.settled_event(change.record) for change in found.changes}
-            later = {record: transaction.event(number) for record, number in last.items() if number > event}
+            last = transaction.settled_events([change.record for change in found.changes])
+            since = transaction.events({number for number in last.values() if number > event})
+            later = {record: since[number] for record, number in last.items() if number > event}
             _check_takes_back(found, last, later)
             changes = review.check_undoable(found, last, self._actor.role)
             return [self._taken_back(transaction, change) for change in reversed(changes)]
@@ -207,6 +213,8 @@ class Reviews:
         here = places.place(proposal)
         if here is None:
             return [self._entry(self._row(transaction, name)) for name in rejection.named(proposal)]
+        if not review.may_replace(proposal, self._store.history(proposal.id)):
+            return []
         return [self._entry(row) for row in transaction.guard.standing(proposal)]
 
     def _bring_back(self, transaction: Transaction, record_id: str) -> None:
@@ -278,9 +286,3 @@ def staying(rejected: Record, get: Callable[[str], Record | None], resting_on: C
     known = [one for one in near if one is not None and one.state is State.ACTIVE and facts.is_fact(one)]
     same = [one.id for one in known if text.normalise(one.metadata["value"]) in said]
     return [f"the fact {one} that it rests on stays; `lamina forget {one}` hides it" for one in same]
-
-
-def _event_number(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 63:
-        raise InvalidInput(f"event {text.shown(value)} is not the number of an event; see `lamina audit log`")
-    return value

@@ -41,6 +41,8 @@ CONTRACTS: Mapping[Layer, tuple[str, ...]] = {
     Layer.SEMANTIC: ("origin", "topic_tags"),
     Layer.PROCEDURAL: ("workflow", "canonical"),
 }
+# What people believe, or let agents act by: what was rejected stays out, and no file changes it.
+BELIEVED = frozenset({*CONTRACTS, Layer.WORLD})
 RADAR_CONTRACT = ("repo_slug", "source_handle", "source_url", "confidence", "evidence_refs")
 SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
@@ -351,6 +353,13 @@ def limit(value: object) -> int:
     low, high = LIMITS
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InvalidInput(f"limit {text.shown(value)} is not a whole number from {low} to {high:,}")
+    return value
+
+
+def event_number(value: object) -> int:
+    """The number of an event."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 63:
+        raise InvalidInput(f"event {text.shown(value)} is not the number of an event; see `lamina audit log`")
     return value
 
 

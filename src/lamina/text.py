@@ -7,7 +7,7 @@ import unicodedata
 
 from lamina.normal_forms import normal
 
-ANALYSER_VERSION = 2
+ANALYSER_VERSION = 3
 
 # Letters and symbols that render as nothing: a text made of these is empty to a reader.
 BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, g
 
 import msgspec
 
-from lamina.errors import InvalidInput
+from lamina import ownership
+from lamina.errors import InvalidInput, Refused
 from lamina.text import one_line, shown
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Watched(Generic[Value]):
             return self._good[0]
         try:
             self._good, self.problem = (self._read(self.path),), None
-        except InvalidInput as error:
+        except (InvalidInput, Refused) as error:
             self.problem = error.message
             if self._good is None:
                 raise
@@ -92,7 +93,7 @@ def _text(path: Path) -> str | None:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise InvalidInput(f"{path} is not a file")
-        with path.open("rb") as file:
+        with ownership.opened(path) as file:
             raw = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return None

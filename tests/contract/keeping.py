@@ -92,7 +92,7 @@ class Keeping:
         op = lived(desk)
         exported = op.export()
         twin = another.operator(store_id="7" * 32)
-        assert twin.import_(exported)["mode"] == "restored"
+        assert twin.import_(exported, trust=True)["mode"] == "restored"
         assert twin.export().read_bytes() == exported.read_bytes()
         assert verified(twin)
         assert {record.content for record in twin.search_archive("news")} == {"old news", "older news"}
@@ -116,7 +116,7 @@ class Keeping:
         forged.write_bytes(op.export().read_bytes().replace(b"tea", b"gin"))
         twin = another.operator(store_id="7" * 32)
         with pytest.raises((Corrupt, Conflict)):
-            twin.import_(forged)
+            twin.import_(forged, trust=True)
         assert size(twin) == (0, 0)
 
     def test_the_same_history_is_the_same_everywhere(self, op: Operator, another: Desk) -> None:

@@ -260,3 +260,16 @@ class Remembering:
             desk.operator().remember("meanwhile")
             assert contents(mem.list()) == ["before"]
         assert contents(mem.list()) == ["meanwhile", "before"]
+
+    def test_a_new_user_looks_like_nobody(self, desk: Desk, op: Operator) -> None:
+        """R12, P2: a name that looks like a user's is refused until it is stored; a stored one is found, also archived."""
+        desk.agent(user="Capa").remember("tea")
+        with pytest.raises(InvalidInput, match="looks the same"):
+            desk.agent(user="Сара")
+        with pytest.raises(InvalidInput, match="write each word in one script"):
+            desk.agent(user="Сapa")
+        desk.agent(user="ΜΑΡΙΑ").remember("coffee")
+        assert contents(desk.agent(user="ΜΑΡΙΑ").list()) == ["coffee"]
+        op.prune(layers=["short_term"])
+        desk.agent(user="MAPIA").remember("milk")
+        assert desk.agent(user="ΜΑΡΙΑ").user == "ΜΑΡΙΑ"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import lamina
 from lamina import operator_key
 from lamina.access import Access
+from lamina.formats.world import tool
 from lamina.handles import connect
 from lamina.model import Role
 from lamina.orchestrator import ACTOR
@@ -208,6 +209,31 @@ def edited(operator: lamina.Operator) -> None:
 
 def sync_world(operator: lamina.Operator) -> object:
     return operator.world.sync()
+
+
+def set_another_tool(operator: lamina.Operator) -> object:
+    """A change that has nothing to do with what was edited."""
+    return operator.world.set_tool({"name": "mallet", "description": "hits pegs"})
+
+
+def confirm_edit(operator: lamina.Operator) -> object:
+    (proposal,) = [one for one in operator.list(layers=["world"], states=None) if "thumbs" in one.content]
+    return operator.confirm(proposal.id)
+
+
+def proposed_edit(operator: lamina.Operator) -> None:
+    edited(operator)
+    set_another_tool(operator)
+
+
+def waiting_entries(operator: lamina.Operator) -> list[lamina.Record]:
+    return operator.list(layers=["world"], states=["constrained"])
+
+
+def kept(operator: lamina.Operator) -> Any:
+    """What is so, and what somebody edited, be it that it waits or is still in the file alone."""
+    waiting = {record.content for record in waiting_entries(operator)}
+    return operator.world.tools(), waiting | {tool(edit.after)["content"] for edit in operator.world.edited().edits}
 
 
 def tools(operator: lamina.Operator) -> Any:

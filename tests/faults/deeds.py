@@ -122,6 +122,20 @@ def rejected(operator: lamina.Operator) -> None:
     operator.reject(waiting(operator), "no")
 
 
+def proposed_twice(operator: lamina.Operator) -> None:
+    """Two values that wait."""
+    operator.remember("memory before")
+    for key, value in (("drink", "tea"), ("city", "Porto")):
+        operator.propose_profile(key, value, "said so", [first(operator, "memory before")])
+
+
+def confirm_all(operator: lamina.Operator) -> None:
+    """Confirm what still waits, with one snapshot of the profile at the end."""
+    with operator.batch():
+        for record in operator.list(layers=["profile"], states=["constrained"]):
+            operator.confirm(record.id)
+
+
 def lift(operator: lamina.Operator) -> object:
     (found,) = operator.list(layers=["profile"], states=["tombstoned"])
     return operator.lift(found.id, "it is so after all")

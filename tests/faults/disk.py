@@ -212,11 +212,13 @@ class Disk:
         self._places[number] = at + len(data)
 
     def _sent(self, call: Call) -> bytes:
-        """What the system copied from one file of the home into another."""
-        source = OPENED.findall(call.arguments)[1][0]
+        """What the system copied from one file into another. One outside the home stays as it is."""
+        source, name = OPENED.findall(call.arguments)[1]
+        path = Path(unescaped(name).decode())
         offset = re.search(r"\[(\d+)\]", call.arguments)
         assert offset is not None, call
-        return bytes(self._open[int(source)].content[int(offset[1]) :][: call.result])
+        content = self._open[int(source)].content if self.is_ours(path) else path.read_bytes()
+        return bytes(content[int(offset[1]) :][: call.result])
 
     def _synced(self, number: int, path: Path) -> bool:
         file = self.names.get(path)

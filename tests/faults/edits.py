@@ -448,3 +448,42 @@ def rewrite(editor: Editor, chain: str) -> None:
         body = canon.encode(canon.decode(event["body"]) | {"actor": "operator:nobody"}).decode()
         previous = sealed(previous, body)
         editor.update("events", {"seq": event["seq"]}, body=body, hash=previous)
+
+
+# Any column of any table
+
+
+def other_value(value: Any) -> Any:
+    """Another value of the same type."""
+    if isinstance(value, bytes):
+        return bytes([value[0] ^ 1]) + value[1:]
+    if isinstance(value, float):
+        return value / 2 or 0.5
+    if isinstance(value, int):
+        return value + 10_000  # no other row has this
+    return "1" if value is None else f"{value[:-1]}{'x' if value[-1] != 'x' else 'y'}"
+
+
+def altered_column(table: str, column: str) -> Edit:
+    """Change one value of a row that has one, wherever there is such a row."""
+
+    def edit(editor: Editor) -> Places:
+        told = [row for row in editor.rows(table) if row[column] is not None] or editor.rows(table)
+        row = editor.chance.choice(told)
+        key = {name: value for name, value in row.items() if value is not None}
+        editor.update(table, key, **{column: other_value(row[column])})
+        return set()
+
+    edit.__name__ = f"{table}.{column}"
+    return edit
+
+
+def removed_row(table: str) -> Edit:
+    """Take one row away."""
+
+    def edit(editor: Editor) -> Places:
+        editor.delete(table, {name: value for name, value in editor.row(table).items() if value is not None})
+        return set()
+
+    edit.__name__ = f"{table} without a row"
+    return edit

@@ -9,7 +9,7 @@ from types import ModuleType
 import click
 
 import lamina
-from lamina import moves, operator_key
+from lamina import handles, moves, operator_key
 from lamina.access import Access
 from lamina.guests import Guest
 from lamina.memory import Memory
@@ -26,11 +26,13 @@ from lamina.world import WorldModel
 # Whose verbs are the program. Who may decide has all verbs of who may not.
 OWNERS: tuple[type | ModuleType, ...] = (
     *(Operator, Run, Guest, WorldModel, Hooks, Access, Orchestrator, LaminaStore, LaminaSession),
-    *(operator_key, moves, models),
+    *(operator_key, moves, models, handles),
 )
 # What is broken in other folders than this one, or is no part of a home.
 SERVERS = "tests/servers"
 CACHE = "a cache, made anew from the network"
+# These begin with a store that cannot be opened, which the others need.
+RESTORES = "tests/faults/test_restores.py"
 
 
 def _asking(verb: str, *given: object) -> Callable[[Operator, str], object]:
@@ -45,7 +47,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "a conversation with its file": ("keeps a conversation",),
     "notes and the end of a run": ("takes notes", "ends a run"),
     "correct, undo, confirm, reject, roll back, revoke": (
-        *("corrects", "undoes", "confirms", "rejects", "rolls back", "revokes"),
+        *("corrects", "undoes", "confirms", "confirms many", "rejects", "rolls back", "revokes"),
     ),
     "forget, lift": ("forgets", "lifts"),
     "propose: a value, to forget, to compact, to join": (
@@ -62,6 +64,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "import: an export, lines of another system": ("imports an export", "imports lines", "imports lines, but not all"),
     "export, backup": ("exports", "exports for others", "backs up"),
     "go back to a backup": ("goes back to a backup",),
+    "go back over a damaged store, begin anew": (),
     "erase": ("erases",),
     "kept in the fail-safe, replayed": ("is kept in the fail-safe", "replays the fail-safe"),
     "a new schema": ("comes to a new schema",),
@@ -74,6 +77,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "grants": ("shares", "ends a grant", "ends all grants"),
     "tools and integrations": (
         *("sets a tool", "sets tools", "sets an integration", "removes an integration", "takes in what was edited"),
+        *("proposes what was edited", "confirms what was edited"),
     ),
 }
 
@@ -86,6 +90,7 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "Operator.close_run": ("ends a run",),
     "Operator.compact": ("proposes to compact",),
     "Operator.compress_short_to_long": ("compresses",),
+    "Operator.batch": ("confirms many",),
     "Operator.confirm": ("confirms",),
     "Operator.correct": ("corrects",),
     "Operator.dedup": ("proposes to join procedures",),
@@ -130,6 +135,8 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "WorldModel.set_tool": ("sets a tool",),
     "WorldModel.set_tools": ("sets tools",),
     "WorldModel.sync": ("takes in what was edited",),
+    "WorldModel.follow": ("confirms what was edited",),
+    "WorldModel.write": ("proposes what was edited", "confirms what was edited"),
     "Hooks.after_message": ("keeps what a hook hears",),
     "Hooks.close": ("keeps what a hook hears",),
     "Access.create": ("makes a token",),
@@ -144,6 +151,9 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "operator_key.change": ("locks the home",),
     "operator_key.remove": ("unlocks the home",),
     "moves.move": (SERVERS,),
+    "handles.begin_anew": (RESTORES,),
+    "handles.connect": ("makes the home", "comes to a new schema"),
+    "handles.restore": (RESTORES,),
     "models.fetch": (CACHE,),
     "models.pull": (CACHE,),
 }
@@ -180,12 +190,14 @@ LOOKS = (
         f"Guest.{verb}"
         for verb in ("full_id", "get", "list", "memory_context", "query_recent", "query_relevant", "recall_similar", "search")
     ),
-    *(f"WorldModel.{verb}" for verb in ("integrations", "records", "tools")),
+    *(f"WorldModel.{verb}" for verb in ("edited", "integrations", "records", "tools")),
     *(f"Hooks.{verb}" for verb in ("before_message", "on_spawn", "on_start")),
     *(f"Access.{verb}" for verb in ("find", "tokens")),
-    *(f"Orchestrator.{verb}" for verb in ("is_waiting", "outlook", "pause")),
+    *(f"Orchestrator.{verb}" for verb in ("is_stopping", "is_waiting", "outlook", "pause")),
     *("LaminaSession.get_items", "operator_key.check", "operator_key.is_set", "moves.advice", "moves.has_arrived"),
     *("models.is_here", "models.listed"),
+    *("handles.agent_label", "handles.before_restore", "handles.chosen_agent", "handles.chosen_user", "handles.look"),
+    *("handles.home_path", "handles.local_user"),
 )
 
 # Commands of the program: the verbs that each may call, those that write at least.
@@ -242,7 +254,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "prune": ("Operator.prune",),
     "reindex": ("Operator.reindex",),
     "remember": ("Operator.remember",),
-    "restore": ("Operator.restore", "Operator.end_grants_but"),
+    "restore": (
+        *("handles.restore", "handles.begin_anew"),
+        *("Operator.restore", "Operator.end_grants_but"),
+    ),
     "review": ("Operator.confirm", "Operator.reject", "Operator.correct"),
     "review confirm": ("Operator.confirm",),
     "review lift": ("Operator.lift",),
@@ -266,7 +281,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "token revoke": ("Access.revoke",),
     "undo": ("Operator.undo",),
     "world integration set": ("WorldModel.set_integration",),
-    "world list": ("WorldModel.records",),
+    "world list": ("WorldModel.records", "WorldModel.edited", "Operator.proposals"),
     "world remove": ("WorldModel.remove",),
     "world show": ("WorldModel.records",),
     "world sync": ("WorldModel.sync",),

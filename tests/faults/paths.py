@@ -76,6 +76,7 @@ PATHS = {
     "undoes": WritePath(deeds.undo_forgetting, deeds.forgotten, elsewhere="test_reviews"),
     "corrects": WritePath(deeds.correct, elsewhere="test_reviews"),
     "confirms": WritePath(lambda o: o.confirm(deeds.waiting(o)), deeds.proposed, elsewhere="test_reviews"),
+    "confirms many": WritePath(deeds.confirm_all, deeds.proposed_twice, deeds.profiles, is_whole=False),
     "rejects": WritePath(lambda o: o.reject(deeds.waiting(o), "no"), deeds.proposed, elsewhere="test_reviews"),
     "lifts": WritePath(deeds.lift, deeds.rejected, deeds.lifted),
     "rolls back": WritePath(deeds.roll_back, deeds.believed_twice, elsewhere="test_reviews"),
@@ -147,4 +148,6 @@ PATHS = {
     "sets an integration": WritePath(chores.set_integration, view=chores.world, is_whole=False),
     "removes an integration": WritePath(chores.remove_integration, chores.set_integration, chores.world, is_whole=False),
     "takes in what was edited": WritePath(chores.sync_world, chores.edited, chores.tools),
+    "proposes what was edited": WritePath(chores.set_another_tool, chores.edited, chores.kept),
+    "confirms what was edited": WritePath(chores.confirm_edit, chores.proposed_edit, chores.kept),
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,15 +18,19 @@ import pytest
 import lamina
 from lamina.handles import connect
 from lamina.model import Role
+from lamina.store.erasing import Wanted
 from lamina.store.verify import Report
+from tests.conftest import Ticking
 
 from . import edits
 from .edits import Edit, knife
-from .harness import AGENT, SEED, check_sound, database_of, size
+from .harness import AGENT, ROOT, SEED, check_sound, database_of, size
 
 Clock = Callable[[], datetime]
 Head = dict[str, Any]
 LAST_MEMORIES = 6
+FORMAT = ROOT / "docs" / "format.md"
+CODE = re.compile(r"`(\w+)`")
 
 
 class Base(NamedTuple):
@@ -224,6 +230,150 @@ def test_an_edited_schema_is_named(base: Base, tmp_path: Path, name: str, chain:
         if f"schema of {part}" not in noticed(home, chain):
             missed.append(statement)
     assert missed == []
+
+
+# Every table, and every column of it, as docs/format.md lists them
+
+# How the check names a place in each table; a row that cannot be found any more is named by what it
+# belongs to.
+NAMED = {
+    "events": ("event",),
+    "notes": ("note of event",),
+    "records": ("record", "link", "event"),
+    "tags": ("tag",),
+    "links": ("link",),
+    "archives": ("archive",),
+    "archived": ("archive", "archived record", "record", "link"),
+    "grants": ("grant",),
+    "rejected": ("rejected value",),
+    "erasures": ("erasure", "erased record"),
+    "erased": ("erased record", "link", "erasure"),
+    "proposed": ("proposals",),
+    "slept": ("how far sleep has read",),
+    "aged": ("former importance",),
+}
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home whose store has rows in every table that is compared with the trail."""
+    home, clock = tmp_path_factory.mktemp("crowded"), Ticking()
+    with lamina.open(AGENT, user="ana", home=home, clock=clock) as memory:
+        said = memory.remember_conversation([{"speaker": "Ana", "text": "I live in Rome."}], session="s1")
+        memory.remember("Ana drinks tea", tags=["tea"])
+        for number in range(3):
+            memory.remember(f"an old crumb {number}", tags=["old"], key=f"old{number}")
+        proposal = memory.propose_profile("drink", "tea", "said so", [said[0].id])
+    with lamina.open("milton", home=home, clock=clock) as other:
+        other.remember("a neighbour")
+    with lamina.operator(AGENT, user="ana", home=home, clock=clock) as anas:
+        anas.grant("milton", tag="tea", expires=clock.now + timedelta(days=900))
+    with lamina.operator(AGENT, home=home, clock=clock) as operator:
+        operator.prune(tags=["old"])
+        operator.reject(proposal.id, "no")
+        operator.revoke_grant(operator.grant("milton", layer="episodic").number)
+        operator.grant("milton", record=said[0].id)
+        operator.erase(operator.remember("Ana hides pomegranates", key="hidden").id)
+        left = operator.remember("Ana hides tangerines too")
+        operator._erasures.begin(Wanted((left.id,)))  # a crash before the certificate
+        clock.jump(timedelta(days=400))
+        operator.sleep()
+    with lamina.open(AGENT, home=home, clock=clock) as memory:
+        memory.propose_profile("town", "Rome", "said so", [said[0].id])
+    return home
+
+
+def twin(home: Path, to: Path) -> Path:
+    """A copy of a whole home, to be altered."""
+    shutil.rmtree(to, ignore_errors=True)
+    return Path(shutil.copytree(home, to))
+
+
+class Protection(NamedTuple):
+    """What docs/format.md says of a table: with what it is compared, and which of its columns are
+    not."""
+
+    compared: str
+    exempt: frozenset[str]
+
+
+def documented() -> dict[str, Protection]:
+    """The table of docs/format.md that says what protects each table."""
+    section = FORMAT.read_text("utf-8").split("## What protects each table")[1].split("\n## ")[0]
+    found: dict[str, Protection] = {}
+    for line in section.splitlines():
+        if line.startswith("| `"):
+            names, compared, exempt, _ = (cell.strip() for cell in line.strip("|").split("|", 3))
+            assert compared in ("trail", "records", "nothing"), line
+            for name in CODE.findall(names):
+                found[name] = Protection(compared, frozenset(CODE.findall(exempt)))
+    return found
+
+
+def tables(path: Path) -> set[str]:
+    """The tables of a database, without those that the full-text index keeps for itself."""
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'words_*'"
+        return {name for (name,) in connection.execute(query)}
+
+
+def test_the_documentation_says_of_every_table_what_protects_it(crowded: Path) -> None:
+    """P4: no table of a store, in a file or on a server, is missing from the list, and the list has
+    no others."""
+    in_files = tables(database_of(crowded)) | tables(database_of(crowded, "reads.db"))
+    schema = resources.files("lamina.store.postgres").joinpath("schema.sql").read_text("utf-8")
+    on_servers = set(re.findall(r"CREATE TABLE lamina\.(\w+)", schema))
+    assert in_files - documented().keys() == set()
+    assert on_servers - documented().keys() == set()
+    assert documented().keys() - in_files - on_servers == set()
+    assert {name for name, told in documented().items() if told.compared == "trail"} == {*NAMED, "meta", "files"}
+
+
+def columns(path: Path, table: str) -> list[str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+
+
+def unnamed(home: Path, table: str, edit: Edit) -> str | None:
+    """What the check says after an edit, unless it names a place in the table."""
+    with knife(database_of(home), random.Random(SEED)) as editor:
+        edit(editor)
+    found = noticed(home, "events")
+    return None if any(place.startswith(NAMED[table]) for place in found) else f"{edit.__name__}: {found}"
+
+
+@pytest.mark.parametrize("table", NAMED)
+def test_every_protected_column_is_compared(crowded: Path, tmp_path: Path, table: str) -> None:
+    """P4: a value of any column that the documentation calls protected is altered, and `audit
+    verify` names the place."""
+    exempt = documented()[table].exempt
+    chosen = [edits.altered_column(table, name) for name in columns(database_of(crowded), table) if name not in exempt]
+    missed = [unnamed(twin(crowded, tmp_path / "home"), table, edit) for edit in (*chosen, edits.removed_row(table))]
+    assert [one for one in missed if one is not None] == []
+
+
+def test_meta_is_compared(crowded: Path, tmp_path: Path) -> None:
+    """P4: neither the identity of a store nor a name that nobody knows is altered unnoticed."""
+    home = twin(crowded, tmp_path / "home")
+    with knife(database_of(home), random.Random(SEED)) as editor:
+        editor.insert("meta", {"name": "anything", "value": "x"})
+    assert "meta anything" in noticed(home, "events")
+    home = twin(crowded, tmp_path / "home")
+    with knife(database_of(home), random.Random(SEED)) as editor:
+        edits.identity_changed(editor)
+    assert "event 1" in noticed(home, "events")
+
+
+def test_a_stray_never_takes_memories_away(crowded: Path, tmp_path: Path) -> None:
+    """P4, L11: a row that dooms a file with memories in it, or no archive at all, removes nothing
+    and is named."""
+    home = twin(crowded, tmp_path / "home")
+    with knife(database_of(home), random.Random(SEED)) as editor:
+        file = editor.row("archives")["file"]
+        for name in (file, "../../config.toml"):
+            editor.insert("strays", {"file": name, "doomed": 1})
+    assert {f"stray {file}", "stray ../../config.toml"} <= set(noticed(home, "events"))
+    assert (database_of(home).parent / file).is_file()
 
 
 # What only a head that was kept elsewhere can show

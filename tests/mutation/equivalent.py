@@ -71,7 +71,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         " -> def _problem(room: int, size: int=0, sources: int=1) -> str | None:",
     ),
     "words are counted in whole numbers, and from half a word on it takes one": (
-        "engines.review.similar: return len(words & others) >= SIMILAR * max(1, min(len(words), len(others)))"
+        "engines.review.Rejected._is_similar: return len(words & others) >= SIMILAR * max(1, min(len(words), len(others)))"
         " -> return len(words & others) >= SIMILAR * max(2, min(len(words), len(others)))",
     ),
     "what is compared next is the same for both": (

@@ -50,7 +50,7 @@ def test_any_store_comes_back_to_the_byte(
                 move(op, record.id, state=State.TOMBSTONED)
         path = op.export()
         twin = there.operator(store_id=None)
-        twin.import_(path)
+        twin.import_(path, trust=True)
         assert twin.export().read_bytes() == path.read_bytes()
         assert twin.list(states=None, limit=100) == op.list(states=None, limit=100)
         assert verified(twin)

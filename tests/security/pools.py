@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lamina.formats.world_edits import FileEdit
 from lamina.model import Layer, State
 from lamina.recall import RANKERS
 from tests.security.canaries import WORD, Planted
@@ -88,7 +89,7 @@ class Attack(NamedTuple):
         ids, files = self.ids, [None, str(self.folder / "made"), str(self.folder / "absent" / "x")]
         parts = [one for whole in ids[:2] for one in (whole[-6:], whole[:6])]  # the second is how most ids begin
         return {
-            ("record_id", "run_id", "token_id", "record"): [*ids, *parts],
+            ("record_id", "run_id", "token_id", "record", "after"): [*ids, *parts],
             ("record_ids", "evidence", "evidence_ids"): [ids[:1], ids[3:6], ids, [UNKNOWN], parts[:1], parts[1:]],
             ("query", "text", "goal", "content", "about", "message", "reply", "task", "subject", "attribute"): FISHING,
             (
@@ -110,7 +111,7 @@ class Attack(NamedTuple):
             ("since", "until", "as_of", "known_at", "at", "expires", "older_than"): TIMES,
             ("limit", "top_k", "max_chars", "per_layer", "port"): [1, 50, 10_000, -1],
             ("hours", "cutoff_hours", "recency_bias", "importance", "score", "below", "timeout"): [0, 0.5, 90_000],
-            ("number", "event_id", "event"): [*range(1, 12), 40, 80, 10**6],
+            ("number", "event_id", "event", "before"): [*range(1, 12), 40, 80, 10**6],
             ("agent", "grantee", "shared_by"): NAMES[1:],
             ("user",): USERS,
             ("ranker",): RANKERS,
@@ -127,6 +128,12 @@ class Attack(NamedTuple):
             ("participants",): [None, ["Ana", "ben"]],
             ("definition", "config"): [{"name": "x"}, {"name": "of-common"}, {}],
             ("definitions",): [[{"name": "x"}], []],
+            ("edits",): [
+                None,
+                [],
+                [FileEdit("tool", "x", None, {"name": "x"})],
+                [FileEdit("integration", "of-common", {}, None)],
+            ],
             ("path", "to", "folder", "head_file"): files,
             ("format", "format_"): [None, "sky", "milton", "jsonl", "ours", "nonsense"],
             ("on_conflict",): ["skip", "newer", "nonsense"],

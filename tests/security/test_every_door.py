@@ -6,6 +6,7 @@ questions for a word that all of them have used. Every text of everybody carries
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Iterable
@@ -138,6 +139,28 @@ def test_no_command_lets_anything_out(
         code = answered(one.call)
         scene.look(one, code + "".join(capsys.readouterr()))
     scene.check()
+
+
+@pytest.mark.parametrize("name", ["ana of sky"])
+def test_no_command_crosses_to_another_user(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """P2, R12, V7: an agent that LAMINA_USER binds gets nothing by `--user ben`, whatever the command."""
+    viewer = scene.viewer
+    settings = {"HOME": str(scene.desk.home), "MAINTENANCE": "off", "ROLE": "agent", "AGENT": viewer.agent}
+    for variable, value in {**settings, "USER": str(viewer.user)}.items():
+        monkeypatch.setenv(f"LAMINA_{variable}", value)
+    monkeypatch.chdir(scene.attack.folder)
+    before = owned(scene.desk, OWNERS)
+    capsys.readouterr()
+    for one in doors.commands(["--user", "ben"], scene.attack, scene.chance, MOST // 4 if FULL else 1):
+        code = answered(one.call)
+        scene.look(one, code + "".join(capsys.readouterr()))
+    assert scene.found == []
+    assert scene.own == 0
+    assert owned(scene.desk, OWNERS) == before
+    attempts = {json.loads(line)["attempt"] for line in scene.desk.violations()}
+    assert "open another user's memory" in attempts
 
 
 @every_viewer

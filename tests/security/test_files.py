@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from lamina import operator_key
+from lamina.access import Access
 from lamina.errors import LaminaError, NotFound, Refused
-from tests.conftest import Desk
+from lamina.surfaces.cli.main import run
+from tests.conftest import START, Desk
+from tests.security.tally import probe
+from tests.surfaces.served import Served
 
 PLACES = [
     "agents",
@@ -20,6 +28,7 @@ PLACES = [
     "agents/sky/memory.db-shm",
     "agents/sky/reads.db",
 ]
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -138,3 +147,148 @@ def test_a_handle_leaves_no_open_file(desk: Desk) -> None:
             op.import_(op.export())
     held = [str(one.readlink()) for one in open_files.iterdir() if one.is_symlink()]
     assert [path for path in held if path.startswith(str(desk.home))] == []
+
+
+TRUSTED = {
+    ".": "home",
+    "config.toml": "settings",
+    "retention_rules.yaml": "rules",
+    "schedule.yaml": "jobs",
+    "operator.key": "key",
+    "tokens.json": "tokens",
+    "agents": "home",
+    "agents/sky": "home",
+    "agents/sky/memory.db": "home",
+    "agents/sky/reads.db": "home",
+}
+KEY = "correct horse"
+
+
+@pytest.fixture
+def settled(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A home that has every file that is trusted, with an operator who knows the key."""
+    monkeypatch.setenv(operator_key.VARIABLE, KEY)
+    with desk.operator() as op:
+        op.remember("Ana drinks tea")
+        op.search("tea")
+    (desk.home / "config.toml").write_text('audit.reads = "strict"\n', "utf-8")
+    (desk.home / "retention_rules.yaml").write_text("short_term_max_lines: 50\n", "utf-8")
+    (desk.home / "schedule.yaml").write_text("every:\n- name: memory_rotate_check\n  minutes: 10\n", "utf-8")
+    operator_key.change(desk.home, KEY)
+    Access(desk.home).create("sky", None, START)
+    return desk
+
+
+def use_every_file(desk: Desk) -> None:
+    """Open a handle, and read each file that says what Lamina does."""
+    with desk.operator() as op:
+        op.run_once()
+        op.orchestrator().is_waiting()
+    Access(desk.home).tokens()
+
+
+@pytest.mark.parametrize("mode", [0o002, 0o020, 0o022])
+@pytest.mark.parametrize("place", TRUSTED)
+def test_what_others_may_write_is_not_trusted(settled: Desk, place: str, mode: int) -> None:
+    """B6: a home, settings, rules, keys, tokens or memory that group or others may write is refused until that is mended."""
+    path = settled.home / place
+    before = path.stat().st_mode
+    use_every_file(settled)
+    path.chmod(before | mode)
+    with pytest.raises(Refused, match=r"is not trusted: its mode is .* run `chmod go-w ") as refused:
+        use_every_file(settled)
+    assert refused.value.details["path"] == str(path)
+    path.chmod(before)
+    use_every_file(settled)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("place", TRUSTED)
+def test_what_is_somebody_elses_is_not_trusted(settled: Desk, place: str) -> None:
+    """B6: the same files in the hands of another account are refused, also for root."""
+    path = settled.home / place
+    os.chown(path, NOBODY, NOBODY)
+    with pytest.raises(Refused, match=r"is not trusted: it belongs to .* and Lamina runs as root; run Lamina as "):
+        use_every_file(settled)
+    os.chown(path, 0, 0)
+    use_every_file(settled)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another account")
+@pytest.mark.parametrize(("owner", "expected"), [(0, "done"), (NOBODY, "done"), (NOBODY - 1, "refused")])
+def test_an_account_trusts_itself_and_root(owner: int, expected: str) -> None:
+    """B6: a config.toml of root or of the account that runs Lamina is read, and that of a third one is refused."""
+    code = """if True:
+        import grp, os, pwd, sys, tomllib  # before the rights go that may be needed to read them
+        from pathlib import Path
+        from lamina import LaminaError, config
+        os.setegid(int(sys.argv[2]))
+        os.seteuid(int(sys.argv[2]))
+        try:
+            values = config.load(Path(sys.argv[1]))
+            print("done" if values["audit.reads"] == "strict" else "not read")
+        except LaminaError as error:
+            print(error.code)
+    """
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        (home / "config.toml").write_text('audit.reads = "strict"\n', "utf-8")
+        os.chown(home, NOBODY, NOBODY)
+        os.chown(home / "config.toml", owner, owner)
+        command = [sys.executable, "-c", code, name, str(NOBODY)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == expected
+
+
+def test_settings_that_anybody_could_write_send_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B6, P2: in a home with mode 0777, no command of the program obeys the settings that lie there."""
+    desk.operator().close()
+    (desk.home / "config.toml").write_text(
+        '[recall]\nembedders = ["openai:evil"]\nendpoint = "http://127.0.0.1:9/v1"\n', "utf-8"
+    )
+    desk.home.chmod(0o777)
+    monkeypatch.setenv("LAMINA_HOME", str(desk.home))
+    monkeypatch.setenv("LAMINA_AGENT", "sky")
+    commands = ["remember x", "search x", "list", "status", "config", "index", "agents", "token create", "failsafe status"]
+    for command in commands:
+        assert run(command.split()) == 1, command
+        probe()
+    assert desk.violations() == []
+
+
+def test_a_shared_home_has_a_group(settled: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B6: with LAMINA_SHARED_GROUP a home and files that this group may write are used, and new files are still private."""
+    for path in (settled.home, *settled.home.rglob("*")):
+        path.chmod(0o770 if path.is_dir() else 0o660)
+    with pytest.raises(Refused, match="LAMINA_SHARED_GROUP="):
+        use_every_file(settled)
+    monkeypatch.setenv("LAMINA_SHARED_GROUP", str(settled.home.stat().st_gid))
+    use_every_file(settled)
+    settled.agent("milton").close()
+    assert {mode for name, mode in modes(settled.home).items() if "milton" in name} <= {0o700, 0o600}
+
+
+def test_a_link_to_settings_is_judged_by_what_it_leads_to(desk: Desk, tmp_path: Path) -> None:
+    """B6: config.toml may be a link to a file among one's own, and that file must be trusted itself."""
+    desk.home.mkdir(mode=0o700)
+    target = tmp_path / "lamina.toml"
+    target.write_text('audit.reads = "strict"\n', "utf-8")
+    (desk.home / "config.toml").symlink_to(target)
+    assert desk.agent().settings["audit.reads"] == "strict"
+    target.chmod(0o666)
+    with pytest.raises(Refused, match=r"config.toml is not trusted"):
+        desk.agent()
+
+
+def test_visitors_are_not_told_where_files_lie(settled: Desk) -> None:
+    """B6, H2: a server whose home or database is no longer trusted answers 503 and names no path; its log does."""
+    with Served(settled) as served:
+        token = served.token()
+        for path in (settled.home, settled.folder() / "memory.db"):
+            before = path.stat().st_mode
+            path.chmod(before | 0o002)
+            found = served.ask("/memory/search?query=tea", token)
+            path.chmod(before)
+            assert found.status == 503
+            assert str(settled.home).encode() not in found.body
+            probe()

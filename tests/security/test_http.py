@@ -8,19 +8,22 @@ import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from starlette.responses import Response
 
 from lamina.errors import Corrupt, EmbedderFailed, StoreUnavailable
 from lamina.memory import Memory
 from lamina.model import Role
+from lamina.surfaces.http.asking import Who
 from lamina.surfaces.http.errors import discreet
 from lamina.surfaces.http.guard import Limits
-from lamina.surfaces.http.service import MOST_OPEN, Service, Visitor
+from lamina.surfaces.http.service import MOST_OPEN, Lending, Service, Visitor
 from tests.conftest import FULL, Desk
 from tests.surfaces.served import HOST, PATIENCE, Answer, Everything, Served, filled, paths, untouched
 
@@ -321,6 +324,95 @@ def test_a_slow_client_is_not_waited_for(desk: Desk, sent: bytes) -> None:
         assert drained(client) == b""
 
 
+SLOW = "/memory/slow"
+
+
+class Slow(Served):
+    """A server with one more route, whose question to the memory ends when a gate opens."""
+
+    def __init__(self, desk: Desk, limits: Limits | None = None) -> None:
+        super().__init__(desk, limits)
+        self.gate = threading.Event()
+        self._begun = threading.Semaphore(0)
+
+        async def slow(who: Who) -> Response:
+            return await who.json(self._wait)
+
+        self.app._app.add_api_route(SLOW, slow)  # type: ignore[attr-defined]
+
+    def _wait(self, memory: Memory) -> int:
+        self._begun.release()
+        assert self.gate.wait(PATIENCE)
+        return len(memory.list())
+
+    def wait_for(self, number: int) -> None:
+        """Wait until so many of these questions are being answered."""
+        for _ in range(number):
+            assert self._begun.acquire(timeout=PATIENCE)
+
+
+@contextmanager
+def held_open(address: tuple[str, int], number: int, sent: bytes = b"") -> Iterator[list[socket.socket]]:
+    """Connections that begin a request, or not even that, and wait."""
+    with ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(address, timeout=PATIENCE)) for _ in range(number)]
+        for client in clients:
+            client.sendall(sent)
+        yield clients
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /docs HTTP/1.1\r\nHost: x\r\nX: "])
+def test_idle_connections_make_room_for_a_token(desk: Desk, sent: bytes) -> None:
+    """H2: as many idle connections as there may be keep nobody with a token out; the oldest of them is let go of first."""
+    desk.agent().remember("x")
+    limits = Limits(arrival_seconds=20 * PATIENCE)  # so that it is not their time that ends them
+    with Served(desk, limits) as served, held_open(served.address, limits.connections, sent) as idle:
+        token = served.token()
+        assert [served.ask("/memory/status", token).status for _ in range(3)] == [200] * 3
+        assert drained(idle[0]) == b""
+        idle[-1].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            idle[-1].recv(1)
+
+
+def test_a_connection_with_a_token_stays(desk: Desk) -> None:
+    """H2: who has shown a token keeps the connection, however many come after that; whoever asked without one does not."""
+    desk.agent().remember("x")
+    limits = Limits(arrival_seconds=20 * PATIENCE, connections=8)
+    with Served(desk, limits) as served:
+        known, stranger = (http.client.HTTPConnection(*served.address, timeout=PATIENCE) for _ in range(2))
+
+        def ask(connection: http.client.HTTPConnection, **headers: str) -> int:
+            connection.request("GET", "/memory/status", headers=headers)
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+
+        token = f"Bearer {served.token()}"
+        assert (ask(stranger), ask(known, Authorization=token)) == (401, 200)
+        with held_open(served.address, 3 * limits.connections) as idle:
+            assert drained(idle[0]) == b""
+            assert ask(known, Authorization=token) == 200
+            assert stranger.sock is not None
+            assert drained(stranger.sock) == b""
+        for connection in (known, stranger):
+            connection.close()
+
+
+def test_when_all_are_needed_who_comes_is_told_so(desk: Desk) -> None:
+    """H2: a connection whose question is being answered is never let go of; who comes then hears that it is full."""
+    desk.agent().remember("x")
+    with Slow(desk, Limits(connections=2)) as served, ThreadPoolExecutor(2) as threads:
+        token = served.token()
+        busy = [threads.submit(served.ask, SLOW, token) for _ in range(2)]
+        served.wait_for(2)
+        refused = served.ask("/memory/status", token)
+        assert (refused.status, refused.code, refused.headers["connection"]) == (503, "store_unavailable", "close")
+        served.gate.set()
+        assert [one.result().status for one in busy] == [200, 200]
+        assert served.ask("/memory/status", token).status == 200
+
+
 def test_a_head_without_end_is_not_read(running: Served) -> None:
     """H2: headers and addresses that are too long are refused, and what has no end is cut off."""
     token = running.token()
@@ -379,6 +471,48 @@ def test_a_long_question_does_not_hold_up_others(desk: Desk) -> None:
 
     assert [*asyncio.run(both())] == [True, None]
     service.close()
+
+
+def test_slow_questions_of_one_token_leave_a_thread_for_others(desk: Desk) -> None:
+    """H2: however many slow questions a token asks, another route answers whoever has another one."""
+    desk.agent().remember("x")
+    threads = Limits().threads
+    with Slow(desk) as served, ThreadPoolExecutor(2 * threads) as clients:
+        token, other = served.token(), served.token()
+        busy = [clients.submit(served.ask, SLOW, token) for _ in range(2 * threads)]
+        served.wait_for(threads - 1)
+        assert [served.ask(path, other).status for path in ("/memory/status", "/review", "/memory/proposals")] == [200] * 3
+        served.gate.set()
+        assert {one.result().status for one in busy} == {200}
+
+
+def test_a_store_that_is_slow_to_open_holds_up_nobody_else(desk: Desk) -> None:
+    """H2: opening the handle of one visitor, and closing that of another, keeps no third one waiting."""
+    desk.agent().remember("x")
+    gate, begun = threading.Event(), threading.Event()
+    first, *others = visitors(3)
+    host = Service(desk.home, HOST, desk.clock)
+
+    def opened(visitor: Visitor) -> Memory:
+        if visitor == first:
+            begun.set()
+            assert gate.wait(PATIENCE)
+        return host._opened(visitor)
+
+    lending = Lending(opened, most=1)
+
+    def number(visitor: Visitor) -> int:
+        with lending.lent(visitor) as memory:
+            return len(memory.list())
+
+    with ThreadPoolExecutor(1) as threads:
+        slow = threads.submit(number, first)
+        assert begun.wait(PATIENCE)
+        assert [number(one) for one in others] == [1, 1]
+        gate.set()
+        assert slow.result(PATIENCE) == 1
+    lending.close()
+    host.close()
 
 
 def test_who_asks_too_much_is_told_so(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from lamina import Memory
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.home import AGENT_NAME, DEVICES
+from lamina.surfaces.cli.main import run as lamina
 from tests.conftest import CONTRACTS, FULL, Desk, contents, size
 from tests.security.tally import probe
 
@@ -300,6 +302,93 @@ def test_the_payload_gives_no_authority(desk: Desk) -> None:
     with pytest.raises(Refused):
         mem.remember("x", layer="profile", metadata=CONTRACTS["profile"])
     assert size(mem) == (1, 1)
+
+
+BOUND = [
+    ["list"],
+    ["search", "tea"],
+    ["context", "tea"],
+    ["remember", "from ana"],
+    ["facts"],
+    ["timeline", "ben"],
+    ["profile", "show"],
+    ["project", "show"],
+    ["pending"],
+    ["status"],
+    ["inspect", "RECORD"],
+    ["runs", "list"],
+    ["promote", "--dry-run"],
+    ["run", "--once"],
+    ["failsafe", "status"],
+    ["failsafe", "replay"],
+    ["list", "--shared-by", "milton"],
+]
+OPERATORS = [
+    ["erase", "--user", "ben", "--yes"],
+    ["token", "create", "--user", "ben"],
+    ["serve", "--port", "0"],
+    ["import", "RECORD"],
+    ["export"],
+]
+
+
+@pytest.fixture
+def bound(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The record of ben, in the shell of an agent of sky that serves ana alone."""
+    desk.agent(user="ana").remember("tea of ana")
+    record = desk.agent(user="ben").remember("tea of ben, xylophone")
+    for name, value in {"HOME": desk.home, "ROLE": "agent", "AGENT": "sky", "USER": "ana"}.items():
+        monkeypatch.setenv(f"LAMINA_{name}", str(value))
+    return record.id
+
+
+@pytest.mark.parametrize("name", ["ben", "Ana", "ana ", "аna", "ａna", "", "ana\u200b", "nobody"], ids=ascii)
+def test_an_agent_that_knows_its_user_reaches_no_other(
+    desk: Desk, bound: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """P2, R12, V7: with LAMINA_USER, `--user` of any other name looks like not found and is a violation."""
+    assert lamina(["--user", name, "list"]) == 3
+    told = "".join(capsys.readouterr())
+    assert "xylophone" not in told
+    assert "there is no user" in told
+    (line,) = desk.violations()
+    entry = json.loads(line)
+    assert (entry["actor"], entry["attempt"]) == ("agent:sky", "open another user's memory")
+    assert lamina(["--user", "ana", "list"]) == lamina(["list"]) == 0
+    assert "tea of ana" in capsys.readouterr().out
+    assert len(desk.violations()) == 1
+
+
+@pytest.mark.parametrize("words", [*BOUND, *OPERATORS], ids=" ".join)
+def test_no_command_of_such_an_agent_reaches_another_user(
+    desk: Desk, bound: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """P2, R12, V7: whatever the command, nothing is told, stored or taken away; what operators do is refused."""
+    before = desk.agent(scoped=False).list(states=None)
+    given = [bound if word == "RECORD" else word for word in words]
+    assert lamina(["--user", "ben", *given]) == (1 if words in OPERATORS else 3)
+    assert "xylophone" not in "".join(capsys.readouterr())
+    assert desk.agent(scoped=False).list(states=None) == before
+    assert len(desk.violations()) == (0 if words in OPERATORS else 1)
+
+
+def test_a_capture_for_another_user_is_refused(desk: Desk, bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P2, R12, H4: neither a captured message nor a hook writes into the memory of another user."""
+    line = b'{"event":"message","topic":"t","id":"x","time":1,"message":"planted"}\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(line)))
+    assert lamina(["--user", "ben", "capture", "--source", "ntfy"]) == 3
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"prompt": "planted"}')))
+    assert lamina(["--user", "ben", "hook", "user-prompt"]) == 0
+    assert [json.loads(one)["attempt"] for one in desk.violations()] == ["open another user's memory"] * 2
+    everybody = desk.agent(scoped=False).list(states=None)
+    assert not [record for record in everybody if "planted" in record.content]
+
+
+def test_an_operator_is_bound_by_no_user(desk: Desk, bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """V7: LAMINA_USER is a default for people; only in the role of an agent does it bind."""
+    monkeypatch.delenv("LAMINA_ROLE")
+    assert lamina(["--user", "ben", "list"]) == 0
+    assert desk.violations() == []
 
 
 USERS = st.sampled_from(["ana", "ben", "Ana", "ana2", "%", "_", "' OR 1=1 --", None])

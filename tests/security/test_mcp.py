@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -21,6 +23,7 @@ from lamina.surfaces.http.guard import own_names
 from lamina.surfaces.mcp import tools
 from lamina.surfaces.mcp.door import Door
 from lamina.surfaces.mcp.frames import LONGEST
+from lamina.surfaces.mcp.http import CONNECTIONS
 from tests.conftest import Desk, contents
 from tests.security.tally import probe
 from tests.surfaces.mcp_harness import GREETING, MODERN, Raw, Served, call, in_process, over_http, over_pipes, said
@@ -74,6 +77,16 @@ def post(
 def test_no_tool_decides() -> None:
     """V7, H3: agents propose; there is no tool that confirms, rejects, corrects, forgets, erases or grants."""
     assert set(tools.tools()) == {"remember", "search", "recall_context", "propose", "request_forget", "status"}
+
+
+def test_idle_connections_keep_no_client_out(served: Served) -> None:
+    """H3: as many idle connections as there may be, and more, make room for whoever shows a token."""
+    address = urlsplit(served.url)
+    with ExitStack() as stack:
+        for _ in range(CONNECTIONS + 10):
+            stack.enter_context(socket.create_connection((str(address.hostname), address.port or 0), timeout=60))
+        assert [post(served)[0] for _ in range(3)] == [200] * 3
+        assert post(served, Authorization=None)[0] == 401
 
 
 def test_another_agents_and_users_records_are_out_of_reach(desk: Desk) -> None:

@@ -729,12 +729,14 @@ def test_nothing_looks_like_our_marks(mem: Memory, marks: str) -> None:
 
 def test_names_break_no_fence_either(op: Operator) -> None:
     """Q9, V8: hostile texts as speaker, source or session stay in the label, and add nothing to it."""
-    made = []
+    made: list[Record] = []
     for text in HOSTILE:
         name = text.replace("\n", " ")[:200]
         try:
             fields: dict[str, Any] = {"speaker": name, "source": name, "session": name, "trust": "external"}
-            made.append(op.remember("the garden report", layer="semantic", metadata=CONTRACTS["semantic"], **fields))
+            number = len(made)
+            said = f"the garden report of a{number} and b{number} and c{number}"  # no two are near-copies
+            made.append(op.remember(said, layer="semantic", metadata=CONTRACTS["semantic"], **fields))
         except InvalidInput:  # a name has one line, and can be seen
             continue
     assert len(made) >= 0.9 * len(HOSTILE)

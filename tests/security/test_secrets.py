@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -10,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.secrets import tokens
-from lamina.secrets.credentials import KINDS, MARKED, Found, in_fields, in_text, redacted, without
+from lamina.secrets.credentials import KINDS, MARKED, Found, in_fields, in_mapping, in_text, redacted, without
 from tests.conftest import FULL
 from tests.security.tally import probe
 
@@ -182,3 +186,130 @@ def test_tokens_among_any_words_are_covered(format: tuple[str, str], seed: int, 
 def test_hostile_texts_are_redacted_to_their_end(seed: str) -> None:
     """P6: long texts made to keep the patterns busy are redacted, and nothing is found in what is left."""
     assert in_text(redacted(seed * (100_000 // len(seed)))) == []
+
+
+# Disguises
+
+
+def wide(text: str) -> str:
+    return "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
+
+
+def in_another_font(text: str) -> str:
+    """In mathematical letters and digits, as some pages adorn their names."""
+    starts = (("A", "Z", 0x1D670), ("a", "z", 0x1D68A), ("0", "9", 0x1D7F6))
+    return "".join(next((chr(at + ord(c) - ord(a)) for a, z, at in starts if a <= c <= z), c) for c in text)
+
+
+def said_aloud(text: str) -> str:
+    return text.replace("-", " dash ").replace("_", " underscore ")
+
+
+def spelled(text: str) -> str:
+    return " ".join({"-": "dash", "_": "underscore"}.get(c, c) for c in text)
+
+
+DISGUISES: dict[str, Callable[[str], str]] = {
+    "zero-width spaces": "\u200b".join,
+    "joiners": "\u2060".join,
+    "soft hyphens and selectors": lambda text: "\u00ad\ufe0f".join(text),
+    "full width": wide,
+    "another font": in_another_font,
+    "one by one": " ".join,
+    "said aloud": said_aloud,
+    "spelled": spelled,
+}
+TOKENS = [
+    one
+    for one in KNOWN
+    if one.sort in FORMATS and len(one.secret) >= 16 and re.fullmatch(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*", one.secret)
+]
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_disguise_hides_no_secret(disguise: str) -> None:
+    """P6: a token of any known service is found between zero-width characters, in full width, in another font, said aloud or
+    spelled out, and what is redacted are the very characters that stood for it."""
+    assert len(TOKENS) > 200
+    missed = []
+    for one in TOKENS:
+        probe()
+        if covering(Planted(one.sort, f"we use {one.secret} there", 7, 7 + len(one.secret))) is None:
+            continue  # it is only known by what stands around it
+        hidden = DISGUISES[disguise](one.secret)
+        told = redacted(f"we use {hidden} there")
+        if re.fullmatch(r"we use \[redacted: [^]]+\] there", told) is None:
+            missed.append((one.secret, told))
+    assert len(missed) <= 0.03 * len(TOKENS), missed
+
+
+@pytest.mark.parametrize("disguise", ["zero-width spaces", "joiners", "full width", "another font"])
+def test_a_disguised_password_is_found(disguise: str) -> None:
+    """P6: the same for what a text says to be a secret; around it, the text stays as it was written."""
+    for name, value in (("password", "hunter2x9"), ("api_key", "a8f3c29b71d4e6f0")):
+        text = f"{DISGUISES[disguise](name)}: {DISGUISES[disguise](value)}"
+        assert redacted(text).startswith(f"{DISGUISES[disguise](name)}: [redacted: "), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b c d e f g h i j k l m n o p q r s t u v w x y z",
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15",
+        "he made a dash for the door, and the underscore of the film is loud",
+        "5 minus 3 is 2, and x underscore y is a name",
+        "日本語の文章、パスワードは使いません。全角の１２３ＡＢＣもあります",
+        "👩\u200d💻 wrote this ❤️ and that",
+        "ｆｕｌｌ ｗｉｄｔｈ ｔｅｘｔ of an old page",
+        "x = a + b - c * d / e + f - g * h / i + j",
+    ],
+)
+def test_what_only_looks_disguised_is_left_alone(text: str) -> None:
+    """P6: letters one by one, signs that are said, other widths and joined emoji are no secrets."""
+    assert redacted(text) == text
+
+
+def test_a_login_in_base64_is_found() -> None:
+    """P6: what `docker login` keeps is a name and a password, however short; other fields of that name are left alone."""
+    for login in ("ana:hunter2", "deploy-bot:correct horse battery", "_json_key:abc"):
+        encoded = base64.b64encode(login.encode()).decode()
+        config = {"auths": {"https://index.docker.io/v1/": {"auth": encoded}}}
+        assert redacted(json.dumps(config)) == json.dumps(config).replace(encoded, "[redacted: key]")
+        assert [one.kind for one in in_mapping(config)] == ["key"]
+        assert in_fields({"metadata": config}) == {encoded: "key"}
+    for harmless in ('{"auth": "required"}', '{"auth": "aGVsbG8gd29ybGQ="}', "auth: disabled", '{"auth": "oauth2"}'):
+        assert in_text(harmless) == []
+
+
+SEEDED = "abandon ability able abstract acid actor adapt advice album amateur anchor apple".split()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        " ".join,
+        ", ".join,
+        "\n".join,
+        lambda words: " ".join(words).upper(),
+        lambda words: "\n".join(f"{place}. {word.title()}" for place, word in enumerate(words, 1)),
+        lambda words: " ".join(f"{place}) {word}" for place, word in enumerate(words, 1)),
+        lambda words: wide(" ".join(words)),
+        lambda words: "\u200b".join(" ".join(words)),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "my wallet, do not lose it: ", "seed: ", "Seed phrase = ", "ana's mnemonic\n"])
+@pytest.mark.parametrize("number", [12, 24])
+def test_a_seed_phrase_is_found(form: Callable[[list[str]], str], before: str, number: int) -> None:
+    """P6: twelve words of the list or more are a seed phrase, with or without a name, in whatever form they are listed."""
+    text = before + form((SEEDED * 2)[:number])
+    words = [word for word in SEEDED if word in redacted(text).lower()]
+    assert "[redacted: seed phrase]" in redacted(text)
+    assert words == []
+
+
+def test_sentences_are_no_seed_phrases() -> None:
+    """P6: fewer words of the list, or words with others between, are ordinary."""
+    assert in_text(" ".join(SEEDED[:11])) == []
+    assert in_text("about above across after again alone already also always among the usual words") == []
+    assert in_text(" whereas ".join(SEEDED)) == []
+    assert in_text("word " * 40) == in_text("tick clock " * 12) == []

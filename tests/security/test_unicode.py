@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from lamina import Memory, fence
-from lamina.errors import InvalidInput
+from lamina import Memory, Operator, doctor, fence
+from lamina.access import Access
+from lamina.errors import InvalidInput, LaminaError
+from lamina.handles import look
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.output import show_json
 from lamina.surfaces.hooks import Hooks
 from lamina.text import is_invisible
-from tests.conftest import FULL, Desk, contents, size
+from tests.conftest import FULL, START, Desk, contents, size, tamper
 from tests.security.doors import PATIENT
 from tests.security.tally import probe
 from tests.security.test_console import harmless
@@ -209,19 +211,69 @@ def test_json_for_a_terminal_means_the_same(text: str, capsys: pytest.CaptureFix
     assert not steers(out)
 
 
-@pytest.mark.parametrize(
-    "name", ["аna", "anа", "Ana", "ANA", "ａna", "ana\u200b", "ana\u0301", "ana ", "a\u00adna", "\u202eana"]
-)
-def test_a_name_that_looks_alike_is_somebody_else(desk: Desk, name: str) -> None:
-    """R12, E6: a user's name in other letters, cases or with unseen ones is refused, or is another user who sees nothing."""
+REFUSED = ["аna", "anа", "аnа", "ɑna", "αna", "Ꭺna", "ana\u200b", "ana ", "a\u00adna", "\u202eana", "ꓮna"]
+OTHERS = ["Ana", "ANA", "ana\u0301", "ana1", "aña", "Ана"]
+SAME = ["ａna", "ａｎａ", "𝐚𝐧𝐚", "ⓐⓝⓐ", "ªna"]
+
+
+def planted_as(op: Operator, tmp_path: Path, name: str) -> dict[str, Any]:
+    """What became of a file that says that a memory is this user's."""
+    line = {"content": "planted", "user": name, "ts": 1_700_000_000, "type": "short"}
+    (tmp_path / "planted.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    return op.import_(tmp_path / "planted.jsonl")
+
+
+@pytest.mark.parametrize("name", REFUSED, ids=ascii)
+def test_a_name_that_looks_alike_is_refused(desk: Desk, tmp_path: Path, name: str) -> None:
+    """R12, P2: a user's name in other letters or with unseen ones is refused by every way in, and logged."""
     desk.agent(user="ana").remember("what Ana said about tea")
-    try:
-        other = desk.agent(user=name)
-    except InvalidInput:
-        return
+    for way in (desk.agent, desk.operator):
+        with pytest.raises(InvalidInput, match="user name"):
+            way(user=name)
+        probe()
+    with pytest.raises(LaminaError):
+        look("sky", name, desk.home)
+    assert planted_as(desk.operator(), tmp_path, name)["taken"] == 0
+    with pytest.raises(LaminaError):
+        desk.operator().erase(user=name, reason="x")
+    assert contents(desk.operator().list(states=None)) == ["what Ana said about tea"]
+    probe(3)
+
+
+@pytest.mark.parametrize("name", OTHERS, ids=ascii)
+def test_a_name_that_can_be_told_apart_is_somebody_else(desk: Desk, name: str) -> None:
+    """R12, E6: a name in another case, with an accent or in another script is another user, who sees nothing."""
+    desk.agent(user="ana").remember("what Ana said about tea")
+    other = desk.agent(user=name)
     assert contents(other.list(states=None)) == []
     assert other.search("tea").outcome == "nothing_relevant"
     assert other.status()["records"] == {}
+
+
+@pytest.mark.parametrize("name", SAME, ids=ascii)
+def test_a_name_in_another_form_is_the_same(desk: Desk, tmp_path: Path, name: str) -> None:
+    """R12: other widths and forms of the same letters are the same user, by every way in."""
+    desk.agent(user=name).remember("what Ana said about tea")
+    planted_as(desk.operator(), tmp_path, name)
+    assert {record.user for record in desk.operator().list(states=None)} == {"ana"}
+    assert len(desk.agent(user="ana").list(states=None)) == len(look("sky", name, desk.home).list(states=None)) == 2
+    assert Access(desk.home).create("sky", name, START)[0].user == "ana"
+    assert len(desk.operator(user=name).erasable(user=name)["records"]) == 2
+    probe(4)
+
+
+@pytest.mark.parametrize("name", ["аna", "Jose\u0301", "ａna", "Сара"], ids=ascii)
+def test_a_name_from_before_is_read(desk: Desk, tmp_path: Path, name: str) -> None:
+    """R12, H5: memories of a name that would be refused today, or has another form, are reached, moved and erased."""
+    desk.agent(user="x").remember("what Ana said about tea")
+    desk.agent(user="ana" if name != "Сара" else "Capa").remember("of somebody else")
+    tamper(desk.folder() / "memory.db", f"UPDATE records SET user = '{name}' WHERE user = 'x'")
+    assert contents(desk.agent(user=name).list(states=None)) == ["what Ana said about tea"]
+    desk.agent(user=name).remember("one more")
+    assert len(look("sky", name, desk.home).list(states=None)) == 2
+    op = desk.operator()
+    assert len(op.erasable(user=name)["records"]) == 2
+    assert [one for one in doctor.examine(op.home, "sky") if one.check == "users"] or name == "Jose\u0301"
 
 
 @pytest.mark.usefixtures("full")

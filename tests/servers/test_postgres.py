@@ -16,8 +16,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import lamina
-from lamina import Operator, text
-from lamina.errors import NotFound
+from lamina import Operator, erasure, text
+from lamina.errors import NotFound, StoreUnavailable
 from lamina.recall import RANKERS
 from lamina.store import erasing, fulltext
 from tests.conftest import FULL, Ticking, contents, verified
@@ -364,6 +364,25 @@ def test_agents_never_see_each_other(desk: StoreDesk) -> None:
             connection.execute("UPDATE lamina_own.meta SET owner = 'aegis'")
     assert verified(sky)
     assert verified(milton)
+
+
+def test_two_homes_take_turns_to_erase(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P5, B3: an erasure waits for one on another machine, and not for ever; the lock takes no connection from the pool."""
+    monkeypatch.setattr(erasure, "PATIENCE", 0.2)
+    small = {"store.pool_size": 2, "mirrors.jsonl": "sky"}
+    with ExitStack() as stack:
+        one, two = (
+            stack.enter_context(lamina.operator(AGENT, home=place, settings=small)) for place in homes(tmp_path, postgres_url)
+        )
+        record = one.remember("x")
+        with one._erasures.alone(), pytest.raises(StoreUnavailable, match="another process holds the store; try again"):
+            two.erase(record.id)
+        assert two.erase(record.id).records == [record.id]
+        with ThreadPoolExecutor(2) as people:
+            monkeypatch.setattr(erasure, "PATIENCE", 60.0)
+            done = people.map(lambda op: op.erase(op.remember("one more memory").id).number, (one, two))
+            assert sorted(done) == [2, 3]
+        check_sound(one)
 
 
 def test_an_agent_erases_and_restores_only_itself(desk: StoreDesk) -> None:

@@ -364,3 +364,34 @@ def test_errors_of_the_server_are_ours(error: psycopg.Error, kind: type[LaminaEr
     assert type(told) is kind
     assert told.message.startswith("postgresql://db:5432/lamina: ")
     assert "\n" not in told.message
+
+
+@pytest.mark.parametrize(
+    ("statement", "place"),
+    [
+        ("UPDATE lamina.erasures SET certificate = '{}'", "erasure 1"),
+        ("DELETE FROM lamina.erasures", "erasure 1"),
+        ("UPDATE lamina.proposed SET number = 0", "proposals of day"),
+        ("UPDATE lamina.slept SET seq = seq + 1", "how far sleep has read"),
+    ],
+)
+def test_what_is_altered_beside_the_records_is_named(
+    quick_postgres: Copied, tmp_path: Path, statement: str, place: str
+) -> None:
+    """P4, P5: certificates, counters and marks on a server are compared with the trail as in a
+    file."""
+    name = quick_postgres.copy()
+    settings = {"store.url": quick_postgres.url(name)}
+    with lamina.open("sky", home=tmp_path, settings=settings) as memory:
+        said = memory.remember_conversation([{"speaker": "Ana", "text": "I live in Rome."}], session="s1")
+        memory.propose_profile("town", "Rome", "said so", [said[0].id])
+    with lamina.operator("sky", home=tmp_path, settings=settings) as operator:
+        operator.sleep()
+        operator.erase(operator.remember("Ana hides pomegranates").id)
+        assert verified(operator)
+        quick_postgres.execute(statement, name)
+        (problem,) = operator.audit_verify()["events"].problems
+        assert problem.place.startswith(place)
+        if place.startswith("erasure"):
+            with pytest.raises(Corrupt, match=place):
+                operator.erasures()

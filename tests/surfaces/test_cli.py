@@ -160,7 +160,7 @@ def test_export_import_restore_everything(call: Call, tmp_path: Path) -> None:
     first, second = tmp_path / "one.json", tmp_path / "two.json"
     assert call("export", str(first)).code == 0
     other = str(tmp_path / "other")
-    assert call("--home", other, "import", str(first), "--json").json["mode"] == "restored"
+    assert call("--home", other, "import", str(first), "--trust", "--json").json["mode"] == "restored"
     assert call("--home", other, "export", str(second)).code == 0
     assert first.read_bytes() == second.read_bytes()
 

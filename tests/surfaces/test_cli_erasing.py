@@ -9,6 +9,7 @@ import pytest
 
 import lamina
 from lamina.surfaces.cli.main import run
+from tests.conftest import quietly
 
 
 @pytest.fixture
@@ -41,6 +42,20 @@ def test_a_request_is_answered_in_one_command(home: Path, capsys: pytest.Capture
     assert (code, "[erased]" in shown) == (0, True)
     code, shown = told(capsys, "erasures")
     assert (code, "user" in shown) == (0, True)
+
+
+def test_an_altered_certificate_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """P4, P5: a certificate that was altered is an error of `erasures`, `audit verify` and
+    `doctor`, and each says which."""
+    told(capsys, "erase", "--user", "ana", "--yes")
+    folder = home / "agents" / "default"
+    (folder / "erasures" / "0001.json").unlink()
+    code, shown = told(capsys, "audit", "verify")
+    assert (code, "?    events  certificate erasures/0001.json: cannot be compared" in shown) == (0, True)
+    quietly(folder / "memory.db", "UPDATE erasures SET certificate = json_set(certificate, '$.asked_for', 7)")
+    for command in (["erasures"], ["erasures", "1"], ["audit", "verify"], ["doctor"]):
+        code, shown = told(capsys, *command)
+        assert (code, "erasure 1: its certificate was altered" in " ".join(shown.split())) == (1, True), command
 
 
 def test_what_a_fact_was_taken_from_is_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,6 +107,24 @@ def test_the_queue_is_a_table_and_json(call: Call) -> None:  # noqa: F811
     assert set(told) == {"record", "by", "since", "replaces", "problem", "rivals", "similar"}
 
 
+def test_a_long_queue_comes_in_parts(call: Call) -> None:  # noqa: F811
+    """H1: `review list --limit` says how many more there are and how to go on; --json stays a list, of all unless told."""
+    ids = [proposed(call, f"tea {number}", f"key{number}") for number in range(5)]
+    first = call("review", "list", "--limit", "2").out
+    assert [one for one in ids if one in first] == ids[:2]
+    assert f"3 more: `lamina review list --after {ids[1]}`" in first
+    last = call("review", "list", "--after", ids[1][-8:]).out
+    assert [one for one in ids if one in last] == ids[2:]
+    assert "more:" not in last
+    assert "nothing comes after" in call("review", "list", "--after", ids[-1]).out
+    listed = call("review", "list", "--json").json
+    assert [one["record"]["id"] for one in listed] == ids
+    assert call("review", "list", "--json", "--limit", "2", "--after", ids[0]).json == listed[1:3]
+    call("review", "confirm", ids[1])
+    gone = call("review", "list", "--after", ids[1])
+    assert (gone.code, "does not wait any more" in gone.err) == (3, True)
+
+
 def test_several_are_decided_after_a_look(call: Call) -> None:  # noqa: F811
     """V5: several ids show a preview and ask; --yes does not ask; each is a decision, and one failure stops no other."""
     first, second = proposed(call, "tea"), proposed(call, "Oslo", "city")

@@ -127,10 +127,16 @@ def test_remove(filled: Call) -> None:
 
 
 def test_sync_takes_edits_in(filled: Call, tmp_path: Path) -> None:
-    """R11: `world sync` takes in what people wrote, and exits with 1 when something could not be taken in."""
+    """R11, V7: `world sync` shows the change, takes it in when a person says yes, and exits with 1 when a file is bad."""
     place = folder(tmp_path) / "integrations"
     (place / "mail.json").write_text('{"host": "localhost"}')
-    assert "taken in: integration mail" in filled("world", "sync").out
+    refused = filled("world", "sync", stdin="n\n")
+    assert (refused.code, '+  "host": "localhost"' in refused.out) == (1, True)
+    assert filled("world", "show", "mail").code == 3
+    assert "integration mail was added in integrations/mail.json" in filled("world", "list").out
+    rehearsed = filled("world", "sync", "--dry-run", "--json").json
+    assert [one["after"] for one in rehearsed["changes"]] == [{"host": "localhost"}]
+    assert "taken in: integration mail" in filled("world", "sync", "--yes").out
     (place / "broken.json").write_text('{\n"a": }')
     told = filled("world", "sync")
     assert told.code == 1

@@ -107,6 +107,17 @@ def test_a_theme_that_was_chosen_stays(visit: Visit) -> None:
     assert visit("/?theme=pink", 400).one("h1").text == "That did not work"
 
 
+def test_the_overview_tells_a_burst_and_the_search_its_copies(visit: Visit, desk: Desk) -> None:
+    """H2, V8: many memories that came from one source at once need attention, and of copies one hit is shown."""
+    said = [{"content": f"the zeppelin lands on the roof {n}", "source": "web:<b>evil</b>"} for n in range(130)]
+    desk.agent().remember_many(said)
+    notice = visit("/").one("section", class_="notice").text
+    assert "130 memories from source web:<b>evil</b> within an hour" in notice
+    assert "lamina revoke --source 'web:<b>evil</b>'" in notice
+    page = visit("/search?query=the+zeppelin+lands+on+the+roof")
+    assert "129 near-copies from outside are not shown." in page.text
+
+
 def test_the_overview_counts(visit: Visit, all_: Everything, desk: Desk) -> None:
     """H2: numbers and plots are those of the store: active memories, what waits, and memories per layer and day."""
     page = visit("/")

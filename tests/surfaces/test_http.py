@@ -106,6 +106,28 @@ def test_lists_and_reports_are_what_the_library_gives(served: Served, all_: Ever
     assert status["records"] == mem.status()["records"]
 
 
+def test_the_queue_is_paged(served: Served, all_: Everything) -> None:
+    """H2: pages of the queue follow each other, also when what ended a page was decided about before the next."""
+    token, op = served.token(), all_.op
+    said = op.remember("she told me much").id
+    for number in range(4):
+        op.propose_profile(f"key {number}", "tea", "said so", [said])
+    whole = [one.record.id for one in op.proposals()]
+
+    def page(cursor: str = "") -> tuple[list[str], str | None]:
+        told = served.ask(f"/memory/proposals?limit=2{cursor and f'&cursor={cursor}'}", token).json
+        return [item["record"]["id"] for item in told["items"]], told["next"]
+
+    first, following = page()
+    assert following is not None
+    second, _ = page(following)
+    assert [*first, *second] == whole[:4]
+    op.reject(first[-1], "not so")
+    assert page(following)[0] == second
+    last, end = page(served.ask(f"/memory/proposals?limit={len(whole) - 2}", token).json["next"])
+    assert (last, end) == (whole[-1:], None)
+
+
 def test_a_context_is_fenced(served: Served) -> None:
     """H2, Q9: what a model may read is fenced as data, and bounded."""
     found = served.ask("/memory/context?goal=when+are+reports+due&max_chars=300", served.token()).json

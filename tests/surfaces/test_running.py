@@ -23,7 +23,7 @@ from lamina.retention import PRESETS, Retention, Rules
 from lamina.schedule import Timetable
 from lamina.store import jobs
 from lamina.store.connection import SqliteDatabase
-from lamina.surfaces import maintenance
+from lamina.surfaces import maintenance, signals
 from lamina.surfaces.cli import running
 from tests.conftest import START, Desk, Ticking
 from tests.unit.store.test_jobs import scratch
@@ -118,13 +118,13 @@ def test_the_table_shows_how_jobs_stand(house: House, capsys: pytest.CaptureFixt
 
 def test_signals_are_as_before_afterwards(house: House) -> None:
     """L6: the program's own handling of signals ends with the command."""
-    before = [signal.getsignal(number) for number in running.SIGNALS]
+    before = [signal.getsignal(number) for number in signals.ENDING]
     with running.until_signal() as stop:
-        assert [signal.getsignal(number) for number in running.SIGNALS] != before
+        assert [signal.getsignal(number) for number in signals.ENDING] != before
         signal.raise_signal(signal.SIGTERM)
         assert stop.wait(60)
-        assert [signal.getsignal(number) for number in running.SIGNALS] == before
-    assert [signal.getsignal(number) for number in running.SIGNALS] == before
+        assert [signal.getsignal(number) for number in signals.ENDING] == before
+    assert [signal.getsignal(number) for number in signals.ENDING] == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -174,6 +174,53 @@ def test_one_file_is_one(tmp_path: Path) -> None:
     assert found.message.startswith("1 file is open to others, such as ")
 
 
+@pytest.mark.parametrize(
+    ("mode", "level", "said"),
+    [
+        (0o777, "fail", "its mode is 0777, so every account of this machine may write it; run `chmod go-w "),
+        (0o775, "fail", "its mode is 0775, so the group "),
+        (0o755, "warn", "1 file is open to others, such as "),
+        (0o700, "ok", "files 0600, folders 0700"),
+    ],
+)
+def test_the_home_itself_is_looked_at(tmp_path: Path, mode: int, level: str, said: str) -> None:
+    """B6: a home that others may write is wrong, and nothing in it is looked at; one that they may read is told."""
+    home = tmp_path / "home"
+    with lamina.open("sky", home=home) as memory:
+        memory.remember("x")
+    home.chmod(mode)
+    found = {one.check: one for one in doctor.examine(Home(home), "sky")}
+    one = found["home" if level == "fail" else "private"]
+    assert one.level == level
+    assert said in one.message
+    assert str(home) in one.message or level == "ok"
+    assert ("settings" in found) == (level != "fail")
+
+
+def test_a_folder_above_the_home_is_looked_at(tmp_path: Path) -> None:
+    """B6: where others may rename the home away, doctor says so; a sticky folder such as /tmp keeps them from it."""
+    with lamina.open("sky", home=tmp_path / "all" / "home") as memory:
+        memory.remember("x")
+    for mode, expected in ((0o777, ["warn", "ok"]), (0o1777, ["ok"])):
+        (tmp_path / "all").chmod(mode)
+        found = [one for one in doctor.examine(Home(tmp_path / "all" / "home"), "sky") if one.check == "place"]
+        assert [one.level for one in found] == expected
+        assert (f"{tmp_path / 'all'} is not trusted" in found[0].message) == (len(found) == 2)
+
+
+def test_a_shared_home_is_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B6: what the group may do that the operator names is no finding, and a group that is none is one."""
+    home = tmp_path / "home"
+    with lamina.open("sky", home=home) as memory:
+        memory.remember("x")
+    for path in (home, *home.rglob("*")):
+        path.chmod(0o770 if path.is_dir() else 0o660)
+    monkeypatch.setenv("LAMINA_SHARED_GROUP", str(home.stat().st_gid))
+    assert levels(home)["private"] == "ok"
+    monkeypatch.setenv("LAMINA_SHARED_GROUP", "no such group")
+    assert levels(home)["home"] == "fail"
+
+
 @pytest.fixture
 def read_only_home() -> Iterator[Path]:
     """A home of somebody who may not write there; pytest's own folders are private, and modes do not stop root."""
@@ -192,19 +239,21 @@ def read_only_home() -> Iterator[Path]:
 def test_a_home_that_cannot_be_written_is_told(read_only_home: Path) -> None:
     """B1, V1: doctor and status say so, and the store itself is found in order, since it can be read."""
     code = """if True:
-        import json, os, sys, lamina
+        import json, os, sys, tempfile, lamina
         from lamina import doctor
         from lamina.home import Home
 
-        def look():
-            found = [one.to_dict() for one in doctor.examine(Home(sys.argv[1]), "sky")]
-            with lamina.open("sky", home=sys.argv[1]) as memory:
+        def look(home):
+            found = [one.to_dict() for one in doctor.examine(Home(home), "sky")]
+            with lamina.open("sky", home=home) as memory:
                 return found, memory.status()["problems"]
 
         if os.getuid() == 0:
-            look()  # reads every module, which nobody else may be able to
+            with tempfile.TemporaryDirectory() as own:
+                look(own)  # reads every module, which nobody else may be able to
+                look(own)
             os.setuid(int(sys.argv[2]))
-        print(json.dumps(look()))
+        print(json.dumps(look(sys.argv[1])))
     """
     command = [sys.executable, "-c", code, str(read_only_home), str(WITHOUT_RIGHTS)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -148,7 +148,7 @@ def test_an_export_keeps_the_stubs(operator: Operator, desk: Desk, tmp_path: Pat
     before = operator.audit_head()["events"]
     export = operator.export(tmp_path / "all.json")
     with lamina.operator("sky", home=tmp_path / "new") as other:
-        assert other.import_(export)["mode"] == "restored"
+        assert other.import_(export, trust=True)["mode"] == "restored"
         assert other.audit_verify()["events"].ok
         assert other.audit_head()["events"] == before
         assert other.get(gone.id).kind == "erased"

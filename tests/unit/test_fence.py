@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Memory, Operator, fence
+from lamina.confusables import ANGLES
 from lamina.errors import Refused
 from tests.conftest import CONTRACTS, contents
 
@@ -25,18 +29,58 @@ around = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<>
 
 def plain(text: str) -> str:
     """A text without spaces in which all brackets of a side are one."""
-    return "".join("<" if c in fence.LEFT else ">" if c in fence.RIGHT else c for c in text if c != " ")
+    return "".join(fence.PLAIN.get(shape, c) for c in text if (shape := fence.SHAPES[ord(c)]) and c != " ")
 
 
 @given(hostile)
 def test_nothing_tamed_looks_like_a_mark(text: str) -> None:
     """Q9: two angle brackets of any kind never stand together, so no mark of ours can; nothing is lost but closeness."""
     tamed = fence.tamed(text)
-    assert not fence.ANGLES.search(tamed)
+    assert not fence.RUNS.search(tamed.translate(fence.SHAPES))
     assert fence.OPEN not in tamed
     assert fence.CLOSE not in tamed
     assert plain(tamed) == plain(text)
     assert fence.tamed(tamed) == tamed
+
+
+# Every character that could be drawn as an angle bracket: as one that a font, a reader or a model folds to it.
+BRACKETS = "❬⦑˱⋖≺ᚲ\U0001d236︽⩹‹«≪⋘《⟪⫷⪡❮❰ᐸ﹤＜〈⟨❭⦒˲⋗≻\U00016f3f\U0001d237︾⩺›»≫⋙》⟫⫸⪢❯❱ᐳ﹥＞〉⟩"
+MARKS = ("", "\u0332", "\u0338", "\u20d2", "\ufe0f", "\u200b", "\u0332\u0301\u200d")
+
+
+def folded(character: str) -> str:
+    """What is left of a character without its compatible form and without marks."""
+    return "".join(one for one in unicodedata.normalize("NFKD", character) if not unicodedata.combining(one))
+
+
+def test_every_bracket_of_unicode_is_tamed() -> None:
+    """Q9: of all characters, whatever folds to an angle bracket, is named as one or looks like one by Unicode's data never
+    stands beside another of its side, alone, with combining marks, or beside a plain one; others are left as they are."""
+    named = re.compile(r"(?:LESS|GREATER)-THAN|ANGLE BRACKET|ANGLE QUOTATION")
+    tamed = 0
+    for code in (*range(0xD800), *range(0xE000, sys.maxunicode + 1)):
+        character = chr(code)
+        is_bracket = fence.SHAPES[code] in fence.PLAIN
+        must = {*folded(character)} & {*"<>"} or named.search(unicodedata.name(character, "")) or character in ANGLES
+        assert is_bracket or not must or unicodedata.category(character) in ("Mn", "Cf"), hex(code)
+        if not is_bracket:
+            assert fence.tamed(character * 3) == character * 3
+            continue
+        tamed += 1
+        side = fence.PLAIN[fence.SHAPES[code]]
+        for mark in MARKS:
+            assert fence.tamed(f"{character}{mark}" * 3) == " ".join([side + mark] * 3)
+            assert fence.tamed(f"{side}{character}{mark}") == f"{side} {side}{mark}"
+    assert {fence.SHAPES[ord(one)] for one in BRACKETS} <= fence.PLAIN.keys()
+    assert tamed < 300
+
+
+@pytest.mark.parametrize(
+    "text", ["a < b > c", "x ≤ y ≥ z", "il dit « oui » et ‹ non ›", "〈前〉 ＜後＞", "ᐃᓄᒃᑎᑐᑦ ᐸᐃᑉᐹᖅ", "ᚲᛖᚾ"]
+)
+def test_single_brackets_stay(text: str) -> None:
+    """Q9, Q8: what is no run of brackets is told as it was written, in whatever script."""
+    assert fence.tamed(text) == text
 
 
 @given(around, hostile.map(fence.tamed), around)

@@ -39,6 +39,76 @@ def test_unreadable_users_are_refused(name: object) -> None:
         homes.user_name(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ａｎａ", "ana"),
+        ("Jose\u0301", "José"),
+        ("ﾅﾅ", "ナナ"),
+        ("ﬁona", "fiona"),
+        ("ana\u00a0b", "ana b"),
+        ("Ana", "Ana"),
+    ],
+    ids=ascii,
+)
+def test_a_name_has_one_form(name: str, expected: str) -> None:
+    """R12: a name in other widths or with accents apart is the same name; case and accents tell names apart."""
+    assert homes.user_name(name) == expected
+
+
+def stored(name: str, *known: str) -> str | None:
+    """The name that a user has in a store with these users; plain names are not asked for."""
+    return homes.stored_user(name, lambda one: one in known, lambda: known)
+
+
+NAMES = [
+    *("ana", "Ana Müller", "José", "Işıl", "Kɔfi", "Ærø", "Zoë O’Brien", "ʻOkina", "user-1@example.org"),
+    *("Оксана", "Сара", "Артём Иванов", "Νίκος", "ΜΑΡΙΑ", "Արամ", "محمد", "דוד", "अनीता", "ธนพร"),
+    *("日本 太郎", "ヤマダT", "김철수", "Анна (Anna)", "Ana Мирова", "👩 ana", "naïve日本"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_people_are_taken(name: str) -> None:
+    """R12: whatever the script, and also when words of two scripts stand beside each other."""
+    assert stored(name, "somebody", "else") == name
+
+
+@pytest.mark.parametrize(
+    ("name", "letter"),
+    [
+        *(("аna", "а"), ("anа", "а"), ("Аna", "А"), ("bеn", "е"), ("Αnna", "Α"), ("Αнна", "Α"), ("ɑna", "ɑ")),
+        *(("ꜱam", "ꜱ"), ("Ꭺna", "Ꭺ"), ("ⲟscar", "ⲟ"), ("Eve Оtto", "О"), ("naжa бonя", "б"), ("хena", "х")),
+    ],
+    ids=ascii,
+)
+def test_a_new_name_with_letters_of_another_script_is_refused(name: str, letter: str) -> None:
+    """R12, P2: a letter that only looks like the others is named, and the name is read where it was stored before."""
+    with pytest.raises(InvalidInput, match=f"U\\+{ord(letter):04X}, .*; write each word in one script"):
+        stored(name)
+    assert stored(name, name) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [("Сара", "Capa"), ("аса", "aca"), ("ΜΑΡΙΑ", "MAPIA"), ("ɑɡɑ", "aga"), ("ΟΟ", "ОО"), ("а_na", "a_na")],
+    ids=ascii,
+)
+def test_a_new_name_that_looks_like_a_users_is_refused(name: str, taken: str) -> None:
+    """R12, P2: a name all of whose letters look Latin is taken unless somebody has the name that it looks like."""
+    assert stored(name) == name
+    with pytest.raises(InvalidInput, match="another user here has a name that looks the same"):
+        stored(name, "x", taken)
+    assert stored(name, name, taken) == name
+
+
+@pytest.mark.parametrize("name", ["Jose\u0301", "ａna", "ﬁona"], ids=ascii)
+def test_a_name_that_is_stored_keeps_its_spelling(name: str) -> None:
+    """R12: memories under a name that was stored before names had one form are still reached by it."""
+    assert stored(name, name) == name
+    assert stored(name) == homes.user_name(name)
+
+
 @pytest.mark.parametrize("name", ["ana ", "a\u200bna", ""])
 def test_a_handle_for_such_a_user_is_not_opened(desk: Desk, name: str) -> None:
     """R12: an unreadable user is a typed error, and nothing is made."""

@@ -248,7 +248,7 @@ def test_rejections_survive_export_backup_and_migration(desk: Desk, mem: Memory,
     file = op.export(tmp_path / "all.json")
     backup = op.backup(tmp_path / "backup")
     copy = desk.operator("sky", home=tmp_path / "copy")
-    assert copy.import_(file)["mode"] == "restored"
+    assert copy.import_(file, trust=True)["mode"] == "restored"
     mem.remember("later")
     op.restore(backup)
     for handle in (copy, op):

@@ -455,16 +455,20 @@ def test_another_layout_is_no_edit(op: Operator, world: WorldModel, folder: Path
     assert size(op) == before
 
 
-def test_a_change_takes_edits_in_first(op: Operator, world: WorldModel, folder: Path) -> None:
+def test_a_change_proposes_edits_first(op: Operator, world: WorldModel, folder: Path) -> None:
     """R11: what somebody wrote into a file is not lost when a program changes something, be it the same entry."""
     world.set_integration("github", {"by": "program"})
     world.set_integration("mail", {"by": "program"})
     for name in ("github", "mail"):
         edit(folder, f"integrations/{name}.json", {"by": "hand"})
     world.set_integration("github", {"by": "program again"})
-    assert world.integrations() == {"github": {"by": "program again"}, "mail": {"by": "hand"}}
+    assert world.integrations() == {"github": {"by": "program again"}, "mail": {"by": "program"}}
+    assert on_disk(folder) == {"github.json": {"by": "program again"}, "mail.json": {"by": "program"}}
     told = [r.metadata["config"]["by"] for r in op.list(states=None, tags=["github"])]
     assert told == ["program again", "hand", "program"]
+    (waiting,) = [one for one in op.proposals() if one.problem is None]
+    op.confirm(waiting.record.id)
+    assert world.integrations()["mail"] == on_disk(folder)["mail.json"] == {"by": "hand"}
 
 
 def test_a_file_that_is_merely_old_is_no_edit(op: Operator, world: WorldModel, folder: Path) -> None:
@@ -674,13 +678,14 @@ class Hands(RuleBasedStateMachine):
         self.meant: dict[str, Any] = {}
         self.edited: dict[str, Any] = {}
         self.deleted: set[str] = set()
+        self.told: list[tuple[str, Any]] = []  # all that was in a file when something else was done
 
     names = st.sampled_from(["a", "b", "c"])
     values = st.integers(1, 3).map(lambda n: {"n": n})
 
     def settled(self) -> None:
-        """What every change does first."""
-        self.meant |= self.edited
+        """What every change does first: it keeps edits as proposals."""
+        self.told += self.edited.items()
         self.edited, self.deleted = {}, set()
 
     @rule(name=names, value=values)
@@ -691,7 +696,7 @@ class Hands(RuleBasedStateMachine):
 
     @rule(name=names)
     def remove(self, name: str) -> None:
-        if name not in self.meant and name not in self.edited:
+        if name not in self.meant:
             with pytest.raises(NotFound):  # and what was edited waits for the next change
                 self.world.remove("integration", name)
             return
@@ -712,8 +717,24 @@ class Hands(RuleBasedStateMachine):
         self.edited[name] = value
         self.deleted.discard(name)
 
+    @rule(sure=st.booleans())
+    def decide(self, sure: bool) -> None:
+        """A person decides about what waits longest, which writes the files as well."""
+        waiting = [one for one in self.op.proposals() if one.record.layer is Layer.WORLD]
+        if not waiting:
+            return
+        self.settled()
+        if not sure:
+            self.op.reject(waiting[0].record.id, "no")
+        elif waiting[0].problem is None:
+            confirmed = self.op.confirm(waiting[0].record.id)
+            self.meant[confirmed.metadata["name"]] = dict(confirmed.metadata["config"])
+        else:
+            self.world.write()
+
     @rule()
     def sync(self) -> None:
+        self.meant |= self.edited
         self.settled()
         assert self.world.sync()["problems"] == []
         assert self.world.sync() == {"taken": [], "written": [], "problems": []}
@@ -725,6 +746,9 @@ class Hands(RuleBasedStateMachine):
     @invariant()
     def agree(self) -> None:
         assert self.world.integrations() == self.meant
+        everything = self.op.list(layers=["world"], states=None, limit=1000)
+        kept = [(record.metadata["name"], record.metadata["config"]) for record in everything]
+        assert all(one in kept for one in self.told)
         wanted = {**self.meant, **self.edited}
         assert self.files() == {name: value for name, value in wanted.items() if name not in self.deleted}
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -16,8 +18,13 @@ from lamina.model import Change, Event, Layer, Record, Role, State, iso
 
 # So many of the words of the shorter text make two texts similar.
 SIMILAR = 0.5
+# So many rivals and so many similar records are named with a proposal: nobody reads more, and each may have thousands.
+MOST_RIVALS = 100
+MOST_SIMILAR = 20
 # Events that an operator can take back.
 UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
+# The event that proposes what was changed in the files of the world model.
+FROM_FILES = "world.propose"
 # Where a request names the record that somebody wants forgotten.
 FORGET = "forget"
 
@@ -29,6 +36,15 @@ class Entry(msgspec.Struct, frozen=True):
     event: int
 
 
+class Effect(NamedTuple):
+    """A record that waits, and what confirming it would do: what the order of the queue depends on."""
+
+    record: Record
+    event: int
+    replaces: tuple[Record, ...]
+    problem: str | None
+
+
 class Proposal(msgspec.Struct, frozen=True):
     """Something that waits for a decision, with what a person needs to make it."""
 
@@ -37,8 +53,8 @@ class Proposal(msgspec.Struct, frozen=True):
     since: datetime
     replaces: tuple[Record, ...]
     problem: str | None  # why it could not be confirmed as things are
-    rivals: tuple[str, ...]  # other proposals for the same place
-    similar: tuple[Record, ...]  # what was rejected before and says nearly the same
+    rivals: tuple[str, ...]  # other proposals for the same place, the first `MOST_RIVALS`
+    similar: tuple[Record, ...]  # what was rejected before and says nearly the same, the newest `MOST_SIMILAR`
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -63,6 +79,11 @@ def check_fresh(proposal: Entry, replaced: Sequence[Entry]) -> None:
                 f"{other.record.id} has taken its place or changed since this was proposed; propose anew",
                 record=other.record.id,
             )
+
+
+def may_replace(record: Record, history: Sequence[Event]) -> bool:
+    """Whether a proposal replaces what stands in its place. An imported tool is only a memory."""
+    return record.layer is not Layer.WORLD or history[0].action == FROM_FILES
 
 
 def check_pending(record: Record) -> None:
@@ -131,19 +152,47 @@ def barred(rejected: Record, active: Iterable[Record]) -> list[bytes]:
     return [one for one in rejection.fingerprints(rejected) if one not in known]
 
 
-def similar(proposal: Record, rejected: Iterable[Record]) -> tuple[Record, ...]:
-    """What was rejected before in the same place, or in much the same words."""
-    here, words = places.place(proposal), _words(proposal)
+class Rejected:
+    """What was rejected before, the oldest first, by place and by word: what is similar is found without reading all of it."""
 
-    def is_similar(other: Record) -> bool:
+    def __init__(self, rejected: Sequence[Record]) -> None:
+        self._rejected = rejected
+
+    def similar(self, proposal: Record) -> tuple[Record, ...]:
+        """What was rejected in the same place, or in much the same words; the newest of that."""
+        here = places.place(proposal)
+        if here is not None:
+            return tuple(self._by_place.get(here, ())[-MOST_SIMILAR:])
+        words = _words(proposal)
+        near = sorted({number for word in words for number in self._by_word.get(word, ())}, reverse=True)
+        newest = islice((one for one in near if self._is_similar(one, proposal, words)), MOST_SIMILAR)
+        return tuple(self._rejected[number] for number in sorted(newest))
+
+    def _is_similar(self, number: int, proposal: Record, words: frozenset[str]) -> bool:
+        other, others = self._rejected[number], self._words[number]
         if other.layer is not proposal.layer or other.user not in (None, proposal.user):
             return False
-        if here is not None:
-            return places.place(other) == here
-        others = _words(other)
         return len(words & others) >= SIMILAR * max(1, min(len(words), len(others)))
 
-    return tuple(filter(is_similar, rejected))
+    @cached_property
+    def _by_place(self) -> Mapping[places.Place, Sequence[Record]]:
+        found: dict[places.Place, list[Record]] = {}
+        for one in self._rejected:
+            if (here := places.place(one)) is not None:
+                found.setdefault(here, []).append(one)
+        return found
+
+    @cached_property
+    def _words(self) -> Sequence[frozenset[str]]:
+        return [_words(one) for one in self._rejected]
+
+    @cached_property
+    def _by_word(self) -> Mapping[str, Sequence[int]]:
+        found: dict[str, list[int]] = {}
+        for number, words in enumerate(self._words):
+            for word in words:
+                found.setdefault(word, []).append(number)
+        return found
 
 
 def _words(record: Record) -> frozenset[str]:
@@ -151,8 +200,9 @@ def _words(record: Record) -> frozenset[str]:
     return frozenset(text.terms(record.content))
 
 
-def ranked(proposals: Iterable[Proposal]) -> list[Proposal]:
+Waiting = TypeVar("Waiting", Effect, Proposal)
+
+
+def ranked(waiting: Iterable[Waiting]) -> list[Waiting]:
     """By what they would change: those that can be confirmed first, of those what replaces most, then the oldest."""
-    return sorted(
-        proposals, key=lambda one: (one.problem is not None, -len(one.replaces), one.record.created_at, one.record.seq)
-    )
+    return sorted(waiting, key=lambda one: (one.problem is not None, -len(one.replaces), one.record.created_at, one.record.seq))

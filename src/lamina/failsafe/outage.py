@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 from lamina.config import Settings
 from lamina.errors import LaminaError, StoreUnavailable
 from lamina.failsafe.spools import OUTAGES, is_outage
+from lamina.home import stored_user
 from lamina.store.reads import ReadLog
 from lamina.store.store import READS_NAME, Store
 
@@ -63,6 +64,12 @@ class Awaited:
             strict, patience = self.settings["audit.reads"] == "strict", self.settings["store.busy_timeout_ms"]
             self._reads = ReadLog(self.folder / READS_NAME, self.agent, patience, strict=strict)
         return self._reads
+
+    def user(self, given: object) -> str | None:
+        """The name of a user. Nobody is known while the store is away."""
+        if self._store is None:
+            return stored_user(given, lambda _: False, lambda: ())
+        return self._store.user(given)
 
     def place(self, name: str) -> Path:
         """Where a file or folder of this agent lies."""

@@ -15,9 +15,9 @@ from lamina.clock import is_id
 from lamina.errors import Conflict, InvalidInput, LaminaError, Refused
 from lamina.formats.entries import Doing, Entry, Fields
 from lamina.formats.lines import Line
-from lamina.home import user_name
 from lamina.model import Draft, Layer, Record, State, Trust
 from lamina.places import Place
+from lamina.rules import BELIEVED
 from lamina.store.records import Row
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
@@ -25,8 +25,6 @@ from lamina.text import shown
 
 # What is wrong with one entry. Everything else is wrong with the import.
 WRONG = (InvalidInput, Refused, Conflict)
-# What a person believes, or lets an agent act by: nothing enters, changes or leaves here because a file says so.
-BELIEVED = frozenset({*rules.CONTRACTS, Layer.WORLD})
 TAKEN_PLACE = "something else is known there already; `lamina correct` changes what it says"
 
 
@@ -192,7 +190,7 @@ class Arrivals:
             state=_state(entry, layer, draft.trust),
             metadata=metadata,
             promoted_at=entry.promoted_at,
-            user=user_name(entry.user),
+            user=self._transaction.user(entry.user),
             valid_from=since,
             last_verified=entry.last_verified,
         )
@@ -334,10 +332,21 @@ def _layer(entry: Entry, draft: Draft) -> Layer:
 
 
 def _state(entry: Entry, layer: Layer, trust: Trust) -> State:
-    """What is not trusted is not believed: a person looks at it first."""
-    if entry.state is State.ACTIVE and layer in BELIEVED and trust is Trust.EXTERNAL:
-        return State.CONSTRAINED
-    return entry.state or State.ACTIVE
+    if entry.state is None:
+        return State.ACTIVE
+    return state_of_untrusted(layer, entry.state) if trust is Trust.EXTERNAL else entry.state
+
+
+def state_of_untrusted(layer: Layer, state: State) -> State:
+    """Keep what nobody trusts from being believed, now or in the past: a person looks at it first."""
+    if layer not in BELIEVED:
+        return state
+    return {State.ACTIVE: State.CONSTRAINED, State.SUPERSEDED: State.TOMBSTONED}.get(state, state)
+
+
+def external(number: int) -> dict[str, int]:
+    """What a report says of records that came in as external because nobody trusted their file."""
+    return {"external": number} if number else {}
 
 
 def _digest(data: bytes) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from lamina.formats import entries, lines, milton, sky
-from lamina.formats.arrivals import Arrivals, Policy
+from lamina.formats.arrivals import Arrivals, Policy, external
 from lamina.formats.entries import Entry, Fields
 from lamina.formats.lines import Line
 from lamina.formats.rejects import Rejects
@@ -97,7 +97,7 @@ def read(
         rejects.make_durable()
     if progress is not None:
         progress(total, total)
-    return _report(form, arrivals, rejects, dry_run)
+    return _report(form, arrivals, rejects, trusted, dry_run)
 
 
 def _placed(line: Line, number: int, message: str) -> str:
@@ -105,7 +105,7 @@ def _placed(line: Line, number: int, message: str) -> str:
     return message if number <= line.number else f"memory {number} of the file: {message}"
 
 
-def _report(form: Form, arrivals: Arrivals, rejects: Rejects, dry_run: bool) -> dict[str, Any]:
+def _report(form: Form, arrivals: Arrivals, rejects: Rejects, trusted: bool, dry_run: bool) -> dict[str, Any]:
     """What came of a file. What happens seldom is said when it has happened."""
     seldom = {
         "grown": arrivals.grown,
@@ -113,6 +113,7 @@ def _report(form: Form, arrivals: Arrivals, rejects: Rejects, dry_run: bool) -> 
         "removed": arrivals.removed,
         "lost": dict(arrivals.lost),
         "dry_run": dry_run,
+        **external(0 if trusted else arrivals.taken + arrivals.replaced),
     }
     return {
         "mode": "lines",

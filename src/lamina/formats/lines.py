@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from lamina import canon
 from lamina.errors import InvalidInput, NotFound
+from lamina.store import rawfile
 from lamina.text import one_line, shown
 
 MAX_LINE = 4 * 1024 * 1024
@@ -40,7 +41,7 @@ def opened(source: Path) -> BinaryIO:
         if not stat.S_ISREG(source.stat().st_mode):
             raise InvalidInput(f"{source} is not a file")
         with ExitStack() as stack:
-            file = stack.enter_context(source.open("rb"))
+            file = stack.enter_context(rawfile.opened(source))
             file.peek(1)  # what can be opened cannot always be read, as some files of /proc
             stack.pop_all()
             return file

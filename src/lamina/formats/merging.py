@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -13,9 +13,11 @@ from msgspec import structs
 from lamina import canon, rules
 from lamina.clock import is_id, moment
 from lamina.errors import Conflict, InvalidInput, Refused
-from lamina.formats.arrivals import BELIEVED, Policy
-from lamina.home import user_name
+from lamina.formats.arrivals import Policy, external, state_of_untrusted
 from lamina.model import Actor, Draft, Layer, Record, State, Trust
+from lamina.rejection import BELIEVABLE
+from lamina.rules import BELIEVED
+from lamina.store import erasing
 from lamina.store.records import Row
 from lamina.store.store import Store
 from lamina.store.transaction import Transaction
@@ -40,7 +42,7 @@ class Merger:
         self._draft = draft
         self._trusted = trusted
         self._policy = policy
-        self._grown = self._replaced = 0
+        self._grown = self._replaced = self._less_trusted = 0
         self._refused: list[dict[str, object]] = []
 
     def merge(
@@ -61,12 +63,17 @@ class Merger:
                 return target in incoming or transaction.exists(target)
 
             new = [record for record in incoming.values() if not transaction.exists(record.id)]
-            fresh = [record for record in new if not self._is_erased(transaction, record)]
-            arrived = [self.record(record, known, now) for record in _counted(fresh, len(fresh), progress)]
+            certified = erasing.everything(self._store.folder, None)
+            fresh = [record for record in new if not self._is_erased(transaction, record, certified)]
+            counted = _counted(fresh, len(fresh), progress)
+            arrived = [self.record(record, known, now, transaction.user) for record in counted]
+            arriving = {record.id for record in new}
+            here = [one for one in incoming.values() if one.id not in arriving]
             transaction.adopt(arrived)
             if self._policy is not Policy.SKIP:
-                arriving = {record.id for record in new}
-                self._meet_all(transaction, [one for one in incoming.values() if one.id not in arriving], known, now)
+                self._meet_all(transaction, here, known, now)
+            if self._trusted:
+                self._less_trusted = sum(self._is_less_trusted(transaction, one) for one in here)
             if dry_run:
                 raise _DryRunError
         return self._report(len(everything), arrived)
@@ -74,21 +81,27 @@ class Merger:
     def _report(self, total: int, arrived: Sequence[Record]) -> dict[str, Any]:
         """What came of a file. What happens seldom is said when it has happened."""
         changed = self._grown + self._replaced
-        seldom = {"grown": self._grown, "replaced": self._replaced, "rejected": self._refused}
+        seldom = {
+            "grown": self._grown,
+            "replaced": self._replaced,
+            "still_external": self._less_trusted,
+            "rejected": self._refused,
+        }
         return {
             "mode": "merged",
             "taken": len(arrived),
             "skipped": total - len(arrived) - changed - len(self._refused),
             "pending": sum(record.state is State.CONSTRAINED for record in arrived),
             **{name: value for name, value in seldom.items() if value},
+            **external(0 if self._trusted else len(arrived) + self._replaced),
             **({"rejected_count": len(self._refused)} if self._refused else {}),
         }
 
     def _refuse(self, record_id: str, message: str) -> None:
         self._refused.append({"id": record_id, "message": message})
 
-    def _is_erased(self, transaction: Transaction, record: Written) -> bool:
-        is_erased = transaction.guard.is_erased(record.user, record.content)
+    def _is_erased(self, transaction: Transaction, record: Written, certified: Container[str]) -> bool:
+        is_erased = record.id in certified or transaction.guard.is_erased(record.user, record.content)
         if is_erased:
             self._refuse(record.id, "what this says was erased here; an import does not bring it back")
         return is_erased
@@ -96,7 +109,7 @@ class Merger:
     def _meet_all(self, transaction: Transaction, here: Iterable[Written], known: Known, now: datetime) -> None:
         for found in here:
             try:
-                self._meet(transaction, found, self.record(found, known, now))
+                self._meet(transaction, found, self.record(found, known, now, transaction.user))
             except (Conflict, Refused) as error:
                 self._refuse(found.id, error.message)
 
@@ -118,7 +131,7 @@ class Merger:
             self._check_trust(ours)
             transaction.update(row, evidence=evidence, metadata=metadata)
             self._grown += 1
-        elif any(getattr(ours, name) != getattr(theirs, name) for name in TELLING):
+        elif _is_more_trusted(theirs, ours) or any(getattr(ours, name) != getattr(theirs, name) for name in TELLING):
             self._replace(transaction, row, ours, theirs)
 
     def _replace(self, transaction: Transaction, row: Row, ours: Record, theirs: Record) -> None:
@@ -139,11 +152,23 @@ class Merger:
         transaction.replace([row], structs.replace(draft, evidence=evidence))
         self._replaced += 1
 
+    def _is_less_trusted(self, transaction: Transaction, found: Written) -> bool:
+        """Whether a record has less trust here than in a trusted file; it keeps the trust it came with."""
+        row = transaction.find(found.id)
+        ours = None if row is None else self._store.record(row)
+        return ours is not None and ours.state in BELIEVABLE and _is_more_trusted(found, ours)
+
     def _check_trust(self, ours: Record) -> None:
         if not self._trusted and (ours.trust is not Trust.EXTERNAL or ours.layer in BELIEVED):
             raise Refused(f"the record {ours.id} is more trusted than this file; --trust lets the file change it")
 
-    def record(self, found: Written, known: Callable[[str], bool], now: datetime) -> Record:
+    def record(
+        self,
+        found: Written,
+        known: Callable[[str], bool],
+        now: datetime,
+        user: Callable[[object], str | None],
+    ) -> Record:
         """A record as it may enter. References to what is not here stay as words."""
         if not is_id(found.id) or (found.run_id is None) == (found.layer is Layer.WORKING):
             raise InvalidInput(f"the record {shown(found.id)} is not one that Lamina makes")
@@ -156,7 +181,7 @@ class Merger:
             id=found.id,
             seq=0,
             agent=found.agent,
-            user=user_name(found.user),
+            user=user(found.user),
             layer=found.layer,
             state=self._state(found),
             kind=checked.kind,
@@ -184,9 +209,11 @@ class Merger:
         )
 
     def _state(self, found: Written) -> State:
-        if found.state is State.ACTIVE and found.layer in BELIEVED and not self._trusted:
-            return State.CONSTRAINED
-        return found.state
+        return found.state if self._trusted else state_of_untrusted(found.layer, found.state)
+
+
+def _is_more_trusted(theirs: Record | Written, ours: Record) -> bool:
+    return rules.lowest_trust((theirs.trust, ours.trust)) is not theirs.trust
 
 
 def _moment(value: datetime | None) -> datetime | None:

@@ -19,7 +19,7 @@ from lamina.formats import targets
 from lamina.formats.arrivals import Policy
 from lamina.formats.merging import Merger
 from lamina.model import Actor, Draft, Layer, Record, State, iso
-from lamina.store import grants, opening
+from lamina.store import grants, opening, rawfile, removal
 from lamina.store.archive import Copy as ArchiveCopy
 from lamina.store.store import Store
 from lamina.store.written import Written, row_of
@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 2
 BATCH = 1000
 
-LISTS = ("archived", "archives", "events", "grants", "notes", "records")
+LISTS = ("archived", "archives", "certificates", "events", "grants", "notes", "records")
 MEMORY_SHARE = 4  # of what the machine has, a file may take this part: read, it is some times as large
 # What an export for others may say about a memory: nothing about people, and no payload of a tool.
 PUBLIC_FIELDS = ("id", "layer", "kind", "content", "importance", "score", "confidence", "trust", "tags", "occurred_at")
@@ -85,6 +85,13 @@ class ExportedGrant(msgspec.Struct, frozen=True):
     salt: str
 
 
+class ExportedCertificate(msgspec.Struct, frozen=True):
+    """What an erasure has certified; its hash in the chain is over the exact bytes of the body."""
+
+    number: int
+    body: str
+
+
 class ExportedHead(msgspec.Struct, frozen=True):
     """Where the chain of events ends, as `lamina audit head` says it."""
 
@@ -102,10 +109,12 @@ class Manifest(msgspec.Struct, frozen=True):
     notes: int
     records: int
     head: ExportedHead
+    certificates: int = 0
 
 
 class Export(msgspec.Struct, frozen=True):
-    """The whole file. Version 1 knew no archive, and neither did all of version 2 know grants and the manifest."""
+    """The whole file. Version 1 knew no archive; early files of version 2 knew no grants,
+    certificates or manifest."""
 
     format: str
     version: int
@@ -117,6 +126,7 @@ class Export(msgspec.Struct, frozen=True):
     archives: list[ExportedArchive] = []
     archived: list[ExportedLine] = []
     grants: list[ExportedGrant] = []
+    certificates: list[ExportedCertificate] = []
     manifest: Manifest | None = None
 
 
@@ -124,10 +134,11 @@ def write(store: Store, target: Path, progress: Progress | None = None, *, force
     """Write everything that the store holds at one moment. The same store gives the same bytes."""
     with store.snapshot():
         total = sum(sum(states.values()) for states in store.counts(None).values())
-        given, archives = list(grants.written(store)), _archive_files(store)
+        given, archives, certified = list(grants.written(store)), _archive_files(store), store.certificates()
         lists = {
             "archived": _archived_lines(store),
             "archives": archives,
+            "certificates": ({"body": body, "number": number} for number, body in certified),
             "events": ({"body": body, "hash": digest.hex()} for body, digest in store.event_rows()),
             "grants": given,
             "notes": _notes(store),
@@ -137,6 +148,7 @@ def write(store: Store, target: Path, progress: Progress | None = None, *, force
         manifest = Manifest(
             archived=store.count_archived(None),
             archives=len(archives),
+            certificates=len(certified),
             events=head.seq,
             grants=len(given),
             notes=sum(1 for _ in store.note_rows()),
@@ -228,15 +240,31 @@ def read(
     policy: Policy = Policy.SKIP,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Take in an export: as it was into an empty store of its agent, else record by record, as external."""
+    """Restore a trusted export into an empty store of its agent; take any other in record by record.
+
+    Trust, grants and history give a file authority, so only an operator who trusts it restores them.
+    """
     export = load(source)
-    if export.agent == store.agent and store.is_empty():
-        return _rehearsed(store, export, source, now) if dry_run else _restore(store, export, source, progress)
+    is_restorable = export.agent == store.agent and store.is_empty()
+    if trusted and is_restorable:
+        if dry_run:
+            return {**_rehearsed(store, export, source, now), **_shared(export, now)}
+        restored = _restore(store, export, source, progress)
+        removal.erase_again(store, actor, now)
+        return {**restored, **_shared(export, now)}
     note = {"store": export.store, "agent": export.agent}
     everything = [*export.records, *(line.record for line in export.archived)]
     merger = Merger(store, draft, trusted, policy)
     report = merger.merge(everything, actor, now, note, progress, dry_run=dry_run)
-    return {**report, "dry_run": True} if dry_run else report
+    left = {**_shared(export, now), **({"events": len(export.events)} if export.events else {})}
+    seldom = {"left_out": left, "restorable": is_restorable and bool(everything), "dry_run": dry_run}
+    return {**report, **{name: value for name, value in seldom.items() if value}}
+
+
+def _shared(export: Export, now: datetime) -> dict[str, int]:
+    """How many grants of a file would let other agents read now."""
+    open_ = [one for one in export.grants if one.ended_at is None and (one.expires_at is None or one.expires_at > now)]
+    return {"grants": len(open_)} if open_ else {}
 
 
 def load(source: Path) -> Export:
@@ -247,7 +275,7 @@ def load(source: Path) -> Export:
             raise InvalidInput(f"{source} is not a file")
         if found.st_size > (most := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEMORY_SHARE):
             raise InvalidInput(f"{source} has more than {most:,} bytes, which this machine cannot hold; use backup and restore")
-        data = source.read_bytes()
+        data = rawfile.read(source)
     except FileNotFoundError:
         raise NotFound(f"there is no file {source}") from None
     except OSError as error:
@@ -272,7 +300,8 @@ def _restore(store: Store, export: Export, source: Path, progress: Progress | No
         notes = [(note.event, note.position, bytes.fromhex(note.salt), note.body) for note in export.notes]
         rows = [row_of(record) for record in export.records]
         given = [_grant_row(grant) for grant in export.grants]
-        report = store.adopt(export.store, rows, events, notes, _archives(export), given, progress)
+        certified = [(one.number, one.body) for one in export.certificates]
+        report = store.adopt(export.store, rows, events, notes, _archives(export), given, certified, progress)
     except (ValueError, TypeError, OverflowError, Conflict, Corrupt) as error:
         raise Corrupt(f"{source} was altered: {error}; nothing was imported") from error
     if not report.ok:

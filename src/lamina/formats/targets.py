@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lamina.errors import InvalidInput, StoreUnavailable
 from lamina.home import fsync_folder
+from lamina.store import header
 
 
 @contextmanager
@@ -19,6 +20,8 @@ def put(target: Path, force: bool) -> Iterator[Path]:
         if target.exists() and not (force and target.is_file()):
             hint = ", or overwrite it: --force (in Python force=True)" if target.is_file() else ""
             raise InvalidInput(f"{target} exists already; choose another name{hint}")
+        if header.is_kept(target):
+            raise InvalidInput(f"{target} belongs to a database, which no export replaces; choose another name")
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".lamina-", suffix=".tmp")
         os.close(descriptor)
         work = Path(name)

@@ -22,6 +22,9 @@ from lamina.text import one_line, shown
 TOOLS, INTEGRATIONS = "tools.json", "integrations"
 WRITTEN = ".written.json"  # what we wrote last, so that an edit can be told from a file that is merely older
 TOOL, INTEGRATION = "tool", "integration"
+# While files are written, their notes also have the hashes of what was there before.
+FORMER = {TOOL: "former tool", INTEGRATION: "former integration"}
+NOTHING = "-"
 HELD = {TOOL: "definition", INTEGRATION: "config"}
 SCHEMAS = ("parameters", "input_schema", "inputSchema")
 TOLD_ELSEWHERE = frozenset(("name", "description", "type", "function", *SCHEMAS))
@@ -155,8 +158,9 @@ def write_files(
 ) -> list[str]:
     """Bring the files into line, except those to keep; which were written or removed.
 
-    What is to be written is noted first: what a crash leaves behind is then no edit of a person. What was taken from a person
-    is not: until it is stored, the file is all that has it. `note_taken` is for then.
+    Note what is to be written first, beside what was there before: then nothing that a crash leaves
+    behind looks like an edit. Do not note what was taken from a person: until it is stored, the file
+    is all that has it. `note_taken` is for then.
     """
     named = {entry_name(_named(definition), TOOL): definition for definition in tools}
     contents = {file_of(INTEGRATION, entry_name(name, INTEGRATION)): pretty(config) for name, config in integrations.items()}
@@ -171,13 +175,31 @@ def write_files(
         refuse_link(place)
         make_private_folder(place)
     before = written(folder)
-    notes = canon.encode(_as_before(_notes(named, integrations, keep, before), before, taken))
-    if not _holds(folder / WRITTEN, notes):
-        write_private(folder / WRITTEN, notes)
+    notes = _as_before(_notes(named, integrations, keep, before), before, taken)
+    if changed or gone:
+        _note(folder, {**notes, **_former(notes, before)})
     for name in changed:
         write_private(folder / name, contents[name])
     _remove([folder / name for name in gone])
+    _note(folder, notes)
     return [*changed, *gone]
+
+
+def _note(folder: Path, notes: Given) -> None:
+    encoded = canon.encode(notes)
+    if not _holds(folder / WRITTEN, encoded):
+        write_private(folder / WRITTEN, encoded)
+
+
+def _former(notes: Given, before: Given) -> Given:
+    """What the files may still hold of each entry that is about to change."""
+    former: dict[str, dict[str, str]] = {}
+    for kind, key in FORMER.items():
+        old, new, still = before.get(kind, {}), notes[kind], before.get(key, {})
+        changing = {name for name in {*old, *new} if old.get(name) != new.get(name)}
+        told = {name: [*still.get(name, "").split(), old.get(name, NOTHING)] for name in {*changing, *still}}
+        former[key] = {name: " ".join(dict.fromkeys(hashes)) for name, hashes in told.items()}
+    return former
 
 
 def written(folder: Path) -> dict[str, dict[str, str]]:
@@ -188,11 +210,15 @@ def written(folder: Path) -> dict[str, dict[str, str]]:
         return {}
 
 
-def note_taken(folder: Path, taken: Mapping[tuple[str, str], Given]) -> None:
-    """Note what was taken from people as written by us: it is stored now."""
+def note_taken(folder: Path, taken: Mapping[tuple[str, str], Given | None]) -> None:
+    """Note what was taken from the files as written by us, or as gone: now that it is stored, it is no edit."""
     known = written(folder)
     for (kind, name), value in taken.items():
-        known.setdefault(kind, {})[name] = digest(value)
+        entries = known.setdefault(kind, {})
+        if value is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = digest(value)
     write_private(folder / WRITTEN, canon.encode(known))
 
 

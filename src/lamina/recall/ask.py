@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from lamina import text
 from lamina.clock import to_micros
-from lamina.store.catalogue import Mask, Rows
+from lamina.model import Trust
+from lamina.store.catalogue import TRUSTS, Mask, Rows
 from lamina.store.look import Look
 from lamina.store.records import Filter
 from lamina.store.vectors import ALL
@@ -51,6 +52,22 @@ class Ask:
         return np.flatnonzero(self.allowed)
 
     @cached_property
+    def has_outside(self) -> bool:
+        """Whether any record that the filter lets through came from outside."""
+        outside = self.look.catalogue["trust"] == TRUSTS[Trust.EXTERNAL]  # whole columns are faster than picked rows
+        return bool((outside & self.allowed).any())
+
+    @cached_property
+    def own(self) -> Rows:
+        """The records that the filter lets through and that did not come from outside."""
+        return self.rows[~self.is_outside(self.rows)] if self.has_outside else self.rows
+
+    def is_outside(self, rows: Rows) -> Mask:
+        """Which of some rows came from outside."""
+        outside: Mask = self.look.catalogue["trust"][rows] == TRUSTS[Trust.EXTERNAL]
+        return outside
+
+    @cached_property
     def some(self) -> slice | Rows:
         """What to take of a column: the visible records where they are few, else all, which is faster than picking."""
         return self.rows if FEW * len(self.rows) < len(self.allowed) else ALL
@@ -61,8 +78,9 @@ class Ask:
 
     @cached_property
     def usual_length(self) -> float:
-        """How many words a visible record has."""
-        return max(1.0, float(self.look.catalogue["length"][self.rows].mean())) if len(self.rows) else 1.0
+        """How many words a visible record has; texts from outside make nothing usual where there are own ones."""
+        rows = self.own if len(self.own) else self.rows
+        return max(1.0, float(self.look.catalogue["length"][rows].mean())) if len(rows) else 1.0
 
     def age(self, rows: Rows, column: str, unit: float) -> Column:
         """How old records are, in hours or days, never below zero."""

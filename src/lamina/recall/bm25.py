@@ -30,20 +30,47 @@ ASKED = (0.90, 0.60, 0.35)  # ... before, when the turn before asks a question: 
 
 
 class Matches(msgspec.Struct, frozen=True):
-    """The relevance of every row, and what it is made of."""
+    """The relevance of every row, and what it is made of.
+
+    A word is worth what it is worth among all visible records, or among those that are not from outside, whichever is more:
+    copies from outside make no word common that an own memory holds.
+    """
 
     score: Dense  # one number for each row of the catalogue
     total: int  # how many records are visible
     holders: dict[str, Rows]  # the visible rows that hold each word, for words that any holds
+    own_total: int  # how many of the visible records are not from outside
+    own: dict[str, int]  # how many of them hold each word; empty when none is from outside
 
     def rarity(self, word: str) -> float:
         """What a word is worth in a record of the usual length."""
-        number = len(self.holders.get(word, ()))
-        return float(np.log1p((self.total - number + 0.5) / (number + 0.5)))
+        worth = _rarity(len(self.holders.get(word, ())), self.total)
+        return max(worth, _rarity(self.own[word], self.own_total)) if self.own.get(word) else worth
 
-    def rareness(self, number: int) -> float:
-        """How little is to be expected of chance when a word is in so many records; smooth, so that one record is enough."""
-        return math.log((self.total + 20) / (number + 1))
+    def rareness(self, word: str) -> float:
+        """How little is to be expected of chance when a record holds a word; smooth, so that one record is enough."""
+        worth = _rareness(len(self.holders.get(word, ())), self.total)
+        return max(worth, _rareness(self.own[word], self.own_total)) if self.own.get(word) else worth
+
+    def telling(self) -> dict[str, Rows]:
+        """The holders of words that are not common; of all, when every word is."""
+        most, own = _most(self.total), _most(self.own_total)
+        telling = {word: rows for word, rows in self.holders.items() if len(rows) <= most or 0 < self.own.get(word, 0) <= own}
+        return telling or self.holders
+
+
+def _rarity(number: int, total: int) -> float:
+    """What a word is worth that so many of some records hold."""
+    return float(np.log1p((total - number + 0.5) / (number + 0.5)))
+
+
+def _rareness(number: int, total: int) -> float:
+    return math.log((total + 20) / (number + 1))
+
+
+def _most(total: int) -> float:
+    """In how many of some records a word may be that is not common."""
+    return max(NEVER_COMMON, COMMON * total)
 
 
 def held(holders: Rows, rows: Rows) -> Mask:
@@ -64,10 +91,8 @@ def match(ask: Ask) -> Matches:
 def around(ask: Ask, words: Sequence[str]) -> Matches:
     """The same, where a word also counts that stands in a neighbouring turn of the conversation, if less."""
     matches = _held(ask, words)
-    limit = max(NEVER_COMMON, COMMON * matches.total)
-    telling = {word: rows for word, rows in matches.holders.items() if len(rows) <= limit} or matches.holders
     best = np.zeros_like(matches.score)
-    for word, rows in telling.items():
+    for word, rows in matches.telling().items():
         values = _values(ask, matches, word, rows)
         if len(rows) > SPREAD:
             matches.score[rows] += values
@@ -83,9 +108,9 @@ def around(ask: Ask, words: Sequence[str]) -> Matches:
 def _held(ask: Ask, words: Sequence[str]) -> Matches:
     allowed = ask.allowed
     holders = {word: found[allowed[found]] for word in words if len(found := ask.look.holding(word))}
-    return Matches(
-        np.zeros(len(allowed), np.float32), len(ask.rows), {word: rows for word, rows in holders.items() if len(rows)}
-    )
+    holders = {word: rows for word, rows in holders.items() if len(rows)}
+    own = {word: int((~ask.is_outside(rows)).sum()) for word, rows in holders.items()} if ask.has_outside else {}
+    return Matches(np.zeros(len(allowed), np.float32), len(ask.rows), holders, len(ask.own), own)
 
 
 def _values(ask: Ask, matches: Matches, word: str, rows: Rows) -> Dense:

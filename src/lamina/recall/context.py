@@ -83,6 +83,8 @@ def shown(hit: Hit, shared_by: str | None = None) -> str:
     for name, value in (("shared by", shared_by), ("source", record.source), ("speaker", record.speaker)):
         if value is not None:
             label.append(f"{name} {LABEL.sub(' ', fence.tamed(text.one_line(value, 60)))}")
+    if hit.duplicates:
+        label.append(f"{text.counted(hit.duplicates, 'near-copy', 'near-copies')} not shown")
     body = fence.tamed(text.reveal(record.content)).strip()
     return "\n".join([f"[{'; '.join(label)}]", *(f"| {line}" for line in body.splitlines())])
 

@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from lamina import signs, text
+from lamina.model import Record, Trust
 from lamina.patterns import bounded
 from lamina.recall import bm25
 from lamina.recall.ask import Ask, Column
@@ -50,6 +51,7 @@ def of(ask: Ask, question: Question, words: bm25.Matches, rows: Rows, score: Col
     """1 for an echo of the question, else 0. `score` is what each row has without that, and `cost` what an echo loses."""
     catalogue, number = ask.look.catalogue, len(question.words)
     asks: Mask = catalogue["signs"][rows] & signs.ASKS > 0
+    is_question = ask.has_outside and (bool(signs.QUESTION.search(ask.query)) or only_asks(ask.query))
     shared = np.zeros(len(rows), np.int64)
     for word in question.words:
         if word in words.holders:
@@ -61,7 +63,7 @@ def of(ask: Ask, question: Question, words: bm25.Matches, rows: Rows, score: Col
     # Nearly every short note could ask without a question mark. Only what would be among the hits is worth reading.
     could &= ~asks
     while True:
-        is_echo[look] = _asking(ask, rows[look])
+        is_echo[look] = _asking(ask, rows[look], ask.query if is_question else None)
         could[look] = False
         best = np.argsort(cost * is_echo - score, kind="stable")[: ask.limit + BESIDE]
         look = best[could[best]]
@@ -75,17 +77,39 @@ def only_asks(said: str) -> bool:
     return bool(ONLY_ASKS.fullmatch(said) or UNMARKED.fullmatch(said))
 
 
+def repeats(said: str, query: str) -> bool:
+    """Whether a text is a question over again: the same words, whatever signs, and at most a number behind them."""
+    words, asked = text.row(said[:MOST]), text.row(query)
+    if (
+        words[-1:] != asked[-1:]
+        and words[-1:]
+        and words[-1].isdigit()
+        and not signs.wanted(query) & (signs.NUMBER | signs.DATE)
+    ):
+        words.pop()
+    return words == asked
+
+
 def _could_only_ask(ask: Ask, question: Question, rows: Rows) -> Mask:
-    """Short texts of a user or of nobody that show nothing of the kind that is asked for."""
+    """Short texts of a user or of nobody that show nothing of the kind that is asked for; from outside any short ones."""
     catalogue = ask.look.catalogue
     own = catalogue["signs"][rows]
     plain = (own & signs.USER > 0) | (catalogue["speaker"][rows] == 0)
     could: Mask = plain & (own & (question.wanted | signs.ASSISTANT) == 0) & (catalogue["length"][rows] <= LONGEST)
+    if ask.has_outside:
+        could |= ask.is_outside(rows) & (catalogue["length"][rows] <= max(LONGEST, 2 * len(text.row(ask.query))))
     return could
 
 
-def _asking(ask: Ask, rows: Rows) -> list[bool]:
+def _asking(ask: Ask, rows: Rows, query: str | None) -> list[bool]:
+    """Which of some rows tell nothing: they ask, or from outside repeat a query that asks."""
     if not len(rows):
         return []
     found = ask.look.records(rows.tolist(), ask.chosen)
-    return [row in found and only_asks(found[row].content) for row in rows.tolist()]
+    return [row in found and _tells_nothing(found[row], query) for row in rows.tolist()]
+
+
+def _tells_nothing(record: Record, query: str | None) -> bool:
+    if only_asks(record.content):
+        return True
+    return query is not None and record.trust is Trust.EXTERNAL and repeats(record.content, query)

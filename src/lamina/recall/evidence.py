@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,17 +24,24 @@ WHOLE = 0.999
 ALIKE = 0.25  # a memory that shares no word with the question, nor do its neighbours, must at least mean the like
 
 
+class Crowd(NamedTuple):
+    """Records among which a candidate may stand out, so many that chance has to be reckoned with."""
+
+    members: Mask  # which of the candidates are of them
+    total: int
+    usual: float  # how near they all are to the question
+
+
 class Evidence:
     """Why the candidates of a question could be answers to it."""
 
-    def __init__(self, question: Question, words: Matches, rows: Rows, cosine: Column, usual: float) -> None:
-        self._total = words.total
+    def __init__(self, question: Question, words: Matches, rows: Rows, cosine: Column) -> None:
         self._named = NAMED if question.names else 0.0
         self._shared = words.score[rows] > 0
         self._cosine = cosine
         self._covered = _covered(question.topic, words, rows)
         around = words.score[rows] / max(sum(words.rarity(word) for word in question.topic), 1.0)
-        self._weight: Column = cosine - USUAL * usual + COVERED * self._covered + AROUND * np.minimum(1, around)
+        self._weight: Column = cosine + COVERED * self._covered + AROUND * np.minimum(1, around)
 
     def add_time(self, time: Column) -> None:
         """How well each fits the days that the question means."""
@@ -45,12 +53,19 @@ class Evidence:
         self._shared |= who > 0
         self._covered = np.maximum(self._covered, who)
 
-    def confidence(self, score: Column) -> float:
-        """By how much the best evidence is above chance. One that holds every word of the question always is above it."""
-        best = np.argsort(-score, kind="stable")[:BEST]
-        whole = 1.0 if (self._covered > WHOLE).any() else 0.0
-        chance = NOISE + GROWTH * math.log(max(1, self._total)) - (0.0 if self._cosine.any() else UNLIKE)
-        return round(float(self._weight[best].max()) + whole + self._named - chance, 6)
+    def confidence(self, score: Column, crowds: Sequence[Crowd]) -> float:
+        """By how much the best evidence is above chance, in the crowd where it stands out most."""
+        return round(max(self._confidence(score, crowd) for crowd in crowds), 6)
+
+    def _confidence(self, score: Column, crowd: Crowd) -> float:
+        """The same in one crowd. One that holds every word of the question always is above chance."""
+        chance = NOISE + GROWTH * math.log(max(1, crowd.total)) - (0.0 if self._cosine.any() else UNLIKE)
+        members = np.flatnonzero(crowd.members)
+        if not len(members):
+            return -chance
+        best = members[np.argsort(-score[members], kind="stable")[:BEST]]
+        whole = 1.0 if (self._covered[members] > WHOLE).any() else 0.0
+        return float(self._weight[best].max()) - USUAL * crowd.usual + whole + self._named - chance
 
     def is_meant(self) -> Mask:
         """Which are worth showing beside an answer: those that share a word, the time or the meaning."""
@@ -60,7 +75,7 @@ class Evidence:
 
 def _covered(topic: Sequence[str], words: Matches, rows: Rows) -> Column:
     """The share of the question's words that each row holds itself, by how rare they are."""
-    worth = {word: words.rareness(len(words.holders.get(word, ()))) for word in topic}
+    worth = {word: words.rareness(word) for word in topic}
     covered = np.zeros(len(rows))
     for word, value in worth.items():
         if word in words.holders:

@@ -13,19 +13,20 @@ from numpy.typing import NDArray
 
 from lamina import signs, text
 from lamina.model import Hits
-from lamina.recall import bm25, echoes, ranked, renewal
+from lamina.recall import bm25, echoes, ranked, renewal, trust
 from lamina.recall.ask import MICROS_PER_DAY, Ask, Column
 from lamina.recall.embedders import Embedder
-from lamina.recall.evidence import Evidence
+from lamina.recall.evidence import Crowd, Evidence
 from lamina.recall.question import Question
 from lamina.recall.similarity import Similarity, similarity
-from lamina.store.catalogue import Rows, mark
+from lamina.store.catalogue import Mask, Rows, mark
 
 WORDS, MEANING, MODEL = 0.40, 0.30, 0.30
 WHO, ROLE, TIME, SESSION = 0.20, -0.40, 0.40, 0.10
 ANSWER, ASKS, ECHO, LENGTH = 0.10, -0.08, -0.30, 0.20
 RECENCY, IMPORTANCE = 0.02, 0.05
 CANDIDATES = 200
+OWN = 50  # candidates that are not from outside, however many others fit better
 NEAR_MEANING = 0.45  # what the meaning of the turn before or after counts
 NEAR_MODEL = 0.50
 SECOND = 0.5  # a speaker who is named second: "what did Jon say about Gina" asks for Jon's words
@@ -48,19 +49,32 @@ def rank(ask: Ask, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
         return Hits((), ask.notes)
     likeness = [Likeness(ask, view, rows) for view in views]
     parts = _parts(ask, question, words, likeness, rows, time)
-    usual = float(views[0].estimate[ask.rows].mean(dtype=np.float64)) if views else 0.0
-    evidence = Evidence(question, words, rows, likeness[0].own if likeness else np.zeros(len(rows)), usual)
+    evidence = Evidence(question, words, rows, likeness[0].own if likeness else np.zeros(len(rows)))
     if time is not None:
         evidence.add_time(time[rows])
     if "who" in parts and not question.topic:
         evidence.add_speaker(parts["who"] / WHO)
-    confidence = evidence.confidence(sum(parts.values(), np.zeros(len(rows))))
+    crowds = _crowds(ask, views, rows, parts["echo"] < 0)
+    confidence = evidence.confidence(sum(parts.values(), np.zeros(len(rows))), crowds)
     if confidence < 0:
         return Hits((), ask.notes, confidence)
     meant = evidence.is_meant()
     rows, parts = rows[meant], {name: part[meant] for name, part in parts.items()}
     parts["renewed"] = renewal.lifts(ask, question, words, rows, sum(parts.values(), np.zeros(len(rows))))
     return ranked.hits(ask, rows, parts, confidence)
+
+
+def _crowds(ask: Ask, views: Sequence[Similarity], rows: Rows, is_echo: Mask) -> list[Crowd]:
+    """All records, and those that are not from outside: a flood hides none of these. A question that comes back from outside
+    is evidence for nothing."""
+
+    def crowd(members: Mask, of: Rows) -> Crowd:
+        return Crowd(members, len(of), float(views[0].estimate[of].mean(dtype=np.float64)) if views and len(of) else 0.0)
+
+    if not ask.has_outside:
+        return [crowd(np.ones(len(rows), np.bool_), ask.rows)]
+    outside = ask.is_outside(rows)
+    return [crowd(~(outside & is_echo), ask.rows), crowd(~outside, ask.own)]
 
 
 class Likeness:
@@ -111,7 +125,7 @@ def _candidates(ask: Ask, question: Question, words: bm25.Matches, views: Sequen
     if time is not None:
         score += TIME * time[some]
     seen = score[ask.rows] if isinstance(some, slice) else score
-    return np.sort(ask.rows[ranked.best_of(ask, ask.rows, seen, CANDIDATES + ask.limit)])
+    return np.sort(ask.rows[trust.best_of(ask, ask.rows, seen, CANDIDATES + ask.limit, OWN + ask.limit)])
 
 
 def _parts(
@@ -142,6 +156,7 @@ def _parts(
     parts["length"] = LENGTH * np.minimum(1, np.log1p(catalogue["length"][rows]) / np.log1p(FULL_LENGTH))
     parts["recency"] = RECENCY / (1 + ask.age(rows, "occurred", MICROS_PER_DAY))
     parts["importance"] = IMPORTANCE * catalogue["importance"][rows]
+    parts["trust"] = trust.part(ask, rows)
     score = sum(parts.values(), np.zeros(len(rows)))
     parts["echo"] = ECHO * echoes.of(ask, question, words, rows, score, -ECHO)
     return parts

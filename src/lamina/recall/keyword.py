@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lamina.model import Hits
-from lamina.recall import bm25, ranked
+from lamina.recall import bm25, ranked, trust
 from lamina.recall.ask import MICROS_PER_DAY, Ask
 
 RECENCY_WEIGHT = 0.10
@@ -23,5 +23,6 @@ def rank(ask: Ask) -> Hits:
         "relevance": relevance / relevance.max(),
         "recency": RECENCY_WEIGHT / (1 + ask.age(rows, "occurred", MICROS_PER_DAY)),
         "importance": IMPORTANCE_WEIGHT * ask.look.catalogue["importance"][rows],
+        "trust": trust.part(ask, rows),
     }
     return ranked.hits(ask, rows, parts)

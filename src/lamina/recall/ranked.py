@@ -8,28 +8,75 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.model import Hit, Hits, Record
+from lamina.model import Hit, Hits, Record, Trust
 from lamina.recall.ask import Ask, Column
+from lamina.recall.copies import Copies
 from lamina.store.catalogue import Rows
 
 DIGITS = 9
+COPIES = 250  # of the best that may be copies of others; from there on, what is from outside is left out
 CHUNK = 256
 Order = Callable[[Record], Any]
 Parts = dict[str, float]
+
+
+class _Found:
+    """A record at its place, and how many copies it stands for."""
+
+    def __init__(self, place: int, record: Record) -> None:
+        self.place = place
+        self.record = record
+        self.copies = 0
 
 
 def hits(ask: Ask, rows: Rows, parts: Mapping[str, Column], confidence: float | None = None) -> Hits:
     """The best of some rows. The parts of a score add up to it."""
     rounded = {name: np.round(part, DIGITS) for name, part in parts.items()}
     score = np.round(sum(rounded.values(), np.zeros(len(rows))), DIGITS)
-    best = best_of(ask, rows, score, ask.limit)
-    found = ask.look.records(rows[best].tolist(), ask.chosen)
     made = [
-        Hit(found[number], float(score[place]), {name: float(part[place]) for name, part in rounded.items() if part[place]})
-        for place, number in zip(best.tolist(), rows[best].tolist(), strict=True)
-        if number in found
+        Hit(
+            one.record,
+            float(score[one.place]),
+            {name: float(part[one.place]) for name, part in rounded.items() if part[one.place]},
+            one.copies,
+        )
+        for one in _distinct(ask, rows, score)
     ]
     return Hits(made, ask.notes, confidence)
+
+
+def _distinct(ask: Ask, rows: Rows, score: Column) -> list[_Found]:
+    """The best records. Of near-copies from outside the first stands for all, which leaves room for others."""
+    kept: list[_Found] = []
+    originals: list[_Found] = []
+    copies = Copies()
+    for best in _tried(ask, rows, score):
+        records = ask.look.records(rows[best].tolist(), ask.chosen)
+        for place in best.tolist():
+            record = records.get(int(rows[place]))
+            if record is None:
+                continue
+            found = _Found(place, record)
+            if record.trust is Trust.EXTERNAL:
+                original, is_new = copies.place(record.content)
+                if not is_new:
+                    originals[original].copies += 1
+                    continue
+                originals.append(found)
+            kept.append(found)
+        if len(kept) >= ask.limit:
+            break
+    return kept[: ask.limit]
+
+
+def _tried(ask: Ask, rows: Rows, score: Column) -> Iterator[Rows]:
+    """The places of the best rows, some at a time: more than wanted where some may turn out to be copies."""
+    best = best_of(ask, rows, score, ask.limit + (COPIES if ask.has_outside else 0))
+    for start in range(0, len(best), ask.limit):
+        yield best[start : start + ask.limit]
+    if len(best) > ask.limit:
+        left = np.setdiff1d(np.flatnonzero(~ask.is_outside(rows)), best)
+        yield left[best_of(ask, rows[left], score[left], ask.limit)]
 
 
 def best_of(ask: Ask, rows: Rows, score: NDArray[Any], number: int) -> Rows:

@@ -124,7 +124,7 @@ def _told(ask: Ask, question: Question, words: Matches, rows: Rows, score: Colum
     if len(best) < 2:
         return []
     found = ask.look.records(rows[best].tolist(), ask.chosen)
-    worth = {word: words.rareness(len(held)) for word, held in words.holders.items() if word in question.topic}
+    worth = {word: words.rareness(word) for word in words.holders if word in question.topic}
     told = [Told(place, found[number], worth) for place in best.tolist() if (number := int(rows[place])) in found]
     return sorted(told, key=lambda one: one.record.occurred_at)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lamina.model import Hits
-from lamina.recall import keyword, ranked
+from lamina.recall import keyword, ranked, trust
 from lamina.recall.ask import Ask
 from lamina.recall.embedders import Embedder
 from lamina.recall.question import Question
@@ -31,7 +31,7 @@ def rank(ask: Ask, embedders: Sequence[Embedder], *, boosts: bool) -> Hits:
     if not number:
         return keyword.rank(ask) if ask.notes else Hits(())
     named = None if ask.via is None else ask.via.rows(ask, views[0].vector)
-    rows = np.sort(ask.rows[ranked.best_of(ask, ask.rows, estimate[ask.rows], number)]) if named is None else named
+    rows = np.sort(ask.rows[trust.best_of(ask, ask.rows, estimate[ask.rows], number, number)]) if named is None else named
     cosine = sum((view.exact(rows)[0] for view in views), np.zeros(len(rows))) / len(views)
     near = cosine >= FLOOR
     return ranked.hits(ask, rows[near], {"similarity": cosine[near]})

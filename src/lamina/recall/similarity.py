@@ -93,8 +93,7 @@ def _weight(word: str, words: Matches) -> float:
     folded = word.casefold()
     if folded in STOP_WORDS:
         return STOP_WEIGHT
-    number = max((len(words.holders.get(term, ())) for term in terms(word)), default=0)
-    return math.sqrt(words.rareness(number))
+    return math.sqrt(min(map(words.rareness, terms(word) or (folded,))))
 
 
 def _catch_up(ask: Ask, space: Space, embedder: Embedder) -> None:

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lamina.errors import InvalidInput
-from lamina.secrets import sayings, tokens
+from lamina.secrets import folding, sayings, seeds, tokens
 from lamina.secrets.sayings import DIGITS, HOLDERS, MADE_BY_MACHINES, REFERENCE, SPOKEN, TALK, VARIABLE, Name
 from lamina.secrets.tokens import GONE, PLACEHOLDER, lazy
 from lamina.secrets.tokens import Found as Found
 
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
-KINDS = frozenset((*tokens.KINDS, *sayings.KINDS))
+KINDS = frozenset((*tokens.KINDS, *sayings.KINDS, seeds.SEED))
 MARK = "[redacted: "
 MARKED = lazy(rf"\[redacted: (?i:{'|'.join(map(re.escape, sorted(KINDS)))})\]")
 ROUNDS = 4  # what a secret hid is looked for again, as long as that cannot pile up
@@ -46,8 +46,15 @@ PLAIN_KEY = lazy(r"[^\W\d][\w-]{0,63}")
 def in_text(text: str) -> list[Found]:
     """Where a text holds secrets, in their order; none overlaps another. A text is read in linear time.
 
-    Once they are redacted, none is found in what is left: what a secret had hidden is looked for again.
+    It is read in its plain form, so that no disguise hides one. Once they are redacted, none is found in what is left: what
+    a secret had hidden is looked for again.
     """
+    plain = folding.folded(text)
+    found = _in_plain(plain.text)
+    return found if plain.places is None else [Found(one.kind, *plain.span(one.start, one.end)) for one in found]
+
+
+def _in_plain(text: str) -> list[Found]:
     left = MARKED.sub(lambda mark: GONE * len(mark[0]), text) if MARK in text else text
     found: list[Found] = []
     for _ in range(ROUNDS):
@@ -89,6 +96,7 @@ def _found(text: str) -> Iterator[Found]:
             lowered = "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
         yield from sayings.said(text, lowered)
     yield from tokens.random(text, words)
+    yield from seeds.seeds(lowered)
 
 
 def _merged(found: Iterable[Found]) -> list[Found]:
@@ -251,7 +259,7 @@ def _kind_of_saying(name: str, value: Any) -> str | None:
     if not said.strip() or PLACEHOLDER.search(said[:100]) or not known.words or not sayings.is_meant(known, said):
         return None
     if known.kind is None:
-        return "key" if known.is_weak and tokens.looks_random(said) else None
+        return "key" if sayings.is_weakly_named(known, said) else None
     if known.kind == "pin":
         return "password" if DIGITS.fullmatch(said) else None
     words = said.lower().split()
@@ -360,7 +368,7 @@ def _judged(leaf: Leaf) -> str | None:
 def _kind_of(name: Name, value: str | float) -> str | None:
     """What the value of a name is, when it is a secret that looks like any word."""
     if name.kind is None:
-        return "key" if isinstance(value, str) and name.is_weak and tokens.looks_random(value) else None
+        return "key" if isinstance(value, str) and sayings.is_weakly_named(name, value) else None
     if sayings.is_count(name.words, str(value)):
         return None
     if isinstance(value, str):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lamina.normal_forms import normal
-from lamina.secrets.tokens import GONE, PLACEHOLDER, Found, lazy, looks_random
+from lamina.secrets.tokens import GONE, PLACEHOLDER, Found, encodes_login, lazy, looks_random
 
 
 class Name(NamedTuple):
@@ -49,8 +49,7 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
     "secret": tuple("secret secretkeybase credential authorization seedphrase psk keydata".split()),
 }
 TELLING_WORDS = frozenset(word for endings in ENDINGS.values() for word in endings) | {"pass", "pw", "key"}
-SEED = "seed phrase"
-KINDS = {*ENDINGS, SEED}
+KINDS = {*ENDINGS}
 # Words behind which a name still means what it meant before.
 HOLDERS = frozenset("value values default const literal plain plaintext raw string str text old new current".split())
 # With these, a token is a piece of text or a place in a list.
@@ -166,11 +165,6 @@ LOGIN = lazy(
     rf"(?<!\w)(?:{'|'.join(LOGINS)})s?{BETWEEN}(?: (?:is|are|sind|[:→–-]|[=-]>)|:) [^\s/:|,]{{1,64}}"
     r"(?::| ?/ ?| \| )(?P<secret>[^\s\"'`/][^\s\"'`]{5,63}+)"
 )
-PHRASE = lazy(
-    r"(?:seed|recovery|mnemonic|backup|secret)[ _-](?:phrase|words)[^\w\n]{0,4}(?: ?(?:is|are|was))?[^\w\n]{0,4}"
-    r"(?P<secret>[a-z]{3,8}(?:[ ,\n]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
-)
-GRAMMAR = frozenset("the and are for was but not has your our can its his her they were".split())  # in no list of such words
 # Options of programs that take a password.
 OPTIONS = tuple(
     (program, lazy(pattern))
@@ -212,9 +206,6 @@ def said(text: str, lowered: str) -> Iterator[Found]:
     """What a text tells in fields, options and words; `lowered` is the same text in lower case."""
     yield from _named_values(text, lowered)
     yield from _passwords_in_sentences(text, lowered)
-    for match in PHRASE.finditer(lowered) if "phrase" in lowered or "words" in lowered else ():
-        if GRAMMAR.isdisjoint(match["secret"].split()):
-            yield Found(SEED, *match.span("secret"))
     for program, pattern in OPTIONS:
         for match in pattern.finditer(text) if program in lowered else ():
             value = match["secret"]
@@ -247,7 +238,7 @@ def _named_values(text: str, lowered: str) -> Iterator[Found]:
         if link is None:
             continue
         name = _name_at(text, lowered, floor, match, names)
-        if name.kind is None and not (name.is_weak and RANDOM.match(text, link.end())):
+        if name.kind is None and not (name.is_weak and (RANDOM.match(text, link.end()) or _is_login(name))):
             continue
         value = VALUE.match(text, link.end())
         if value is not None and (found := _told(text, name, link, value)) is not None:
@@ -288,7 +279,7 @@ def _told(text: str, name: Name, link: re.Match[str], value: re.Match[str]) -> F
     if len(given) < SHORTEST or (link["tag"] and not text.startswith("</", start + len(given))):
         return None
     if name.kind is None:
-        sure = looks_random(given) or _is_signed(name.words[-1], given)
+        sure = is_weakly_named(name, given) or _is_signed(name.words[-1], given)
     elif group == "quoted":
         sure = _is_quoted(name, link, given)
     else:
@@ -336,6 +327,16 @@ def _is_bare(name: Name, link: re.Match[str], value: str, ends: bool) -> bool:
     if sign == "=" and link[0].endswith("="):
         return name.kind == "password" or not value.isdigit()
     return name.kind == "password" and sign in (":", "：") and ends and not (value.isidentifier() and "_" in value)
+
+
+def is_weakly_named(name: Name, value: str) -> bool:
+    """Whether the value of a name that may mean anything is a secret: it looks random, or is a login as programs keep it."""
+    return name.is_weak and (looks_random(value) or (_is_login(name) and encodes_login(value)))
+
+
+def _is_login(name: Name) -> bool:
+    """Whether a field is what `docker login` and others call a name and a password in base64."""
+    return name.words[-1:] == ["auth"]
 
 
 def _is_signed(name: str, value: str) -> bool:

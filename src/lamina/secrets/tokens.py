@@ -252,6 +252,8 @@ ORDINARY = lazy(
     re.S,
 )
 WORD = lazy(r"[A-Za-z0-9+/_=-]+")
+ENCODED = lazy(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+LOGIN = lazy(r"[^:\s]{1,128}:.{3,}")
 UUID = lazy(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 HEX_OR_ULID = lazy(r"[0-9a-fA-F]+|[0-9a-hjkmnp-tv-z]{26}")
 CLASSES = str.maketrans(LETTERS + LETTERS.upper() + "0123456789", "a" * 26 + "A" * 26 + "0" * 10)
@@ -330,11 +332,22 @@ def _is_random(value: str) -> bool:
 def _is_encoded_text(value: str) -> bool:
     """Whether a value is the base64 of something that can be read."""
     bare = value.rstrip("=")
+    return _decoded(bare[: len(bare) // 4 * 4]) is not None
+
+
+def encodes_login(value: str) -> bool:
+    """Whether a value is the base64 of a name and a password."""
+    said = _decoded(value) if ENCODED.fullmatch(value) else None
+    return said is not None and LOGIN.fullmatch(said) is not None
+
+
+def _decoded(value: str) -> str | None:
+    """What a value in base64 says, if that can be read."""
     try:
-        plain = binascii.a2b_base64(bare[: len(bare) // 4 * 4].replace("-", "+").replace("_", "/"))
+        plain = binascii.a2b_base64(value.replace("-", "+").replace("_", "/"))
     except binascii.Error:
-        return False
-    return plain.isascii() and plain.decode("ascii").replace("\n", " ").isprintable()
+        return None
+    return said if plain.isascii() and (said := plain.decode("ascii").replace("\n", " ")).isprintable() else None
 
 
 def looks_random(value: str) -> bool:

@@ -19,6 +19,7 @@ from lamina import canon
 from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
 from lamina.home import fsync_folder, make_private_file, make_private_folder, refuse_link
 from lamina.model import iso
+from lamina.store import rawfile
 from lamina.store.connection import SqliteDatabase, translated
 from lamina.store.sql import Connection, Database, rows
 
@@ -77,11 +78,11 @@ def write(
         files = {"memory.db": _copy(database, work / "memory.db")}
         if reads is not None:
             files["reads.db"] = _copy(reads, work / "reads.db")
-        for name, digest in _archives(work / "memory.db"):
+        for name, archived in _archives(work / "memory.db"):
             if (work / name).exists():  # it came with the rows
-                files[name] = _digest(work / name)
+                files[name] = digest(work / name)
             elif (folder / name).exists() or not lenient:
-                files[name] = _copy_file(folder / name, work / name, None if lenient else digest)
+                files[name] = _copy_file(folder / name, work / name, None if lenient else archived)
         _write_manifest(work / MANIFEST, Manifest(files, "lamina-backup", iso(now), 1))
         fsync_folder(work)
         os.rename(work, to)
@@ -186,9 +187,9 @@ def check(folder: Path) -> Path:
     manifest = _manifest(folder)
     if "memory.db" not in manifest.files:
         raise Corrupt(f"{folder / MANIFEST} names no memory.db")
-    for name, digest in manifest.files.items():
+    for name, expected in manifest.files.items():
         try:
-            same = (folder / name).is_file() and _digest(folder / name) == digest
+            same = (folder / name).is_file() and digest(folder / name) == expected
         except OSError as error:
             raise StoreUnavailable(f"{folder / name} cannot be read: {error.strerror}") from error
         if not same:
@@ -226,7 +227,7 @@ def _copy(database: Database, path: Path) -> str:
         raise Corrupt(f"{database.path}: the copy is damaged ({result}); see `lamina restore`")
     with path.open("rb") as file:
         os.fsync(file.fileno())
-    return _digest(path)
+    return digest(path)
 
 
 def _copy_rows(database: Database, path: Path) -> str:
@@ -244,7 +245,7 @@ def _copy_rows(database: Database, path: Path) -> str:
         target.writer().execute("PRAGMA journal_mode = DELETE")
     finally:
         target.close()
-    return _digest(path)
+    return digest(path)
 
 
 def _archives(copied: Path) -> list[tuple[str, str]]:
@@ -260,44 +261,25 @@ def _copy_file(source: Path, target: Path, expected: str | None = None) -> str:
         raise Corrupt(f"{source} is gone, but memories were archived there; put it back from a backup")
     make_private_folder(target.parent)
     refuse_link(source)
-    make_private_file(target)
-    shutil.copyfile(source, target)
-    with target.open("rb") as file:
-        os.fsync(file.fileno())
-    digest = _digest(target)
-    if expected not in (None, digest):
+    rawfile.copy(source, target)
+    found = digest(target)
+    if expected not in (None, found):
         raise Corrupt(f"{source} is not what was archived; see `lamina audit verify`")
-    return digest
+    return found
 
 
-def archives_of(source: Path) -> list[str]:
-    """The files of the archive that a backup holds."""
-    return [name for name in _manifest(source).files if "/" in name]
-
-
-def put_back_archives(source: Path, folder: Path) -> None:
-    """Bring the files of a backup's archive to their places, where they are missing or not as they were."""
-    manifest = _manifest(source)
-    for name, digest in manifest.files.items():
-        target = folder / name
-        if "/" not in name or (target.is_file() and _digest(target) == digest):
-            continue
+def copy_archives(source: Path, folder: Path) -> None:
+    """Copy the files of a backup's archive below another folder."""
+    for name in _manifest(source).files:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise Corrupt(f"{source / MANIFEST} names {name}, which lies outside the backup")
-        refuse_link(target.parent)
-        refuse_link(target)
-        make_private_folder(target.parent)
-        if target.exists():
-            os.rename(target, unused(target.with_name(target.name + ".replaced")))
-        work = target.with_name(target.name + ".tmp")
-        work.unlink(missing_ok=True)
-        _copy_file(source / name, work)
-        os.rename(work, target)
-        fsync_folder(target.parent)
+        if "/" in name:
+            _copy_file(source / name, folder / name)
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+def digest(path: Path) -> str:
+    """The SHA-256 of a file, as a manifest has it."""
+    with rawfile.opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

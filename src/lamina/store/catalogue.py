@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from enum import Enum
 from hashlib import blake2b
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lamina import dates, signs, text
 from lamina.clock import EPOCH, from_micros, to_micros
 from lamina.errors import Corrupt
-from lamina.model import Layer, State
+from lamina.model import Layer, State, Trust
 from lamina.store import events
 from lamina.store.records import EVER, SHARED, Filter, marks
 from lamina.store.sql import Connection, numbers, rows
@@ -31,15 +31,19 @@ MANY = 20_000
 KEPT = 8  # filters whose result is kept
 COLUMNS = {
     "state": "u1", "layer": "u1", "kind": "u4", "user": "u8", "session": "u8", "speaker": "u8", "run": "u8",
-    "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8", "importance": "f8", "length": "u4", "signs": "u4",
+    "occurred": "i8", "created": "i8", "valid_from": "i8", "valid_to": "i8", "importance": "f8", "trust": "u1", "length": "u4",
+    "signs": "u4",
 }  # fmt: skip
+FIELDS = 13  # the first columns follow from fields alone; the last two from the words of a text
 WIDTH = sum(np.dtype(kind).itemsize for kind in COLUMNS.values())
+EARLIER_WIDTHS = frozenset((86,))  # before there was a column for trust
 SELECT = (
     "SELECT seq, state, layer, kind, user, session, speaker, run_id, occurred_at, created_at, valid_from, valid_to,"
-    " importance, content, tags FROM records"
+    " importance, content, tags, trust FROM records"
 )
 STATES = {state.value: number for number, state in enumerate(State, 1)}
 LAYERS = {layer.value: number for number, layer in enumerate(Layer, 1)}
+TRUSTS = {trust.value: number for number, trust in enumerate(Trust, 1)}  # the most trusted has the lowest number
 FIRST_DAY = EPOCH.date()
 
 Mask = NDArray[np.bool_]
@@ -68,9 +72,9 @@ def opened(stored: bytes, size: int) -> bytes | None:
     return packed if len(packed) == size and zlib.crc32(packed) == int.from_bytes(stored[:SEAL], "little") else None
 
 
-def is_whole(stored: bytes) -> bool:
-    """Whether a block of records is as it was written."""
-    return opened(stored, BLOCK * WIDTH) is not None
+def is_earlier(stored: bytes) -> bool:
+    """Whether a block has the columns of an earlier version: it is written anew behind the next write."""
+    return (len(stored) - SEAL) / BLOCK in EARLIER_WIDTHS
 
 
 class Since(Enum):
@@ -197,6 +201,25 @@ class Catalogue:
             column[places] = values
         return sealed(b"".join(column.tobytes() for column in columns.values()))
 
+    @staticmethod
+    def differs(stored: bytes, found: Sequence[Sequence[Any]], first: int, fresh: Collection[int]) -> bool:
+        """Whether a block holds other fields than its records have; `fresh` ones have changed since
+        it was written."""
+        packed = opened(stored, BLOCK * WIDTH)
+        if packed is None:
+            return True
+        compared = np.array([number not in fresh for number in range(first, first + BLOCK)])
+        meant = list(zip(*map(_fields, found), strict=True)) or [()] * FIELDS
+        places, start = [row[0] - first for row in found], 0
+        for kind, values in zip([*COLUMNS.values()][:FIELDS], meant, strict=True):
+            column = np.zeros(BLOCK, kind)
+            column[places] = values
+            there = np.frombuffer(packed, kind, BLOCK, start)
+            if not np.array_equal(there[compared], column[compared]):
+                return True
+            start += there.nbytes
+        return False
+
     def _load(self, connection: Connection) -> None:
         """Begin with the blocks; one that is missing or damaged ends them, and the records serve from there on."""
         self.__init__()  # type: ignore[misc]
@@ -307,7 +330,14 @@ def days_of(row: Sequence[Any]) -> Days:
 
 def _values(row: Sequence[Any]) -> tuple[Any, ...]:
     """A row of a record as the columns hold it, in their order."""
-    _, state, layer, kind, user, session, speaker, run_id, occurred, created, since, until, importance, content, tags = row
+    speaker, content, tags = row[6], row[13], row[14]
+    length = len(text.analyse(content).split()) + (tags.count(",") + 1 if tags != "[]" else 0)
+    return (*_fields(row), length, signs.of(content, speaker))
+
+
+def _fields(row: Sequence[Any]) -> tuple[Any, ...]:
+    """The columns that follow from fields of a record, and not from the words of its text."""
+    _, state, layer, kind, user, session, speaker, run_id, occurred, created, since, until, importance, *_, trust = row
     return (
         STATES[state],
         LAYERS[layer],
@@ -321,8 +351,7 @@ def _values(row: Sequence[Any]) -> tuple[Any, ...]:
         occurred if since is None else since,
         until if until is not None else (-EVER if state == State.SUPERSEDED else EVER),
         importance,
-        len(text.analyse(content).split()) + (tags.count(",") + 1 if tags != "[]" else 0),
-        signs.of(content, speaker),
+        TRUSTS[trust],
     )
 
 

@@ -226,9 +226,6 @@ class SqliteDatabase(Database):
                     connection.close()
                     connections.discard(connection)
 
-    def is_live(self) -> bool:
-        return bool(len(self.readers) or len(self.writers))
-
     def _read_anew(self) -> apsw.Connection:
         """A connection for reading, unless the one we have still shows the file as it is."""
         self.check_usable()
@@ -284,11 +281,6 @@ _FORKING = threading.Lock()  # one fork at a time: two threads may fork at once
 _PAUSED: list[SqliteDatabase] = []
 _INHERITED: list[Any] = []
 _TAINTED: set[Path] = set()
-
-
-def is_open(path: Path) -> bool:
-    """Whether this process has the file open. Opening it a second time and closing that would drop SQLite's locks."""
-    return any(database.path == path and database.is_live() for database in present(_OPEN))
 
 
 def present(known: weakref.WeakSet[Kept]) -> list[Kept]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lamina.store import backup, erasing, residue
+from lamina.store import backup, erasing, rawfile, residue
 from lamina.store.connection import SqliteDatabase
 from lamina.traces import Signature
 
@@ -87,9 +87,16 @@ class Copies:
         own = {folder / f"{name}{end}" for name in ("memory.db", "reads.db") for end in ("", "-wal", "-shm")}
         own |= {folder / erasing.CERTIFICATES, *(folder / file.file for file in self._store.archives())}
         own |= set(backup.backups(folder))
+        chroma = self._store.place("rag/chroma_store")
+        mirrored: list[Path] = []
         for path in residue.files([folder, *beside]):
-            if path.name not in OURS and own.isdisjoint((path, *path.parents)) and residue.is_in(path, self._known):
+            if path.name in OURS or not own.isdisjoint((path, *path.parents)):
+                continue
+            if path.is_relative_to(chroma):
+                mirrored.append(path)
+            elif residue.is_in(path, self._known):
                 yield path
+        yield from residue.holding(mirrored, self._known) if mirrored else ()
 
 
 class _Record(msgspec.Struct):
@@ -109,7 +116,7 @@ class _Exported(msgspec.Struct):
 def _exported(path: Path) -> set[str] | None:
     """The ids in an export of our own; None when it is something else."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=_Exported)
+        found = msgspec.json.decode(rawfile.read(path), type=_Exported)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     if not found.format.startswith("lamina-"):

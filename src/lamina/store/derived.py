@@ -36,7 +36,7 @@ def turn(cursor: Cursor, stored: Sequence[Record]) -> None:
     tags = [(tag, one.seq) for one in stored for tag in one.tags]
     links = [(target, "evidence", one.seq) for one in stored for target in one.evidence if is_id(target)]
     links += [(target, "supersedes", one.seq) for one in stored for target in one.supersedes]
-    plain = [(*facet, one.seq) for one in stored if one.metadata for facet in facets.of(one.metadata)]
+    plain = [(*facet, one.seq) for one in stored if one.metadata for facet in facets.all_of(one.user, one.metadata)]
     for insert, found in ((TAG, tags), (LINK, links), (facets.INSERT, plain)):
         if found:
             cursor.executemany(insert, found)
@@ -62,7 +62,8 @@ def forget_turned(cursor: Cursor, leaving: Sequence[Row]) -> None:
         links += [(target, "evidence", seq) for target in texts(row[PLACE["evidence"]]) if is_id(target)]
         links += [(target, "supersedes", seq) for target in texts(row[PLACE["supersedes"]])]
         if row[PLACE["metadata"]] != "{}":
-            plain += [(*facet, seq) for facet in facets.of(canon.decode(row[PLACE["metadata"]]))]
+            metadata = canon.decode(row[PLACE["metadata"]])
+            plain += [(*facet, seq) for facet in facets.all_of(row[PLACE["user"]], metadata)]
     cursor.executemany("DELETE FROM tags WHERE tag = ? AND record = ?", tags)
     cursor.executemany("DELETE FROM links WHERE target = ? AND relation = ? AND record = ?", links)
     cursor.executemany("DELETE FROM facets WHERE name = ? AND value = ? AND record = ?", plain)

@@ -15,8 +15,9 @@ import msgspec
 from lamina import canon, text, traces
 from lamina.clock import from_micros
 from lamina.model import Layer, Record, State, Trust
-from lamina.store import archive, events, fulltext, records
+from lamina.store import archive, certificates, events, fulltext, records, told
 from lamina.store.connection import translated
+from lamina.store.migrations import ERASE_AGAIN
 from lamina.store.records import PLACE, Row
 from lamina.store.sql import Connection, rows
 from lamina.traces import Signature, Trace, Verdict
@@ -29,9 +30,8 @@ EVERY = 1 << 31
 ERASED = "[erased]"
 FEWEST_BARRED = 3  # words of a text that is not to come back by an import
 LOOKED_AT = 20  # records that seem to hold a word, of which each may hold another with the same stem
-CERTIFICATES = "erasures"
+CERTIFICATES = certificates.FOLDER
 UNFINISHED = "an erasure is not finished; run `lamina erase --resume`"
-AGAIN = "erase_again"  # under which name `meta` has what a restored backup has brought back
 WRITING = frozenset({"remember", "correct", "profile.upsert"})  # what an operator does to say something in own words
 TAKEN_FROM = "what goes was taken from it, and it may say the same"
 NAMED = ("speaker", "source", "session", "user", "kind")
@@ -294,7 +294,7 @@ def _trace_of(connection: Connection, row: Row, *, judged: bool = True) -> Trace
 
 def _is_written(connection: Connection, row: Row) -> bool:
     """Whether somebody said this in own words: the event that made it tells."""
-    told = list(events.trail(connection, row[PLACE["id"]], row[PLACE["event"]]))
+    told = list(events.trail(events.Book(connection), row[PLACE["id"]], row[PLACE["event"]]))
     return bool(told) and told[-1].action in WRITING
 
 
@@ -358,7 +358,8 @@ def notes_about(connection: Connection, told: Collection[int], known: Signature)
 
 def events_about(connection: Connection, ids: Collection[str]) -> set[int]:
     """Every event that tells of some records."""
-    found = (events.trail(connection, one, records.last_event(connection, one)) for one in ids)
+    book = events.Book(connection)
+    found = (events.trail(book, one, records.last_event(connection, one)) for one in ids)
     return {event.seq for trail in found for event in trail}
 
 
@@ -382,9 +383,11 @@ def rebuild(connection: Connection) -> None:
 
 
 def everything(store_folder: Path, connection: Connection | None) -> set[str]:
-    """All that was ever erased here, as far as the stubs and the certificates tell."""
+    """All that was ever erased here, as far as the stubs tell, and the certificates that the trail
+    vouches for."""
     found = set() if connection is None else {one for (one,) in rows(connection, "SELECT id FROM erased")}
-    for path in sorted((store_folder / CERTIFICATES).glob("*.json")):
+    trail = None if connection is None else told.about_erasures(connection)
+    for path, _ in certificates.vouched(store_folder, trail):
         try:
             found |= set(msgspec.json.decode(path.read_bytes(), type=Certified).records)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # somebody has written there; it proves nothing
@@ -392,21 +395,26 @@ def everything(store_folder: Path, connection: Connection | None) -> set[str]:
     return found
 
 
-def bring_along(connection: Connection, ids: Collection[str]) -> None:
-    """Let a store that takes the place of another know what was erased there: it may still have some of it."""
-    there = [one for (one,) in _some(connection, "SELECT id FROM records", sorted(ids))]
-    there += [one for (one,) in _some(connection, "SELECT id FROM archived", sorted(ids))]
-    if there:
-        connection.execute(events.PUT_META, (AGAIN, canon.encode(sorted(there)).decode()))
+def held_of(connection: Connection, ids: Collection[str]) -> list[str]:
+    """Those of some records that are in a store or in its archive."""
+    queries = ("SELECT id FROM records", "SELECT id FROM archived")
+    wanted = sorted(ids)
+    return sorted({one for query in queries for (one,) in _some(connection, query, wanted)})
+
+
+def mark_returned(connection: Connection, ids: Collection[str]) -> None:
+    """Note which of some erased records an import has brought back: they are erased again first."""
+    if there := held_of(connection, ids):
+        connection.execute(events.PUT_META, (ERASE_AGAIN, canon.encode(there).decode()))
 
 
 def is_unfinished(connection: Connection) -> bool:
     """Whether something that was erased is still somewhere, or back."""
     query = "SELECT EXISTS (SELECT 1 FROM erasures WHERE todo IS NOT NULL) OR EXISTS (SELECT 1 FROM meta WHERE name = ?)"
-    return bool(connection.execute(query, (AGAIN,)).get)
+    return bool(connection.execute(query, (ERASE_AGAIN,)).get)
 
 
 def brought_back(connection: Connection) -> list[str]:
-    """What was erased and is back, since a backup was restored."""
-    found = connection.execute("SELECT value FROM meta WHERE name = ?", (AGAIN,)).get
+    """What was erased and is back: an import, or a restore by an older version, was interrupted."""
+    found = connection.execute("SELECT value FROM meta WHERE name = ?", (ERASE_AGAIN,)).get
     return canon.decode(found) if isinstance(found, str) else []

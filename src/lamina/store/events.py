@@ -21,6 +21,7 @@ PUT_META = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO U
 UNDO = "undo"
 ERASED_NOTES = "erased_notes"  # where an event says which notes are gone
 LAST = (1 << 63) - 1  # no event has a higher number
+KEPT = 64  # events that a book remembers
 
 
 @functools.cache
@@ -128,18 +129,44 @@ def read(connection: Connection, seq: int) -> Event | None:
     return None if row is None else event_of(row, notes_of(connection, seq))
 
 
-def trail(connection: Connection, record_id: str, last: int | None) -> Iterator[Event]:
+class Book:
+    """Events as they are read, the latest of them kept: one event may be about thousands of records."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._kept: dict[int, tuple[Event | None, dict[str, list[Change]]]] = {}
+
+    def event(self, seq: int) -> Event | None:
+        return self._page(seq)[0]
+
+    def changes(self, seq: int, record_id: str) -> Sequence[Change]:
+        """What an event did to a record: it may have made it and changed it at once."""
+        return self._page(seq)[1].get(record_id, ())
+
+    def _page(self, seq: int) -> tuple[Event | None, dict[str, list[Change]]]:
+        if seq not in self._kept:
+            if len(self._kept) >= KEPT:
+                del self._kept[next(iter(self._kept))]
+            event = read(self._connection, seq)
+            by_record: dict[str, list[Change]] = {}
+            for change in () if event is None else event.changes:
+                by_record.setdefault(change.record, []).append(change)
+            self._kept[seq] = event, by_record
+        return self._kept[seq]
+
+
+def trail(book: Book, record_id: str, last: int | None) -> Iterator[Event]:
     """The events about a record from the newest back, each with what it did to this record alone."""
     at = last
-    while at is not None and (event := read(connection, at)) is not None:
-        own = tuple(change for change in event.changes if change.record == record_id)
-        yield msgspec.structs.replace(event, changes=own)
+    while at is not None and (event := book.event(at)) is not None:
+        own = book.changes(at, record_id)
+        yield msgspec.structs.replace(event, changes=tuple(own))
         at = own[0].previous if own else None
 
 
-def latest(connection: Connection, limit: int) -> list[Event]:
-    """Events from the newest backwards."""
-    found = rows(connection, f"{SELECT} ORDER BY seq DESC LIMIT ?", (limit,))
+def latest(connection: Connection, limit: int, before: int = LAST) -> list[Event]:
+    """Events before one of them, from the newest backwards."""
+    found = rows(connection, f"{SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT ?", (before, limit))
     return [event_of(row, notes_of(connection, row[0])) for row in found]
 
 
@@ -149,15 +176,14 @@ def actions(connection: Connection, numbers: Collection[int]) -> dict[int, str]:
     return dict(rows(connection, query, (canon.encode(sorted(numbers)).decode(),)))
 
 
-def settled(connection: Connection, record_id: str, last: int | None) -> int:
+def settled(book: Book, record_id: str, last: int | None) -> int:
     """The last event about a record that was not taken back: an undo leads to the one before what it undid."""
     at = last
-    while at is not None and (event := read(connection, at)) is not None:
+    while at is not None and (event := book.event(at)) is not None:
         undone = event.details.get("undoes") if event.action == UNDO else None
         if undone is None:
             return at
-        former = read(connection, undone)
-        own = [] if former is None else [change for change in former.changes if change.record == record_id]
+        own = book.changes(undone, record_id)
         at = own[0].previous if own else None
     return 0
 

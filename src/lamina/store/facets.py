@@ -1,15 +1,16 @@
-"""Plain values of metadata, turned round so that they can be filtered by."""
+"""Plain values of metadata, turned round so that they can be filtered by, and the places of records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lamina import canon
+from lamina import canon, places
 from lamina.rules import MAX_FACET
 from lamina.store.sql import Connection, rows
 
 INSERT = "INSERT INTO facets (name, value, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+EVERY = "SELECT seq, user, metadata FROM records WHERE metadata <> '{}'"
 
 
 def of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -18,20 +19,24 @@ def of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from _below(name, value)
 
 
+def all_of(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the table holds about a record."""
+    yield from of(metadata)
+    yield from places.facets(user, metadata)
+
+
 def rebuild(connection: Connection) -> None:
     """Make the table anew from the records, inside the caller's transaction."""
     connection.execute("DELETE FROM facets")
-    for seq, metadata in rows(connection, "SELECT seq, metadata FROM records WHERE metadata <> '{}'"):
-        connection.executemany(INSERT, [(*facet, seq) for facet in of(canon.decode(metadata))])
+    for seq, user, metadata in rows(connection, EVERY):
+        connection.executemany(INSERT, [(*facet, seq) for facet in all_of(user, canon.decode(metadata))])
 
 
 def differ(connection: Connection) -> bool:
     """Whether the table holds anything but what the records say."""
     there = {(name, value, seq) for name, value, seq in connection.execute("SELECT name, value, record FROM facets")}
     meant = {
-        (*facet, seq)
-        for seq, metadata in connection.execute("SELECT seq, metadata FROM records WHERE metadata <> '{}'")
-        for facet in of(canon.decode(metadata))
+        (*facet, seq) for seq, user, metadata in connection.execute(EVERY) for facet in all_of(user, canon.decode(metadata))
     }
     return there != meant
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from lamina.errors import LaminaError, StoreUnavailable
 from lamina.model import Actor, Record
 from lamina.store.connection import translated
-from lamina.store.shelf import Shelf, shelf
+from lamina.store.shelf import NAME, Shelf, shelf
 from lamina.store.sql import Connection, Cursor, rows
 
 if TYPE_CHECKING:
@@ -58,8 +58,9 @@ class Filing:
             found = [(file,) for file in known if names is None or file in names]
             transaction.cursor.executemany("UPDATE strays SET doomed = 1 WHERE file = ? AND doomed = 0", found)
         with self._store.database.atomic() as transaction:
+            wrong = wrong_strays(transaction.cursor.connection)  # somebody else wrote these
             for (file,) in found:
-                if transaction.cursor.execute("SELECT 1 FROM strays WHERE file = ? AND doomed = 1", (file,)).get is not None:
+                if file not in wrong and _is_doomed(transaction.cursor, file):
                     self.shelf.remove(transaction.cursor, file)
                     transaction.cursor.execute("DELETE FROM strays WHERE file = ?", (file,))
 
@@ -117,6 +118,17 @@ class Filing:
         with suppress(LaminaError, OSError), translated(self._store.database.place):
             if any(_is_stray(self._store.database.reader(), file) for file in new):
                 self._sweep(new)
+
+
+def wrong_strays(connection: Connection) -> list[str]:
+    """Strays that this program would not note: files that memories lie in, and names of anything
+    but archives."""
+    belongs = {file for (file,) in rows(connection, "SELECT file FROM archives")}
+    return [file for (file,) in rows(connection, "SELECT file FROM strays") if file in belongs or not NAME.fullmatch(file)]
+
+
+def _is_doomed(cursor: Cursor, file: str) -> bool:
+    return cursor.execute("SELECT 1 FROM strays WHERE file = ? AND doomed = 1", (file,)).get is not None
 
 
 def _is_stray(connection: Connection | Cursor, file: str) -> bool:

@@ -14,6 +14,7 @@ import apsw
 
 from lamina.errors import InvalidInput, NotFound, StoreUnavailable
 from lamina.rules import MAX_CONTENT_BYTES
+from lamina.store import rawfile
 from lamina.store.header import MAGIC
 from lamina.text import one_line, shown
 
@@ -54,7 +55,7 @@ def is_database(path: Path) -> bool:
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe waits for somebody to write into it
             raise InvalidInput(f"{path} is not a file")
-        with path.open("rb") as file:
+        with rawfile.opened(path) as file:
             return file.read(len(MAGIC)) == MAGIC
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}") from None

@@ -109,6 +109,10 @@ class Guard:
         """The active rows that stand where a memory would stand, without itself."""
         return standing.find(self._store, self._cursor.connection, memory)
 
+    def saying(self, facet: tuple[str, str], state: State) -> list[Row]:
+        """The rows in a state that have a facet, the oldest first."""
+        return standing.holding(self._cursor.connection, [facet], state)
+
     def take_place(self, record: Record) -> None:
         """Remember that a record has come to stand where only one can: at the end there must be no other."""
         if record.state is State.ACTIVE and (here := places.place(record)) is not None:
@@ -123,8 +127,9 @@ class Guard:
                     name = other[PLACE["id"]]
                     raise Conflict(f"{name} stands where {record_id} would: correct it or roll it back first", record=name)
 
-    def count(self) -> None:
-        """Keep how much was proposed, with what was."""
-        if self._proposed:
-            rejections.count_more(self._cursor, self._now, self._proposed)
-            self._proposed = 0
+    def count(self) -> dict[str, int] | None:
+        """Keep how much was proposed, with what was; what the event tells of it."""
+        if not self._proposed:
+            return None
+        number, self._proposed = self._proposed, 0
+        return rejections.count_more(self._cursor, self._now, number)

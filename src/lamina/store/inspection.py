@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 
-from lamina import canon, text
+from lamina import canon, disguise, text
 from lamina.config import Settings
 from lamina.errors import LaminaError
 from lamina.home import has_bytes
 from lamina.retention import PRESETS
-from lamina.store import fulltext, migrations, neighbours, verify
+from lamina.store import fulltext, migrations, neighbours, users, verify
 from lamina.store.connection import SqliteDatabase
 from lamina.store.sql import Connection, Database, rows
 from lamina.store.store import FILE_NAME, READS_NAME
@@ -70,8 +71,9 @@ def _opened(database: Database, folder: Path, agent: str, progress: Progress | N
         yield _trail(connection, agent, progress)
         yield _index(connection)
         yield _derived(connection)
+        yield from _users(connection)
         yield from _secrets(connection)
-        yield from _erasures(connection)
+        yield from _erasures(connection, folder)
         yield from _archive(connection, folder, progress)
         yield from _episodes(connection, folder)
 
@@ -83,6 +85,17 @@ def _trail(connection: Connection, agent: str, progress: Progress | None) -> Fin
         return "ok", "trail", f"{report.events:,} events and {report.records:,} records agree, and so does what is under them"
     first = report.problems[0]
     return "fail", "trail", f"{first.place}: {first.message}; see `lamina audit verify`"
+
+
+def _users(connection: Connection) -> Iterator[Finding]:
+    """Users whose names a reader would take for each other, such as those of older stores."""
+    alike: dict[str, list[str]] = {}
+    for name in users.every(connection):
+        alike.setdefault(disguise.skeleton(unicodedata.normalize("NFKC", name)), []).append(name)
+    for names in alike.values():
+        if len(names) > 1:
+            listed = ", ".join(map(ascii, names))
+            yield "warn", "users", f"the names of these users look the same: {listed}"
 
 
 def _reads(path: Path, agent: str) -> Iterator[Finding]:
@@ -117,13 +130,13 @@ def _index(connection: Connection) -> Finding:
 
 def _derived(connection: Connection) -> Finding:
     """What searches read beside the words: each part must be whole, and as far as it says."""
-    from lamina.store import catalogue, facets, vectors
+    from lamina.store import facets, sealing, vectors
 
-    damaged = [
-        block for block, stored in connection.execute("SELECT block, columns FROM blocks") if not catalogue.is_whole(stored)
-    ]
+    damaged = sealing.differ(connection)
     if damaged:
-        return "fail", "search", f"{len(damaged)} packed blocks are damaged; run `lamina reindex`"
+        return "fail", "search", f"{len(damaged)} packed blocks hold other fields than the records; run `lamina reindex`"
+    if earlier := sealing.count_earlier(connection):
+        return "warn", "search", f"{earlier} packed blocks are of an earlier version; run `lamina index` to renew them"
     if facets.differ(connection):
         return "fail", "search", "the facets hold other values than the metadata; run `lamina reindex`"
     missing = sum(vectors.count_missing(connection, space) for space in vectors.every(connection))
@@ -154,14 +167,21 @@ def _secrets(connection: Connection) -> Iterator[Finding]:
         yield "warn", "secrets", f"in {len(found)} memories: {', '.join(found[:LISTED])}{more}; `lamina erase ID` removes one"
 
 
-def _erasures(connection: Connection) -> Iterator[Finding]:
-    from lamina.store import erasing
+def _erasures(connection: Connection, folder: Path) -> Iterator[Finding]:
+    """Erasures: each is finished, and its certificate is what the trail says, in the store and as a
+    file."""
+    from lamina.store import certificates, erasing, told
 
     number = connection.execute("SELECT count(*) FROM erasures").get
+    altered, uncovered = certificates.files_differ(connection, folder)
+    altered = [*told.about_erasures(connection).erasures_differ(connection), *altered]
     if erasing.is_unfinished(connection):
         yield "fail", "erasures", erasing.UNFINISHED
-    elif number:
-        yield "ok", "erasures", f"{number} done, each with a certificate"
+    for level, found in (("fail", altered), ("warn", uncovered)):
+        for place, message in found[:LISTED]:
+            yield level, "erasures", f"{place}: {message}"
+    if number and not altered and not uncovered and not erasing.is_unfinished(connection):
+        yield "ok", "erasures", f"{number} done, each with the certificate that the trail has the hash of"
 
 
 def _archive(connection: Connection, folder: Path, progress: Progress | None) -> Iterator[Finding]:

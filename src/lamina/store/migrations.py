@@ -15,13 +15,14 @@ from lamina.errors import Corrupt, StoreUnavailable
 from lamina.home import has_bytes
 from lamina.model import Actor, Role
 from lamina.store import derived, events, header
-from lamina.store.connection import SqliteDatabase, is_open, translated
+from lamina.store.connection import SqliteDatabase, translated
 from lamina.store.sql import Cursor
 
-# "Lamn": tells a Lamina store from any other SQLite file.
-APPLICATION_ID = 0x4C616D6E
 # Under these names `meta` says that a memory moves into this place, has left it, or has left copies on servers.
 ARRIVING, MOVED, LEFT = "arriving", "moved", "left"
+ERASE_AGAIN = "erase_again"  # what an import, or a restore by an older version, brought back
+# Everything that `meta` may say: who this is, what made the index, how far the blocks know.
+NAMES = frozenset({"store_id", "agent", "analyser", "blocks", ERASE_AGAIN, ARRIVING, MOVED, LEFT})
 ACTOR = Actor(Role.SYSTEM, "migration", "store")
 Step = Callable[[apsw.Connection], None]
 
@@ -78,7 +79,7 @@ def version_of(connection: apsw.Connection, database: SqliteDatabase, steps: Seq
 
 def checked(version: int, application: int, schema: int, path: Path, steps: Sequence[Step] = STEPS) -> int:
     """The version, when the numbers are those of a store that this program can open."""
-    if application != APPLICATION_ID:
+    if application != header.STORE:
         if version or schema:
             raise Corrupt(f"{path}: this SQLite file is not a Lamina store; it was left as it is", foreign=True)
         return 0
@@ -88,13 +89,12 @@ def checked(version: int, application: int, schema: int, path: Path, steps: Sequ
     return version
 
 
-def refuse_untouched(path: Path, reads: str, steps: Sequence[Step]) -> None:
+def refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
     """Refuse a file that is not ours before SQLite opens it, which would leave files beside it."""
     if path.is_dir():
         raise StoreUnavailable(f"{path} is a folder where a file is needed")
-    header.refuse_lost(path, reads)
-    # A file that this process has open was checked then; opening it here again would drop SQLite's locks on it.
-    found = header.read(path) if has_bytes(path) and not is_open(path) else None
+    header.refuse_lost(path, lambda: has_bytes(path))
+    found = header.read(path) if has_bytes(path) else None
     if found is not None:
         checked(found.user_version, found.application_id, found.schema, path, steps)
 
@@ -122,7 +122,7 @@ def migrate(
         else:
             identity = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
             connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", identity)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA application_id = {header.STORE}")
         connection.execute(f"PRAGMA user_version = {len(steps)}")
 
 

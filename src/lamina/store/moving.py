@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from lamina.clock import to_micros
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, InvalidInput, Refused
 from lamina.home import fsync_folder, has_bytes, make_private_file, write_private
-from lamina.store import backup, events, migrations, shelf, transfer, verify
+from lamina.store import backup, certificates, events, migrations, shelf, staging, transfer, verify
 from lamina.store.connection import SqliteDatabase
 from lamina.store.migrations import ARRIVING, LEFT, MOVED
 from lamina.store.sql import Connection, Cursor, Database, rows
@@ -33,33 +32,76 @@ FILE = "file"
 def move(store: Store, to: str, settings: Settings, now: datetime, progress: Progress | None = None) -> dict[str, Any]:
     """Move everything to an address, or back into the file of the agent's folder; what was moved.
 
-    Nobody else writes meanwhile. What a crash leaves is gone on with, unless the memory has changed since.
+    Nobody else writes meanwhile. Run again after a crash, a move to a server goes on where it was,
+    unless the memory has changed since; a move into a file begins again.
     """
-    target = _opened(store, to, settings, now)
+    if to == FILE:
+        return _into_file(store, settings, now, progress)
+    target = _opened(store, settings)
     try:
         if target.place == store.database.place:
             raise InvalidInput(f"the memory of {store.agent} is at {target.place} already")
-        with store.database.atomic() as hold:
-            store.database.linger(hold.cursor)
-            source = hold.cursor.connection
-            store.check_place(source)  # somebody else may have moved it while we waited for our turn
-            head = events.head(source, store.seed)
+        with _held(store) as (hold, head):
+            source = hold.connection
             if _begin(target, store, source, head):
                 work = Transfer(source, store.folder, progress)
-                for put in work.pages(target.reader(), store.folder):
-                    with target.atomic() as transaction:
-                        put(transaction.cursor.connection)
+                _copy(work, target, store.folder)
                 try:
-                    _check(target, store, work, head)
+                    _check(target, store, work, head, store.folder)
                 except Corrupt:
                     with target.atomic() as transaction:  # the next try begins anew
                         transaction.cursor.execute(events.PUT_META, (ARRIVING, ""))
                     raise
-            hold.cursor.execute(events.PUT_META, (MOVED, target.place))
-        numbers = {"records": _count(target, "records"), "events": head.seq, "archived": _count(target, "archived")}
+            hold.execute(events.PUT_META, (MOVED, target.place))
+        return _told(store, target, target.place, head)
     finally:
         target.close()
-    return {"agent": store.agent, "from": store.database.place, "to": target.place, **numbers}
+
+
+def _into_file(
+    store: Store,
+    settings: Settings,
+    now: datetime,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Build the file beside its place: half of one there would be taken for an empty memory."""
+    path = store.folder / FILE_NAME
+    if store.database.place == str(path):
+        raise InvalidInput(f"the memory of {store.agent} is in {path} already")
+    with staging.arriving(store.folder) as place, _held(store) as (hold, head):
+        old = _replaceable(store, path, hold.connection)
+        with _new_file(place / FILE_NAME, store, settings, now) as target:
+            copying = Transfer(hold.connection, store.folder, progress)
+            _copy(copying, target, place)
+            _check(target, store, copying, head, place)
+            told = _told(store, target, str(path), head)
+        _keep_left(store, path, now)
+        obsolete = sorted(set(old).difference(staging.beside(place)))
+        staging.exchange(place, staging.Plan(obsolete=tuple(obsolete)))
+        certificates.write_missing(hold.connection, store.folder)  # also those of other homes
+        hold.execute(events.PUT_META, (MOVED, str(path)))
+    return told
+
+
+@contextmanager
+def _held(store: Store) -> Iterator[tuple[Cursor, events.Head]]:
+    """Keep others from writing at the source; its cursor, and the end of its trail."""
+    with store.database.atomic() as hold:
+        store.database.linger(hold.cursor)
+        store.check_place(hold.cursor.connection)  # another process may have moved it meanwhile
+        yield hold.cursor, events.head(hold.cursor.connection, store.seed)
+
+
+def _copy(work: Transfer, target: Database, folder: Path) -> None:
+    for put in work.pages(target.reader(), folder):
+        with target.atomic() as transaction:
+            put(transaction.cursor.connection)
+
+
+def _told(store: Store, target: Database, to: str, head: events.Head) -> dict[str, Any]:
+    numbers = {name: _count(target, name) for name in ("records", "archived")}
+    told = {"agent": store.agent, "from": store.database.place, "to": to}
+    return {**told, **numbers, "events": head.seq}
 
 
 def place(folder: Path, to: str) -> str:
@@ -71,42 +113,60 @@ def place(folder: Path, to: str) -> str:
     return shown(parameters(to))
 
 
-def _opened(store: Store, to: str, settings: Settings, now: datetime) -> Database:
-    """The place that the memory moves to, empty or begun."""
-    if to != FILE:
-        from lamina.store.postgres.opening import connected
+def _opened(store: Store, settings: Settings) -> Database:
+    """Open the agent's place on a server; a new one says at once that its memory is to arrive."""
+    from lamina.store.postgres.opening import connected
 
-        return connected(settings, store.agent, store.id)
-    path = store.folder / FILE_NAME
-    if store.database.place == str(path):
-        raise InvalidInput(f"the memory of {store.agent} is in {path} already")
-    if has_bytes(path):
-        _make_room(store, path, now)
+    return connected(settings, store.agent, store.id, made=((ARRIVING, ""),))
+
+
+@contextmanager
+def _new_file(
+    path: Path,
+    store: Store,
+    settings: Settings,
+    now: datetime,
+) -> Iterator[SqliteDatabase]:
     make_private_file(path)
-    database = SqliteDatabase(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
-    try:
+    patience, pages = settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"]
+    with closing(SqliteDatabase(path, patience, pages)) as database:
         migrations.migrate(database, store.agent, store.id, lambda: None, to_micros(now))
-    except BaseException:
-        database.close()
-        raise
-    return database
+        yield database
 
 
-def _make_room(store: Store, path: Path, now: datetime) -> None:
-    """What was left behind when the memory moved away becomes a backup; half of a copy is gone on with, unless it is old."""
+def _replaceable(store: Store, path: Path, source: Connection) -> list[str]:
+    """List the archive of a file that may be replaced; raise when it holds another memory."""
+    if not _has_tables(path):
+        return []
     with _file(path) as database:
-        meta = _meta(database.reader())
-        if not _is_copy(meta) and _any(database.reader()):
+        connection = database.reader()
+        is_ours = _is_copy(_meta(connection)) or _is_part(connection, source, store)
+        if _any(connection) and not is_ours:
             raise Conflict(f"{path} holds another memory of {store.agent}; move it away first")
-        if MOVED in meta:
-            _keep(backup.write(store.folder, database, None, now, label="moved", lenient=True))
-        elif meta.get(ARRIVING) == _mark(events.head(store.database.reader(), store.seed)):
-            return
-        for (file,) in rows(database.reader(), "SELECT file FROM archives"):
-            shelf.Folder(store.folder).remove(database.reader(), file)
-    for suffix in ("-wal", "-shm", ""):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    fsync_folder(path.parent)
+        return [file for (file,) in rows(connection, "SELECT file FROM archives")]
+
+
+def _is_part(there: Connection, source: Connection, store: Store) -> bool:
+    """Whether a place has only a part of our history, as a crash at the end of a move leaves it."""
+    last = events.head(there, store.seed)
+    same = source.execute("SELECT hash FROM events WHERE seq = ?", (last.seq,)).get
+    return bool(same == last.hash)
+
+
+def _has_tables(path: Path) -> bool:
+    """Whether a file holds a memory; a process may have been killed before it made the tables."""
+    if not has_bytes(path):
+        return False
+    with _file(path) as database, database.snapshot() as connection:
+        return migrations.version_of(connection, database) > 0
+
+
+def _keep_left(store: Store, path: Path, now: datetime) -> None:
+    """Make what was left behind when the memory moved away a backup, before it is replaced."""
+    if _has_tables(path):
+        with _file(path) as database:
+            if MOVED in _meta(database.reader()):
+                _keep(backup.write(store.folder, database, None, now, label="moved", lenient=True))
 
 
 def _keep(kept: Path) -> None:
@@ -114,14 +174,13 @@ def _keep(kept: Path) -> None:
     with closing(apsw.Connection(str(kept / FILE_NAME))) as connection:
         connection.execute("DELETE FROM meta WHERE name = ?", (MOVED,))
     manifest = msgspec.json.decode((kept / backup.MANIFEST).read_bytes(), type=backup.Manifest)
-    digest = hashlib.sha256((kept / FILE_NAME).read_bytes()).hexdigest()
-    told = structs.replace(manifest, files={**manifest.files, FILE_NAME: digest})
+    told = structs.replace(manifest, files={**manifest.files, FILE_NAME: backup.digest(kept / FILE_NAME)})
     write_private(kept / backup.MANIFEST, canon.encode(told) + b"\n")
 
 
 def is_unmoved(path: Path) -> bool:
     """Whether a file holds a memory that was never moved: whoever looks on a server does not see it."""
-    if not has_bytes(path):
+    if not _has_tables(path):
         return False
     with _file(path) as database:
         return not _is_copy(_meta(database.reader())) and _any(database.reader())
@@ -129,6 +188,8 @@ def is_unmoved(path: Path) -> bool:
 
 def is_copy(path: Path) -> bool:
     """Whether a file says itself that its memory is elsewhere, or not all there yet."""
+    if not _has_tables(path):
+        return True
     with _file(path) as database, database.snapshot() as connection:
         return _is_copy(_meta(connection))
 
@@ -148,7 +209,7 @@ def hollow(store: Store, now: datetime) -> list[Path]:
     A file that does not say so itself is no copy of ours, but a memory of its own.
     """
     path = store.folder / FILE_NAME
-    if isinstance(store.database, SqliteDatabase) or not has_bytes(path):
+    if isinstance(store.database, SqliteDatabase) or not _has_tables(path):
         return []
     with _file(path) as database:
         meta = _meta(database.reader())
@@ -192,21 +253,18 @@ def _begin(target: Database, store: Store, source: Connection, head: events.Head
             if not _is_copy(meta):
                 if there == head:
                     return False
-                # A part of our own history was left by a crash at the very end, and nobody has written to it.
-                if source.execute("SELECT hash FROM events WHERE seq = ?", (there.seq,)).get != there.hash:
+                if not _is_part(connection, source, store):
                     raise Conflict(f"{target.place} holds a memory of {store.agent} that is in use; nothing was moved")
-            if isinstance(target, SqliteDatabase):  # what was old there has made room already
-                raise Conflict("the memory was written to meanwhile; try again")
             transfer.clear(connection)  # half of a copy, or one that the memory has left long ago
         transaction.cursor.execute(events.PUT_META, (ARRIVING, mark))
         transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (MOVED,))
     return True
 
 
-def _check(target: Database, store: Store, work: Transfer, head: events.Head) -> None:
+def _check(target: Database, store: Store, work: Transfer, head: events.Head, folder: Path) -> None:
     """Believe the copy once it is the same, and its own trail says so."""
     with target.snapshot() as connection:
-        work.compare(connection, store.folder)
+        work.compare(connection, folder)
         report = verify.verify(connection, store.seed)
     if not report.ok or report.head != head.hash.hex():
         problem = report.problems[0] if report.problems else verify.Problem("head", "it is another")

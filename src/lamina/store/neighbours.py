@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from lamina.config import Settings
-from lamina.home import has_bytes, refuse_link
-from lamina.store import header, migrations
+from lamina.errors import StoreUnavailable
+from lamina.home import has_bytes, refuse_untrusted
+from lamina.store import migrations, opening, staging
 from lamina.store.connection import SqliteDatabase
 from lamina.store.opening import FILES
 from lamina.store.sql import Database
-from lamina.store.store import FILE_NAME, READS_NAME, Store
+from lamina.store.store import FILE_NAME, Store
 
 
 def attached(folder: Path, agent: str, settings: Settings) -> Store | None:
@@ -23,7 +24,7 @@ def attached(folder: Path, agent: str, settings: Settings) -> Store | None:
         with found.snapshot() as connection:
             is_current = version(found, connection) == len(migrations.STEPS)
         if is_current:
-            return Store(folder, agent, found, settings)
+            return _held_back(Store(folder, agent, found, settings))
     except BaseException:
         found.close()
         raise
@@ -31,20 +32,29 @@ def attached(folder: Path, agent: str, settings: Settings) -> Store | None:
     return None
 
 
+def _held_back(store: Store) -> Store:
+    """Return a store, or raise when it would show what was erased or hide what is elsewhere."""
+    if opening.has_erased(store):
+        what = f"the store of {store.agent} has erased records that a restore brought back"
+        raise StoreUnavailable(f"{what}; `lamina --agent {store.agent} status` removes them")
+    opening.refuse_unmoved(store)
+    return store
+
+
 def database(folder: Path, agent: str, settings: Settings) -> Database | None:
     """Where an agent's memory is; None when it has none yet."""
-    refuse_link(folder)
-    for name in FILES:
-        refuse_link(folder / name)
+    for step in (folder.parent, folder, *(folder / name for name in FILES)):
+        refuse_untrusted(step)
     if settings["store.url"]:
-        from lamina.store.postgres import opening
+        from lamina.store.postgres.opening import looked_at
 
-        return opening.looked_at(settings, agent)
+        return looked_at(settings, agent)
     path = folder / FILE_NAME
-    header.refuse_lost(path, READS_NAME)
+    staging.refuse_unsettled(folder)
+    staging.refuse_arriving(folder, agent)
+    migrations.refuse_untouched(path, migrations.STEPS)
     if not has_bytes(path):
         return None
-    migrations.refuse_untouched(path, READS_NAME, migrations.STEPS)
     return SqliteDatabase(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
 
 

@@ -10,11 +10,11 @@ from lamina import text
 from lamina.clock import to_micros
 from lamina.config import Settings
 from lamina.errors import Refused
-from lamina.home import make_private_file, refuse_link
+from lamina.home import make_private_file, refuse_untrusted
 from lamina.model import Actor, Role
-from lamina.store import migrations
+from lamina.store import header, migrations, staging
 from lamina.store.connection import SqliteDatabase, translated
-from lamina.store.migrations import Step
+from lamina.store.migrations import ERASE_AGAIN, Step
 from lamina.store.sql import Database
 from lamina.store.store import FILE_NAME, READS_NAME, Store
 
@@ -36,15 +36,28 @@ def opened(
     from lamina.store.postgres.opening import connected
 
     for name in FILES:
-        refuse_link(folder / name)
-    database = connected(settings, agent, store_id, lambda: _refuse_unmoved(folder / FILE_NAME, agent))
+        refuse_untrusted(folder / name)
+    staging.remove_restores(folder)
+    database = connected(settings, agent, store_id, lambda: _refuse_hidden(folder, agent))
     return _ready(folder, agent, database, settings, now)
 
 
-def _refuse_unmoved(path: Path, agent: str) -> None:
-    """Raise before a new memory is made on a server that would hide the one in the home."""
+def has_erased(store: Store) -> bool:
+    """Whether an interrupted restore by an older version has brought back what was erased."""
+    query = "SELECT 1 FROM meta WHERE name = ?"
+    return store.database.reader().execute(query, (ERASE_AGAIN,)).get is not None
+
+
+def refuse_unmoved(store: Store) -> None:
+    """Raise when an empty memory on a server hides the one in the home, which is to move there."""
+    if not isinstance(store.database, SqliteDatabase) and store.is_empty():
+        _refuse_hidden(store.folder, store.agent)
+
+
+def _refuse_hidden(folder: Path, agent: str) -> None:
     from lamina.store import moving
 
+    path = folder / FILE_NAME
     if moving.is_unmoved(path):
         do = "`lamina migrate --to` that database moves it there, or move the file away to begin anew"
         raise Refused(
@@ -62,13 +75,16 @@ def in_file(
 ) -> Store:
     """A store in a file of the agent's folder, whatever the settings say."""
     for name in FILES:
-        refuse_link(folder / name)
+        refuse_untrusted(folder / name)
     path = folder / FILE_NAME
-    migrations.refuse_untouched(path, READS_NAME, steps)
+    staging.settle(folder)
+    staging.refuse_arriving(folder, agent)
+    migrations.refuse_untouched(path, steps)
     make_private_file(path)
     database = SqliteDatabase(path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
     try:
         if _version(database, steps) < len(steps):
+            header.refuse_lost(path, lambda: _version(database, steps))
 
             def back_up() -> Path:
                 from lamina.store import backup
@@ -83,10 +99,15 @@ def in_file(
 
 
 def _ready(folder: Path, agent: str, database: Database, settings: Settings, now: datetime) -> Store:
-    """A store whose schema is ours: without what a crash has left, and with the words as we look for them."""
+    """Return a store that is ready: tidied after a crash, and indexed by this version."""
     try:
         store = Store(folder, agent, database, settings)
+        refuse_unmoved(store)
         store.archive.filing.tidy()
+        if has_erased(store):
+            from lamina.store import removal
+
+            removal.erase_again(store, UPGRADE, now)
         if store.analyser < text.ANALYSER_VERSION:
             store.reindex(UPGRADE, now)
     except BaseException:

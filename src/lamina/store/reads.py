@@ -22,7 +22,7 @@ from lamina.clock import from_micros, to_micros
 from lamina.errors import Corrupt, LaminaError, StoreUnavailable
 from lamina.home import has_bytes, make_private_file, refuse_link
 from lamina.model import Actor, Role, iso
-from lamina.store import events, room
+from lamina.store import events, header, room
 from lamina.store.connection import SqliteDatabase, present, translated
 from lamina.store.events import Body, Head
 from lamina.store.sql import Connection, Cursor, rows
@@ -31,7 +31,6 @@ from lamina.text import counted
 if TYPE_CHECKING:
     from lamina.store.verify import Report
 
-APPLICATION_ID = 0x4C616D72
 FLUSH_SECONDS = 1.0
 FLUSH_READS = 2000
 KEPT_READS = 100_000
@@ -302,7 +301,7 @@ def _prepared(database: SqliteDatabase, path: Path, agent: str) -> str:
         made = secrets.token_hex(16)
         connection.execute(events.schema())
         connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", [("agent", agent), ("store_id", made)])
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA application_id = {header.READS}")
         connection.execute("PRAGMA user_version = 1")
     return made
 
@@ -311,7 +310,7 @@ def _log_id(connection: Connection, path: Path) -> str | None:
     """The id of a log, or None when the file is new. Somebody else's file is refused before anything is written."""
     if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
         return None
-    if connection.execute("PRAGMA application_id").get != APPLICATION_ID:
+    if connection.execute("PRAGMA application_id").get != header.READS:
         raise Corrupt(f"{path}: this SQLite file is not a log of reads; it was left as it is")
     return str(connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get)
 

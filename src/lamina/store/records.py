@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -294,6 +294,13 @@ def marks(values: Sequence[Any]) -> str:
 
 def by_id(connection: Connection, record_id: str) -> Row | None:
     return one(connection, f"{SELECT} WHERE id = ?", (record_id,))
+
+
+def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Row]:
+    """The rows of those of some records that are in the store, asked for at once."""
+    query = f"{SELECT} WHERE id IN (SELECT value FROM json_each(?))"
+    found = rows(connection, query, (canon.encode(sorted(ids)).decode(),)) if ids else []
+    return {row[PLACE["id"]]: row for row in found}
 
 
 def by_key(connection: Connection, key: str, user: str | None) -> Row | None:

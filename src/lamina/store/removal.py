@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
@@ -16,9 +15,11 @@ from lamina import canon, traces
 from lamina.errors import Conflict, Corrupt, NotFound, Refused
 from lamina.home import make_private_folder, write_private
 from lamina.model import Actor
-from lamina.store import archive, derived, erasing, events, fulltext, grants, records, rejections, sealing
+from lamina.store import archive, derived, erasing, events, fulltext, grants, records, rejections, sealing, told
 from lamina.store.erasing import Plan, Wanted
 from lamina.store.events import Changed
+from lamina.store.migrations import ERASE_AGAIN
+from lamina.store.reads import Read
 from lamina.store.records import PLACE, Row
 from lamina.store.sql import Connection, rows
 from lamina.store.transaction import Transaction
@@ -28,7 +29,7 @@ from lamina.traces import Signature, Trace
 if TYPE_CHECKING:
     from lamina.store.store import Store
 
-ACTION = "erase"
+ACTION = told.ERASE
 STUBBED = ("layer", "content", "key")
 
 
@@ -47,6 +48,7 @@ class Begun(msgspec.Struct, frozen=True):
     files: list[str] = []  # that they had been imported from
     keep_backups: bool = False
     known: Signature = Signature()  # by what they would be known again: kept in a file of its own, in no copy of the store
+    salt: str = ""  # so that the hash of this in the trail says nothing once this is gone
 
 
 class Removal(Transaction):
@@ -56,15 +58,15 @@ class Removal(Transaction):
         """Take records out of every table; by what they would be known again. `files` are archives, old name to new."""
         going = plan.goes
         traced = erasing.texts_of(self.cursor.connection, self._store, going)
-        told = erasing.events_about(self.cursor.connection, going)
+        about = erasing.events_about(self.cursor.connection, going)
         live = [row for one in going if (row := self.find(one)) is not None]
         for old, new in files.items():
             self._leave_file(old, new, set(going), number)
         self._leave(live, number)
-        told |= self._end_grants(live, user)
+        about |= self._end_grants(live, user)
         named = [Trace("", (), (user,))] if user is not None else []
         known = erasing.signature(self._store, self.cursor.connection, [*traced, *named])
-        self._forget_notes(told, known, set(going))
+        self._forget_notes(about, known, set(going))
         self._forget_outcomes(known)
         self._forget_work(going)
         return known
@@ -116,9 +118,9 @@ class Removal(Transaction):
         numbers = grants.remove(self, [row[1] for row in gone], alone, user)
         return {*numbers, *grants.ending(self.cursor.connection, numbers)}
 
-    def _forget_notes(self, told: Collection[int], known: Signature, going: Collection[str]) -> None:
+    def _forget_notes(self, about: Collection[int], known: Signature, going: Collection[str]) -> None:
         """Notes of events about what is erased, and those that hold its words. What they bar stays barred."""
-        gone = erasing.notes_about(self.cursor.connection, told, known)
+        gone = erasing.notes_about(self.cursor.connection, about, known)
         barred: dict[str, list[str]] = {}
         for event, position in gone:
             note = events.notes_of(self.cursor.connection, event)[position]
@@ -150,9 +152,9 @@ class Removal(Transaction):
     def _forget_outcomes(self, known: Signature) -> None:
         """What jobs have told about their last run; whether it went well stays."""
         for job, outcome in rows(self.cursor.connection, "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"):
-            told = canon.decode(outcome)
-            if known.is_among(traces.strings(told)):
-                kept = canon.encode({"ok": bool(told.get("ok"))}).decode()
+            said = canon.decode(outcome)
+            if known.is_among(traces.strings(said)):
+                kept = canon.encode({"ok": bool(said.get("ok"))}).decode()
                 self.cursor.execute("UPDATE jobs SET outcome = ? WHERE name = ?", (kept, job))
 
     def read_again(self, turns: Collection[str]) -> int:
@@ -165,7 +167,8 @@ class Removal(Transaction):
     def keep(self, begun: Begun) -> None:
         """Keep what still has to be done, as long as it has to."""
         write_private(todo_file(self._store.folder, begun.number), _packed(begun.known))
-        todo = canon.encode({**msgspec.structs.asdict(begun), "known": {}}).decode()
+        todo = canon.encode({**msgspec.structs.asdict(begun), "known": {}, "salt": self._store.salts.next().hex()}).decode()
+        self.tell(told.ERASURES, {"erasure": begun.number, "todo": told.digest(todo)})
         self.cursor.execute("INSERT INTO erasures (number, at, todo) VALUES (?, ?, ?)", (begun.number, self._micros, todo))
 
 
@@ -178,10 +181,12 @@ def begin(
     *,
     keep_backups: bool = False,
     anyway: Callable[[], bool] = lambda: False,
+    after: int = 0,
 ) -> Begun | None:
     """Erase what is wanted, and what says the same, from the database and from the archive.
 
     None when there is nothing, unless there is something to clean elsewhere: `anyway` is asked.
+    The erasure gets a number beyond `after`.
     """
 
     def change(who: Actor, action: str, at: datetime) -> Removal:
@@ -195,8 +200,7 @@ def begin(
             raise NotFound("somebody else has erased this just now")
         if erasing.archives_of(connection, plan.goes) != old:
             raise Conflict("the archive was written to meanwhile; try again")
-        number = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM erasures").get
-        assert isinstance(number, int)
+        number = max(_last(connection), last_number(store.folder), after) + 1
         files, turns = _files(connection, plan.goes), _turns(connection, store, plan)
         known = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
         if reason is not None and known.is_in(reason):
@@ -216,7 +220,7 @@ def begin(
             known,
         )
         transaction.keep(begun)
-        connection.execute("DELETE FROM meta WHERE name = ?", (erasing.AGAIN,))  # it was erased before anything else
+        connection.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))  # opening did it
         return begun
 
     with store.database.moment() as connection:
@@ -228,6 +232,13 @@ def begin(
     begun = store.archive.filing.filled(actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill, change)
     store.archive.filing.tidy()
     return begun
+
+
+def _last(connection: Connection) -> int:
+    """The number of the last erasure."""
+    found = connection.execute("SELECT coalesce(max(number), 0) FROM erasures").get
+    assert isinstance(found, int)
+    return found
 
 
 def _turns(connection: Connection, store: Store, plan: Plan) -> set[str]:
@@ -252,6 +263,46 @@ def unfinished(store: Store, connection: Connection) -> list[Begun]:
     query = "SELECT todo FROM erasures WHERE todo IS NOT NULL ORDER BY number"
     found = [msgspec.json.decode(todo, type=Begun) for (todo,) in rows(connection, query)]
     return [msgspec.structs.replace(one, known=_read(todo_file(store.folder, one.number))) for one in found]
+
+
+def erase_again(store: Store, actor: Actor, now: datetime) -> None:
+    """Erase what an import or an older version's restore has brought back, before anybody reads it.
+
+    Only what a certificate names: a mark that somebody put into the file erases nothing.
+    """
+    with store.database.moment() as connection:
+        marked = erasing.brought_back(connection)
+        certified = erasing.everything(store.folder, None) if marked else set()
+        back = erasing.held_of(connection, certified.intersection(marked))
+    if back:
+        begin(store, actor, now, Wanted(tuple(back)))
+    elif marked:
+        with store.database.atomic() as transaction:
+            transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))
+
+
+def last_number(folder: Path) -> int:
+    """The highest number of an erasure that has left a file below an agent's folder."""
+    names = (path.stem.removeprefix(".todo-") for path in (folder / erasing.CERTIFICATES).glob("*"))
+    return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
+
+
+def is_doomed(
+    ids: Collection[str],
+    known: Signature,
+    user: str | None = None,
+) -> Callable[[Read], bool]:
+    """Tell which notes of reads go: those that found or sought what is erased, or its user's."""
+    gone = set(ids)
+
+    def is_about(read: Read) -> bool:
+        if user is not None and read.note.get("user") == user:
+            return True
+        if not gone.isdisjoint(read.records):
+            return True
+        return known.is_among(traces.strings(read.note))
+
+    return is_about
 
 
 def todo_file(folder: Path, number: int) -> Path:
@@ -293,14 +344,8 @@ def purge(store: Store) -> bool:
 def finish(store: Store, actor: Actor, now: datetime, number: int, certificate: Mapping[str, Any]) -> None:
     """Keep the certificate of an erasure that has nothing to clean any more; the trail has its hash."""
     body = canon.encode(certificate)
-    details = {"erasure": number, "certificate": hashlib.sha256(body).hexdigest()}
-    with store.change(actor, "erase.certified", now, details=details) as transaction:
+    details = {"erasure": number, "certificate": told.digest(body)}
+    with store.change(actor, told.CERTIFIED, now, details=details) as transaction:
         done = "UPDATE erasures SET todo = NULL, certificate = ? WHERE number = ?"
         transaction.cursor.execute(done, (body.decode(), number))
     todo_file(store.folder, number).unlink(missing_ok=True)
-
-
-def certificates(connection: Connection) -> list[dict[str, Any]]:
-    """The certificates of all erasures, the oldest first."""
-    query = "SELECT certificate FROM erasures WHERE certificate IS NOT NULL ORDER BY number"
-    return [canon.decode(body) for (body,) in rows(connection, query)]

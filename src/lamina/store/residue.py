@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import mmap
+import errno
+import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+import subprocess
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
+from lamina.home import is_file
+from lamina.store import rawfile
 from lamina.traces import Signature
 
 AT_ONCE = 1 << 20  # bytes of a file that are looked at together
@@ -19,20 +27,20 @@ VALUE = re.compile(rb'": ?"((?:[^"\\]|\\.)*)"')
 
 
 def files(folders: Iterable[Path]) -> Iterator[Path]:
-    """Every file below some folders, by name; links are not followed."""
+    """Every file below some folders, by name; links are not followed, and what is removed meanwhile is left out."""
     for folder in folders:
-        if folder.is_file() and not folder.is_symlink():
+        if is_file(folder):
             yield folder
         elif folder.is_dir() and not folder.is_symlink():
-            yield from files(sorted(folder.iterdir()))
+            within: list[Path] = []
+            with suppress(FileNotFoundError):
+                within += folder.iterdir()
+            yield from files(sorted(within))
 
 
 def is_in(path: Path, known: Signature, ids: Collection[str] = ()) -> bool:
     """Whether a file holds what was erased: by what that is known again, or one of its ids."""
-    try:
-        return any(holds(part, known, ids) for part in _parts(path))
-    except FileNotFoundError:  # somebody has just removed it
-        return False
+    return any(holds(part, known, ids) for part in _parts(path))
 
 
 def holds(part: bytes, known: Signature, ids: Collection[str] = ()) -> bool:
@@ -48,11 +56,23 @@ def is_sampled(path: Path, known: Signature) -> bool:
     Everything was deleted there in the same way, so some of it stands for all.
     """
     telling = sorted((word for word in known.words if word.isascii() and len(word) >= TELLING), key=len)[-SAMPLED:]
-    if not telling or not path.stat().st_size:
+    if not telling:
         return False
     looked_for = re.compile(b"|".join(re.escape(word.encode()) for word in telling), re.IGNORECASE)
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        return looked_for.search(mapped) is not None
+    return any(looked_for.search(part) for part in _parts(path))
+
+
+def holding(paths: Sequence[Path], known: Signature) -> list[Path]:
+    """Which of some files hold it, as a process says that has none of them open.
+
+    A library with a SQLite of its own, such as Chroma, does its own bookkeeping: nothing that we close here would respect it.
+    """
+    asked = msgspec.json.encode(([os.fsencode(path) for path in paths], known))
+    command = [sys.executable, "-P", "-m", "lamina.store.residue"]
+    done = subprocess.run(command, input=asked, capture_output=True, check=False)  # noqa: S603 - our own program
+    if done.returncode:
+        raise OSError(errno.EIO, f"a process could not search it: {done.stderr.decode(errors='replace')[-200:]}", str(paths[0]))
+    return [paths[number] for number in msgspec.json.decode(done.stdout, type=list[int])]
 
 
 def is_below(folder: Path, known: Signature, ids: Collection[str] = ()) -> bool:
@@ -60,7 +80,10 @@ def is_below(folder: Path, known: Signature, ids: Collection[str] = ()) -> bool:
 
 
 def _parts(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    """A file in parts that overlap; nothing when somebody has just removed it, or when it can hold no text."""
+    if rawfile.is_index(path):
+        return
+    with suppress(FileNotFoundError), rawfile.opened(path) as file:
         kept = b""
         while part := file.read(AT_ONCE):
             yield kept + part
@@ -74,18 +97,26 @@ def _text(part: bytes) -> str:
 
 
 def masked(path: Path, known: Signature) -> int:
-    """Overwrite texts in a log of JSON where they stand, so that those who append to it lose nothing; how many."""
-    if not known or not path.is_file() or not path.stat().st_size:
+    """Overwrite texts in a log of JSON where they stand; how many.
+
+    Others may append to the log meanwhile, and mask the same: each text is replaced by as many bytes, and nothing else moves.
+    """
+    if not known or not is_file(path):
         return 0
-    number, start = 0, 0
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
-        while start < len(mapped):
-            end = mapped.find(b"\n", start)
-            end = len(mapped) if end < 0 else end
-            for found in VALUE.finditer(mapped[start:end]):
+    number = start = 0
+    with path.open("rb") as lines, path.open("r+b", buffering=0) as file:
+        for line in lines:
+            for found in VALUE.finditer(line):
                 if known.is_in(_text(found.group(1))):
-                    mapped[start + found.start(1) : start + found.end(1)] = b"x" * len(found.group(1))
+                    file.seek(start + found.start(1))
+                    file.write(b"x" * len(found.group(1)))
                     number += 1
-            start = end + 1
-        mapped.flush()
+            start += len(line)
+        os.fsync(file.fileno())
     return number
+
+
+if __name__ == "__main__":
+    places, looked_for = msgspec.json.decode(sys.stdin.buffer.read(), type=tuple[list[bytes], Signature])
+    found = [number for number, place in enumerate(places) if is_in(Path(os.fsdecode(place)), looked_for)]
+    sys.stdout.buffer.write(msgspec.json.encode(found))

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
 
-from lamina.clock import to_micros
 from lamina.config import Settings
-from lamina.errors import Corrupt, Refused, StoreUnavailable
-from lamina.home import fsync_folder, make_private_file, make_private_folder
+from lamina.errors import Corrupt, LaminaError, Refused, StoreUnavailable
 from lamina.model import Actor, iso
-from lamina.store import backup, erasing, migrations, transfer
+from lamina.store import backup, certificates, erasing, header, removal, staging, told, transfer
+from lamina.store.candidate import Candidate
 from lamina.store.connection import SqliteDatabase, translated
+from lamina.store.sql import Connection
 from lamina.store.store import FILE_NAME, READS_NAME, Store
 from lamina.store.verify import Progress, Report
 from lamina.text import counted
-
-SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 class Outlook(msgspec.Struct, frozen=True):
@@ -61,11 +56,13 @@ def _ago(age: timedelta) -> str:
 
 
 def outlook(folder: Path, agent: str, settings: Settings, source: Path, now: datetime) -> Outlook:
-    """Look at a backup and at the store that it would replace. Nothing is made or changed."""
+    """Look at a backup and at the store that it would replace, once a crash is dealt with."""
     checked(source, agent)
+    if not settings["store.url"]:
+        staging.settle(folder)
     made_at, held, lost = backup.made_at(source), backup.ids(source), None
     with suppress(Corrupt):
-        lost = len(_present(folder, agent, settings) - held)
+        lost = len(_present(folder, agent, settings, backup.ids_of) - held)
     return Outlook(made_at, now - made_at, len(held), lost)
 
 
@@ -87,8 +84,13 @@ def _way(source: Path, own: str, agent: str) -> str:
     return f"to bring its memories here, restore it in a new folder NEW, export it there and import that: {steps}"
 
 
-def _present(folder: Path, agent: str, settings: Settings) -> set[str]:
-    """The memories that are in the place of a store now."""
+def _present(
+    folder: Path,
+    agent: str,
+    settings: Settings,
+    ask: Callable[[Connection], set[str]],
+) -> set[str]:
+    """Ask the store that is there now, if there is one."""
     from lamina.store import neighbours
 
     database = neighbours.database(folder, agent, settings)
@@ -96,7 +98,7 @@ def _present(folder: Path, agent: str, settings: Settings) -> set[str]:
         return set()
     try:
         with database.snapshot() as connection:
-            return backup.ids_of(connection)
+            return ask(connection)
     finally:
         database.close()
 
@@ -104,89 +106,161 @@ def _present(folder: Path, agent: str, settings: Settings) -> set[str]:
 def over_live(store: Store, source: Path, actor: Actor, now: datetime, progress: Progress | None = None) -> dict[str, Any]:
     """Replace the content of an open store in one transaction; others see the one or the other.
 
-    From the copy that is kept to the replacement nobody else can write, so that nothing acknowledged is in neither.
+    What was erased is removed from the copy before. Nobody else can write between the backup of
+    the present store and its replacement, so that nothing acknowledged is in neither.
     """
-    with _staged(checked(source, store.agent), store.folder) as work:
-        report = _verified(work, store.agent, store.settings, now, progress)
-        with translated(store.database.place), closing(_reader(work)) as origin, store.database.write_lock:
-            known = {file.file for file in store.archives()}
-            store.archive.filing.note([name for name in backup.archives_of(source) if name not in known])
-            kept = _replaced(store, source, work, origin, actor, now)
+    checked(source, store.agent)
+    done = None
+    while done is None:
+        with staging.restoring(store.folder) as place:
+            copy = Candidate(place, store.agent, store.settings, actor, now)
+            try:
+                done = _tried(store, source, copy, now, progress)
+            except StoreUnavailable:
+                if place.exists():  # else an eraser has removed it, since it held the text
+                    raise
     store.identify()
     store.archive.filing.tidy()
-    return _told(source, kept, report)
+    return done
 
 
-def _replaced(store: Store, source: Path, work: Path, origin: apsw.Connection, actor: Actor, now: datetime) -> Path:
-    if not isinstance(store.database, SqliteDatabase):
-        return _replaced_rows(store, source, work, origin, actor, now)
+def _tried(
+    store: Store,
+    source: Path,
+    copy: Candidate,
+    now: datetime,
+    progress: Progress | None,
+) -> dict[str, Any] | None:
+    """Replace the store by a copy; None when something was erased meanwhile."""
+    replace = _replaced_file if isinstance(store.database, SqliteDatabase) else _replaced_rows
+    with _disk(store.folder):
+        copy.copy(source)
+        report = copy.verified(progress)
+        present = Present.of(store)
+        if copy.remove(present.erased, present.files):
+            report = copy.verified()
+        here, lock = store.database.place, store.database.write_lock
+        with translated(here), closing(_reader(copy.file)) as origin, lock:
+            kept = replace(store, copy, origin, present, now)
+    return None if kept is None else _told(source, kept, report)
+
+
+class Present(NamedTuple):
+    """What a copy has to know of the store that it replaces."""
+
+    erased: set[str]
+    number: int  # of the last erasure
+    files: set[str]  # of the archive
+
+    @classmethod
+    def of(cls, store: Store) -> Present:
+        erased = erasing.everything(store.folder, store.database.reader())
+        files = {*(file.file for file in store.archives()), *store.archive.filing.strays()}
+        return cls(erased, removal.last_number(store.folder), files)
+
+    def is_still(self, now: Present) -> bool:
+        """Whether nothing was erased since."""
+        return (self.erased, self.number) == (now.erased, now.number)
+
+
+def _replaced_file(
+    store: Store,
+    copy: Candidate,
+    origin: apsw.Connection,
+    present: Present,
+    now: datetime,
+) -> Path | None:
+    """Return a backup of what was replaced; None when the copy does not fit any more."""
+    assert isinstance(store.database, SqliteDatabase)
+    files = copy.archives()
+    store.archive.filing.note([name for name in files if name not in present.files])
     with store.database.writer().connection.backup("main", origin, "main") as copying:
         copying.step(0)  # takes the lock, copies nothing yet
-        kept = _kept(store, work, actor, now)
-        _leave_behind(work, {file.file for file in store.archives()} | set(store.archive.filing.strays()))
-        _put_back_archives(source, store.folder)
+        current = Present.of(store)
+        is_noted = current.files.issuperset(files)  # unless a process has opened it and tidied
+        if not present.is_still(current) or not is_noted:
+            return None
+        kept = _kept(store, copy, now)
+        copy.leave_behind(current.files)
+        staging.put(copy.place, store.folder, staging.beside(copy.place))
         copying.step()
     return kept
 
 
-def _replaced_rows(store: Store, source: Path, work: Path, origin: apsw.Connection, actor: Actor, now: datetime) -> Path:
-    """The same where there is no file to copy over another."""
+def _replaced_rows(
+    store: Store,
+    copy: Candidate,
+    origin: apsw.Connection,
+    present: Present,
+    now: datetime,
+) -> Path | None:
+    """The same where there is no file to copy over another; the archive is in rows there."""
     with store.database.atomic() as transaction:
         store.database.linger(transaction.cursor)
-        kept = _kept(store, work, actor, now)
+        if not present.is_still(Present.of(store)):
+            return None
+        kept = _kept(store, copy, now)
         target = transaction.cursor.connection
         transfer.clear(target)
-        transfer.Transfer(origin, source).copy(target, store.folder)
+        transfer.Transfer(origin, copy.place).copy(target, store.folder)
+        files = staging.beside(copy.place)
+        signatures = [file for file in files if file.startswith(f"{erasing.CERTIFICATES}/")]
+        staging.put(copy.place, store.folder, signatures)
     return kept
 
 
-def _kept(store: Store, work: Path, actor: Actor, now: datetime) -> Path:
-    """A copy of what is about to be replaced; what replaces it tells of that, and knows what was erased."""
+def _kept(store: Store, copy: Candidate, now: datetime) -> Path:
+    """A backup of what is about to be replaced; what replaces it tells of that."""
     before = store.head()
     kept = backup.write(store.folder, store.database, None, now, label="before-restore", lenient=True)
-    replaced = {"replaced": {"seq": before.seq, "hash": before.hash.hex()}}
-    _tell(work, store.agent, store.settings, actor, now, replaced)
-    _bring_along(work, erasing.everything(store.folder, store.database.reader()))
+    found = certificates.hashes(store.folder, store.database.reader())
+    copy.tell({"replaced": {"seq": before.seq, "hash": before.hash.hex()}, told.CERTIFICATES: found})
     return kept
-
-
-def _bring_along(work: Path, erased: set[str]) -> None:
-    """What was erased stays so: the copy is told, and whoever opens it next erases it again."""
-    with closing(apsw.Connection(str(work))) as connection:
-        erasing.bring_along(connection, erased)
-
-
-def _leave_behind(work: Path, files: set[str]) -> None:
-    """Let the copy know the files of the archive that are not its own. They are in the copy that is kept."""
-    with closing(apsw.Connection(str(work))) as connection:
-        own = {file for (file,) in connection.execute("SELECT file FROM archives")}
-        connection.execute("DELETE FROM strays")
-        connection.executemany("INSERT INTO strays (file) VALUES (?)", [(file,) for file in files - own])
 
 
 def over_damage(
     folder: Path, agent: str, settings: Settings, source: Path, actor: Actor, now: datetime, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Put a backup in the place of a store that cannot be opened or copied. The damaged files are kept."""
-    with _staged(checked(source, agent), folder) as work:
-        report = _verified(work, agent, settings, now, progress)
-        _tell(work, agent, settings, actor, now, {"replaced": None})
-        _bring_along(work, erasing.everything(folder, None))
-        _put_back_archives(source, folder)
-        aside = _exchanged(folder, work, now)
-    _restore_reads(folder, source, now)
+    checked(source, agent)
+    with staging.restoring(folder) as place, _disk(folder):
+        copy = Candidate(place, agent, settings, actor, now)
+        copy.copy(source)
+        report = copy.verified(progress)
+        erased = _erased(folder, agent, settings)
+        begun = copy.remove(erased)
+        if begun is not None:
+            report = copy.verified()
+        copy.tell({"replaced": None, told.CERTIFICATES: certificates.hashes(folder, None)})
+        if not _is_sound(folder / READS_NAME):
+            copy.take_reads(source, erased, begun)
+        aside = _exchanged(place, now)
     return _told(source, aside, report)
 
 
-def _exchanged(folder: Path, work: Path, now: datetime) -> Path:
-    """Where a damaged store is kept, after another file has taken its place."""
-    try:
-        aside = _set_aside(folder, now, FILE_NAME)
-        os.rename(work, folder / FILE_NAME)
-        fsync_folder(folder)
-    except OSError as error:
-        raise StoreUnavailable(f"{folder / FILE_NAME} cannot be replaced: {error.strerror}") from error
+def _erased(folder: Path, agent: str, settings: Settings) -> set[str]:
+    """List what was ever erased, by the certificates and as far as a damaged store can be read."""
+    found = erasing.everything(folder, None)
+    with suppress(LaminaError):
+        found |= _present(folder, agent, settings, lambda there: erasing.everything(folder, there))
+    return found
+
+
+def _exchanged(place: Path, now: datetime) -> Path:
+    """Where a damaged store is kept, after another one has taken its place."""
+    aside = backup.unused(place.parent / staging.DAMAGED / backup.stamp(now))
+    staging.exchange(place, staging.Plan(aside.name))
     return aside
+
+
+@contextmanager
+def _disk(folder: Path) -> Iterator[None]:
+    """Errors of the disk in our words."""
+    try:
+        yield
+    except OSError as error:
+        what = f"{error.filename or folder} cannot be restored: {error.strerror}"
+        raise StoreUnavailable(what) from error
 
 
 def damage(folder: Path, agent: str, settings: Settings) -> str | None:
@@ -206,6 +280,8 @@ def damage(folder: Path, agent: str, settings: Settings) -> str | None:
             with database.snapshot() as connection:
                 if neighbours.version(database, connection):
                     backup.read_through(connection)
+                else:
+                    header.refuse_lost(folder / FILE_NAME)
         finally:
             database.close()
     except Corrupt as error:
@@ -217,111 +293,34 @@ def empty(folder: Path, agent: str, settings: Settings, actor: Actor, now: datet
     """Begin an empty store in the place of one that cannot be read and has no backup. The damaged files are kept."""
     if settings["store.url"]:
         raise Refused("the store is on a server; only its own backup can replace it there")
+    staging.settle(folder)
     found = damage(folder, agent, settings)
     if found is None:
         raise Refused(
             f"the store of {agent} can be read, and only a damaged one is replaced by an empty one; nothing was changed"
         )
-    with _place(folder) as place:
-        work = place / FILE_NAME
-        make_private_file(work)
-        _tell(work, agent, settings, actor, now, {"replaced": None, "empty": True})
-        _bring_along(work, erasing.everything(folder, None))
-        aside = _exchanged(folder, work, now)
-    _restore_reads(folder, None, now)
+    with staging.restoring(folder) as place, _disk(folder):
+        fresh = Candidate(place, agent, settings, actor, now)
+        found_files = certificates.hashes(folder, None)
+        fresh.tell({"replaced": None, "empty": True, told.CERTIFICATES: found_files})
+        if not _is_sound(folder / READS_NAME):
+            fresh.take_reads(None, (), None)
+        aside = _exchanged(place, now)
     return {"restored": None, "kept": str(aside), "damage": found}
-
-
-@contextmanager
-def _staged(file: Path, folder: Path) -> Iterator[Path]:
-    """A private copy of a backup's database to work on, which is gone afterwards."""
-    with _place(folder) as place:
-        try:
-            shutil.copyfile(file, place / FILE_NAME)
-        except OSError as error:
-            raise StoreUnavailable(f"the backup cannot be copied into {folder}: {error.strerror}") from error
-        (place / FILE_NAME).chmod(0o600)
-        yield place / FILE_NAME
-
-
-@contextmanager
-def _place(folder: Path) -> Iterator[Path]:
-    """A private folder to work in, which is gone afterwards."""
-    try:
-        place = Path(tempfile.mkdtemp(dir=folder, prefix=".restore-", suffix=".tmp"))
-    except OSError as error:
-        raise StoreUnavailable(f"{folder} cannot be written: {error.strerror}") from error
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _reader(path: Path) -> apsw.Connection:
     return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
 
 
-@contextmanager
-def _opened(work: Path, agent: str, settings: Settings, now: datetime) -> Iterator[Store]:
-    database = SqliteDatabase(work, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"])
-    try:
-        migrations.migrate(database, agent, None, lambda: None, to_micros(now))
-        yield Store(work.parent, agent, database, settings)
-    finally:
-        database.close()
-
-
-def _verified(work: Path, agent: str, settings: Settings, now: datetime, progress: Progress | None) -> Report:
-    """What a check of the copy says, after it was migrated if it is old."""
-    with _opened(work, agent, settings, now) as restored:
-        report = restored.verify(None, progress, files=False)
-    if not report.ok:
-        problem = report.problems[0]
-        raise Corrupt(f"the backup was altered: {problem.place}: {problem.message}", place=problem.place)
-    return report
-
-
-def _tell(work: Path, agent: str, settings: Settings, actor: Actor, now: datetime, details: Mapping[str, Any]) -> None:
-    """Let the trail of the copy say what it is about to replace."""
-    with _opened(work, agent, settings, now) as restored, restored.change(actor, "restore", now, details=details):
-        pass
-
-
-def _put_back_archives(source: Path, folder: Path) -> None:
-    try:
-        backup.put_back_archives(source, folder)
-    except OSError as error:
-        raise StoreUnavailable(f"the archive of {source} cannot be put back: {error.strerror}") from error
-
-
 def _told(source: Path, kept: Path, report: Report) -> dict[str, Any]:
     return {"restored": str(source), "kept": str(kept), "records": report.records, "events": report.events}
 
 
-def _set_aside(folder: Path, now: datetime, name: str) -> Path:
-    """Move a damaged file out of the way, with all that belongs to it."""
-    target = backup.unused(folder / "damaged" / backup.stamp(now))
-    make_private_folder(target)
-    for suffix in SUFFIXES:
-        if (folder / (name + suffix)).exists():
-            os.rename(folder / (name + suffix), target / (name + suffix))
-    fsync_folder(target)
-    return target
-
-
-def _restore_reads(folder: Path, source: Path | None, now: datetime) -> None:
-    """The trail of reads stays as it is, unless it is damaged too; then the backup's takes its place, or none."""
-    path = folder / READS_NAME
-    if path.exists() and _is_sound(path):
-        return
-    if path.exists():
-        _set_aside(folder, now, READS_NAME)
-    if source is not None and (source / READS_NAME).exists():
-        shutil.copyfile(source / READS_NAME, path)
-        path.chmod(0o600)
-
-
 def _is_sound(path: Path) -> bool:
+    """Whether a trail of reads can go on; one that is not there cannot."""
+    if not path.exists():
+        return False
     database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
     try:
         with database.snapshot() as connection:

@@ -102,6 +102,30 @@ def repack(connection: Connection, numbers: Collection[int]) -> None:
                 _write_codes(connection, space, block)
 
 
+def differ(connection: Connection) -> list[int]:
+    """The blocks whose fields or bits are not those of the records and vectors; damaged ones, too."""
+    news = events.news(connection, _told(connection))
+    find = "SELECT seq FROM records WHERE id = ?"
+    fresh = {connection.execute(find, (record_id,)).get for record_id in news.changed} | set(news.vacated)
+    wrong: set[int] = set()
+    for block, stored in connection.execute("SELECT block, columns FROM blocks"):
+        if catalogue.is_earlier(stored):
+            continue
+        first = block * BLOCK
+        found = rows(connection, f"{catalogue.SELECT} WHERE seq >= ? AND seq < ?", (first, first + BLOCK))
+        wrong |= {block} if Catalogue.differs(stored, found, first, fresh) else set()
+    for space in vectors.every(connection):
+        for block, stored in connection.execute("SELECT block, bits FROM codes WHERE space = ?", (space.number,)):
+            wrong |= {block} if _codes(connection, space, block).differ(stored, space) else set()
+    return sorted(wrong)
+
+
+def count_earlier(connection: Connection) -> int:
+    """Count the blocks that an earlier version wrote, with fewer columns."""
+    stored = connection.execute("SELECT columns FROM blocks")
+    return sum(catalogue.is_earlier(columns) for (columns,) in stored)
+
+
 def _last(connection: Connection) -> int:
     last = connection.execute("SELECT max(seq) FROM records").get
     return last if isinstance(last, int) else 0
@@ -175,12 +199,17 @@ def _write_block(connection: Connection, block: int) -> None:
     connection.executemany("INSERT INTO days (since, until, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", days)
 
 
-def _write_codes(connection: Connection, space: Space, block: int) -> None:
+def _codes(connection: Connection, space: Space, block: int) -> Codes:
+    """The bits of the vectors of one block, which begin at its first record."""
     codes = Codes(space.dimensions)
     query = "SELECT record, vector FROM vectors WHERE space = ? AND record >= ? AND record < ?"
     found = rows(connection, query, (space.number, block * BLOCK, (block + 1) * BLOCK))
     codes.read(found, space, block * BLOCK)
+    return codes
+
+
+def _write_codes(connection: Connection, space: Space, block: int) -> None:
     insert = (
         "INSERT INTO codes (space, block, bits) VALUES (?, ?, ?) ON CONFLICT (space, block) DO UPDATE SET bits = excluded.bits"
     )
-    connection.execute(insert, (space.number, block, codes.pack(BLOCK)))
+    connection.execute(insert, (space.number, block, _codes(connection, space, block).pack(BLOCK)))

@@ -35,6 +35,7 @@ AGING = (
     " FROM records r LEFT JOIN aged a ON a.record = r.id"
     " WHERE r.layer IN ('short_term', 'episodic', 'semantic') AND r.state = 'active' ORDER BY r.seq"
 )
+SLEPT = "slept"  # where an event tells how far sleep has read
 AGE = (
     "INSERT INTO aged (record, original, adjusted) VALUES (?, ?, ?)"
     " ON CONFLICT (record) DO UPDATE SET original = excluded.original, adjusted = excluded.adjusted"
@@ -168,17 +169,23 @@ def has_heard(connection: Connection, turns: Sequence[str]) -> bool:
     return bool(connection.execute(query, (json.dumps(turns),)).get)
 
 
-def rebuild(connection: Connection) -> None:
-    """Find out from the events what the importance of records was before sleep adjusted it."""
-    aged: dict[str, tuple[float, float]] = {}
+def aged(connection: Connection) -> dict[str, tuple[float, float]]:
+    """Find out from the events what the importance of records was before sleep adjusted it, and
+    what it became."""
+    found: dict[str, tuple[float, float]] = {}
     for (body,) in rows(connection, "SELECT body FROM events WHERE body ->> 'action' = 'sleep' ORDER BY seq"):
         for change in events.body_of(body).changes:
             if "importance" in change.before:
-                original, last = aged.get(change.id, (change.before["importance"], change.before["importance"]))
+                original, last = found.get(change.id, (change.before["importance"], change.before["importance"]))
                 kept = original if last == change.before["importance"] else change.before["importance"]
-                aged[change.id] = kept, change.after["importance"]
+                found[change.id] = kept, change.after["importance"]
+    return found
+
+
+def rebuild(connection: Connection) -> None:
+    """Make `aged` anew from the events."""
     put = "INSERT INTO aged (record, original, adjusted) VALUES (?, ?, ?)"
-    connection.executemany(put, [(record, *both) for record, both in aged.items()])
+    connection.executemany(put, [(record, *both) for record, both in aged(connection).items()])
 
 
 def unread(connection: Connection, since: Marks, limit: int) -> tuple[list[Row], Marks]:

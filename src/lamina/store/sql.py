@@ -108,8 +108,11 @@ class Database(ABC):
     @abstractmethod
     def close(self) -> None: ...
 
-    def alone(self, what: str) -> AbstractContextManager[None]:
-        """Within the block nobody on another machine does this. Who shares a file is on the same one."""
+    def alone(self, what: str, patience: float | None = None) -> AbstractContextManager[None]:
+        """Within the block nobody on another machine does this. Who shares a file is on the same one.
+
+        It is waited for: without end, or so many seconds and then StoreUnavailable.
+        """
         return nullcontext()
 
     def check_writable(self) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from lamina import places
-from lamina.model import Draft, Layer, Record
+from lamina import canon, places
+from lamina.model import Draft, Record, State
+from lamina.places import Place
 from lamina.store import records
 from lamina.store.records import Row
 from lamina.store.sql import Connection, rows
@@ -13,23 +15,40 @@ from lamina.store.sql import Connection, rows
 if TYPE_CHECKING:
     from lamina.store.store import Store
 
+FACETS = "SELECT record FROM facets WHERE name = ? AND value IN (SELECT value FROM json_each(?))"
+ROWS = f"{records.SELECT} WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state = ? ORDER BY seq"
+
 
 def find(store: Store, connection: Connection, memory: Record | Draft) -> list[Row]:
     """The active rows in the place of a memory, without itself."""
     here = places.place(memory)
     if here is None:
         return []
-    where, values = _near(memory)
-    query = f"{records.SELECT} WHERE layer = ? AND state = 'active' AND user IS NOT DISTINCT FROM ? {where}"
-    found = rows(connection, query, (memory.layer, memory.user, *values))
     own = memory.id if isinstance(memory, Record) else None
-    return [row for row in found if row[1] != own and places.place(store.record(row)) == here]
+    return [row for row in among(store, connection, {here}).get(here, ()) if row[1] != own]
 
 
-def _near(memory: Record | Draft) -> tuple[str, tuple[Any, ...]]:
-    """A condition that leaves few rows to look at."""
-    if memory.layer is Layer.PROFILE:
-        return "", ()
-    if places.project_name(memory) is not None:
-        return "AND kind = 'project'", ()
-    return "AND seq IN (SELECT record FROM facets WHERE name = 'subject' AND value = ?)", (memory.metadata.get("subject"),)
+def among(store: Store, connection: Connection, wanted: Collection[Place]) -> dict[Place, list[Row]]:
+    """The active rows in each of some places, asked for at once."""
+    found: dict[Place, list[Row]] = {}
+    for row in holding(connection, {places.place_facet(user, name) for _, user, name in wanted}, State.ACTIVE):
+        here = places.place(store.record(row))
+        if here is not None and here in wanted:
+            found.setdefault(here, []).append(row)
+    return found
+
+
+def holding(connection: Connection, wanted: Collection[tuple[str, str]], state: State) -> list[Row]:
+    """The rows in a state that have one of some facets, which are all of one name.
+
+    Two questions, because as one an engine that has not counted its rows may rather read all of them.
+    """
+    if not wanted:
+        return []
+    names, values = {name for name, _ in wanted}, sorted(value for _, value in wanted)
+    numbers = [number for (number,) in rows(connection, FACETS, (*names, _listed(values)))]
+    return rows(connection, ROWS, (_listed(numbers), state)) if numbers else []
+
+
+def _listed(values: list[Any]) -> str:
+    return canon.encode(values).decode()

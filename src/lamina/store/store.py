@@ -16,8 +16,8 @@ from lamina.clock import EPOCH, Ids
 from lamina.config import Settings
 from lamina.errors import Conflict, Corrupt, StoreUnavailable
 from lamina.home import size_of
-from lamina.model import Actor, Draft, Entry, Event, Record, Role
-from lamina.store import archive, derived, events, learned, records, written
+from lamina.model import Actor, Entry, Event, Record, Role
+from lamina.store import archive, derived, events, learned, records, sources, users, written
 from lamina.store.archive import Archive
 from lamina.store.connection import translated
 from lamina.store.events import Head
@@ -29,6 +29,7 @@ from lamina.store.sql import Connection, Cursor, Database, rows
 from lamina.store.transaction import EVERY, Transaction
 
 if TYPE_CHECKING:
+    from lamina.places import Place
     from lamina.store.archive_search import Wanted
     from lamina.store.look import Index
     from lamina.store.rejections import Rejections
@@ -127,12 +128,17 @@ class Store:
         with translated(self.database.place):
             return records.gone_alike(self.database.reader(), part, user, limit)
 
-    def standing(self, memory: Record | Draft) -> list[Row]:
-        """The active rows that stand where a memory would stand, without itself."""
+    def standing(self, wanted: Collection[Place]) -> dict[Place, list[Row]]:
+        """The active rows that stand in some places."""
         from lamina.store import standing
 
         with translated(self.database.place):
-            return standing.find(self, self.database.reader(), memory)
+            return standing.among(self, self.database.reader(), wanted)
+
+    def named(self, ids: Collection[str]) -> dict[str, Row]:
+        """The rows of those of some records that are in the store."""
+        with translated(self.database.place):
+            return records.by_ids(self.database.reader(), ids)
 
     def actions(self, numbers: Collection[int]) -> dict[int, str]:
         """What some events did."""
@@ -162,10 +168,16 @@ class Store:
 
     def history(self, record_id: str) -> list[Event]:
         """The events that made a record what it is, oldest first; each change names the one before it."""
+        (found,) = self.histories([record_id]).values()
+        return found
+
+    def histories(self, record_ids: Sequence[str]) -> dict[str, list[Event]]:
+        """The same for some records; events that they share are read once."""
         with translated(self.database.place):
             connection = self.database.reader()
-            found = list(events.trail(connection, record_id, records.last_event(connection, record_id)))
-        return found[::-1]
+            book = events.Book(connection)
+            last = {one: records.last_event(connection, one) for one in record_ids}
+            return {one: list(events.trail(book, one, number))[::-1] for one, number in last.items()}
 
     def open_runs(self, user: str | None) -> list[Record]:
         """The first live note of every open run."""
@@ -247,15 +259,20 @@ class Store:
             found = [records.one(connection, f"{records.SELECT} WHERE seq = ?", (number,)) for number in numbers]
         return [self.record(row) for row in found if row is not None]
 
+    def user(self, given: object) -> str | None:
+        """The name of a user as this store has it, or may have it from now on."""
+        with translated(self.database.place):
+            return users.resolved(given, self.database.reader)
+
     def count_notes(self, run_id: str, user: str | None) -> int:
         """How many notes an open run has beside the one that opened it."""
         with translated(self.database.place):
             return max(0, records.count_notes(self.database.reader(), run_id, user) - 1)
 
-    def events(self, limit: int) -> list[Event]:
-        """The newest changes first."""
+    def events(self, limit: int, before: int | None = None) -> list[Event]:
+        """The newest changes first, all of them or those before an event."""
         with translated(self.database.place):
-            return events.latest(self.database.reader(), limit)
+            return events.latest(self.database.reader(), limit, events.LAST if before is None else before)
 
     def count_unpacked(self) -> int:
         """How many records are in no block yet, asked without what searches need."""
@@ -271,6 +288,13 @@ class Store:
     def counts(self, user: str | None) -> dict[str, dict[str, int]]:
         with translated(self.database.place):
             return records.counts(self.database.reader(), user)
+
+    def outside(self, user: str | None, since: int, slot: int, beginning: int, least: int) -> tuple[list[Any], list[Any]]:
+        """What has come from outside since a time: by source and slot, and what begins alike, by source."""
+        with translated(self.database.place):
+            connection = self.database.reader()
+            repeated = sources.repeated(connection, user, since, beginning, least)
+            return sources.arrived(connection, user, since, slot), repeated
 
     def sizes(self) -> dict[str, int]:
         """Bytes under the agent's folder by part: each file or folder at its top."""
@@ -300,6 +324,12 @@ class Store:
         for row in records.every(self.database.reader()):
             yield written.line(row, self.agent)
 
+    def certificates(self) -> list[tuple[int, str]]:
+        """The number and the text of the certificate of each erasure."""
+        from lamina.store import certificates
+
+        return certificates.bodies(self.database.reader())
+
     def archived_lines(self) -> Iterator[tuple[int, int, bytes]]:
         """Every archived record, by its archive and line: the archive, the last event about it, and the line."""
         return self.archive.lines(self.database.reader())
@@ -326,8 +356,9 @@ class Store:
                 if not report.ok or not files:
                     return report
                 before, problems = archive.files(connection), verify.files_differ(connection, self.folder, progress)
+                altered, uncovered = verify.certificates_differ(connection, self.folder)
             if not problems or self.archives() == before:  # else files were written anew while we looked
-                return structs.replace(report, problems=tuple(problems))
+                return structs.replace(report, problems=(*problems, *altered), uncovered=(*report.uncovered, *uncovered))
 
     def reindex(self, actor: Actor, now: datetime, *, vectors: bool = False) -> None:
         """Make what is derived from the records anew, in one transaction; vectors are made by the next indexing."""
@@ -348,10 +379,11 @@ class Store:
         notes: Sequence[tuple[int, int, bytes, str]],
         archives: Sequence[archive.Copy] = (),
         given: Sequence[Row] = (),
+        certified: Sequence[tuple[int, str]] = (),
         progress: Progress | None = None,
     ) -> Report:
         """Become the store that was exported, unless it does not agree with itself; then nothing happens."""
-        from lamina.store import erasing, grants, rejections, sleeping, verify
+        from lamina.store import certificates, erasing, grants, rejections, sleeping, told, verify
 
         own = canon.chain_seed(store_id, self.agent, "events")
         report: Report | None = None
@@ -371,9 +403,12 @@ class Store:
             connection.executemany(grants.INSERT, given)
             rejections.rebuild(connection)
             sleeping.rebuild(connection)
+            told.read(connection).rebuild(connection)
+            certificates.put(connection, certified)
             report = verify.verify(connection, own, None, progress)
             if not report.ok:
                 raise _Rejected
+            erasing.mark_returned(connection, erasing.everything(self.folder, None))
         assert report is not None
         self.identify()
         return report

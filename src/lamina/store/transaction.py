@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
 from types import TracebackType
@@ -13,8 +13,9 @@ from msgspec import structs
 from lamina import rules
 from lamina.clock import is_id, to_micros
 from lamina.errors import NotFound, StoreUnavailable
+from lamina.home import user_name
 from lamina.model import Actor, Change, Draft, Event, Layer, Record, State
-from lamina.store import archive, derived, events, fulltext, records, written
+from lamina.store import archive, derived, events, fulltext, records, users, written
 from lamina.store.events import Changed, Made
 from lamina.store.reads import Read
 from lamina.store.records import PLACE, Filter, Row
@@ -58,6 +59,7 @@ class Transaction(Atomic):
         self._changes: list[Changed] = []
         self._pending = 0
         self._guard: Guard | None = None
+        self._users: dict[str, str | None] = {}  # as they are spelled here
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -116,9 +118,15 @@ class Transaction(Atomic):
     def event(self, seq: int) -> Event | None:
         return events.read(self.cursor.connection, seq)
 
-    def settled_event(self, record_id: str) -> int:
-        """The last event about a record that nobody has taken back; 0 for none."""
-        return events.settled(self.cursor.connection, record_id, records.last_event(self.cursor.connection, record_id))
+    def events(self, numbers: Collection[int]) -> dict[int, Event | None]:
+        """Some events by their numbers, each read once."""
+        return {seq: self.event(seq) for seq in numbers}
+
+    def settled_events(self, record_ids: Sequence[str]) -> dict[str, int]:
+        """The last event about each of some records that nobody has taken back; 0 for none."""
+        connection = self.cursor.connection
+        book = events.Book(connection)
+        return {one: events.settled(book, one, records.last_event(connection, one)) for one in record_ids}
 
     def unchanged(self, wanted: Sequence[tuple[int, int]]) -> list[Row]:
         """The rows with these numbers, as far as the event that is given with each is still its last."""
@@ -177,7 +185,10 @@ class Transaction(Atomic):
         """Keep how far sleep has read, with what came of it."""
         from lamina.store import sleeping
 
+        since = sleeping.marks(self.cursor.connection).seq
         sleeping.advance(self.cursor, marks)
+        if since != marks.seq:
+            self.say({sleeping.SLEPT: {"since": since, "until": marks.seq}})
 
     def sum_up(self, turns: Sequence[str]) -> None:
         """Keep that a summary stands for some turns, wherever it may go."""
@@ -200,6 +211,14 @@ class Transaction(Atomic):
     def next_id(self) -> str:
         """The id that the next new record will have."""
         return self._store.ids.make(self._store.ids.prefix(self.now), self._last_record + 1)
+
+    def user(self, given: object) -> str | None:
+        """The name of a user as the store has it, or may have it from now on; looked up once."""
+        if not isinstance(given, str):
+            return user_name(given)
+        if given not in self._users:
+            self._users[given] = users.resolved(given, lambda: self.cursor.connection)
+        return self._users[given]
 
     def find_key(self, key: str, user: str | None) -> Record | None:
         """What an earlier call with the same idempotency key stored, wherever it is now."""
@@ -238,7 +257,7 @@ class Transaction(Atomic):
             salt = next_salt()
             if record.layer is not layer or record.state is not state:
                 layer, state, told = record.layer, record.state, self._told(record)
-            if layer in rules.CONTRACTS:
+            if layer in rules.BELIEVED:
                 self.guard.check_new(record)
             told.append((record.id, row_hash(fields, salt)))
             made.append(record)
@@ -352,8 +371,11 @@ class Transaction(Atomic):
 
     def tell(self, name: str, said: Mapping[str, Any]) -> None:
         """Let the event say more, in one of its lists. It is there for good, so it holds no words."""
-        known = self._details or {}
-        self._details = {**known, name: [*known.get(name, ()), said]}
+        self.say({name: [*(self._details or {}).get(name, ()), said]})
+
+    def say(self, details: Mapping[str, Any]) -> None:
+        """Let the event say more, or something else under the same names."""
+        self._details = {**(self._details or {}), **details}
 
     def update(self, row: Row, **fields: Any) -> Record:
         """Change open fields of a record; what it says never changes. Metadata and evidence may only grow."""
@@ -419,8 +441,8 @@ class Transaction(Atomic):
     def _write_event(self) -> None:
         if not self._pending and self._details is None:
             return
-        if self._guard is not None:
-            self._guard.count()
+        if self._guard is not None and (counted := self._guard.count()) is not None:
+            self.say({"proposed": counted})
         self._head = events.append(
             self.cursor,
             self._head,

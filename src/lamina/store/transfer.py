@@ -161,7 +161,9 @@ class Transfer:
             other.write(target, file, body.split(b"\n")[:-1])
 
     def _copy_meta(self, target: Connection) -> None:
-        target.executemany(events.PUT_META, [row for row in rows(self._source, META.select) if row[0] not in OWN])
+        there = dict(rows(target, META.select))  # what is the same stays untouched: somebody may hold that row
+        found = [(name, value) for name, value in rows(self._source, META.select) if name not in OWN]
+        target.executemany(events.PUT_META, [row for row in found if there.get(row[0]) != row[1]])
 
     def _step(self, number: int) -> None:
         self._done += number

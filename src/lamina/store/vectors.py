@@ -172,6 +172,17 @@ class Codes:
         bits = np.stack([word[:size] for word in self._words], axis=1)
         return sealed(self.known[:size].tobytes() + bits.astype("<u8").tobytes())
 
+    def differ(self, stored: bytes, space: Space) -> bool:
+        """Whether a packed block has other bits than these. It may still have some of records that
+        were archived since."""
+        bits = opened(stored, packed_size(space.dimensions))
+        if bits is None:
+            return True
+        known = self.known[:BLOCK]
+        there = np.frombuffer(bits, "<u8", offset=BLOCK).reshape(BLOCK, -1)
+        meant = np.stack([word[:BLOCK] for word in self._words], axis=1)
+        return not (np.frombuffer(bits, np.bool_, BLOCK)[known].all() and np.array_equal(there[known], meant[known]))
+
     def distances(self, vector: NDArray[np.float32], size: int, some: slice | Numbers = ALL) -> NDArray[np.uint16]:
         """How many signs of each record's vector differ from those of a query's; or of some of the first so many."""
         self._reserve(size)

@@ -13,11 +13,12 @@ from lamina import canon
 from lamina.clock import is_id
 from lamina.errors import Corrupt
 from lamina.model import Change
-from lamina.store import archive, grants, migrations, records, rejections
-from lamina.store.events import ERASED_NOTES, Head, body_of, changes_of, schema
+from lamina.store import archive, certificates, engine, filing, grants, migrations, records, rejections, sleeping
+from lamina.store.events import ERASED_NOTES, Head, body_of, changes_of
 from lamina.store.records import PLACE, Row
 from lamina.store.shelf import shelf
 from lamina.store.sql import Connection
+from lamina.store.told import Told
 
 Progress = Callable[[int, int], None]
 MAX_PROBLEMS = 20
@@ -37,13 +38,14 @@ class Report(msgspec.Struct, frozen=True):
     records: int
     head: str
     problems: tuple[Problem, ...]
+    uncovered: tuple[Problem, ...] = ()  # what cannot be compared, since no event tells of it
 
     @property
     def ok(self) -> bool:
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:
-        return {"ok": self.ok, **msgspec.structs.asdict(self), "problems": [msgspec.structs.asdict(p) for p in self.problems]}
+        return {"ok": self.ok, **msgspec.to_builtins(self)}
 
 
 class Known(msgspec.Struct):
@@ -68,6 +70,7 @@ class Replay:
         self.notes: dict[tuple[int, int], bytes] = {}
         self.archives: dict[Any, dict[str, Any]] = {}  # what was last told about each that is there
         self.grants: dict[Any, str] = {}  # the hash of each that is there
+        self.told = Told()
 
     def problems(self, connection: Connection, step: Callable[[], None]) -> Iterator[Problem]:
         """What is wrong with the chain, in its order. Only the links that hold are believed."""
@@ -102,6 +105,7 @@ class Replay:
                 self._hear_of_archive(said, told.at)
             for said in told.details.get("grants", ()):
                 self._hear_of_grant(said)
+            self.told.hear(told)
         except (KeyError, TypeError, AttributeError):  # a chain that somebody has written anew
             return "what it tells makes no sense"
         for change in changes_of(told):
@@ -162,16 +166,21 @@ def verify(
             _notes_differ,
             _rejected_differ,
             _grants_differ,
+            _told_differ,
+            _aged_differ,
+            _strays_differ,
+            _meta_differs,
         ):
             # A broken chain says nothing reliable about the rows, nor a broken row about what is derived from it.
             problems = problems or check(connection, replay, step)
         problems += head_differs(connection, expected) if expected else ()
-        problems += _engine_differs(connection)
+        problems += [Problem(*one) for one in engine.problems(connection, MAX_PROBLEMS)]
         number = connection.execute("SELECT count(*) FROM records").get
     except apsw.Error as error:
         problems, number = [Problem("database", f"the file is damaged: {error}")], 0
     assert isinstance(number, int)
-    return Report(replay.head.seq, number, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]))
+    uncovered = tuple(Problem(*one) for one in replay.told.uncovered)
+    return Report(replay.head.seq, number, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]), uncovered)
 
 
 def verify_chain(connection: Connection, seed: bytes, expected: Mapping[str, Any] | None = None) -> Report:
@@ -180,8 +189,7 @@ def verify_chain(connection: Connection, seed: bytes, expected: Mapping[str, Any
     try:
         problems = list(replay.problems(connection, lambda: None)) or _notes_differ(connection, replay, lambda: None)
         problems += head_differs(connection, expected) if expected else ()
-        problems += _schema_differs(connection, _chain_schema)
-        problems += _pages_differ(connection)
+        problems += [Problem(*one) for one in engine.chain_problems(connection, MAX_PROBLEMS)]
     except apsw.Error as error:
         problems = [Problem("database", f"the file is damaged: {error}")]
     return Report(replay.head.seq, 0, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]))
@@ -266,6 +274,12 @@ def _erased_differ(connection: Connection, replay: Replay, step: Callable[[], No
     return [Problem(f"erased record {row[0]}", "the events say otherwise") for row in sorted(told ^ found)]
 
 
+def certificates_differ(connection: Connection, folder: Path) -> tuple[list[Problem], list[Problem]]:
+    """The files of certificates that are not what was certified, and those that no event tells of."""
+    problems, uncovered = certificates.files_differ(connection, folder)
+    return [Problem(*one) for one in problems], [Problem(*one) for one in uncovered]
+
+
 def files_differ(connection: Connection, folder: Path, progress: Progress | None = None) -> list[Problem]:
     """What is not as it was archived, in the files that belong to a store."""
     total = connection.execute("SELECT CAST(coalesce(sum(lines), 0) AS BIGINT) FROM archives").get
@@ -318,10 +332,10 @@ def _notes_differ(connection: Connection, replay: Replay, step: Callable[[], Non
 
 def _rejected_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
     """The values that are kept out against the decisions; a decision whose note was erased says no longer which."""
-    found = _fetched(connection, "SELECT fingerprint, record FROM rejected")
+    found = _fetched(connection, "SELECT fingerprint, record, user FROM rejected")
     if isinstance(found, Problem):
         return [found]
-    told = rejections.told(connection)
+    told = set(rejections.derived(connection))
     problems = [Problem(f"rejected value of record {row[1]}", "it is missing") for row in told - found]
     problems += [Problem(f"rejected value of record {row[1]}", "nobody rejected it") for row in found - told]
     return sorted(problems, key=lambda problem: problem.place)
@@ -342,43 +356,33 @@ def _grants_differ(connection: Connection, replay: Replay, step: Callable[[], No
     return problems + [Problem(f"grant {number}", "it is missing") for number in sorted(unseen, key=str)]
 
 
-def _engine_differs(connection: Connection) -> list[Problem]:
-    """What the engine itself finds wrong: with its tables and triggers, and with its pages."""
-    if isinstance(connection, apsw.Connection):
-        return [*_schema_differs(connection, _store_schema), *_pages_differ(connection)]
-    return [Problem(*one) for one in connection.problems()]  # type: ignore[attr-defined]
+def _told_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    """Erasures with their certificates, what a backup brought back, and counters, against what
+    events say of them."""
+    return [Problem(*one) for one in replay.told.differences(connection)]
 
 
-def _pages_differ(connection: Connection) -> list[Problem]:
-    """What SQLite itself finds wrong with its pages and indexes."""
-    found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})")]
-    return [] if found == ["ok"] else [Problem("database", message) for message in found]
+def _aged_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    """The importance of records before sleep adjusted it, against the events that adjusted it."""
+    erased = {record_id for record_id, known in replay.known.items() if known.fields.get("erased") is not None}
+    told = {(record, *both) for record, both in sleeping.aged(connection).items()}
+    found = _fetched(connection, "SELECT record, original, adjusted FROM aged")
+    if isinstance(found, Problem):
+        return [found]
+    differ = sorted({str(row[0]) for row in told ^ found} - erased)
+    return [Problem(f"former importance of record {record}", "the events say otherwise") for record in differ]
 
 
-def _store_schema(model: apsw.Connection) -> None:
-    for step in migrations.STEPS:
-        step(model)
+def _strays_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    """Files that are to be removed: none may be one that memories lie in."""
+    wrong = filing.wrong_strays(connection)
+    return [Problem(f"stray {file}", "it names a file that must not be removed; delete this row") for file in wrong]
 
 
-def _chain_schema(model: apsw.Connection) -> None:
-    model.execute(schema())
-
-
-def _schema_differs(connection: Connection, build: Callable[[apsw.Connection], None]) -> list[Problem]:
-    """Tables, triggers and views as this program makes them: a dropped trigger is a door left open."""
-    model = apsw.Connection(":memory:")
-    try:
-        build(model)
-        expected, found = _schema(model), _schema(connection)
-    finally:
-        model.close()
-    names = sorted(expected.keys() | found.keys())
-    return [Problem(f"schema of {name}", "it is not as made") for name in names if expected.get(name) != found.get(name)]
-
-
-def _schema(connection: Connection) -> dict[str, str]:
-    query = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'"
-    return {str(name): str(sql) for name, sql in connection.execute(query)}
+def _meta_differs(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    """Names that this program knows, and no others."""
+    names = {str(name) for (name,) in connection.execute("SELECT name FROM meta")}
+    return [Problem(f"meta {name}", "no Lamina writes such a row") for name in sorted(names - migrations.NAMES)]
 
 
 def _rows(connection: Connection, query: str, name: str) -> Iterator[Row | Problem]:

@@ -148,8 +148,8 @@ def test_what_was_rejected_in_the_same_place_is_similar() -> None:
     here = profile(1, user="ana")
     mine = profile(2, "Drink", "mate", user="ana")
     others = [profile(3, "name", "tea", user="ana"), profile(4, user="ben"), note(5, "tea", user="ana")]
-    assert review.similar(here, [mine, *others]) == (mine,)
-    assert review.similar(profile(1), [profile(2), mine]) == (profile(2),)
+    assert review.Rejected([mine, *others]).similar(here) == (mine,)
+    assert review.Rejected([profile(2), mine]).similar(profile(1)) == (profile(2),)
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_what_was_rejected_in_the_same_place_is_similar() -> None:
 def test_half_of_the_words_make_texts_similar(other: str, similar: bool) -> None:
     """V6: half of the words of the shorter text, which tell it from others."""
     proposal = note(1, "green tea calms people down", user="ana")
-    assert review.similar(proposal, [note(2, other)]) == ((note(2, other),) if similar else ())
-    assert review.similar(proposal, [note(2, other, user="ben")]) == ()
+    assert review.Rejected([note(2, other)]).similar(proposal) == ((note(2, other),) if similar else ())
+    assert review.Rejected([note(2, other, user="ben")]).similar(proposal) == ()
 
 
 def test_texts_without_words_are_not_similar() -> None:
     """V6: nothing in common is not everything."""
-    assert review.similar(note(1, "!"), [note(2, "?")]) == ()
+    assert review.Rejected([note(2, "?")]).similar(note(1, "!")) == ()
 
 
 def test_proposals_come_in_the_order_of_what_they_change() -> None:

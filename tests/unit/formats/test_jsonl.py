@@ -58,6 +58,7 @@ def test_the_documents_are_taken_in(op: Operator, source: Path) -> None:
         "rejected_count": 0,
         "rejected_file": None,
         "pending": 0,
+        "external": 10,
     }
     made = everything(op)
     given_lines = [json.loads(line) for line in (MORNING_REPORT + ESCALATION + AFTER_SHORT + AFTER_LONG).splitlines()]

@@ -29,7 +29,7 @@ def twin(desk: Desk, tmp_path: Path) -> Operator:
         op.remember("lives here", layer="semantic", metadata=CONTRACTS["semantic"])
         op.export(tmp_path / "export.json")
     restored = desk.operator(store_id=None)
-    restored.import_(tmp_path / "export.json")
+    restored.import_(tmp_path / "export.json", trust=True)
     restored.remember("later")
     return restored
 
@@ -154,12 +154,13 @@ def test_a_dry_run_of_a_restoration(desk: Desk, tmp_path: Path) -> None:
         fill(other).export(tmp_path / "export.json")
     op = desk.operator(store_id=None)
     store_id, files = op._store.id, sorted(path.name for path in desk.folder().iterdir())
-    rehearsed = op.import_(tmp_path / "export.json", dry_run=True)
+    rehearsed = op.import_(tmp_path / "export.json", dry_run=True, trust=True)
     assert (rehearsed["mode"], rehearsed["dry_run"], size(op)) == ("restored", True, (0, 0))
     with pytest.raises(Corrupt):
-        op.import_(altered(tmp_path, 0, content="forged"), dry_run=True)
+        op.import_(altered(tmp_path, 0, content="forged"), dry_run=True, trust=True)
     assert (op._store.id, sorted(path.name for path in desk.folder().iterdir())) == (store_id, files)
-    assert op.import_(tmp_path / "export.json") == {name: rehearsed[name] for name in rehearsed if name != "dry_run"}
+    done = op.import_(tmp_path / "export.json", trust=True)
+    assert done == {name: rehearsed[name] for name in rehearsed if name != "dry_run"}
 
 
 def test_an_export_says_what_it_holds(desk: Desk, tmp_path: Path) -> None:
@@ -191,9 +192,9 @@ def test_a_manifest_that_does_not_fit(desk: Desk, tmp_path: Path, how: str) -> N
     (tmp_path / "older.json").write_text(whole)
     op = desk.operator(store_id=None)
     with pytest.raises(Corrupt, match="nothing was imported"):
-        op.import_(tmp_path / "altered.json")
+        op.import_(tmp_path / "altered.json", trust=True)
     assert size(op) == (0, 0)
-    assert op.import_(tmp_path / "older.json")["mode"] == "restored"
+    assert op.import_(tmp_path / "older.json", trust=True)["mode"] == "restored"
 
 
 def lived(desk: Desk) -> Operator:
@@ -244,7 +245,7 @@ def test_ten_thousand_memories_of_all_kinds_come_back(desk: Desk, tmp_path: Path
     first = op.export(tmp_path / "first.json")
     with Desk(tmp_path / "other", desk.clock) as other:
         twin = other.operator(store_id=None)
-        report = twin.import_(first)
+        report = twin.import_(first, trust=True)
         second = twin.export(tmp_path / "second.json")
         assert digest(first) == digest(second)
         assert verified(twin)

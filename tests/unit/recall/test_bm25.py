@@ -87,6 +87,17 @@ def test_what_the_filter_hides_is_not_counted(desk: Desk, op: Operator) -> None:
     assert scores(ana, "tea garden") == before
 
 
+def test_copies_from_outside_take_nothing_from_own_words(mem: Memory) -> None:
+    """V8, Q3: however many texts from outside use a word, and however short they are, own memories that hold it are worth
+    no less by it, and it does not become common."""
+    own = mem.remember_many([{"content": "the tea is in the garden"}, {"content": "music all day"}, {"content": "a red door"}])
+    before = scores(mem, "tea garden")[own[0].seq]
+    mem.remember_many([{"content": f"tea garden {n}", "source": "web:x.example"} for n in range(500)])
+    assert scores(mem, "tea garden")[own[0].seq] >= before
+    with asking(mem, "tea music door") as ask:
+        assert bm25.match(ask).telling().keys() == {"tea", "music", "door"}
+
+
 def test_rarity_is_of_visible_records(mem: Memory) -> None:
     """Q3: a word that nobody has is the rarest, one that everybody has is still worth something."""
     mem.remember_many([{"content": "tea"}] * 9 + [{"content": "tea piano"}])

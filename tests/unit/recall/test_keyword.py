@@ -77,7 +77,7 @@ def test_the_parts_add_up(library: Operator) -> None:
     hits = library.search("tea fact", limit=10, ranker="keyword")
     assert len(hits) == 4
     for hit in hits:
-        assert list(hit.parts) == ["relevance", "recency", "importance"]
+        assert list(hit.parts) == ["relevance", "recency", "importance", "trust"]
         assert round(sum(hit.parts.values()), 9) == hit.score
         assert all(part >= 0 for part in hit.parts.values())
     assert max(hit.parts["relevance"] for hit in hits) == 1.0

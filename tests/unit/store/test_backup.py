@@ -68,7 +68,7 @@ def test_restoring_brings_back_exactly_what_was(op: Operator) -> None:
     assert op.list() == before
     assert (report["records"], report["events"]) == (2, 1)
     (event, *_) = op.audit_log()
-    assert (event.action, event.details) == ("restore", {"replaced": head})
+    assert (event.action, event.details) == ("restore", {"certificates": [], "replaced": head})
     assert event.actor == str(op.actor)
     assert op.remember("one", key="k").seq == 1
     assert contents(op.search("one", ranker="keyword")) == ["one"]

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from lamina import Memory, Operator
 from lamina.model import State
 from lamina.recall import RANKERS
-from lamina.store.catalogue import BLOCK, COLUMNS, SEAL, WIDTH, Catalogue, mark
+from lamina.store import inspection
+from lamina.store.catalogue import BLOCK, COLUMNS, EARLIER_WIDTHS, SEAL, WIDTH, Catalogue, mark
 from lamina.store.records import Filter
 from tests.conftest import FULL, START, STORE_ID, Desk, contents, move, supersede, tamper
 
@@ -214,7 +215,7 @@ def test_an_import_is_searched_like_its_origin(desk: Desk, op: Operator, tmp_pat
     with Desk(tmp_path_factory.mktemp("other")) as there:
         early, twin = there.agent(store_id=None), there.operator(store_id=None)
         assert early.search("tea").outcome == "nothing_relevant"
-        twin.import_(path)
+        twin.import_(path, trust=True)
         assert answers(twin, there) == answers(early, there) == expected
         twin.index()
         assert answers(twin, there) == answers(there.agent(store_id=None), there) == expected
@@ -340,7 +341,7 @@ def test_any_history_gives_one_catalogue(tmp_path_factory: pytest.TempPathFactor
 
 PLAIN = (
     "SELECT seq, state, layer, kind, user, session, speaker, run_id, occurred_at, created_at, valid_from, valid_to,"
-    " importance, content, tags FROM records"
+    " importance, content, tags, trust FROM records"
 )
 
 
@@ -352,3 +353,21 @@ def test_a_large_store_is_read_in_blocks(desk: Desk) -> None:
     assert blocks(mem) == 6001 // BLOCK
     assert columns(known(mem)) == columns(known(desk.agent(settings={"recall.embedders": ["none"]})))
     assert contents(mem.search("5999", ranker="exact")) == ["tea 5999"]
+
+
+def test_blocks_of_an_earlier_version_are_renewed(desk: Desk) -> None:
+    """Q6: blocks without a column for trust are read as missing, so that answers stay the same; the doctor says what renews
+    them, and `index` does."""
+    op = desk.operator()
+    op.remember_many([{"content": f"note {number} about tea"} for number in range(2 * BLOCK)])
+    op.index()
+    before = [hit.record.id for hit in op.search("note about tea", limit=5)]
+    with op._store.database.atomic() as transaction:
+        size = SEAL + BLOCK * min(EARLIER_WIDTHS)
+        transaction.cursor.connection.execute("UPDATE blocks SET columns = substr(columns, 1, ?)", (size,))
+    later = desk.operator()
+    assert [hit.record.id for hit in later.search("note about tea", limit=5)] == before
+    reader = later._store.database.reader
+    assert inspection._derived(reader())[0] == "warn"
+    later.index()
+    assert inspection._derived(reader())[0] == "ok"

@@ -22,7 +22,7 @@ def test_a_backup_writes_nothing_outside_of_its_folder(tmp_path: Path, name: str
     (source / "manifest.json").write_text(json.dumps(manifest))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(Corrupt, match="lies outside the backup"):
-        backup.put_back_archives(source, folder)
+        backup.copy_archives(source, folder)
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -21,14 +21,17 @@ from lamina.store.sql import Connection, Cursor, Database
 
 Value = TypeVar("Value")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# One writer of an agent at a time, whichever machine it is on. One that is stopped does not hold up the others for ever.
-# Whatever a role has by default, a writer sees what was there when its turn came, not when it began to wait for it.
+# One writer of an agent at a time, whichever machine it is on: it locks a row of the agent that is always there, which only
+# roles can that may write. (An advisory lock could be taken by every role that can connect.) One that is stopped does not hold
+# up the others for ever. Whatever a role has by default, a writer sees what was there when its turn came, not when it began to
+# wait for it.
 WRITE = (
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = '60s';"
-    " SELECT pg_advisory_xact_lock({}, hashtext(lamina.owner()))"
+    " SELECT FROM lamina_own.meta WHERE name = 'store_id' FOR UPDATE"
 )
-LOCK = 0x4C616D6E
-OTHER_LOCK = LOCK + 1  # for what is no write, so that the two never wait for each other
+# Work that is no write takes turns by a row of `meta` that is never committed: whoever inserts the
+# same name waits until the first transaction ends. 0 milliseconds: without end.
+ALONE = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 0"
 EMPTIED = tuple(f"lamina.{name}" for name in ("records", "notes", "words", "tags", "facets", "vectors", "archived", "files"))
 
 
@@ -179,9 +182,11 @@ class PostgresDatabase(Database):
         if self._died > self._local.asked:  # somebody has found out while we waited for our turn
             raise StoreUnavailable(f"{self.place}: the server cannot be reached; nothing was stored")
         try:
-            session, _ = self.begun(lambda session: session.script(WRITE.format(self._busy_ms, LOCK)))
-        except StoreUnavailable:
+            session, _ = self.begun(lambda session: session.script(WRITE.format(self._busy_ms)))
+        except StoreUnavailable as error:
             self._died = time.monotonic()
+            if is_replica(error):
+                self._pool.forget()
             raise
         return session
 
@@ -202,7 +207,7 @@ class PostgresDatabase(Database):
 
     def roll_back(self, cursor: Cursor, error: BaseException) -> None:
         link = cursor.connection.link
-        if isinstance(error.__cause__, psycopg.errors.ReadOnlySqlTransaction):
+        if is_replica(error):
             link.close()  # it leads to a replica; a new one may lead to who writes now
             self._pool.forget()
         if link.closed:
@@ -216,14 +221,15 @@ class PostgresDatabase(Database):
         return True
 
     @contextmanager
-    def alone(self, what: str) -> Iterator[None]:
-        lock = f"SELECT pg_advisory_lock({OTHER_LOCK}, hashtext(lamina.owner() || '/{what}'))"
-        session, _ = self.begun(lambda session: session.execute(lock))
+    def alone(self, what: str, patience: float | None = None) -> Iterator[None]:
+        self.check_usable()
+        session = Session(self._pool.apart(), self.place, self.words)
         try:
+            session.script(ALONE.format(round((patience or 0) * 1000)))
+            session.execute("INSERT INTO meta (name, value) VALUES (?, '')", (f"alone.{what}",))
             yield
         finally:
-            session.link.close()  # which lets go of it, whatever happened meanwhile
-            self.release(session)
+            session.link.close()  # which takes the row back, whatever happened meanwhile
 
     def check_usable(self) -> None:
         if self.inherited:
@@ -245,6 +251,11 @@ class PostgresDatabase(Database):
         self._closed = True
         if not self.inherited:
             self._pool.close()
+
+
+def is_replica(error: BaseException) -> bool:
+    """Whether a server only lets us read; a new connection may lead to the one that writes now."""
+    return isinstance(error.__cause__, psycopg.errors.ReadOnlySqlTransaction)
 
 
 def _end(link: Link) -> None:

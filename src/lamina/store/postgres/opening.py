@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import resources
+
+from psycopg import errors
 
 from lamina import text
 from lamina.config import Settings
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.store.migrations import STEPS
-from lamina.store.postgres.database import LOCK, PostgresDatabase, Session
+from lamina.store.postgres.database import PostgresDatabase, Session
 
 MARK = "Lamina: memories of agents"
 VERSION = len(STEPS)
@@ -23,8 +25,12 @@ def connected(
     before_new: Callable[[], None] = lambda: None,
     *,
     make: bool = True,
+    made: Sequence[tuple[str, str]] = (),
 ) -> PostgresDatabase:
-    """The agent's rows; tables and identity are made when they are not there yet, unless `before_new` objects."""
+    """The agent's rows. Tables and identity are made if they are missing; `before_new` may object.
+
+    `made` is what `meta` also says of a new identity.
+    """
     url = settings["store.url"]
     if not url.startswith(("postgresql://", "postgres://")):
         scheme = text.shown(url.partition(":")[0])  # the rest may hold a password
@@ -35,7 +41,7 @@ def connected(
     try:
         _prepare(database, make=make)
         if make:
-            _identify(database, agent, store_id, before_new)
+            _identify(database, agent, store_id, before_new, made)
     except BaseException:
         database.close()
         raise
@@ -64,17 +70,27 @@ def _prepare(database: PostgresDatabase, *, make: bool) -> None:
         return
     if not make:
         raise NotFound(f"{database.place}: it has no tables of Lamina yet; a handle that writes makes them")
-    session, _ = database.begun(
-        lambda session: session.script(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({LOCK})")
-    )
+    if version == 0:
+        _make_tables(database)
+    database.forget_idle()  # they do not know the type of vectors yet
+
+
+def _make_tables(database: PostgresDatabase) -> None:
+    """Make everything in one transaction. Who comes second waits at the schema, and finds it made."""
+    session, _ = database.begun(lambda session: session.script("BEGIN ISOLATION LEVEL READ COMMITTED"))
     try:
-        if _version(session, database.place) == 0:
-            _need_vectors(session, database.place)
-            session.script(resources.files("lamina.store.postgres").joinpath("schema.sql").read_text("utf-8"))
+        session.script("CREATE SCHEMA lamina")
+        _need_vectors(session, database.place)
+        session.script(resources.files("lamina.store.postgres").joinpath("schema.sql").read_text("utf-8"))
         session.script("COMMIT")
+    except LaminaError as error:
+        if not isinstance(error.__cause__, (errors.DuplicateSchema, errors.UniqueViolation)):
+            raise
+        session.script("ROLLBACK")
+        if _version(session, database.place) != VERSION:
+            raise
     finally:
         database.release(session)
-    database.forget_idle()  # they do not know the type of vectors yet
 
 
 def _need_vectors(session: Session, place: str) -> None:
@@ -102,13 +118,19 @@ def _version(session: Session, place: str) -> int:
     return version
 
 
-def _identify(database: PostgresDatabase, agent: str, store_id: str | None, before_new: Callable[[], None]) -> None:
+def _identify(
+    database: PostgresDatabase,
+    agent: str,
+    store_id: str | None,
+    before_new: Callable[[], None],
+    made: Sequence[tuple[str, str]],
+) -> None:
     """Give a new agent its identity; processes that race do it once."""
     if exists(database):
         return
     before_new()
     own = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
-    own += [("analyser", str(text.ANALYSER_VERSION)), ("blocks", "0")]
+    own += [("analyser", str(text.ANALYSER_VERSION)), ("blocks", "0"), *made]
     with database.atomic() as transaction:
         insert = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
         if not transaction.cursor.execute("SELECT 1 FROM meta WHERE name = 'store_id'").get:

@@ -150,6 +150,10 @@ class Pool:
             self._free.release()
             raise
 
+    def apart(self) -> Link:
+        """A connection beside the pool that only holds a lock: whoever holds one still needs all of the pool."""
+        return self._connected()
+
     def give_back(self, link: Link) -> None:
         with self._lock:
             is_kept = not (link.closed or self._is_closed) and link.info.transaction_status == TransactionStatus.IDLE

@@ -19,11 +19,19 @@ TRIGGERS = (
     f" {IN_SCHEMA.format('c.relnamespace', 'lamina')} AND NOT tgisinternal"
 )
 FUNCTIONS = f"SELECT proname, pg_get_functiondef(p.oid) FROM pg_proc p {IN_SCHEMA.format('p.pronamespace', 'lamina')}"
+# Of everybody (0), which is nobody's to give: whoever may write a row may also lock it, and so keep all writers waiting.
+PUBLIC = (
+    "SELECT 'schema ' || nspname, privilege_type FROM pg_namespace n, aclexplode(n.nspacl)"
+    " WHERE grantee = 0 AND nspname IN ('lamina', 'lamina_own') UNION ALL"
+    " SELECT 'table ' || nspname || '.' || relname, privilege_type FROM pg_class c"
+    " JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl)"
+    " WHERE grantee = 0 AND nspname IN ('lamina', 'lamina_own') ORDER BY 1, 2"
+)
 VIEWS = "SELECT viewname, definition FROM pg_views WHERE schemaname = 'lamina_own'"
 
 
 def problems(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Every trigger, function and view that is gone, asleep, or says something else."""
+    """Every trigger, function and view that is gone, asleep, or says something else, and every right of everybody."""
     made = resources.files("lamina.store.postgres").joinpath("schema.sql").read_text("utf-8")
     triggers = {name: (said, awake) for name, said, awake in connection.execute(TRIGGERS)}
     for found in TRIGGER.finditer(made):
@@ -40,6 +48,8 @@ def problems(connection: Connection) -> Iterator[tuple[str, str]]:
     for name, said in connection.execute(VIEWS):
         if OWN not in said:
             yield f"view {name}", "it is not as made"
+    for what, right in connection.execute(PUBLIC):
+        yield what, f"every role of the server has the right {right}; take it away with REVOKE … FROM PUBLIC"
 
 
 def _plain(statement: str) -> str:

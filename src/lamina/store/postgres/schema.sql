@@ -1,7 +1,7 @@
 -- The tables of all agents in one PostgreSQL database: the same as in a SQLite file, with the owner first in every key and
 -- index. Nobody reads them directly: the views in `lamina_own` show each connection the rows of its own agent.
 
-CREATE SCHEMA lamina;
+-- The schema `lamina` is there already: whoever makes it first makes all of this, and others wait for that.
 CREATE SCHEMA lamina_own;
 COMMENT ON SCHEMA lamina IS 'Lamina: memories of agents';
 
@@ -376,5 +376,10 @@ AS $$ SELECT jsonb_array_elements_text(listed::jsonb) $$;
 
 CREATE FUNCTION lamina_own.length(vector HALFVEC) RETURNS BIGINT LANGUAGE sql IMMUTABLE
 RETURN 2 * vector_dims(vector);
+
+-- Nobody has a right here who was not given one, whatever the defaults of this database are. Without one on the schemas, nobody
+-- can call the functions either.
+REVOKE ALL ON SCHEMA lamina, lamina_own FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA lamina, lamina_own FROM PUBLIC;
 
 INSERT INTO lamina.version (one, schema) VALUES (1, 5);

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from lamina.errors import InvalidInput
+from lamina.store import rawfile
 from lamina.store.verify import Report
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
@@ -65,14 +66,15 @@ def _show(name: str, report: Report) -> None:
         links = (counted(report.events, "event"), counted(report.records, "record"))
         what = ", ".join(links) if name == "events" else counted(report.events, "link")
         click.echo(click.style("ok   ", fg="green") + f"{name:<7} {what}, head {report.head[:16]}…")
-        return
+    for part in report.uncovered:
+        click.echo(click.style("?    ", fg="yellow") + f"{name:<7} {part.place}: cannot be compared: {part.message}")
     for problem in report.problems:
         click.echo(click.style("BAD  ", fg="red") + f"{name:<7} {problem.place}: {problem.message}")
 
 
 def _read_head(path: Path) -> dict[str, object]:
     try:
-        head = msgspec.json.decode(path.read_bytes())
+        head = msgspec.json.decode(rawfile.read(path))
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

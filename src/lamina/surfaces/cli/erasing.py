@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from lamina.erasure import Certificate
-from lamina.errors import InvalidInput, NotFound, Refused
+from lamina.errors import InvalidInput, Refused
 from lamina.operators import Operator
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
@@ -70,12 +70,9 @@ def erasures(group: click.Group) -> None:
     @click.argument("number", type=int, required=False)
     def run(session: Session, number: int | None) -> int:
         """What was erased, or the certificate of erasure NUMBER."""
-        found = session.operator("erasures").erasures()
+        found = session.operator("erasures").erasures(number)
         if number is not None:
-            chosen = [one for one in found if one.number == number]
-            if not chosen:
-                raise NotFound(f"there is no erasure {number}")
-            return _shown(session, chosen)
+            return _shown(session, found)
         if session.json:
             output.show_json([one.to_dict() for one in found])
         else:

@@ -73,16 +73,17 @@ def _export_as(session: Session, name: str, path: Path | None, public: bool, for
 def import_(group: click.Group) -> None:
     @command(group, "import", "lamina import ~/memories.json --dry-run")
     @click.argument("path", type=PATH)
-    @click.option("--trust", is_flag=True, help="believe the file: its trust and its active long-term memories count")
+    @click.option("--trust", is_flag=True, help="believe the file: its trust, decisions and grants count")
     @click.option("--format", "format_", metavar="NAME", help=f"instead of looking: one of {', '.join(forms.NAMES)}")
     @click.option("--on-conflict", type=CONFLICTS, default="skip", help="what happens to what is here already")
     @click.option("--dry-run", is_flag=True, help="change nothing, and report what would happen")
     def run(session: Session, path: Path, trust: bool, format_: str | None, on_conflict: str, dry_run: bool) -> int:
         """Take in an export of Lamina, or a file of Sky, Milton, Skylattice, Sentinel, mem0 or the MCP memory server.
 
-        An empty store becomes what was exported; another takes the records as external. What is no memory is told with its
-        line and kept in a .rejected file beside the source. What is here already is skipped; or it grows by what the file
-        adds (merge), or what the file says takes its place (replace). Exits with 1 if everything was rejected.
+        Without --trust nothing of a file has authority: its records are external, and what would be believed waits
+        for review. With --trust an export of Lamina restores an empty store as it was. What is no memory is told with
+        its line and kept in a .rejected file beside the source. What is here already is skipped; or it grows by what
+        the file adds (merge), or what the file says takes its place (replace). Exits with 1 if everything was rejected.
         """
         operator = session.operator("import")
         with output.progress("importing") as advance:
@@ -92,6 +93,8 @@ def import_(group: click.Group) -> None:
             output.show_json(report)
             return int(in_vain)
         click.echo(_summary(report))
+        for sentence in _authority(report):
+            click.echo(sentence)
         _show_rejected(report)
         if in_vain:
             known = f"; perhaps it is none of the known forms ({', '.join(forms.NAMES)})" if report["mode"] == "lines" else ""
@@ -108,6 +111,22 @@ def _summary(report: dict[str, Any]) -> str:
     more = [f"{report[name]} {word}" for name, word in seldom.items() if report.get(name)]
     told = ", ".join([f"{report['taken']} taken", f"{report['skipped']} here already", *more])
     return f"{mode}: {told}" + ("; this was a dry run, nothing has changed" if report.get("dry_run") else "")
+
+
+def _authority(report: dict[str, Any]) -> list[str]:
+    """What a file was believed, and what it was not."""
+    told = []
+    if number := report.get("external"):
+        told.append(f"trust: {counted(number, 'record')} as external (--trust believes what the file says)")
+    if number := report.get("still_external"):
+        told.append(f"trust: {counted(number, 'record')} came in as external before and stay so; see --on-conflict replace")
+    if left := report.get("left_out"):
+        told.append("left out: " + ", ".join(counted(number, name.removesuffix("s")) for name, number in left.items()))
+    if report.get("restorable"):
+        told.append("to restore everything as it was instead, import the file with --trust into an empty store")
+    if number := report.get("grants"):
+        told.append(f"trust: as the file says, with {counted(number, 'grant')} to other agents (`lamina grants`)")
+    return told
 
 
 def _show_rejected(report: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import click
 from lamina import extras
 from lamina.clock import system_clock
 from lamina.errors import Refused
-from lamina.home import agent_name
+from lamina.home import agent_name, user_name
 from lamina.memory import Memory
 from lamina.model import Trust
 from lamina.surfaces.cli.session import Session, command
@@ -82,14 +82,14 @@ def _listen(session: Session, keeper: Keeper, made: Server[Any], port: int, seco
 
     def check(secret: str) -> Opened | None:
         token = access.find(secret, system_clock())
-        return None if token is None else Opened((token.agent, token.user), token.tools)
+        return None if token is None else Opened((token.agent, user_name(token.user)), token.tools)
 
     listening = http.bound(port)
     with listening:
         memory = keeper.warm().result()
         host, number = listening.getsockname()
         click.echo(f"serving the memory of {memory.agent} at http://{host}:{number}{http.PATH}", err=True)
-        http.run(made, listening, seconds, (memory.agent, memory.user), check)
+        http.run(made, listening, seconds, (memory.agent, user_name(memory.user)), check)
 
 
 def _upkeep(session: Session) -> Callable[[Memory], None]:

@@ -17,7 +17,7 @@ import msgspec
 
 from lamina.model import Change, Event, Hit, Hits, Record, State
 from lamina.store.reads import Read
-from lamina.text import is_invisible, one_line, reveal
+from lamina.text import counted, is_invisible, one_line, reveal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -282,6 +282,9 @@ def explained(place: int, hit: Hit, best: float) -> None:
         drawn = Text(bar(value, best), style="cyan") if value >= 0 else Text(less(value, best), style="red")
         screen.print(Text(f"   {name:<12}{value:7.3f}  ") + drawn)
     screen.print(Text(f"   {'= score':<12}{hit.score:7.3f}"))
+    if hit.duplicates:
+        copies = counted(hit.duplicates, "near-copy from outside is", "near-copies from outside are")
+        screen.print(Text(f"   {copies} not shown", style="yellow"))
 
 
 def less(value: float, best: float) -> str:

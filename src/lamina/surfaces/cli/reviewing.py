@@ -22,6 +22,7 @@ from lamina.text import counted, one_line, reveal
 
 DONE = {"confirm": "confirmed", "reject": "rejected"}
 SHOWN = 20  # lines of a preview
+LISTED = 50  # proposals of a list
 AGES = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -67,16 +68,21 @@ def propose(group: click.Group) -> None:
 
 
 def waiting(group: click.Group) -> None:
-    @command(group, "list", "lamina review list")
-    def run(session: Session) -> None:
+    @command(group, "list", "lamina review list --limit 20")
+    @click.option("--limit", type=click.IntRange(1), help=f"at most so many; without it {LISTED}, and with --json all")
+    @click.option("--after", metavar="ID", help="only what comes after this one, such as the last one of the list before")
+    def run(session: Session, limit: int | None, after: str | None) -> None:
         """List what waits for a decision: what it says, how old it is, who vouches for it, and what it would replace."""
-        found = session.memory().proposals()
+        most = limit if limit or session.json else LISTED
+        found = session.memory().proposals(most, None if after is None else session.full_id(after))
         if session.json:
             output.show_json([one.to_dict() for one in found])
         elif found:
             table(found)
+            if found.left:
+                click.echo(f"{found.left:,} more: `lamina review list --after {found[-1].record.id}`")
         else:
-            click.echo("nothing waits for review")
+            click.echo("nothing waits for review" if after is None else "nothing comes after that")
 
 
 def table(found: Sequence[Proposal]) -> None:
@@ -169,19 +175,22 @@ def _decide(session: Session, verb: str, chosen: Sequence[str], decide: Callable
             table([waiting[one] for one in chosen if one in waiting])
         if not chosen or not output.confirmed(f"{verb} {len(chosen)} proposals?"):
             raise Refused(f"nothing was done; --yes does not ask, to {verb} {len(chosen)} proposals")
-    told: list[dict[str, Any]] = []
-    for record_id in chosen:
-        try:
-            record = decide(record_id)
-            told.append({"id": record_id, "outcome": DONE[verb], "state": record.state.value})
-        except LaminaError as error:
-            told.append({"id": record_id, "outcome": "failed", **error.to_dict()})
+    with session.operator(f"review {verb}").batch():
+        told = [_tried(verb, record_id, decide) for record_id in chosen]
     if session.json:
         output.show_json(told)
     else:
         rows = [(one["id"], one["outcome"], one.get("error", {}).get("message", "")) for one in told]
         output.table(("id", "outcome", "why"), rows, wide="why", wraps=("why",))
     return int(any(one["outcome"] == "failed" for one in told))
+
+
+def _tried(verb: str, record_id: str, decide: Callable[[str], Record]) -> dict[str, Any]:
+    """What came of a decision; one that fails does not keep the others from being made."""
+    try:
+        return {"id": record_id, "outcome": DONE[verb], "state": decide(record_id).state.value}
+    except LaminaError as error:
+        return {"id": record_id, "outcome": "failed", **error.to_dict()}
 
 
 def lift(group: click.Group) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from lamina.surfaces import signals
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
 from lamina.text import one_line
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lamina")
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 WIDTH = 200
 
 
@@ -84,20 +84,15 @@ class Stop(threading.Event):
 def until_signal() -> Iterator[Stop]:
     """What the first SIGINT or SIGTERM sets. The second one ends the program as it always would."""
     stop = Stop()
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+    before = {number: signal.getsignal(number) for number in signals.heard()}
 
     def handle(number: int, frame: object) -> None:
         for each, handler in before.items():
             signal.signal(each, handler)
         stop.tell()
 
-    for number in SIGNALS:
-        signal.signal(number, handle)
-    try:
+    with signals.handled(handle):
         yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def announce(message: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Iterable
@@ -16,6 +15,7 @@ from lamina import extras
 from lamina.access import Access, Token
 from lamina.clock import system_clock
 from lamina.errors import InvalidInput, Refused
+from lamina.handles import chosen_user
 from lamina.model import Role
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
@@ -124,7 +124,7 @@ def create(group: click.Group) -> None:
         session.check_operator("token create")
         made, secret = Access(session.home.path).create(
             agent if agent is not None else session.agent,
-            user if user is not None else context.find_root().params["user"] or os.environ.get("LAMINA_USER") or None,
+            chosen_user(user if user is not None else context.find_root().params["user"]),
             system_clock(),
             expires=_end(context, expires),
             name=name,

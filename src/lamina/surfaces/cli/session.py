@@ -16,7 +16,7 @@ from lamina.config import load
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.failsafe.outage import Outage
 from lamina.failsafe.spools import Spool, spool
-from lamina.handles import before_restore, begin_anew, chosen_agent, connect, home_path, restore
+from lamina.handles import agent_label, before_restore, begin_anew, chosen_agent, connect, home_path, restore
 from lamina.home import AGENT_NAME, Home
 from lamina.memory import Memory
 from lamina.model import Actor, Role
@@ -90,7 +90,7 @@ class Session:
     def memory(self, *, replay: bool = True) -> Memory:
         """The handle, opened when a command first needs it, with the authority of whoever runs the program."""
         if self._memory is None:
-            self._check_own_agent()
+            self._check_bounds()
             self._is_new = self.agent not in self.home.agents()
             self._refuse_unknown()
             given = (self._role(), self._agent, self._user, self._home)
@@ -99,12 +99,12 @@ class Session:
 
     def spool(self) -> Spool:
         """The fail-safe of the agent, as it is: nothing is opened or replayed."""
-        self._check_own_agent()
+        self._check_bounds()
         return spool(self.home.agent_folder(self.agent), load(self.home.path)["preset"])
 
     def agent_handle(self, surface: str) -> Memory:
         """A handle of its own with an agent's authority and no more, whoever has started the program."""
-        self._check_own_agent()
+        self._check_bounds()
         return connect(Role.AGENT, self._agent, self._user, self._home, surface=surface)
 
     def viewer(self, shared_by: str | None) -> Viewer:
@@ -128,15 +128,20 @@ class Session:
         """A handle for the jobs: they concern all users, and run with the authority of the system."""
         from lamina.orchestrator import ACTOR
 
-        self._check_own_agent()
+        self._check_bounds()
         return connect(Role.SYSTEM, self._agent, None, self._home, actor=ACTOR.name, surface=ACTOR.surface, scoped=False)
 
-    def _check_own_agent(self) -> None:
-        """An agent that was told who it is may not ask for another one's memory."""
-        own = os.environ.get("LAMINA_AGENT")
-        if role() is Role.AGENT and own and self.agent != own:
-            self.home.log_violation(system_clock(), Actor(Role.AGENT, own, "cli"), "open another agent's memory", self.agent)
-            raise NotFound(f"there is no agent {shown(self.agent)} here")
+    def _check_bounds(self) -> None:
+        """Refuse any other agent or user where the environment says who the agent is and serves."""
+        if role() is not Role.AGENT:
+            return
+        actor = Actor(Role.AGENT, agent_label(chosen_agent()), "cli")
+        for what, asked in (("agent", self.agent), ("user", self._user)):
+            own = os.environ.get(f"LAMINA_{what.upper()}")
+            if own and asked not in (None, own):
+                attempt = f"open another {what}'s memory"
+                self.home.log_violation(system_clock(), actor, attempt, asked)
+                raise NotFound(f"there is no {what} {shown(asked)} here")
 
     def _refuse_unknown(self) -> None:
         """A person who only looks at an agent that is not here has misspelt its name: nothing is made for that."""

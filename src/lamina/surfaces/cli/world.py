@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
 import click
 
-from lamina.errors import InvalidInput, NotFound
+from lamina.engines.review import FROM_FILES
+from lamina.errors import InvalidInput, NotFound, Refused
 from lamina.formats.world import HELD, INTEGRATION, TOOL, parsed, pretty
-from lamina.model import Record
+from lamina.formats.world_edits import Edited, FileEdit
+from lamina.model import Layer, Record
+from lamina.places import world_entry
 from lamina.secrets import credentials
+from lamina.store import rawfile
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.session import Session, command
-from lamina.text import reveal
+from lamina.text import counted, reveal
 
+COLOURS = {"+": "green", "-": "red"}
 SOURCE = click.Path(path_type=Path, allow_dash=True)
 
 
@@ -37,16 +44,26 @@ def register(group: click.Group) -> None:
 def listing(group: click.Group) -> None:
     @command(group, "list", "lamina world list")
     def run(session: Session) -> None:
-        """List tools and integrations, with the environment variables that they name."""
-        found = session.memory().world.records()
+        """List tools and integrations, with the environment variables that they name.
+
+        Below them is what was changed in the files and not taken in, and what waits for a decision.
+        """
+        memory = session.memory()
+        found = memory.world.records()
         if session.json:
             output.show_json([_plain(record) for record in found])
-        elif found:
+            return
+        if found:
             columns = ("what", "name", "variables", "about")
             rows = [(_kind(record), _name(record), " ".join(_variables(record)), _about(record)) for record in found]
             output.table(columns, rows, wide="about", dispensable=("what",), wraps=("variables",))
         else:
             click.echo("no tools or integrations")
+        edits, problems = memory.world.edited()
+        for edit in edits:
+            click.echo(f"not taken in: {_told(edit)}; `lamina world sync` shows it")
+        _show_problems([problem.to_dict() for problem in problems])
+        _show_waiting(session)
 
 
 def show(group: click.Group) -> None:
@@ -78,7 +95,7 @@ def add_tool(group: click.Group) -> None:
     def run(session: Session, source: Path) -> None:
         """Keep the tool definition in FILE, or each of a list; with - it is read from standard input.
 
-        A tool of the same name is superseded.
+        A tool of the same name is superseded. What was changed in the files meanwhile is proposed, not taken in.
         """
         world = session.operator("world tool add").world
         given = _read(source)
@@ -114,14 +131,30 @@ def remove(group: click.Group) -> None:
             output.show_json({"removed": {"world": kind, "name": name}})
         else:
             click.echo(f"removed {kind} {name}")
+            _show_waiting(session)
 
 
 def sync(group: click.Group) -> None:
-    @command(group, "sync", "lamina world sync")
+    @command(group, "sync", "lamina world sync --dry-run")
+    @click.option("--dry-run", is_flag=True, help="only show what was changed in the files")
+    @click.option("--yes", is_flag=True, help="do not ask")
     @click.pass_context
-    def run(context: click.Context, session: Session) -> None:
-        """Take in edited files, then write the files anew. Exits with 1 when a file could not be taken in."""
-        report = session.operator("world sync").world.sync()
+    def run(context: click.Context, session: Session, dry_run: bool, yes: bool) -> None:
+        """Show what was changed in the files, take it in, then write the files anew.
+
+        Exits with 1 when a file could not be taken in. A deleted file comes back.
+        """
+        world = session.operator("world sync").world
+        found = world.edited()
+        if dry_run:
+            _rehearse(context, session, found)
+            return
+        edits = [edit for edit in found.edits if not edit.is_deleted_file]
+        if edits and not session.json:
+            _show_edits(edits)
+        if edits and not yes and not output.confirmed(f"Take in {counted(len(edits), 'change')}?"):
+            raise Refused("nothing was taken in; --yes does not ask")
+        report = world.sync(found.edits)
         if session.json:
             output.show_json(report)
         else:
@@ -129,18 +162,60 @@ def sync(group: click.Group) -> None:
                 click.echo(f"taken in: {reveal(name)}")
             for name in report["written"]:
                 click.echo(f"written: {reveal(name)}")
-            for problem in report["problems"]:
-                click.echo(click.style("problem: ", fg="red") + reveal(problem["message"]), err=True)
+            _show_problems(report["problems"])
             if not any(report.values()):
                 click.echo("all in step")
+            _show_waiting(session)
         context.exit(1 if report["problems"] else 0)
+
+
+def _rehearse(context: click.Context, session: Session, found: Edited) -> None:
+    problems = [problem.to_dict() for problem in found.problems]
+    if session.json:
+        output.show_json({"changes": [edit.to_dict() for edit in found.edits], "problems": problems})
+    else:
+        _show_edits(found.edits)
+        _show_problems(problems)
+        if not found.edits and not problems:
+            click.echo("no file was changed")
+    context.exit(1 if problems else 0)
+
+
+def _show_edits(edits: Sequence[FileEdit]) -> None:
+    """Each change, line by line, as the file has it."""
+    for edit in edits:
+        click.secho(_told(edit), bold=True)
+        before, after = (_lines(one) for one in (edit.before, edit.after))
+        for line in list(unified_diff(before, after, lineterm=""))[2:]:  # after the names of the two files
+            click.secho(reveal(line), fg=COLOURS.get(line[:1]))
+
+
+def _lines(given: Mapping[str, Any] | None) -> list[str]:
+    return [] if given is None else pretty(given).decode().splitlines()
+
+
+def _told(edit: FileEdit) -> str:
+    return f"{edit.kind} {edit.name} was {edit.what} in {edit.file}"
+
+
+def _show_problems(problems: Sequence[Mapping[str, Any]]) -> None:
+    for problem in problems:
+        click.echo(click.style("problem: ", fg="red") + reveal(problem["message"]), err=True)
+
+
+def _show_waiting(session: Session) -> None:
+    """What was changed in the files and waits for a person."""
+    for one in session.memory().proposals():
+        if one.record.layer is Layer.WORLD or one.by == FROM_FILES:
+            told = world_entry(one.record) or one.record.content
+            click.echo(f"waits for review: {reveal(told)}  {one.record.id}")
 
 
 def _read(source: Path) -> Any:
     if str(source) == "-":
         return parsed(sys.stdin.buffer.read(), "standard input")
     try:
-        return parsed(source.read_bytes(), str(source))
+        return parsed(rawfile.read(source), str(source))
     except FileNotFoundError:
         raise NotFound(f"there is no file {source}") from None
     except OSError as error:
@@ -154,6 +229,7 @@ def _said(session: Session, stored: list[Record]) -> None:
     else:
         for record in stored:
             click.echo(f"kept {_kind(record)} {_name(record)}  {record.id}")
+        _show_waiting(session)
 
 
 def _plain(record: Record) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from lamina.store import rawfile
+
 TAIL = 256 * 1024  # bytes from the end: the last exchange is nearly always in there
 
 
@@ -46,7 +48,7 @@ def _tail(path: str | None) -> bytes:
         place = Path(path).expanduser()
         if not place.is_file():  # a pipe would have us wait
             return b""
-        with place.open("rb") as file:
+        with rawfile.opened(place) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
             return file.read(TAIL)
     except (OSError, RuntimeError):  # it is only one of the ways to know: the event goes on without it

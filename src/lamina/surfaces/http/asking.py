@@ -14,6 +14,7 @@ from lamina.memory import Memory
 from lamina.model import Role
 from lamina.operators import Operator
 from lamina.surfaces.http.errors import JSON, Problem
+from lamina.surfaces.http.guard import vouch
 from lamina.surfaces.http.service import Service, Visitor
 
 WHO = ("agent", "user")
@@ -52,7 +53,10 @@ def known(request: Request) -> Asking | None:
     service: Service = request.app.state.service
     session = request.cookies.get(request.app.state.cookie)
     found = service.visitor(request.headers.getlist("authorization"), session)
-    return None if found is None else Asking(service, found)
+    if found is None:
+        return None
+    vouch(request.scope)
+    return Asking(service, found)
 
 
 async def _asking(request: Request, _: Annotated[object, Security(bearer)]) -> Asking:

@@ -41,11 +41,14 @@ def status_of(error: LaminaError) -> int:
 
 def discreet(error: LaminaError) -> LaminaError:
     """An error of the server without what it says of the machine: where files lie is for whoever runs it."""
-    if status_of(error) < SERVERS or not any(sign in error.message for sign in SEPARATORS):
+    is_untrusted = "path" in error.details  # a file of the home, which no visitor can help
+    is_told = status_of(error) < SERVERS or not any(sign in error.message for sign in SEPARATORS)
+    if is_told and not is_untrusted:
         return error
     log.warning("%s", error.message)
     what = "is damaged" if isinstance(error, Corrupt) else "cannot be read now"
-    return type(error)(f"the memory {what}; whoever runs this server can see why")
+    kind = StoreUnavailable if is_untrusted else type(error)
+    return kind(f"the memory {what}; whoever runs this server can see why")
 
 
 def answer(error: LaminaError, status: int | None = None, headers: Mapping[str, str] | None = None) -> Response:

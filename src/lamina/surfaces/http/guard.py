@@ -32,6 +32,7 @@ HEADERS = {
 }
 CLOSE = (b"connection", b"close")
 IS_HEAD = "lamina.is_head"
+VOUCH = "lamina.vouch"  # what a connection wants to be told when it has shown a token
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -39,12 +40,12 @@ class Limits(msgspec.Struct, frozen=True):
 
     url_bytes: int = 16 * 1024
     header_bytes: int = 32 * 1024
-    arrival_seconds: float = 10.0  # until a whole request is here
+    arrival_seconds: float = 5.0  # until the head of a request is here
     answer_seconds: float = 20.0  # until the memory has answered
     request_seconds: float = 30.0  # until the answer has been taken
     threads: int = 4
     waiting: int = 64  # requests for which no thread is free yet
-    connections: int = 256
+    connections: int = 256  # beyond these, one without a token makes room for the next
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -118,6 +119,13 @@ def own_names(port: int, remote: Iterable[str] = ()) -> tuple[set[bytes], set[by
         hosts |= both
         origins |= {f"{scheme}://{host}" for scheme in ("http", "https") for host in both}
     return {host.encode() for host in hosts}, {origin.encode() for origin in origins}
+
+
+def vouch(scope: Scope) -> None:
+    """Tell the connection of a request that its client has shown a token: others are let go of before it."""
+    vouched = scope.get(VOUCH)
+    if vouched is not None:
+        vouched()
 
 
 def is_loopback(host: str) -> bool:

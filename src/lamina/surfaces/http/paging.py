@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from lamina import clock as clocks
-from lamina.errors import InvalidInput
+from lamina.errors import InvalidInput, NotFound
 from lamina.model import Event, Record
+from lamina.review_queue import Queue
 from lamina.rules import LIMITS
 from lamina.text import shown
 
@@ -62,15 +63,10 @@ def of_records(
         number = min(number * GROWTH, MOST)
 
 
-def of_trail(latest: Callable[[int], list[Event]], cursor: str | None, limit: int) -> dict[str, Any]:
-    """A page of the trail, the newest event first; `latest` gives so many of them."""
-    newer = 0
-    if cursor is not None:
-        newest = latest(1)
-        newer = max(0, newest[0].seq - read(cursor, InTrail).seq + 1) if newest else 0
-    if newer + limit + 1 > MOST:
-        raise InvalidInput(f"only the newest {MOST:,} events are here; `lamina export` has all of them")
-    return _page(latest(newer + limit + 1)[newer:], limit, lambda event, _: InTrail(event.seq))
+def of_trail(latest: Callable[[int, int | None], list[Event]], cursor: str | None, limit: int) -> dict[str, Any]:
+    """A page of the trail, the newest event first; `latest` gives so many before one of them."""
+    before = None if cursor is None else read(cursor, InTrail).seq
+    return _page(latest(limit + 1, before), limit, lambda event, _: InTrail(event.seq))
 
 
 def of_items(found: Sequence[Item], called: Callable[[Item], str], cursor: str | None, limit: int) -> dict[str, Any]:
@@ -81,6 +77,19 @@ def of_items(found: Sequence[Item], called: Callable[[Item], str], cursor: str |
         places = [place for place, item in enumerate(found) if called(item) == last.last]
         start = places[0] + 1 if places else max(0, last.number)
     return _page(found[start : start + limit + 1], limit, lambda item, place: InOrder(called(item), start + place))
+
+
+def of_queue(waiting: Callable[[int, str | None], Queue], cursor: str | None, limit: int) -> tuple[Queue, str | None]:
+    """A page of the queue, and the cursor of the next; `waiting` gives so many proposals after one of them."""
+    last = None if cursor is None else read(cursor, InOrder)
+    try:
+        found = waiting(limit, None if last is None else last.last)
+    except NotFound:  # somebody has decided about it meanwhile: go on with what stands in its place now
+        start = max(0, min(last.number - 1 if last is not None else 0, MOST - limit))
+        found = waiting(start + limit, None)
+        found = Queue(found[start:], start, found.total)
+    more = found and found.left > 0
+    return found, _written(InOrder(found[-1].record.id, found.before + len(found))) if more else None
 
 
 def read(cursor: str, kind: type[Place]) -> Place:

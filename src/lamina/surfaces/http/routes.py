@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from lamina.clock import is_id
 from lamina.errors import NotFound
+from lamina.memory import Memory
 from lamina.surfaces.http import examples, lineage, paging, params
 from lamina.surfaces.http.asking import Who
 from lamina.text import shown
@@ -144,9 +145,12 @@ async def list_projects(who: Who, given: Annotated[params.Paged, Query()]) -> Re
 @router.get("/proposals", tags=["review"], response_class=Response, responses=answers(examples.page(examples.PROPOSAL)))
 async def list_proposals(who: Who, given: Annotated[params.Paged, Query()]) -> Response:
     """List what waits for a person's decision, those with most effect first; it is made with `lamina review`."""
-    return await who.json(
-        lambda memory: paging.of_items(memory.proposals(), lambda proposal: proposal.record.id, given.cursor, given.limit)
-    )
+
+    def found(memory: Memory) -> dict[str, Any]:
+        page, following = paging.of_queue(memory.proposals, given.cursor, given.limit)
+        return {"items": [one.to_dict() for one in page], "next": following}
+
+    return await who.json(found)
 
 
 @router.get("/pending", tags=["review"], response_class=Response, responses=answers(examples.page(examples.PENDING)))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from enum import IntEnum
+from typing import Any, ClassVar
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from lamina.errors import InvalidInput, Refused
+from lamina.errors import InvalidInput, Refused, StoreUnavailable
+from lamina.surfaces import signals
 from lamina.surfaces.http import errors
-from lamina.surfaces.http.guard import Limits, is_loopback
+from lamina.surfaces.http.guard import VOUCH, Limits, is_loopback
 from lamina.text import shown
 
 PORTS = range(1 << 16)
@@ -67,8 +67,9 @@ def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
         """The protocol with these limits."""
 
         patience = limits
+        opened: ClassVar[dict[PatientProtocol, None]] = {}
 
-    return uvicorn.Server(
+    return Server(
         uvicorn.Config(
             app,
             http=Patient,
@@ -79,7 +80,6 @@ def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
             log_config=None,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=limits.connections,
             h11_max_incomplete_event_size=LARGEST_HEAD,
             timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=GRACE_SECONDS,
@@ -89,37 +89,73 @@ def server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
 
 def run(made: uvicorn.Server, listening: socket.socket) -> None:
     """Serve until a signal says that it is enough; then finish what is at hand."""
-    with _no_second_signal():
-        made.run(sockets=[listening])
+    made.run(sockets=[listening])
 
 
-@contextmanager
-def _no_second_signal() -> Iterator[None]:
-    """Uvicorn raises the signal that ended it once more when all is done, which would look like a crash."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    former = {number: signal.signal(number, _ignore) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+class Server(uvicorn.Server):
+    """Ends when a signal says so, and not by that signal: uvicorn would raise it once more when all
+    is done."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with signals.handled(self.handle_exit):
+            yield
 
 
-def _ignore(number: int, frame: object) -> None:
-    pass
+class Claim(IntEnum):
+    """Which connections are let go of when there are too many: those with the least claim to stay, the oldest first."""
+
+    IDLE = 0  # no token was shown, and no request is at hand
+    ASKING = 1  # a request is at hand, but no token was ever shown
+    KNOWN = 2  # a token was shown
+    ANSWERED = 3  # and a request is at hand: these stay
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP for clients that come to an end: a request must arrive, be answered and be taken within its time."""
+    """HTTP for clients that come to an end: a request must arrive, be answered and be taken within its time.
+
+    There is room for so many. Whoever comes then takes the place of somebody with less of a claim to it.
+    """
 
     patience = Limits()
+    opened: ClassVar[dict[PatientProtocol, None]] = {}  # of one server, the oldest first
     _alarm: asyncio.TimerHandle | None = None
+    _is_vouched = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._inside, self.app = self.app, self._introduced
+        self._make_room()
+        self.opened[self] = None
         self._allow(self.patience.arrival_seconds)
+
+    @property
+    def claim(self) -> Claim:
+        at_hand: RequestResponseCycle | None = self.cycle
+        is_asking = at_hand is not None and not at_hand.response_complete
+        if self._is_vouched:
+            return Claim.ANSWERED if is_asking else Claim.KNOWN
+        return Claim.ASKING if is_asking else Claim.IDLE
+
+    def _make_room(self) -> None:
+        """Let go of another connection if there are as many as may be, unless all of them are needed."""
+        if len(self.opened) < self.patience.connections:
+            return
+        other = min(self.opened, key=lambda one: one.claim)
+        if other.claim is not Claim.ANSWERED:
+            del self.opened[other]  # now, and not when the loop comes to it: many may arrive at once
+            other.transport.abort()
+
+    async def _introduced(self, scope: Any, receive: Any, send: Any) -> None:
+        """The app, which can say that a client is known; or that there is no room, as long as all others are needed."""
+        if len(self.opened) > self.patience.connections and not self._is_vouched:
+            crowded = StoreUnavailable("too many connections at once; try again")
+            await errors.answer(crowded, headers={"Connection": "close"})(scope, receive, send)
+        else:
+            await self._inside({**scope, VOUCH: self._vouch}, receive, send)
+
+    def _vouch(self) -> None:
+        self._is_vouched = True
 
     def data_received(self, data: bytes) -> None:
         before = self.cycle
@@ -132,6 +168,7 @@ class PatientProtocol(H11Protocol):
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.opened.pop(self, None)
         if self._alarm is not None:
             self._alarm.cancel()
         super().connection_lost(exc)

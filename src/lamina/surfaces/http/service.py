@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -46,64 +46,91 @@ class Visitor(NamedTuple):
         return Actor(self.role, self.name, SURFACE)
 
 
+class Loan:
+    """A visitor's handle, opened by whoever needs it first; others of the same visitor wait for that, and nobody else."""
+
+    def __init__(self) -> None:
+        self.users = 0
+        self._lock = threading.Lock()
+        self._handle: Memory | None = None
+
+    def handle(self, opened: Callable[[], Memory]) -> Memory:
+        with self._lock:
+            if self._handle is None:
+                self._handle = opened()
+            return self._handle
+
+    def close(self) -> None:
+        if self._handle is not None:
+            self._handle.close()
+
+
 class Lending:
-    """Open handles, one for each visitor since the trail of reads names tokens; those used last stay open, up to a bound."""
+    """Open handles, one for each visitor since the trail of reads names tokens; those used last stay open, up to a bound.
+
+    The lock is held for no longer than it takes to look: a store that is slow to open or to close keeps nobody else waiting.
+    """
 
     def __init__(self, opened: Callable[[Visitor], Memory], most: int = MOST_OPEN) -> None:
         self._opened = opened
         self._most = most
-        self._open: dict[Visitor, Memory] = {}  # the one that was used last is the last
-        self._used: Counter[Visitor] = Counter()
+        self._loans: dict[Visitor, Loan] = {}  # the one that was used last is the last
         self._ended: set[Visitor] = set()
         self._lock = threading.Lock()
 
     @property
     def visitors(self) -> list[Visitor]:
         """Whose handles are open."""
-        return list(self._open)
+        return list(self._loans)
 
     @contextmanager
     def lent(self, visitor: Visitor) -> Iterator[Memory]:
         """A visitor's handle, which stays open for as long as the block lasts."""
         with self._lock:
-            handle = self._open.pop(visitor, None)
-            if handle is None:
-                self._make_room(self._most - 1)
-                handle = self._opened(visitor)
-            self._open[visitor] = handle
-            self._used[visitor] += 1
+            loan = self._loans.pop(visitor, None)
+            gone = [] if loan is not None else self._made_room(self._most - 1)
+            loan = self._loans[visitor] = loan or Loan()
+            loan.users += 1
         try:
-            yield handle
+            _close(gone)
+            yield loan.handle(lambda: self._opened(visitor))
         finally:
             with self._lock:
-                self._used[visitor] -= 1
-                self._make_room(self._most)
+                loan.users -= 1
+                gone = self._made_room(self._most)
+            _close(gone)
 
     def end(self, visitors: set[Visitor]) -> None:
         """Close the handles of visitors who will not come back, each when nobody uses it any more."""
         with self._lock:
             self._ended |= visitors
-            self._make_room(self._most)
+            gone = self._made_room(self._most)
+        _close(gone)
 
     def close(self) -> None:
         """Let every handle write what it has buffered."""
         with self._lock:
-            while self._open:
-                self._open.popitem()[1].close()
+            loans = list(self._loans.values())
+            self._loans.clear()
+        for loan in loans:
+            loan.close()
 
-    def _make_room(self, most: int) -> None:
-        idle = [visitor for visitor in self._open if not self._used[visitor]]
+    def _made_room(self, most: int) -> list[Loan]:
+        """The handles that are open no longer, for the caller to close outside of the lock."""
+        idle = [visitor for visitor, loan in self._loans.items() if not loan.users]
         gone = [visitor for visitor in idle if visitor in self._ended]
         oldest = [visitor for visitor in idle if visitor not in self._ended]
-        gone += oldest[: max(0, len(self._open) - len(gone) - most)]
-        for visitor in gone:
-            handle = self._open.pop(visitor)
-            self._ended.discard(visitor)
-            del self._used[visitor]
-            try:
-                handle.close()
-            except LaminaError as error:  # whoever asks now has nothing to do with it
-                log.warning("%s", error.message)
+        gone += oldest[: max(0, len(self._loans) - len(gone) - most)]
+        self._ended.difference_update(gone)
+        return [self._loans.pop(visitor) for visitor in gone]
+
+
+def _close(gone: Iterable[Loan]) -> None:
+    for loan in gone:
+        try:
+            loan.close()
+        except LaminaError as error:  # whoever asks now has nothing to do with it
+            log.warning("%s", error.message)
 
 
 class Service:
@@ -119,6 +146,7 @@ class Service:
         self._lending = Lending(self._opened)
         self._over: set[Visitor] = set()  # whose handles are about to be closed
         self._threads = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="lamina-http")
+        self._turns: WeakValueDictionary[Visitor, asyncio.Semaphore] = WeakValueDictionary()
         self._asked = 0
 
     def visitor(self, authorization: list[str], session: str | None) -> Visitor | None:
@@ -156,7 +184,7 @@ class Service:
         if self._asked >= self.limits.threads + self.limits.waiting:
             raise StoreUnavailable("too many requests at once; try again")
         self._asked += 1
-        running = asyncio.get_running_loop().run_in_executor(self._threads, self._answered, visitor, question)
+        running = asyncio.ensure_future(self._run(visitor, question))
         running.add_done_callback(self._done)
         try:
             # The thread goes on after that, and counts as busy until it is done.
@@ -164,6 +192,12 @@ class Service:
         except TimeoutError:
             seconds = f"{self.limits.answer_seconds:g} seconds"
             raise StoreUnavailable(f"this took longer than {seconds}; ask for less, or use the command `lamina`") from None
+
+    async def _run(self, visitor: Visitor, question: Callable[[Memory], Answer]) -> Answer:
+        """Answer on a thread, of which one is always left for somebody else."""
+        turn = self._turns.setdefault(visitor, asyncio.Semaphore(max(1, self.limits.threads - 1)))
+        async with turn:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._answered, visitor, question)
 
     async def ask_json(self, visitor: Visitor, question: Callable[[Memory], Any]) -> bytes:
         """The same, written as JSON on that thread."""

@@ -9,6 +9,7 @@ import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lamina.errors import InvalidInput, LaminaError, Refused
+from lamina.surfaces.http.guard import vouch
 
 METHOD = "POST"  # we never speak first, and keep no sessions that could be ended
 BEARER = b"bearer "
@@ -49,6 +50,7 @@ class Door:
         elif scope["method"] != METHOD:
             await _refuse(405, InvalidInput(f"use {METHOD}: this server answers, and never speaks first"), send)
         else:
+            vouch(scope)
             await self._app(scope, receive, send)
 
     def refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, LaminaError] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,6 +16,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
+from lamina.surfaces import signals
 from lamina.surfaces.mcp import frames
 
 CHUNK = 64 * 1024
@@ -158,7 +158,7 @@ async def _written(target: int, data: bytes) -> bool:
 def _ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
     """Let SIGINT and SIGTERM end the server as a closed pipe does, where the platform can."""
     loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM) if sys.platform != "win32" else ()
+    numbers = signals.heard() if sys.platform != "win32" else []
     for number in numbers:
         loop.add_signal_handler(number, end)
     try:

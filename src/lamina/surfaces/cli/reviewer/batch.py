@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from lamina import places
 from lamina.engines.review import Proposal
+from lamina.places import Place
 from lamina.surfaces.cli.reviewer.texts import indented, line, safe
 from lamina.surfaces.cli.reviewer.wording import TRUSTS, brief, mark, more, origin, place, saying
 
@@ -39,15 +41,16 @@ def plan(chosen: Sequence[Proposal], verb: str) -> list[Step]:
     if verb == REJECT:
         return [Step(one, "is put aside; what it says is kept out from now on") for one in chosen]
     steps: list[Step] = []
-    taken: set[str] = set()  # places and records that a step before has taken
+    taken: set[str | Place] = set()  # places and records that a step before has taken
     for one in chosen:
-        replaced = [other.id for other in one.replaces]
+        replaced, here = [other.id for other in one.replaces], places.place(one.record)
+        wanted: list[str | Place] = [*replaced, *([here] if here is not None else ())]
         if one.problem is not None:
             steps.append(Step(one, f"is left out: {one.problem}", possible=False))
-        elif taken.intersection([one.record.id, *replaced]):
+        elif taken.intersection(wanted):
             steps.append(Step(one, "is left out: one above takes its place", possible=False))
         else:
-            taken.update(one.rivals, replaced)
+            taken.update(wanted)
             effect = "becomes active, and supersedes" if replaced else "becomes active, and replaces nothing"
             steps.append(Step(one, effect, supersedes=bool(replaced)))
     return steps

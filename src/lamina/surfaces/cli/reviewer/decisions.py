@@ -37,10 +37,11 @@ class Decisions:
         """Decide one by one, until `go_on` says no; one that fails does not keep the others from being decided."""
         self._confirmed.append([])
         outcomes = []
-        for number, one in enumerate(chosen):
-            if not go_on(number):
-                break
-            outcomes.append(self._tried(one, DONE[verb], partial(self._decide, verb, one, reason)))
+        with self._operator.batch():
+            for number, one in enumerate(chosen):
+                if not go_on(number):
+                    break
+                outcomes.append(self._tried(one, DONE[verb], partial(self._decide, verb, one, reason)))
         if not self._confirmed[-1]:
             self._confirmed.pop()
         return outcomes
@@ -59,7 +60,8 @@ class Decisions:
     def undo(self) -> list[Outcome]:
         """Take the last confirmation back, or all of those that were made together."""
         together = self._confirmed.pop()
-        return [self._tried(one.proposal, UNDONE, partial(self._undo, one.record)) for one in reversed(together)]
+        with self._operator.batch():
+            return [self._tried(one.proposal, UNDONE, partial(self._undo, one.record)) for one in reversed(together)]
 
     def _undo(self, record: Record) -> None:
         events = self._operator.history(record.id)

@@ -265,7 +265,8 @@ class Reviewer:
             for event in self._operator.history(other.id):
                 if event.action == REJECT:
                     refusals[other.id] = event
-        rivals = [one for one in self._all if one.record.id in proposal.rivals]
+        named = frozenset(proposal.rivals)
+        rivals = [one for one in self._all if one.record.id in named]
         return Opened(proposal, self._operator.history(proposal.record.id), rivals, refusals)
 
     def _confirm(self, proposal: Proposal, pager: Pager) -> bool:

@@ -10,8 +10,9 @@ import msgspec
 from rich.text import Text
 
 from lamina.engines import profile
-from lamina.engines.review import Proposal
+from lamina.engines.review import MOST_RIVALS, Proposal
 from lamina.model import Layer, Record, Trust
+from lamina.places import world_entry
 from lamina.proposals import QUARANTINE
 from lamina.rejection import REPLACES
 from lamina.surfaces.cli.reviewer import texts
@@ -62,6 +63,8 @@ def place(record: Record) -> str:
         return f"profile/{record.metadata.get('profile_key', '')}"
     if (project := profile.project_name(record)) is not None:
         return f"project/{project}"
+    if (entry := world_entry(record)) is not None:
+        return f"world/{entry}"
     workflow = record.metadata.get("workflow")
     return f"{record.layer.value}/{workflow}" if record.layer is Layer.PROCEDURAL and workflow else record.layer.value
 
@@ -134,7 +137,8 @@ def echoes(proposal: Proposal) -> list[Text]:
     """What else there is like it, in a line each."""
     found = [line(f"~ like one that was rejected: {one.content}", CARE) for one in proposal.similar]
     if number := len(proposal.rivals):
-        what = "another proposal waits" if number == 1 else f"{number} other proposals wait"
+        many = f"{number} or more" if number == MOST_RIVALS else f"{number}"
+        what = "another proposal waits" if number == 1 else f"{many} other proposals wait"
         found.append(Text(f"~ {what} for the same place", CARE))
     return found
 

@@ -41,11 +41,9 @@ class Waiting(NamedTuple):
 @router.get("/review")
 async def review(request: Request, who: Who, given: Annotated[Queue, Query()]) -> Response:
     def found(memory: Memory) -> dict[str, Any]:
-        waiting = memory.proposals()
-        by_id = {one.record.id: one for one in waiting}
-        part = paging.of_items([{"id": one} for one in by_id], lambda item: item["id"], given.cursor, ON_A_PAGE)
-        shown = [_waiting(by_id[item["id"]], who) for item in part["items"]]
-        return {"waiting": shown, "number": len(waiting), "next": part["next"], "given": given}
+        part, following = paging.of_queue(memory.proposals, given.cursor, ON_A_PAGE)
+        shown = [_waiting(one, who) for one in part]
+        return {"waiting": shown, "number": part.total, "next": following, "given": given}
 
     return await page.show(request, who, "review.html", found)
 

@@ -41,6 +41,7 @@ class Drawn(NamedTuple):
     score: float
     parts: list[Part]
     boxes: list[Box]
+    duplicates: int
 
 
 @router.get("/search")
@@ -80,7 +81,7 @@ def _drawn(hit: Hit, names: list[str], longest: float) -> Drawn:
         begin, end = end, max(0.0, end + WIDTH * part.value / longest)
         x, width = min(begin, end), abs(end - begin)
         boxes.append(Box(round(x, 2), 0, round(width, 2), HEIGHT, part.tone, f"{part.name} {part.value:.3f}"))
-    return Drawn(hit.record, hit.score, parts, boxes)
+    return Drawn(hit.record, hit.score, parts, boxes, hit.duplicates)
 
 
 def _tone(name: str, value: float, names: list[str]) -> str:

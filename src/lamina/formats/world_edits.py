@@ -1,0 +1,123 @@
+"""What somebody else changed in the files of the world model since Lamina wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lamina.formats.world import (
+    FORMER,
+    INTEGRATION,
+    INTEGRATIONS,
+    NOTHING,
+    TOOL,
+    TOOLS,
+    Given,
+    Problem,
+    World,
+    digest,
+    file_of,
+    read_files,
+    written,
+)
+
+Key = tuple[str, str]
+Stamp = tuple[Key, str | None]
+
+
+class FileEdit(msgspec.Struct, frozen=True):
+    """An entry that a file has in another form than Lamina wrote it, or has no longer."""
+
+    kind: str
+    name: str
+    before: Given | None  # as the records say it
+    after: Given | None  # as the file says it
+
+    @property
+    def key(self) -> Key:
+        return self.kind, self.name
+
+    @property
+    def file(self) -> str:
+        return file_of(self.kind, self.name)
+
+    @property
+    def what(self) -> str:
+        return "removed" if self.after is None else "added" if self.before is None else "changed"
+
+    @property
+    def stamp(self) -> Stamp:
+        """What tells this edit from a later one of the same entry."""
+        return self.key, None if self.after is None else digest(self.after)
+
+    @property
+    def is_deleted_file(self) -> bool:
+        """Whether a whole file is gone. That may be a loss, so it comes back and somebody is asked."""
+        return self.after is None and self.kind == INTEGRATION
+
+    def to_dict(self) -> dict[str, Any]:
+        told = {"change": self.what, "world": self.kind, "name": self.name, "file": self.file}
+        return {**told, "before": self.before, "after": self.after}
+
+
+class Edited(NamedTuple):
+    """What the files say differently, and what could not be read."""
+
+    edits: list[FileEdit]
+    problems: list[Problem]
+
+
+def edited(folder: Path, current: Mapping[Key, Given]) -> Edited:
+    """Compare the files with what was written last, and with the records as they are."""
+    found = read_files(folder)
+    return Edited([*_differing(folder, found, current), *_gone(folder, found, current)], found.problems)
+
+
+def unreadable(folder: Path, problems: Collection[Problem]) -> list[Key]:
+    """The entries of files that cannot be read now. Whoever deletes such a file removes none of them."""
+    bad = {problem.file for problem in problems}
+    return [key for key in _noted(folder)[0] if file_of(*key) in bad]
+
+
+def _differing(folder: Path, found: World, current: Mapping[Key, Given]) -> list[FileEdit]:
+    notes, former = _noted(folder)
+    told = {key: FileEdit(*key, current.get(key), given) for key, given in _entries(found).items()}
+
+    def is_known(edit: FileEdit) -> bool:
+        assert edit.after is not None
+        own = digest(edit.after)
+        is_current = edit.before is not None and digest(edit.before) == own
+        return is_current or own in (notes.get(edit.key), *former.get(edit.key, ()))
+
+    return [edit for edit in told.values() if not is_known(edit)]
+
+
+def _gone(folder: Path, found: World, current: Mapping[Key, Given]) -> list[FileEdit]:
+    """Entries that are no longer in files that can be read. A list that is gone comes back."""
+    notes, former = _noted(folder)
+    bad = {problem.file for problem in found.problems}
+    there = {(kind, name.casefold()) for kind, name in _entries(found)}
+    places = {TOOL: (folder / TOOLS).exists(), INTEGRATION: (folder / INTEGRATIONS).is_dir()}
+
+    def is_gone(kind: str, name: str) -> bool:
+        key = kind, name
+        was_written = key in notes and NOTHING not in former.get(key, ())
+        return was_written and places[kind] and file_of(*key) not in bad and (kind, name.casefold()) not in there
+
+    return [FileEdit(*key, current[key], None) for key in sorted(current) if is_gone(*key)]
+
+
+def _entries(found: World) -> dict[Key, Given]:
+    tools = {(TOOL, name): given for name, given in found.tools.items()}
+    return {**tools, **{(INTEGRATION, name): given for name, given in found.integrations.items()}}
+
+
+def _noted(folder: Path) -> tuple[dict[Key, str], dict[Key, list[str]]]:
+    """The hashes of what was written last, and of what a crash may have left in its place."""
+    notes = written(folder)
+    last = {(kind, name): own for kind in FORMER for name, own in notes.get(kind, {}).items()}
+    former = {(kind, name): own.split() for kind in FORMER for name, own in notes.get(FORMER[kind], {}).items()}
+    return last, former

@@ -1,0 +1,33 @@
+"""The signals that end a program which serves or runs jobs."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+def heard() -> list[signal.Signals]:
+    """Those of them that were not ignored when the program was started.
+
+    A shell lets a script's background jobs ignore SIGINT, so that Ctrl-C for another program does not end them. Whoever
+    handled it all the same would take that back.
+    """
+    return [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+@contextmanager
+def handled(handle: Callable[..., object]) -> Iterator[None]:
+    """Let a function hear them; afterwards everything is as before. Only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handle) for number in heard()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
