@@ -42,12 +42,6 @@ class Conflict(LaminaError):
     code = "conflict"
 
 
-class Interrupted(LaminaError):
-    """The work was told to stop before its end. What was done is stored, and the rest is done the next time."""
-
-    code = "interrupted"
-
-
 class StoreUnavailable(LaminaError):
     """The store cannot be read or written now: locked, full, read-only, or opened in another process."""
 
@@ -70,3 +64,7 @@ class Corrupt(LaminaError):
     """The file is damaged, was altered, or is not a Lamina store. It was not touched; `lamina restore` lists the backups."""
 
     code = "corrupt"
+
+
+class Interrupted(Exception):
+    """Long work was told to stop. No caller sees it: the work says so in what it returns, and goes on the next time."""

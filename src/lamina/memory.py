@@ -162,8 +162,8 @@ class Memory(Writer):
         from lamina.sleep import Sleep
 
         def check() -> None:
-            if stop is not None and stop():
-                raise Interrupted("sleep was stopped before its end; the next one goes on from there")
+            if stop is not None and not dry_run and stop():
+                raise Interrupted
 
         listener = listening.listener(self.settings)
         knowledge = self._knowledge(listener, check)

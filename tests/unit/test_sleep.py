@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from lamina import InvalidInput, Memory, Operator, Refused, knowledge
-from lamina.errors import Interrupted
 from lamina.knowledge import Knowledge
 from lamina.model import Layer, Role, State, Trust
 from tests.conftest import Desk, size, verified
@@ -281,9 +280,6 @@ def test_a_night_stops_between_texts_and_the_next_one_goes_on(desk: Desk, mem: M
     assert known(mem)["lives_in"] == ["Porto"]
     with pytest.raises(InvalidInput, match="stop 'now' is not a function"):
         mem.sleep(stop="now")  # type: ignore[arg-type]
-    talk(mem, "b", "I moved to Lisbon.")
-    with pytest.raises(Interrupted):
-        mem.sleep(dry_run=True, stop=lambda: True)
 
 
 def test_a_night_that_is_stopped_while_it_writes_has_written_nothing(mem: Memory, op: Operator) -> None:
