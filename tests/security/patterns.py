@@ -123,10 +123,20 @@ def _uses() -> Mapping[tuple[str, str], set[str]]:
 def _meant(module: ModuleType, node: ast.Name | ast.Attribute) -> tuple[str, str]:
     """The module and the name of what some words of a module mean; no module if that is not known."""
     if isinstance(node, ast.Attribute):
-        owner = vars(module).get(node.value.id) if isinstance(node.value, ast.Name) else None
-        return (owner.__name__ if isinstance(owner, ModuleType) else "", node.attr)
+        return _owner(module, node.value), node.attr
     imported = _imports(module).get(node.id)
     return imported or (module.__name__, node.id)
+
+
+def _owner(module: ModuleType, node: ast.expr) -> str:
+    """The name of the module or class that an attribute is taken from, if the words say it."""
+    name = node.id if isinstance(node, ast.Name) else ""
+    found = vars(module).get(name)
+    if isinstance(found, type):
+        return f"{found.__module__}.{found.__qualname__}"
+    if isinstance(found, ModuleType):
+        return found.__name__
+    return ".".join(_imports(module).get(name, ()))
 
 
 @cache

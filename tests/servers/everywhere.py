@@ -68,7 +68,7 @@ def quick_postgres() -> Iterator[Copied]:
 
 
 @pytest.fixture(autouse=True)
-def _on_postgres(quick_postgres: Copied, _own_environment: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _on_postgres(quick_postgres: Copied, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     name = quick_postgres.copy()
     monkeypatch.setenv("LAMINA_STORE_URL", quick_postgres.url(name))
     yield

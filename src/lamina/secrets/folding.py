@@ -17,7 +17,8 @@ SIGNS = frozenset("-_.~+/=@$%:")  # what secrets are made of beside letters and 
 SPOKEN = {"dash": "-", "hyphen": "-", "minus": "-", "underscore": "_"}
 SPELLED_WORD = "|".join(SPOKEN)
 # "s k - l i v e", "s k dash l i v e": so many characters that stand alone are one word.
-SPELLED = lazy(rf"(?<!\S)(?:(?:{SPELLED_WORD}|\S)[ ]){{11,}}\S(?!\S)", re.IGNORECASE)
+SPELLED = lazy(rf"(?<!\S)(?:(?:{SPELLED_WORD}|\S)[ ])++(?:\S(?!\S))?+", re.IGNORECASE)
+FEWEST_SPELLED = 12
 PIECE = lazy(r"\S+")
 # "sk dash live": a sign that is said between two words.
 SAID = lazy(rf"(?<=\w) (?:{SPELLED_WORD}) (?=\w)", re.IGNORECASE)
@@ -87,6 +88,10 @@ def _spelled(text: str) -> Iterator[_Edit]:
     """Characters that stand one by one, as one word."""
     for run in SPELLED.finditer(text):
         pieces = [*PIECE.finditer(text, *run.span())]
+        while pieces and len(pieces[-1].group()) > 1:  # a sign that is said ends no secret
+            pieces.pop()
+        if len(pieces) < FEWEST_SPELLED:
+            continue
         for piece, following in zip(pieces, [*pieces[1:], None], strict=True):
             end = following.start() if following is not None else piece.end()
             yield _Edit(piece.start(), end, SPOKEN.get(piece.group().lower(), piece.group()))
