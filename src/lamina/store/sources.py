@@ -18,7 +18,7 @@ def arrived(connection: Connection, user: str | None, since: int, slot: int) -> 
 def repeated(connection: Connection, user: str | None, since: int, beginning: int, least: int) -> list[tuple[str | None, int]]:
     """Each source, and how many of its memories begin alike, if those are not few."""
     query = (
-        f"SELECT source, count(*) FROM records WHERE {OUTSIDE} GROUP BY source, lower(substr(content, 1, ?3))"
+        f"SELECT source, count(*) FROM records WHERE {OUTSIDE} GROUP BY source, lower(substr(content, 1, CAST(?3 AS INTEGER)))"
         " HAVING count(*) >= ?4 ORDER BY 1, 2"
     )
     return [(source, count) for source, count in rows(connection, query, (user, since, beginning, least))]
