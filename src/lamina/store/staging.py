@@ -6,7 +6,6 @@ the next opening of the store moves them into place before anything is read.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -138,7 +137,7 @@ def put(place: Path, folder: Path, files: Iterable[str], *, keep: bool = True) -
         refuse_link(target.parent)
         refuse_link(target)
         make_private_folder(target.parent)
-        if keep and target.exists() and _digest(target) != _digest(source):
+        if keep and target.exists() and backup.digest(target) != backup.digest(source):
             os.rename(target, backup.unused(target.with_name(target.name + ".replaced")))
         os.replace(source, target)
         fsync_folder(target.parent)
@@ -151,11 +150,6 @@ def _disk(folder: Path) -> Iterator[None]:
     except OSError as error:
         what = f"{folder / FILE_NAME} cannot be replaced: {error.strerror}"
         raise StoreUnavailable(what) from error
-
-
-def _digest(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _restores(folder: Path) -> list[Path]:
