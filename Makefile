@@ -48,7 +48,7 @@ check: $(READY)   ## style, types, the layer order, and the docs
 	$(BIN)/python -m pytest -q tests/docs
 
 faults: $(READY)  ## the fault tests in full: kills, I/O errors, tampering, long state machines
-	LAMINA_FAULTS=full $(BIN)/python -m pytest -q -n auto --dist worksteal tests/faults tests/property tests/unit/test_text.py
+	LAMINA_FAULTS=full $(BIN)/python -m pytest -q -n auto --dist worksteal tests/faults tests/property tests/unit/text/test_words.py
 
 soak: $(READY)    ## twenty minutes of processes on one store, killed at random: nothing lost, memory and files flat
 	$(BIN)/python -m tests.faults.soak

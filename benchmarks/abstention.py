@@ -25,11 +25,24 @@ chance = random.Random(20261116)
 
 def vocabulary(cases: Sequence[Case]) -> list[str]:
     """Words of the data itself: the hardest nonsense is made of what is there."""
-    return sorted({word for case in cases[:40] for turn in case.turns for word in re.findall(r"[a-z]{4,}", turn.text)})
+    return sorted(
+        {
+            word
+            for case in cases[:40]
+            for turn in case.turns
+            for word in re.findall(r"[a-z]{4,}", turn.text)
+        }
+    )
 
 
 def ask(
-    groups: Groups, data: str, case: Case, cases: Sequence[Case], memory: Memory, now: list[datetime], words: Sequence[str]
+    groups: Groups,
+    data: str,
+    case: Case,
+    cases: Sequence[Case],
+    memory: Memory,
+    now: list[datetime],
+    words: Sequence[str],
 ) -> None:
     """The confidence for each question of a case, for nonsense like it, and for a question of another case."""
     for place, question in enumerate(case.questions):
@@ -43,7 +56,9 @@ def ask(
         kind = KINDS[(case.fold + place) % len(KINDS)]
         groups[f"nonsense: {kind}"].append(confidence(memory, nonsense(kind, question.text, words)))
         if not own and place % 2 == 0:
-            groups[f"{data} of another conversation"].append(confidence(memory, _other(case, cases, place)))
+            groups[f"{data} of another conversation"].append(
+                confidence(memory, _other(case, cases, place))
+            )
     if data == "LoCoMo":
         return
     gold = {turn.session for turn in case.turns if turn.key in case.questions[0].gold}
@@ -109,21 +124,35 @@ def area(wrong: Sequence[float], right: Sequence[float]) -> float:
 def show(groups: Groups, screen: Console) -> dict[str, list[tuple[float, float]]]:
     """Refusals at several thresholds, by group; the curves come back."""
     shifts = (-0.04, -0.02, 0.0, 0.02, 0.05, 0.1, 0.15)
-    table = Table(title="refused, by how much stricter than the default", title_justify="left", box=None, pad_edge=False)
+    table = Table(
+        title="refused, by how much stricter than the default",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
     table.add_column("group")
     for column in ("questions", *(f"{shift:+.2f}" for shift in shifts), "AUC"):
         table.add_column(column, justify="right")
     answerable = {data: groups[f"{data} {ANSWERABLE}"] for data in ("LoCoMo", "LME48")}
     everything = [value for values in answerable.values() for value in values]
     for name in sorted(groups, key=lambda name: (ANSWERABLE not in name, name)):
-        against = next((answerable[data] for data in answerable if name.startswith(data)), everything)
+        against = next(
+            (answerable[data] for data in answerable if name.startswith(data)), everything
+        )
         auc = "" if ANSWERABLE in name else f"{area(against, groups[name]):.2f}"
-        table.add_row(name, str(len(groups[name])), *(f"{refused(groups[name], shift):.3f}" for shift in shifts), auc)
+        table.add_row(
+            name,
+            str(len(groups[name])),
+            *(f"{refused(groups[name], shift):.3f}" for shift in shifts),
+            auc,
+        )
     screen.print(table)
     return _curves(groups, everything)
 
 
-def _curves(groups: Mapping[str, list[float]], answerable: Sequence[float]) -> dict[str, list[tuple[float, float]]]:
+def _curves(
+    groups: Mapping[str, list[float]], answerable: Sequence[float]
+) -> dict[str, list[tuple[float, float]]]:
     return {
         name: [(refused(answerable, shift), refused(values, shift)) for shift in SHIFTS]
         for name, values in groups.items()

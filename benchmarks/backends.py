@@ -87,7 +87,9 @@ def searched(opened: Mapping[str, Memory], number: int) -> dict[str, float]:
     return {name: statistics.median(times) for name, times in taken.items()}
 
 
-def measured(table: Table, made: Mapping[str, Callable[[], Settings]], number: int, home: Path) -> None:
+def measured(
+    table: Table, made: Mapping[str, Callable[[], Settings]], number: int, home: Path
+) -> None:
     """A row for each backend at one size."""
     with ExitStack() as stack:
         opened: dict[str, Memory] = {}

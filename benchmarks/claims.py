@@ -23,9 +23,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import conversations
-from lamina import text
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.engines.claims.extraction import extract
+from lamina.text import words
 
 HERE = Path(__file__).parent
 LABELS = (HERE / "claims" / "labels.jsonl", *sorted((HERE / "claims").glob("tuning-*.jsonl")))
@@ -110,14 +110,24 @@ def invented() -> Iterator[Session]:
     """Sentences and talks of many people, made up to be as varied as those of strangers, with what they claim."""
     for number, line in enumerate(INVENTED.read_text("utf-8").splitlines()):
         told = json.loads(line)
-        labels = (tuple(dict(zip(LABEL, label, strict=False)) for label in turn["claims"]) for turn in told)
+        labels = (
+            tuple(dict(zip(LABEL, label, strict=False)) for label in turn["claims"])
+            for turn in told
+        )
         turns = (Turn(turn["text"], turn["speaker"], INVENTED_AT) for turn in told)
-        yield Session(f"invented-{number}", tuple(str(place) for place in range(len(told))), tuple(turns), tuple(labels))
+        yield Session(
+            f"invented-{number}",
+            tuple(str(place) for place in range(len(told))),
+            tuple(turns),
+            tuple(labels),
+        )
 
 
 def judge(session: Session) -> Iterator[Judged]:
     """The claims of a session, each met by one label of its turn at most; who is surer chooses first."""
-    for number, (claims, labels) in enumerate(zip(extract(session.turns), session.labels, strict=True)):
+    for number, (claims, labels) in enumerate(
+        zip(extract(session.turns), session.labels, strict=True)
+    ):
         free = set(range(len(labels)))
         for claim in sorted(claims, key=lambda claim: -claim.confidence):
             best = max(free, key=lambda n: (_likeness(claim, labels[n]), -n), default=None)
@@ -126,14 +136,20 @@ def judge(session: Session) -> Iterator[Judged]:
                 continue
             free.discard(best)
             label = labels[best]
-            strict = label["attribute"] == claim.attribute and label.get("negated", False) == claim.negated
+            strict = (
+                label["attribute"] == claim.attribute
+                and label.get("negated", False) == claim.negated
+            )
             yield Judged(claim, session, number, best, strict)
 
 
 def _likeness(claim: Claim, label: Mapping[str, Any]) -> float:
     """The share of the words of the shorter value that both have; none when they are about different things."""
-    same_person = text.first_name(claim.subject) == text.first_name(label["subject"])
-    if not same_person or attributes.of(claim.attribute).family != attributes.of(label["attribute"]).family:
+    same_person = words.first_name(claim.subject) == words.first_name(label["subject"])
+    if (
+        not same_person
+        or attributes.of(claim.attribute).family != attributes.of(label["attribute"]).family
+    ):
         return 0.0
     mine, theirs = stems(claim.value), stems(label["value"])
     return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0
@@ -141,7 +157,11 @@ def _likeness(claim: Claim, label: Mapping[str, Any]) -> float:
 
 def stems(value: str) -> frozenset[str]:
     """The telling words of a value without their endings."""
-    return frozenset(_stem(NUMBERS.get(word, word)) for word in text.asked(value) if word not in text.STOP_WORDS)
+    return frozenset(
+        _stem(NUMBERS.get(word, word))
+        for word in words.asked(value)
+        if word not in words.STOP_WORDS
+    )
 
 
 def _stem(word: str) -> str:
@@ -152,13 +172,20 @@ def _stem(word: str) -> str:
 
 def score(judged: Iterable[Judged], labels: int, threshold: float = 0.0) -> Score:
     sure = [one for one in judged if one.claim.confidence >= threshold]
-    return Score(len(sure), sum(one.label is not None for one in sure), sum(one.strict for one in sure), labels)
+    return Score(
+        len(sure),
+        sum(one.label is not None for one in sure),
+        sum(one.strict for one in sure),
+        labels,
+    )
 
 
 def counted(told: Iterable[Session]) -> tuple[list[Judged], int]:
     """What was found in some sessions, and how many labels they have."""
     listed = list(told)
-    return [one for session in listed for one in judge(session)], sum(len(one) for session in listed for one in session.labels)
+    return [one for session in listed for one in judge(session)], sum(
+        len(one) for session in listed for one in session.labels
+    )
 
 
 def measured(names: Sequence[str]) -> tuple[list[Judged], int]:
@@ -169,7 +196,16 @@ def measured(names: Sequence[str]) -> tuple[list[Judged], int]:
 def curve(title: str, told: Iterable[Session]) -> Table:
     """Precision and recall by how sure a claim must be."""
     judged, labels = counted(told)
-    table = _table(f"{title}: {labels} labels", "at least", "claims", "right", "precision", "recall", "F1", "strictly")
+    table = _table(
+        f"{title}: {labels} labels",
+        "at least",
+        "claims",
+        "right",
+        "precision",
+        "recall",
+        "F1",
+        "strictly",
+    )
     for threshold in THRESHOLDS:
         reached = score(judged, labels, threshold)
         table.add_row(f"{threshold:.2f}", *_cells(reached), f"{reached.strictly:.2f}")
@@ -182,7 +218,18 @@ def left_out() -> Table:
     Rules were written with all three in view, so this shows whether confidences carry over, not whether rules do. Those of
     proven rules alone, which were right in another conversation too, come closest to what is to be expected elsewhere.
     """
-    columns = ("claims", "right", "precision", "recall", "F1", "proven: claims", "right", "precision", "recall", "F1")
+    columns = (
+        "claims",
+        "right",
+        "precision",
+        "recall",
+        "F1",
+        "proven: claims",
+        "right",
+        "precision",
+        "recall",
+        "F1",
+    )
     table = _table("tuned conversations, as sure as the other two teach", "at least", *columns)
     found = {name: measured([name]) for name in TUNED}
     total = sum(labels for _, labels in found.values())
@@ -192,7 +239,10 @@ def left_out() -> Table:
         told += [(one, *known(one.claim)) for one in judged]
     for threshold in (0.5, 0.6, 0.7, 0.8):
         sure = [(one, proven) for one, confidence, proven in told if confidence >= threshold]
-        halves = score((one for one, _ in sure), total), score((one for one, proven in sure if proven), total)
+        halves = (
+            score((one for one, _ in sure), total),
+            score((one for one, proven in sure if proven), total),
+        )
         table.add_row(f"{threshold:.2f}", *(cell for half in halves for cell in _cells(half)))
     return table
 
@@ -244,28 +294,40 @@ def errors(screen: Console) -> None:
         for number, labels in enumerate(session.labels):
             met = [one for one in judged if one.turn == number]
             wrong = [one.claim for one in met if one.label is None]
-            missed = [label for n, label in enumerate(labels) if n not in {one.label for one in met}]
+            missed = [
+                label for n, label in enumerate(labels) if n not in {one.label for one in met}
+            ]
             if wrong or missed:
-                screen.print(f"{session.conversation} {session.keys[number]}: {session.turns[number].text}", markup=False)
+                screen.print(
+                    f"{session.conversation} {session.keys[number]}: {session.turns[number].text}",
+                    markup=False,
+                )
             for claim in wrong:
                 told = f"  wrong  {claim.rule} {claim.confidence}: {claim.subject} {claim.attribute} = {claim.value}"
                 screen.print(told, markup=False)
             for label in missed:
-                screen.print(f"  missed {label['subject']} {label['attribute']} = {label['value']}", markup=False)
+                screen.print(
+                    f"  missed {label['subject']} {label['attribute']} = {label['value']}",
+                    markup=False,
+                )
 
 
 def held(claims: Iterable[Claim], subject: str, attribute: str) -> list[str]:
     """What holds after some claims, by the simplest of rules: the last of one, all of many that nothing ended."""
     holds: list[str] = []
     for claim in claims:
-        if text.first_name(claim.subject) != text.first_name(subject):
+        if words.first_name(claim.subject) != words.first_name(subject):
             continue
         if claim.attribute == attribute:
             if claim.replaces or claim.negated:
                 ended = claim.replaces or claim.value
                 holds = [value for value in holds if ended and not alike(value, ended)]
             if not claim.negated:
-                holds = [value for value in holds if not alike(value, claim.value)] if attributes.of(attribute).many else []
+                holds = (
+                    [value for value in holds if not alike(value, claim.value)]
+                    if attributes.of(attribute).many
+                    else []
+                )
                 holds.append(claim.value)
         elif OPPOSITES.get(claim.attribute) == attribute and not claim.negated:
             holds = [value for value in holds if not alike(value, claim.value)]
@@ -274,25 +336,36 @@ def held(claims: Iterable[Claim], subject: str, attribute: str) -> list[str]:
 
 def alike(one: str, other: str) -> bool:
     """Whether all words of one value are in the other."""
-    mine, theirs = set(text.asked(one)), set(text.asked(other))
+    mine, theirs = set(words.asked(one)), set(words.asked(other))
     return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
 
 
 def is_met(holds: Sequence[str], wanted: str | list[str] | None) -> bool:
     listed = [wanted] if isinstance(wanted, str) else wanted or []
-    return len(holds) == len(listed) and all(any(alike(value, one) for value in holds) for one in listed)
+    return len(holds) == len(listed) and all(
+        any(alike(value, one) for value in holds) for one in listed
+    )
 
 
 def updated(case: Mapping[str, Any]) -> tuple[bool, bool]:
     """Whether what holds in the end is right, and what held before."""
-    turns = [Turn(turn["text"], turn["speaker"], datetime.fromisoformat(turn["at"])) for turn in case["turns"]]
-    claims = [(turn.at, claim) for turn, found in zip(turns, extract(turns), strict=True) for claim in found]
+    turns = [
+        Turn(turn["text"], turn["speaker"], datetime.fromisoformat(turn["at"]))
+        for turn in case["turns"]
+    ]
+    claims = [
+        (turn.at, claim)
+        for turn, found in zip(turns, extract(turns), strict=True)
+        for claim in found
+    ]
     about = case["subject"], case["attribute"]
     now = is_met(held((claim for _, claim in claims), *about), case["now"])
     if "before" not in case:
         return now, True
     then = datetime.fromisoformat(case["before"]["at"])
-    return now, is_met(held((claim for at, claim in claims if at <= then), *about), case["before"]["value"])
+    return now, is_met(
+        held((claim for at, claim in claims if at <= then), *about), case["before"]["value"]
+    )
 
 
 def updates() -> Table:
@@ -304,8 +377,16 @@ def updates() -> Table:
     for kind in (*dict.fromkeys(case["kind"] for case in told), ""):
         cells: list[str] = []
         for side in (0, 1):
-            here = [(now, now and before) for of, odd, now, before in judged if odd == side and kind in (of, "")]
-            cells += [str(len(here)), str(sum(now for now, _ in here)), str(sum(both for _, both in here))]
+            here = [
+                (now, now and before)
+                for of, odd, now, before in judged
+                if odd == side and kind in (of, "")
+            ]
+            cells += [
+                str(len(here)),
+                str(sum(now for now, _ in here)),
+                str(sum(both for _, both in here)),
+            ]
         table.add_row(kind or "all", *cells)
     return table
 
@@ -341,10 +422,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--updates", action="store_true", help="judge the cases of change")
     parser.add_argument("--speed", action="store_true", help="measure time")
-    parser.add_argument("--errors", action="store_true", help="list what goes wrong in the conversations that were tuned on")
+    parser.add_argument(
+        "--errors",
+        action="store_true",
+        help="list what goes wrong in the conversations that were tuned on",
+    )
     parser.add_argument("--rules", action="store_true", help="count how often each rule is right")
-    parser.add_argument("--held-out", action="store_true", help="count the conversations that rules were not tuned on")
-    parser.add_argument("--invented", action="store_true", help="count the talks of tests/golden/claims.jsonl")
+    parser.add_argument(
+        "--held-out",
+        action="store_true",
+        help="count the conversations that rules were not tuned on",
+    )
+    parser.add_argument(
+        "--invented", action="store_true", help="count the talks of tests/golden/claims.jsonl"
+    )
     given = parser.parse_args()
     screen = Console(width=128)
     if given.updates:

@@ -70,7 +70,10 @@ def longmemeval() -> Iterator[Case]:
     gold: set[str] = set()
     for item in told:
         for name, when, said in zip(
-            item["haystack_session_ids"], item["haystack_dates"], item["haystack_sessions"], strict=True
+            item["haystack_session_ids"],
+            item["haystack_dates"],
+            item["haystack_sessions"],
+            strict=True,
         ):
             if name not in sessions:
                 sessions[name] = tuple(_session(name, _time(when), said, gold))
@@ -78,10 +81,17 @@ def longmemeval() -> Iterator[Case]:
         own = item["haystack_session_ids"]
         others = sorted(set(sessions) - set(own))
         random.Random(f"{SEED}-{item['question_id']}").shuffle(others)
-        chosen = sorted({*own, *others[: SESSIONS - len(set(own))]}, key=lambda name: (sessions[name][0].at, name))
+        chosen = sorted(
+            {*own, *others[: SESSIONS - len(set(own))]},
+            key=lambda name: (sessions[name][0].at, name),
+        )
         turns = tuple(turn for name in chosen for turn in sessions[name])
         absent = item["question_id"].endswith("_abs")
-        answers = frozenset() if absent else frozenset(t.key for t in turns if t.session in own and t.key in gold)
+        answers = (
+            frozenset()
+            if absent
+            else frozenset(t.key for t in turns if t.session in own and t.key in gold)
+        )
         category = "abstention" if absent else item["question_type"]
         question = Question(item["question"], _time(item["question_date"]), answers, category)
         yield Case(item["question_id"], fold % 5, turns, (question,))
@@ -90,27 +100,47 @@ def longmemeval() -> Iterator[Case]:
 def items(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     """Turns as they are remembered."""
     return [
-        {"content": t.text, "speaker": t.speaker, "session": t.session, "at": t.at, "layer": "episodic", "key": t.key}
+        {
+            "content": t.text,
+            "speaker": t.speaker,
+            "session": t.session,
+            "at": t.at,
+            "layer": "episodic",
+            "key": t.key,
+        }
         for t in turns
     ]
 
 
 def _locomo_turns(conversation: Mapping[str, Any]) -> Iterator[Turn]:
-    names = sorted((name for name in conversation if re.fullmatch(r"session_\d+", name)), key=lambda name: int(name[8:]))
+    names = sorted(
+        (name for name in conversation if re.fullmatch(r"session_\d+", name)),
+        key=lambda name: int(name[8:]),
+    )
     for name in names:
-        start = datetime.strptime(conversation[f"{name}_date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        start = datetime.strptime(
+            conversation[f"{name}_date_time"], "%I:%M %p on %d %B, %Y"
+        ).replace(tzinfo=UTC)
         for place, turn in enumerate(conversation[name]):
             caption = turn.get("blip_caption")
             text = turn["text"] + (f" [shares a photo: {caption}]" if caption else "")
-            yield Turn(turn["dia_id"], text, turn["speaker"], name, start + timedelta(seconds=place))
+            yield Turn(
+                turn["dia_id"], text, turn["speaker"], name, start + timedelta(seconds=place)
+            )
 
 
 def _locomo_question(item: Mapping[str, Any], known: set[str], now: datetime) -> Question:
-    named = {f"D{int(a)}:{int(b)}" for text in item.get("evidence", []) for a, b in EVIDENCE.findall(text)}
+    named = {
+        f"D{int(a)}:{int(b)}"
+        for text in item.get("evidence", [])
+        for a, b in EVIDENCE.findall(text)
+    }
     return Question(item["question"], now, frozenset(named & known), str(item["category"]))
 
 
-def _session(name: str, start: datetime, said: Sequence[Mapping[str, Any]], gold: set[str]) -> Iterator[Turn]:
+def _session(
+    name: str, start: datetime, said: Sequence[Mapping[str, Any]], gold: set[str]
+) -> Iterator[Turn]:
     for place, turn in enumerate(said):
         if turn["content"].strip():
             key = f"{name}/{place}"

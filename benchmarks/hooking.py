@@ -67,7 +67,9 @@ def warm(work: Callable[[str], object], asked: Sequence[str]) -> list[float]:
 
 
 def main() -> None:
-    table = Table(title=f"Lamina {lamina.__version__}, hooks at {MEMORIES:,} memories", title_justify="left")
+    table = Table(
+        title=f"Lamina {lamina.__version__}, hooks at {MEMORIES:,} memories", title_justify="left"
+    )
     for name in ("what", "median", "best", "processor", "goal"):
         table.add_column(name, justify="left" if name == "what" else "right")
     with folder() as home:
@@ -76,19 +78,49 @@ def main() -> None:
         programs = {
             "python, nothing": (["-c", "pass"], {}, ""),
             "import lamina": (["-c", "import lamina"], {}, ""),
-            "hook user-prompt": (["-m", "lamina.surfaces.cli.main", "hook", "user-prompt"], {"session_id": "s"}, "< 350 ms"),
-            "hook session-start": (["-m", "lamina.surfaces.cli.main", "hook", "session-start"], {"cwd": "/srv/place"}, ""),
-            "hook stop": (["-m", "lamina.surfaces.cli.main", "hook", "stop"], {"last_assistant_message": "done"}, ""),
+            "hook user-prompt": (
+                ["-m", "lamina.surfaces.cli.main", "hook", "user-prompt"],
+                {"session_id": "s"},
+                "< 350 ms",
+            ),
+            "hook session-start": (
+                ["-m", "lamina.surfaces.cli.main", "hook", "session-start"],
+                {"cwd": "/srv/place"},
+                "",
+            ),
+            "hook stop": (
+                ["-m", "lamina.surfaces.cli.main", "hook", "stop"],
+                {"last_assistant_message": "done"},
+                "",
+            ),
         }
         for name, (arguments, event, goal) in programs.items():
             taken = cold(arguments, home, [{**event, "prompt": question} for question in asked])
             wall, least = [one.wall for one in taken], min(one.processor for one in taken)
-            table.add_row(f"{name}, cold", f"{statistics.median(wall):.0f} ms", f"{min(wall):.0f} ms", f"{least:.0f} ms", goal)
-        with lamina.open("default", home=home) as memory, Hooks(memory, Switches(timeout_ms=60_000)) as hooks:
+            table.add_row(
+                f"{name}, cold",
+                f"{statistics.median(wall):.0f} ms",
+                f"{min(wall):.0f} ms",
+                f"{least:.0f} ms",
+                goal,
+            )
+        with (
+            lamina.open("default", home=home) as memory,
+            Hooks(memory, Switches(timeout_ms=60_000)) as hooks,
+        ):
             hooks.before_message(asked[0])
-            for label, work in (("before_message", hooks.before_message), ("after_message", hooks.after_message)):
+            for label, work in (
+                ("before_message", hooks.before_message),
+                ("after_message", hooks.after_message),
+            ):
                 some = warm(work, (asked * CALLS)[:CALLS])
-                table.add_row(f"{label}, within a process", f"{statistics.median(some):.1f} ms", f"{min(some):.1f} ms", "", "")
+                table.add_row(
+                    f"{label}, within a process",
+                    f"{statistics.median(some):.1f} ms",
+                    f"{min(some):.1f} ms",
+                    "",
+                    "",
+                )
     Console(width=120).print(table)
 
 

@@ -19,32 +19,49 @@ from rich.table import Table
 
 from lamina.engines import importance, learning
 from lamina.engines.learning import Example, Model
-from lamina.model import Trust
+from lamina.model.record import Trust
 
 SEEDS = 20
 TRAINED, TESTED = 300, 1000
 LARGE = 5000
 SIZES = (40, 100, 300, 1000)
-KINDS = ("crumb", "crumb", "crumb", "fact", "action", "action", "result", "data", "error", "preference", "decision", "insight")
+KINDS = (
+    "crumb",
+    "crumb",
+    "crumb",
+    "fact",
+    "action",
+    "action",
+    "result",
+    "data",
+    "error",
+    "preference",
+    "decision",
+    "insight",
+)
 TAGS = "garmin sleep weather news budget family travel cooking code standup music garden health critical debug".split()
 SOURCES = (None, None, "garmin", "calendar", "ntfy", "web:news")
 SPEAKERS = (None, None, "Ana", "Ben", "assistant")
 TOPICS = "rent invoice piano lesson dentist run marathon recipe bread branch release train ticket holiday tax roof".split()
 FILLERS = "the report about was shared and then noted with some details for this week before after during".split()
 CUED = ("decided", "failed", "wants", "always", "generated", "hello")
-PLAIN = (
-    "The quarterly numbers arrived from accounting and Maria shared them with the whole team before lunch on Tuesday morning."
-)
+PLAIN = "The quarterly numbers arrived from accounting and Maria shared them with the whole team before lunch on Tuesday morning."
 
 
 def happened(chance: random.Random) -> Example:
     """A memory of an imaginary assistant; nobody has judged it yet."""
-    words = chance.choices(TOPICS, k=chance.randint(1, 3)) + chance.choices(FILLERS, k=chance.randint(3, 12))
+    words = chance.choices(TOPICS, k=chance.randint(1, 3)) + chance.choices(
+        FILLERS, k=chance.randint(3, 12)
+    )
     if chance.random() < 0.2:
         words.append(chance.choice(CUED))
     chance.shuffle(words)
     kind = chance.choice(KINDS)
-    status = {"status": chance.choice(("success", "success", "failure"))} if kind in ("action", "result") else {}
+    status = (
+        {"status": chance.choice(("success", "success", "failure"))}
+        if kind in ("action", "result")
+        else {}
+    )
     source = chance.choice(SOURCES)
     return Example(
         kind=kind,
@@ -61,19 +78,29 @@ def happened(chance: random.Random) -> Example:
 def by_tags(memory: Example) -> float:
     """Cares for health and family, not for news and weather."""
     tags = set(memory.tags)
-    return 0.5 + 0.4 * bool(tags & {"garmin", "sleep", "health", "family"}) - 0.4 * bool(tags & {"news", "weather", "music"})
+    return (
+        0.5
+        + 0.4 * bool(tags & {"garmin", "sleep", "health", "family"})
+        - 0.4 * bool(tags & {"news", "weather", "music"})
+    )
 
 
 def by_kind_and_source(memory: Example) -> float:
     """Cares for data from the watch and for errors, not for what the web says."""
     wanted = memory.source == "garmin" or memory.kind in ("error", "data")
-    return 0.9 if wanted else 0.1 if memory.source == "web:news" or memory.kind == "insight" else 0.4
+    return (
+        0.9 if wanted else 0.1 if memory.source == "web:news" or memory.kind == "insight" else 0.4
+    )
 
 
 def by_words(memory: Example) -> float:
     """Cares for money and running, not for trains and bread."""
     words = set(memory.content.split())
-    return 0.5 + 0.4 * bool(words & {"rent", "invoice", "tax", "marathon"}) - 0.4 * bool(words & {"train", "ticket", "bread"})
+    return (
+        0.5
+        + 0.4 * bool(words & {"rent", "invoice", "tax", "marathon"})
+        - 0.4 * bool(words & {"train", "ticket", "bread"})
+    )
 
 
 def by_the_tables(memory: Example) -> float:
@@ -126,7 +153,12 @@ def quality(scores: Sequence[float], examples: Sequence[Example]) -> Quality:
 def scores(model: Model | None, examples: Sequence[Example]) -> list[float]:
     if model is None:
         return [importance.score(one.kind, one.content, one.tags, one.metadata) for one in examples]
-    return [model.score(one.kind, one.content, one.tags, one.metadata, one.source, one.speaker, one.trust) for one in examples]
+    return [
+        model.score(
+            one.kind, one.content, one.tags, one.metadata, one.source, one.speaker, one.trust
+        )
+        for one in examples
+    ]
 
 
 class Trial(NamedTuple):
@@ -144,7 +176,9 @@ def trials(policy: Callable[[Example], float], trained: int = TRAINED) -> Iterat
         judged = history(policy, TESTED, f"test {seed}")
         before = quality(scores(None, judged), judged)
         possible = quality([policy(memory) for memory in judged], judged)
-        yield Trial(before, quality(scores(model, judged), judged) if model else before, possible, model)
+        yield Trial(
+            before, quality(scores(model, judged), judged) if model else before, possible, model
+        )
 
 
 def compared() -> Table:
@@ -163,11 +197,18 @@ def compared() -> Table:
     table = _table(title, *columns)
     for name, policy in POLICIES.items():
         done = list(trials(policy))
-        before, after, possible = ([statistics.fmean(part) for part in zip(*side, strict=True)] for side in _sides(done))
+        before, after, possible = (
+            [statistics.fmean(part) for part in zip(*side, strict=True)] for side in _sides(done)
+        )
         worst = min(trial.after.auc - trial.before.auc for trial in done)
         learned = sum(trial.model is not None for trial in done)
         auc = (f"{before[0]:.3f}", f"{after[0]:.3f}", f"{worst:+.3f}", f"{possible[0]:.3f}")
-        table.add_row(name, f"{learned} of {SEEDS}", *auc, *(f"{side[1]:.3f}" for side in (before, after, possible)))
+        table.add_row(
+            name,
+            f"{learned} of {SEEDS}",
+            *auc,
+            *(f"{side[1]:.3f}" for side in (before, after, possible)),
+        )
     return table
 
 
@@ -222,7 +263,8 @@ def speed() -> Table:
     for name, work in works.items():
         table.add_row(name, f"{_each(work, 20_000) * 1e6:.2f} µs")
     table.add_row(
-        f"learn, {LARGE:,} examples, {len(model.weights)} features", f"{_each(lambda: learning.learn(many), 1):.2f} s"
+        f"learn, {LARGE:,} examples, {len(model.weights)} features",
+        f"{_each(lambda: learning.learn(many), 1):.2f} s",
     )
     return table
 

@@ -17,7 +17,7 @@ from rich.table import Table
 import lamina
 from benchmarks.speed import ROUNDS, SEED, folder, texts
 from lamina import Memory
-from lamina.store import archive
+from lamina.store.archive import archive
 
 Row = tuple[str, str, str]
 
@@ -28,7 +28,12 @@ def filled(path: Path, number: int, promotions: int) -> Memory:
     memory = lamina.open("bench", home=path)
     chosen = set(chance.sample(range(number), promotions))
     memory.remember_many(
-        {"content": text, "tags": [f"t{place % 50}"], "importance": 0.9 if place in chosen else 0.2, "kind": "fact"}
+        {
+            "content": text,
+            "tags": [f"t{place % 50}"],
+            "importance": 0.9 if place in chosen else 0.2,
+            "kind": "fact",
+        }
         for place, text in enumerate(texts(number))
     )
     return memory
@@ -41,7 +46,10 @@ def run_once(number: int, promotions: int) -> float:
         started = time.perf_counter()
         done = memory.run_once()
         took = time.perf_counter() - started
-        assert (done["promoted"], done["remaining"]) == (promotions, min(number - promotions, 5000)), done
+        assert (done["promoted"], done["remaining"]) == (
+            promotions,
+            min(number - promotions, 5000),
+        ), done
         return took
 
 
@@ -55,7 +63,13 @@ def peak(number: int, promotions: int) -> float:
             "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
         )
         environment = {**os.environ, "LAMINA_HOME": str(path)}
-        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
         return int(done.stdout) / 1024
 
 
@@ -66,7 +80,10 @@ def searched(number: int) -> tuple[float, float]:
         step = 20 * archive.AT_ONCE
         contents = texts(step)
         for start in range(0, number, step):
-            items = [{"content": text, "tags": ["garmin"] if start + n == 77 else []} for n, text in enumerate(contents)]
+            items = [
+                {"content": text, "tags": ["garmin"] if start + n == 77 else []}
+                for n, text in enumerate(contents)
+            ]
             memory.remember_many(items)
             store = memory._store  # noqa: SLF001 - all of them, not only what is above a limit
             wanted = [(entry.seq, entry.event) for entry in store.short_term(None)]

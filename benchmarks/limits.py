@@ -27,10 +27,12 @@ from rich.table import Table
 import lamina
 from benchmarks import lifecycle, searching
 from benchmarks.speed import Floor, folder, opened, remember_each, texts, timed
-from lamina import Memory, text
-from lamina.store import archive, fts5, fulltext, records
-from lamina.store.connection import SqliteDatabase
-from lamina.store.vectors import STEP
+from lamina import Memory
+from lamina.store.archive import archive
+from lamina.store.engine.sqlite import SqliteDatabase
+from lamina.store.tables import fts5, fulltext, records
+from lamina.store.tables.vectors import STEP
+from lamina.text import words as text
 
 ROUNDS = 20
 EACH = 100
@@ -149,7 +151,9 @@ def synced(path: Path) -> float:
 
 def committed(path: Path) -> float:
     connection = apsw.Connection(str(path / "commits.db"))
-    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (n INTEGER)").fetchall()
+    connection.execute(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (n INTEGER)"
+    ).fetchall()
     taken = [timed(connection.execute, "INSERT INTO t VALUES (?)", (n,)) for n in range(300)]
     connection.close()
     return statistics.median(taken)
@@ -175,7 +179,9 @@ def read_postings(path: Path) -> float:
     words = Counter(word for content in texts(2_000) for word in content.split()).most_common(20)
     started, number = time.perf_counter(), 0
     for word, _ in words:
-        found = connection.execute("SELECT group_concat(rowid) FROM words WHERE words MATCH ?", (f'"{word}"',)).get
+        found = connection.execute(
+            "SELECT group_concat(rowid) FROM words WHERE words MATCH ?", (f'"{word}"',)
+        ).get
         number += str(found).count(",") + 1
     took = time.perf_counter() - started
     connection.close()
@@ -218,7 +224,13 @@ def remembered(path: Path) -> Verb:
     floor.close()
     memory.close()
     least = "bare SQLite: the same row, its words, one durable commit"
-    return Verb("remember", statistics.median(ours[1:]), statistics.median(bare[1:]), least, sampler.shares())
+    return Verb(
+        "remember",
+        statistics.median(ours[1:]),
+        statistics.median(bare[1:]),
+        least,
+        sampler.shares(),
+    )
 
 
 def searched(path: Path, number: int) -> Verb:
@@ -254,7 +266,9 @@ def _least_search(connection: apsw.Connection, question: str, bits: Sequence[Any
     for word in bits:
         _compare(word)
     ten = json.dumps(list(range(1, 11)))
-    connection.execute(f"{records.SELECT} WHERE seq IN (SELECT value FROM json_each(?))", (ten,)).fetchall()
+    connection.execute(
+        f"{records.SELECT} WHERE seq IN (SELECT value FROM json_each(?))", (ten,)
+    ).fetchall()
 
 
 def ran(path: Path) -> Verb:
@@ -288,7 +302,9 @@ def _least_run(copy: Path, file: Path) -> float:
     started = time.perf_counter()
     with connection:
         update = "UPDATE records SET layer = 'semantic', promoted_at = ?, updated_at = ?, metadata = ?, event = ? WHERE seq = ?"
-        connection.executemany(update, [(1, 1, row[records.PLACE["metadata"]], 9, row[0]) for row in up])
+        connection.executemany(
+            update, [(1, 1, row[records.PLACE["metadata"]], 9, row[0]) for row in up]
+        )
         words = [(row[0], row[records.PLACE["content"]], "", "") for row in up]
         connection.executemany(fts5.REPLACE, words)
     with file.open("wb") as stream:
@@ -296,10 +312,14 @@ def _least_run(copy: Path, file: Path) -> float:
         stream.flush()
         os.fsync(stream.fileno())
     with connection:
-        places = [(row[1], None, None, 1, line, 0, 9, bytes(32), 9) for line, row in enumerate(out, 1)]
+        places = [
+            (row[1], None, None, 1, line, 0, 9, bytes(32), 9) for line, row in enumerate(out, 1)
+        ]
         connection.executemany(archive.INSERT, places)
         connection.executemany("DELETE FROM words WHERE rowid = ?", [(row[0],) for row in out])
-        connection.executemany("DELETE FROM vectors WHERE space = 1 AND record = ?", [(row[0],) for row in out])
+        connection.executemany(
+            "DELETE FROM vectors WHERE space = 1 AND record = ?", [(row[0],) for row in out]
+        )
         tags = [(tag, row[0]) for row in out for tag in records.texts(row[records.PLACE["tags"]])]
         connection.executemany("DELETE FROM tags WHERE tag = ? AND record = ?", tags)
         connection.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in out])
@@ -313,10 +333,18 @@ def show(console: Console, verbs: Sequence[Verb]) -> None:
     for name in ("verb", "takes", "limit", "ratio", "the limit is"):
         table.add_column(name, justify="left" if name in ("verb", "the limit is") else "right")
     for verb in verbs:
-        table.add_row(verb.name, shown(verb.took), shown(verb.limit), f"{verb.took / verb.limit:.2f}×", verb.least)
+        table.add_row(
+            verb.name,
+            shown(verb.took),
+            shown(verb.limit),
+            f"{verb.took / verb.limit:.2f}×",
+            verb.least,
+        )
     console.print(table)
     for verb in verbs:
-        parts = Table(title=f"{verb.name}: {shown(verb.took)}", title_justify="left", show_header=False)
+        parts = Table(
+            title=f"{verb.name}: {shown(verb.took)}", title_justify="left", show_header=False
+        )
         for label, share in verb.parts.items():
             parts.add_row(label, shown(share * verb.took), f"{share:.0%}", "█" * round(share * BAR))
         console.print(parts)
@@ -338,7 +366,9 @@ def measured(sizes: Sequence[int]) -> Iterator[Verb]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 100_000], help="memories to search in")
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", default=[10_000, 100_000], help="memories to search in"
+    )
     given = parser.parse_args()
     console = Console(width=140)
     versions = f"Python {sys.version.split()[0]}, SQLite {apsw.sqlite_lib_version()}, Lamina {lamina.__version__}"

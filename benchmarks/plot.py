@@ -6,12 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 WIDTH, ROW, LEFT = 900, 26, 230
-COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#9d755d", "#888888", "#eeca3b", "#bab0ac")
+COLOURS = (
+    "#4c78a8",
+    "#f58518",
+    "#54a24b",
+    "#e45756",
+    "#72b7b2",
+    "#b279a2",
+    "#9d755d",
+    "#888888",
+    "#eeca3b",
+    "#bab0ac",
+)
 SIDE = 340
 MOST_WRONG = 0.15
 
 
-def svg(recall: Mapping[str, Mapping[str, Sequence[float]]], curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+def svg(
+    recall: Mapping[str, Mapping[str, Sequence[float]]],
+    curves: Mapping[str, Sequence[tuple[float, float]]],
+) -> str:
     """One page: recall of every system as bars, and right refusals against wrong ones as curves."""
     bars = list(_bars(recall))
     top = 60 + (len(recall) + 1) * ROW
@@ -24,7 +38,9 @@ def svg(recall: Mapping[str, Mapping[str, Sequence[float]]], curves: Mapping[str
 
 
 def _bars(recall: Mapping[str, Mapping[str, Sequence[float]]]) -> Iterator[str]:
-    yield _text(20, 28, "Recall: share of the gold turns among the first 5 (dark) and 10 (light)", "t")
+    yield _text(
+        20, 28, "Recall: share of the gold turns among the first 5 (dark) and 10 (light)", "t"
+    )
     sets = list(next(iter(recall.values())))
     room = (WIDTH - LEFT - 40) / len(sets)
     for column, data in enumerate(sets):
@@ -41,7 +57,12 @@ def _bars(recall: Mapping[str, Mapping[str, Sequence[float]]]) -> Iterator[str]:
 
 
 def _curves(curves: Mapping[str, Sequence[tuple[float, float]]], top: int) -> Iterator[str]:
-    yield _text(20, top - 24, "Refusals: questions without an answer (up) against answerable ones (right)", "t")
+    yield _text(
+        20,
+        top - 24,
+        "Refusals: questions without an answer (up) against answerable ones (right)",
+        "t",
+    )
     x0, y0 = 60, top + SIDE - 40
     wide, tall = 420, SIDE - 50
     for share in (0, 0.25, 0.5, 0.75, 1):
@@ -54,7 +75,11 @@ def _curves(curves: Mapping[str, Sequence[tuple[float, float]]], top: int) -> It
         yield _text(x - 8, y0 + 16, f"{wrong:.0%}", "s")
     for place, (name, points) in enumerate(sorted(curves.items())):
         colour = COLOURS[place % len(COLOURS)]
-        shown = [(x0 + wide * wrong / MOST_WRONG, y0 - right * tall) for wrong, right in points if wrong <= MOST_WRONG]
+        shown = [
+            (x0 + wide * wrong / MOST_WRONG, y0 - right * tall)
+            for wrong, right in points
+            if wrong <= MOST_WRONG
+        ]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in shown)
         yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
         yield f'<rect x="{x0 + wide + 30}" y="{top + 8 + place * 24}" width="14" height="4" fill="{colour}"/>'
@@ -62,4 +87,8 @@ def _curves(curves: Mapping[str, Sequence[tuple[float, float]]], top: int) -> It
 
 
 def _text(x: float, y: float, words: str, kind: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}"' + (f' class="{kind}"' if kind else "") + f">{escape(words)}</text>"
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}"'
+        + (f' class="{kind}"' if kind else "")
+        + f">{escape(words)}</text>"
+    )

@@ -29,8 +29,9 @@ from rich.table import Table
 import lamina
 from benchmarks import abstention, plot
 from benchmarks.conversations import Case, Question, items, locomo, longmemeval
-from lamina import Hits, Memory, text
-from lamina.recall.embedders import Embedder, create
+from lamina import Hits, Memory
+from lamina.embedders import Embedder, create
+from lamina.text import words as text
 
 DEEP = 50
 CUTS = (5, 10)
@@ -79,7 +80,9 @@ class Remembering:
 
     def save(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(self._path, keys=np.array(list(self._known)), rows=np.stack(list(self._known.values())))
+        np.savez(
+            self._path, keys=np.array(list(self._known)), rows=np.stack(list(self._known.values()))
+        )
 
 
 @contextmanager
@@ -97,12 +100,18 @@ def store(
             if any(embedder.name != "wordllama-256" for embedder in embedders):
                 memory.index()
             memory.sync_mirrors()
-            yield memory, {record.id: turn.key for record, turn in zip(made, case.turns, strict=True)}, now
+            yield (
+                memory,
+                {record.id: turn.key for record, turn in zip(made, case.turns, strict=True)},
+                now,
+            )
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def of_lamina(memory: Memory, keys: Mapping[str, str], question: Question, **how: Any) -> tuple[Any, ...]:
+def of_lamina(
+    memory: Memory, keys: Mapping[str, str], question: Question, **how: Any
+) -> tuple[Any, ...]:
     hits: Hits = memory.search(question.text, limit=DEEP, **how)
     return tuple(keys[hit.record.id] for hit in hits), tuple(dict(hit.parts) for hit in hits)
 
@@ -110,8 +119,12 @@ def of_lamina(memory: Memory, keys: Mapping[str, str], question: Question, **how
 def of_bm25(case: Case) -> Callable[[str], list[str]]:
     """What FTS5 gives out of the box: porter, its own bm25, any word of the question but stop words."""
     connection = apsw.Connection(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE turns USING fts5 (said, tokenize = 'porter unicode61')")
-    connection.executemany("INSERT INTO turns (rowid, said) VALUES (?, ?)", enumerate(turn.text for turn in case.turns))
+    connection.execute(
+        "CREATE VIRTUAL TABLE turns USING fts5 (said, tokenize = 'porter unicode61')"
+    )
+    connection.executemany(
+        "INSERT INTO turns (rowid, said) VALUES (?, ?)", enumerate(turn.text for turn in case.turns)
+    )
 
     def ask(question: str) -> list[str]:
         words = text.terms(question)
@@ -133,13 +146,17 @@ def fused(*lists: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(score, key=lambda key: (-score[key], key))[:DEEP])
 
 
-def measure(every: int, embedders: Mapping[str, Embedder]) -> tuple[dict[str, list[Answer]], abstention.Groups]:
+def measure(
+    every: int, embedders: Mapping[str, Embedder]
+) -> tuple[dict[str, list[Answer]], abstention.Groups]:
     """Every system's answers to every question, and the confidences for abstention."""
     answers: dict[str, list[Answer]] = defaultdict(list)
     groups: abstention.Groups = defaultdict(list)
     for data, read in SETS.items():
         cases = list(read())
-        chosen = [case for place, case in enumerate(cases) if data == "LoCoMo" or place % every == 0]
+        chosen = [
+            case for place, case in enumerate(cases) if data == "LoCoMo" or place % every == 0
+        ]
         vocabulary = abstention.vocabulary(cases)
         for case in track(chosen, description=data, console=Console(stderr=True), transient=True):
             _answer(data, case, embedders, answers)
@@ -148,12 +165,18 @@ def measure(every: int, embedders: Mapping[str, Embedder]) -> tuple[dict[str, li
     return answers, groups
 
 
-def _answer(data: str, case: Case, embedders: Mapping[str, Embedder], answers: dict[str, list[Answer]]) -> None:
+def _answer(
+    data: str, case: Case, embedders: Mapping[str, Embedder], answers: dict[str, list[Answer]]
+) -> None:
     sessions = {turn.key: turn.session for turn in case.turns}
     asked = [question for question in case.questions if question.gold]
 
-    def add(system: str, question: Question, found: Sequence[str], parts: Sequence[Any] = ()) -> None:
-        answers[system].append(Answer(data, case.fold, question, tuple(found), tuple(parts), sessions))
+    def add(
+        system: str, question: Question, found: Sequence[str], parts: Sequence[Any] = ()
+    ) -> None:
+        answers[system].append(
+            Answer(data, case.fold, question, tuple(found), tuple(parts), sessions)
+        )
 
     alone: dict[tuple[str, str], tuple[str, ...]] = {}
     bm25 = of_bm25(case)
@@ -174,7 +197,11 @@ def _answer(data: str, case: Case, embedders: Mapping[str, Embedder], answers: d
         with store(case, list(embedders.values())) as (memory, keys, now):
             for question in asked:
                 now[0] = question.now
-                add("fusion of all three", question, fused(bm25(question.text), *(alone[n, question.text] for n in embedders)))
+                add(
+                    "fusion of all three",
+                    question,
+                    fused(bm25(question.text), *(alone[n, question.text] for n in embedders)),
+                )
                 add("hybrid with minilm", question, *of_lamina(memory, keys, question))
 
 
@@ -195,7 +222,9 @@ def compare(every: int, via: str, embedder: Embedder) -> dict[str, list[Answer]]
                     for question in (one for one in case.questions if one.gold):
                         now[0] = question.now
                         found, parts = of_lamina(memory, keys, question)
-                        answers[way].append(Answer(data, case.fold, question, found, parts, sessions))
+                        answers[way].append(
+                            Answer(data, case.fold, question, found, parts, sessions)
+                        )
                     assert not memory._recall.problems  # noqa: SLF001 - or the store would have answered
     return answers
 
@@ -222,12 +251,18 @@ def cross_validated(answers: Sequence[Answer], data: str) -> list[float]:
     for fold in sorted({answer.fold for answer in own}):
         train = [table for table, answer in zip(tables, own, strict=True) if answer.fold != fold]
         factors = _fitted(train, len(names))
-        results += [_recalls(table, factors) for table, answer in zip(tables, own, strict=True) if answer.fold == fold]
+        results += [
+            _recalls(table, factors)
+            for table, answer in zip(tables, own, strict=True)
+            if answer.fold == fold
+        ]
     return [float(value) for value in np.mean(results, axis=0)]
 
 
 def _table(answer: Answer, names: Sequence[str]) -> tuple[Any, Any, int]:
-    parts = np.array([[part.get(name, 0.0) for name in names] for part in answer.parts]).reshape(-1, len(names))
+    parts = np.array([[part.get(name, 0.0) for name in names] for part in answer.parts]).reshape(
+        -1, len(names)
+    )
     gold = np.array([key in answer.question.gold for key in answer.found])
     return parts, gold, len(answer.question.gold)
 
@@ -246,7 +281,9 @@ def _fitted(tables: Sequence[tuple[Any, Any, int]], number: int) -> Any:
             for step in STEPS:
                 factors[place] = step
                 # A flat field is left alone: only what is clearly better moves a weight.
-                tried[step] = float(np.mean([_recalls(table, factors) for table in tables])) - 0.01 * abs(step - 1)
+                tried[step] = float(
+                    np.mean([_recalls(table, factors) for table in tables])
+                ) - 0.01 * abs(step - 1)
             factors[place] = max(tried, key=lambda step: (tried[step], -abs(step - 1)))
     return factors
 
@@ -268,7 +305,10 @@ def sessions(answers: Sequence[Answer], all_of_them: bool) -> float:
 def show(answers: Mapping[str, list[Answer]], screen: Console) -> dict[str, dict[str, list[float]]]:
     """The tables; what the plot draws comes back."""
     table = Table(
-        title="recall: share of the gold turns among the first 5 / 10", title_justify="left", box=None, pad_edge=False
+        title="recall: share of the gold turns among the first 5 / 10",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
     )
     for column in ("system", *SETS, "LoCoMo adversarial", "LME any@5 / all@5"):
         table.add_column(column, justify="left" if column == "system" else "right")
@@ -276,12 +316,17 @@ def show(answers: Mapping[str, list[Answer]], screen: Console) -> dict[str, dict
     for system, own in answers.items():
         drawn[system] = {data: [mean(counted(own, data), cut) for cut in CUTS] for data in SETS}
         hard = [answer for answer in own if answer.question.category == ADVERSARIAL]
-        cells = [_pair(drawn[system][data]) for data in SETS] + [_pair([mean(hard, cut) for cut in CUTS])]
+        cells = [_pair(drawn[system][data]) for data in SETS] + [
+            _pair([mean(hard, cut) for cut in CUTS])
+        ]
         table.add_row(system, *cells, _pair([sessions(own, False), sessions(own, True)]))
     for system in ("hybrid", "hybrid with minilm"):
         if system in answers:
             table.add_row(
-                f"{system}, cross-validated", *(_pair(cross_validated(answers[system], data)) for data in SETS), "", ""
+                f"{system}, cross-validated",
+                *(_pair(cross_validated(answers[system], data)) for data in SETS),
+                "",
+                "",
             )
     screen.print(table)
     _categories(answers, screen)
@@ -295,25 +340,44 @@ def _categories(answers: Mapping[str, list[Answer]], screen: Console) -> None:
         table.add_column(column, justify="left" if column in ("data", "category") else "right")
     kinds = sorted({(one.data, one.question.category) for one in answers["hybrid"]})
     for data, category in kinds:
-        chosen = {s: [a for a in answers[s] if (a.data, a.question.category) == (data, category)] for s in systems}
+        chosen = {
+            s: [a for a in answers[s] if (a.data, a.question.category) == (data, category)]
+            for s in systems
+        }
         cells = [_pair([mean(chosen[system], cut) for cut in CUTS]) for system in systems]
         table.add_row(data, category, str(len(chosen["hybrid"])), *cells)
     screen.print(table)
 
 
 def _pair(values: Sequence[float]) -> str:
-    return " / ".join(f"{value:.3f}".lstrip("0") if value < 1 else f"{value:.2f}" for value in values)
+    return " / ".join(
+        f"{value:.3f}".lstrip("0") if value < 1 else f"{value:.2f}" for value in values
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minilm", type=Path, help="the folder `models` of a home in which minilm was pulled")
-    parser.add_argument("--every", type=int, default=1, help="only every so many questions of LME48")
-    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "lamina-vectors")
-    parser.add_argument("--via", help="compare with searches through a mirror, such as chroma=embedded; nothing else")
+    parser.add_argument(
+        "--minilm", type=Path, help="the folder `models` of a home in which minilm was pulled"
+    )
+    parser.add_argument(
+        "--every", type=int, default=1, help="only every so many questions of LME48"
+    )
+    parser.add_argument(
+        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "lamina-vectors"
+    )
+    parser.add_argument(
+        "--via",
+        help="compare with searches through a mirror, such as chroma=embedded; nothing else",
+    )
     parser.add_argument("--plot", type=Path, help="where to draw the plot as SVG")
     given = parser.parse_args()
-    options: dict[str, Any] = {"cache": given.minilm or Path(), "endpoint": "", "key": None, "timeout": 1.0}
+    options: dict[str, Any] = {
+        "cache": given.minilm or Path(),
+        "endpoint": "",
+        "key": None,
+        "timeout": 1.0,
+    }
     embedders: dict[str, Any] = {"wordllama": create("wordllama", **options)}
     if given.minilm:
         embedders["minilm"] = Remembering(create("minilm", **options), given.cache)  # type: ignore[arg-type]

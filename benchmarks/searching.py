@@ -102,7 +102,9 @@ def resident(path: Path) -> float:
         " print(next(l for l in open('/proc/self/status') if l.startswith('VmRSS')).split()[1])\n"
     )
     environment = {**os.environ, "LAMINA_HOME": str(path)}
-    done = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True
+    )
     return int(done.stdout) / 1024
 
 
@@ -121,32 +123,59 @@ def cold(path: Path, question: str) -> float:
 def measured(table: Table, path: Path, number: int) -> None:
     label = f"{number:,}"
     taken = filled(path, number)
-    table.add_row(label, "remember_many and index, end to end", f"{number / taken:,.0f}/s", "", "≥ 2,500/s")
+    table.add_row(
+        label, "remember_many and index, end to end", f"{number / taken:,.0f}/s", "", "≥ 2,500/s"
+    )
     with lamina.open("default", home=path) as memory:
         memory.search("warm up")
         plain, late = asked(memory, number)
         table.add_row(
-            label, "hybrid", f"{plain:.1f} ms", f"{late:.1f} ms", f"≤ {GOALS[number]:.0f} ms" if number in GOALS else ""
+            label,
+            "hybrid",
+            f"{plain:.1f} ms",
+            f"{late:.1f} ms",
+            f"≤ {GOALS[number]:.0f} ms" if number in GOALS else "",
         )
         for name, how in FILTERS.items():
             median, worst = asked(memory, number, **how)
-            table.add_row(label, f"hybrid, {name}", f"{median:.1f} ms", f"{worst:.1f} ms", f"≤ 1.5×, is {median / plain:.2f}×")
+            table.add_row(
+                label,
+                f"hybrid, {name}",
+                f"{median:.1f} ms",
+                f"{worst:.1f} ms",
+                f"≤ 1.5×, is {median / plain:.2f}×",
+            )
         for ranker in ("keyword", "semantic", "overlap", "exact"):
             median, worst = asked(memory, number, ranker=ranker)
             table.add_row(label, ranker, f"{median:.1f} ms", f"{worst:.1f} ms", "")
-    table.add_row(label, "resident memory", f"{resident(path):.0f} MB", "", "< 150 MB" if number == 100_000 else "")
     table.add_row(
-        label, "lamina search, cold", f"{cold(path, questions(number)[0]):.0f} ms", "", "< 500 ms" if number == 100_000 else ""
+        label,
+        "resident memory",
+        f"{resident(path):.0f} MB",
+        "",
+        "< 150 MB" if number == 100_000 else "",
+    )
+    table.add_row(
+        label,
+        "lamina search, cold",
+        f"{cold(path, questions(number)[0]):.0f} ms",
+        "",
+        "< 500 ms" if number == 100_000 else "",
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--large", action="store_true", help="also 1,000,000 memories, which takes some minutes")
+    parser.add_argument(
+        "--large", action="store_true", help="also 1,000,000 memories, which takes some minutes"
+    )
     parser.add_argument("--sizes", type=int, nargs="*", help="these sizes instead")
     given = parser.parse_args()
     sizes = given.sizes or [10_000, 100_000, *([1_000_000] if given.large else [])]
-    table = Table(title=f"Lamina {lamina.__version__}, {QUESTIONS * ROUNDS} searches each", title_justify="left")
+    table = Table(
+        title=f"Lamina {lamina.__version__}, {QUESTIONS * ROUNDS} searches each",
+        title_justify="left",
+    )
     for name in ("memories", "what", "median", "95 %", "goal"):
         table.add_column(name, justify="left" if name == "what" else "right")
     for number in sizes:

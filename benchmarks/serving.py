@@ -25,8 +25,8 @@ import lamina
 from benchmarks.searching import filled, questions
 from benchmarks.speed import folder
 from lamina import Memory
-from lamina.access import Access
-from lamina.clock import system_clock
+from lamina.home.tokens import Access
+from lamina.model.clock import system_clock
 
 NUMBER = 10_000
 ROUNDS = 5
@@ -76,17 +76,24 @@ def client(address: str, token: str, paths: Sequence[str]) -> list[float]:
     return taken
 
 
-def clients(number: int, address: str, token: str, paths: Sequence[str]) -> tuple[float, list[float]]:
+def clients(
+    number: int, address: str, token: str, paths: Sequence[str]
+) -> tuple[float, list[float]]:
     """Requests per second of so many clients at once, who share the paths, and the seconds of each."""
     started = time.perf_counter()
     with ThreadPoolExecutor(number) as threads:
-        parts = [*threads.map(lambda place: client(address, token, paths[place::number]), range(number))]
+        parts = [
+            *threads.map(lambda place: client(address, token, paths[place::number]), range(number))
+        ]
     return len(paths) / (time.perf_counter() - started), [one for part in parts for one in part]
 
 
 def percentiles(taken: Sequence[float]) -> tuple[str, str]:
     ordered = sorted(taken)
-    return f"{1e3 * statistics.median(ordered):.1f} ms", f"{1e3 * ordered[int(0.95 * len(ordered))]:.1f} ms"
+    return (
+        f"{1e3 * statistics.median(ordered):.1f} ms",
+        f"{1e3 * ordered[int(0.95 * len(ordered))]:.1f} ms",
+    )
 
 
 def measure(path: Path) -> Table:
@@ -109,14 +116,28 @@ def measure(path: Path) -> Table:
         plain = [f"/memory/records?limit=1&tag=t{place % 10}" for place in range(1000)]
         light, each = clients(4, address, token, plain)
     base = statistics.median(bare_rates)
-    table = Table("what", "per second", "median", "95 %", "of the library", "goal", title=f"HTTP at {NUMBER:,} memories")
-    table.add_row("the library, one after the other", f"{base:,.0f}", *percentiles(bare), "1.00×", "")
+    table = Table(
+        "what",
+        "per second",
+        "median",
+        "95 %",
+        "of the library",
+        "goal",
+        title=f"HTTP at {NUMBER:,} memories",
+    )
+    table.add_row(
+        "the library, one after the other", f"{base:,.0f}", *percentiles(bare), "1.00×", ""
+    )
     for number in CLIENTS:
         rate = statistics.median(rates[number])
         name = f"GET /memory/search, {number} client{'s' if number > 1 else ''}"
         goal = f"≥ {GOAL}×" if number > 1 else ""
-        table.add_row(name, f"{rate:,.0f}", *percentiles(taken[number]), f"{rate / base:.2f}×", goal)
-    table.add_row("GET /memory/records?limit=1, 4 clients", f"{light:,.0f}", *percentiles(each), "", "")
+        table.add_row(
+            name, f"{rate:,.0f}", *percentiles(taken[number]), f"{rate / base:.2f}×", goal
+        )
+    table.add_row(
+        "GET /memory/records?limit=1, 4 clients", f"{light:,.0f}", *percentiles(each), "", ""
+    )
     return table
 
 

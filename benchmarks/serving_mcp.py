@@ -32,7 +32,9 @@ GOAL = 5.0  # milliseconds
 
 def started(home: Path) -> StdioServerParameters:
     program = ["-P", "-m", "lamina.surfaces.cli.main", "--home", str(home), "--agent", AGENT, "mcp"]
-    return StdioServerParameters(command=sys.executable, args=program, env={**os.environ, "LAMINA_MAINTENANCE": "off"})
+    return StdioServerParameters(
+        command=sys.executable, args=program, env={**os.environ, "LAMINA_MAINTENANCE": "off"}
+    )
 
 
 async def asked(client: Client, memory: Memory) -> tuple[list[float], list[float]]:
@@ -81,7 +83,9 @@ def main() -> None:
     for column in ("what", "median ms", "90 % below ms"):
         table.add_column(column, justify="left" if column == "what" else "right")
     for name, times in (("library search", library), ("MCP search", pipe)):
-        table.add_row(name, f"{statistics.median(times):.2f}", f"{statistics.quantiles(times, n=10)[-1]:.2f}")
+        table.add_row(
+            name, f"{statistics.median(times):.2f}", f"{statistics.quantiles(times, n=10)[-1]:.2f}"
+        )
     table.add_row(f"added (goal: under {GOAL:.0f})", f"{added:.2f}", "")
     table.add_row("start until connected", f"{statistics.median(starts) * 1000:.0f}", "")
     Console().print(table)

@@ -53,7 +53,11 @@ def turns(chance: random.Random) -> list[str]:
     for _ in range(SESSION):
         parts = [chance.choice(TALK)]
         if chance.random() < 0.4:
-            given = {"city": chance.choice(CITIES), "thing": chance.choice(THINGS), "job": chance.choice(JOBS)}
+            given = {
+                "city": chance.choice(CITIES),
+                "thing": chance.choice(THINGS),
+                "job": chance.choice(JOBS),
+            }
             parts.append(chance.choice(CLAIMS).format(name=chance.choice(PEOPLE), **given))
         said.append(" ".join(parts))
     return said
@@ -65,7 +69,10 @@ def fill(home: Path) -> None:
         for number in range(TURNS // SESSION):
             at += timedelta(hours=20)
             pair = chance.sample(PEOPLE, 2)
-            said = [{"speaker": pair[place % 2], "text": text, "at": at} for place, text in enumerate(turns(chance))]
+            said = [
+                {"speaker": pair[place % 2], "text": text, "at": at}
+                for place, text in enumerate(turns(chance))
+            ]
             op.remember_conversation(said, session=f"s{number}")
 
 
@@ -80,15 +87,28 @@ def night(home: Path) -> dict[str, Any]:
         op.sleep()
         again = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"seconds": took, "again": again, "before_mb": before / 1024, "peak_mb": peak / 1024, "done": done}
+    return {
+        "seconds": took,
+        "again": again,
+        "before_mb": before / 1024,
+        "peak_mb": peak / 1024,
+        "done": done,
+    }
 
 
 def measured() -> dict[str, Any]:
     """A night over ten thousand turns, in a process of its own."""
     with folder() as home:
         fill(home)
-        program = "import json, sys; from pathlib import Path; from benchmarks.sleeping import night"
-        command = [sys.executable, "-c", f"{program}; print(json.dumps(night(Path(sys.argv[1]))))", str(home)]
+        program = (
+            "import json, sys; from pathlib import Path; from benchmarks.sleeping import night"
+        )
+        command = [
+            sys.executable,
+            "-c",
+            f"{program}; print(json.dumps(night(Path(sys.argv[1]))))",
+            str(home),
+        ]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     told: dict[str, Any] = json.loads(out)
     return told
@@ -96,7 +116,9 @@ def measured() -> dict[str, Any]:
 
 def main() -> None:
     told, console = measured(), Console()
-    console.print(f"{TURNS:,} turns: {told['seconds']:.1f} s, peak {told['peak_mb']:.0f} MB (goal < 60 s, < 300 MB)")
+    console.print(
+        f"{TURNS:,} turns: {told['seconds']:.1f} s, peak {told['peak_mb']:.0f} MB (goal < 60 s, < 300 MB)"
+    )
     console.print(f"{TURNS / told['seconds']:,.0f} turns/s; a second night {told['again']:.2f} s")
     console.print(told["done"])
 

@@ -27,26 +27,40 @@ from rich.table import Table
 
 import lamina
 from lamina import Memory
-from lamina.store import fts5, records
-from lamina.store.connection import SqliteDatabase
+from lamina.store.engine.sqlite import SqliteDatabase
+from lamina.store.tables import fts5, records
 
 ROUNDS = 5
 SINGLE = 250
 BULK = 100_000
 SEED = 7
-TYPES = {"seq": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL UNIQUE", "importance": "REAL", "confidence": "REAL", "salt": "BLOB"}
+TYPES = {
+    "seq": "INTEGER PRIMARY KEY",
+    "id": "TEXT NOT NULL UNIQUE",
+    "importance": "REAL",
+    "confidence": "REAL",
+    "salt": "BLOB",
+}
 TYPES |= dict.fromkeys(("event", *records.TIMES), "INTEGER")
 
 
 def texts(number: int) -> list[str]:
     """Sentences of 6 to 34 words whose frequencies fall off like those of a language."""
     chance = random.Random(SEED)
-    parts = [f"{onset}{core}" for onset in "b c d f g l m n p r s t st tr".split() for core in "a e i o u ai ea ou".split()]
+    parts = [
+        f"{onset}{core}"
+        for onset in "b c d f g l m n p r s t st tr".split()
+        for core in "a e i o u ai ea ou".split()
+    ]
     vocabulary = [
-        chance.choice(parts) + chance.choice(parts) + chance.choice(["", "n", "r", "s", "ing"]) for _ in range(20_000)
+        chance.choice(parts) + chance.choice(parts) + chance.choice(["", "n", "r", "s", "ing"])
+        for _ in range(20_000)
     ]
     weights = list(accumulate(1 / (rank + 3) for rank in range(len(vocabulary))))
-    return [" ".join(chance.choices(vocabulary, cum_weights=weights, k=chance.randint(6, 34))) for _ in range(number)]
+    return [
+        " ".join(chance.choices(vocabulary, cum_weights=weights, k=chance.randint(6, 34)))
+        for _ in range(number)
+    ]
 
 
 @contextmanager
@@ -69,11 +83,16 @@ class Floor:
         columns = ", ".join(f"{name} {TYPES.get(name, 'TEXT')}" for name in records.COLUMNS)
         self.connection.execute(f"CREATE TABLE records ({columns})")
         options = "content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'"
-        self.connection.execute(f"CREATE VIRTUAL TABLE words USING fts5 (content, tags, metadata, {options})")
+        self.connection.execute(
+            f"CREATE VIRTUAL TABLE words USING fts5 (content, tags, metadata, {options})"
+        )
 
     def rows(self, contents: Sequence[str], first: int) -> list[tuple[Any, ...]]:
         """Rows as Lamina would store them, made beforehand: their making is not what is measured."""
-        fixed = ("short_term", "active", "crumb"), (0.5, 1.0, "agent", None, "[]", "{}", "[]", None, None, None)
+        fixed = (
+            ("short_term", "active", "crumb"),
+            (0.5, 1.0, "agent", None, "[]", "{}", "[]", None, None, None),
+        )
         now = 1_763_000_000_000_000
         end = (now, now, now, None, None, None, None, "[]", None, None, 1, bytes(16))
         return [
@@ -93,7 +112,8 @@ class Floor:
         self.connection.execute("BEGIN IMMEDIATE")
         self.connection.executemany(records.INSERT, rows)
         self.connection.executemany(
-            fts5.INSERT, [(row[0], content, "", "") for row, content in zip(rows, contents, strict=True)]
+            fts5.INSERT,
+            [(row[0], content, "", "") for row, content in zip(rows, contents, strict=True)],
         )
         self.connection.execute("COMMIT")
 
@@ -160,10 +180,15 @@ def bulk() -> tuple[float, float]:
 def get() -> float:
     """Seconds for one get, in a store of 10,000."""
     with folder() as path, lamina.open("bench", home=path) as memory:
-        ids = [record.id for record in memory.remember_many({"content": text} for text in texts(10_000))]
+        ids = [
+            record.id
+            for record in memory.remember_many({"content": text} for text in texts(10_000))
+        ]
         memory.index()
         random.Random(SEED).shuffle(ids)
-        return statistics.median(timed(lambda: [memory.get(one) for one in ids]) / len(ids) for _ in range(ROUNDS))
+        return statistics.median(
+            timed(lambda: [memory.get(one) for one in ids]) / len(ids) for _ in range(ROUNDS)
+        )
 
 
 def reopened() -> float:
@@ -184,7 +209,9 @@ def process(*arguments: str, home: Path | None = None) -> float:
     environment = {**os.environ, "LAMINA_HOME": str(home or "")}
 
     def work() -> None:
-        subprocess.run([sys.executable, *arguments], check=True, env=environment, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, *arguments], check=True, env=environment, stdout=subprocess.DEVNULL
+        )
 
     return statistics.median(timed(work) for _ in range(ROUNDS * 2))
 
@@ -194,7 +221,9 @@ def imported() -> float:
     code = "import time; t = time.perf_counter(); import lamina; print(time.perf_counter() - t)"
 
     def once() -> float:
-        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        )
         return float(done.stdout)
 
     return statistics.median(once() for _ in range(ROUNDS * 2))
@@ -215,10 +244,25 @@ def syncs() -> tuple[float, float] | None:
     number = 200
     code = f"import lamina\nwith lamina.open('bench') as m:\n for n in range({number}): m.remember(f'memory number {{n}}')\n"
     with folder() as path:
-        environment = {**os.environ, "LAMINA_HOME": str(path), "LAMINA_STORE_CHECKPOINT_PAGES": str(1 << 20)}
+        environment = {
+            **os.environ,
+            "LAMINA_HOME": str(path),
+            "LAMINA_STORE_CHECKPOINT_PAGES": str(1 << 20),
+        }
         lamina.open("bench", home=path).close()
         log = path / "strace.txt"
-        command = ["strace", "-f", "-y", "-e", "trace=fsync,fdatasync", "-o", str(log), sys.executable, "-c", code]
+        command = [
+            "strace",
+            "-f",
+            "-y",
+            "-e",
+            "trace=fsync,fdatasync",
+            "-o",
+            str(log),
+            sys.executable,
+            "-c",
+            code,
+        ]
         subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
         calls = re.findall(r"f(?:data)?sync\(\d+<([^>]*)>", log.read_text())
     wal = sum(call.endswith("-wal") for call in calls)
@@ -233,16 +277,28 @@ def main() -> None:
         table.add_column(name, justify="left" if name == "what" else "right")
     bare, ours = single("OFF")
     table.add_row(
-        "remember, software alone (no fsync)", f"{ours * 1e6:.0f} µs", f"{bare * 1e6:.0f} µs", f"{ours / bare:.2f}×", "≤ 1.7×"
+        "remember, software alone (no fsync)",
+        f"{ours * 1e6:.0f} µs",
+        f"{bare * 1e6:.0f} µs",
+        f"{ours / bare:.2f}×",
+        "≤ 1.7×",
     )
     bare, ours = single("FULL")
-    table.add_row("remember, durable", f"{ours * 1e6:.0f} µs", f"{bare * 1e6:.0f} µs", f"{ours / bare:.2f}×", "")
+    table.add_row(
+        "remember, durable",
+        f"{ours * 1e6:.0f} µs",
+        f"{bare * 1e6:.0f} µs",
+        f"{ours / bare:.2f}×",
+        "",
+    )
     counted = syncs()
     if counted is None:
         table.add_row("forced writes per remember", "-", "", "", "1 (needs strace)")
     else:
         table.add_row("forced writes per remember", f"{counted[0]:.2f}", "", "", "1")
-        table.add_row("forced writes of checkpoints and opening, per 200", f"{counted[1]:.0f}", "", "", "")
+        table.add_row(
+            "forced writes of checkpoints and opening, per 200", f"{counted[1]:.0f}", "", "", ""
+        )
     bare, ours = bulk()
     rates = f"{BULK / ours:,.0f}/s", f"{BULK / bare:,.0f}/s", f"{bare / ours:.2f}×"
     table.add_row("remember_many, 100,000", *rates, "≥ 0.5×")
@@ -252,7 +308,11 @@ def main() -> None:
     bare_process = process("-c", "pass")
     cold = listed()
     table.add_row(
-        "lamina list, cold", f"{cold * 1e3:.0f} ms", f"{bare_process * 1e3:.0f} ms", f"{cold / bare_process:.1f}×", "< 300 ms"
+        "lamina list, cold",
+        f"{cold * 1e3:.0f} ms",
+        f"{bare_process * 1e3:.0f} ms",
+        f"{cold / bare_process:.1f}×",
+        "< 300 ms",
     )
     from benchmarks.sleeping import TURNS, measured
 

@@ -85,12 +85,19 @@ class Answer(NamedTuple):
         sessions = {self.turns[key].session for key in self.found[0]} if self.found else set()
         if self.turns[self.newest].session in sessions:
             return "newest"
-        return "outdated" if sessions & {self.turns[key].session for key in self.question.gold} else "other"
+        return (
+            "outdated"
+            if sessions & {self.turns[key].session for key in self.question.gold}
+            else "other"
+        )
 
     @property
     def in_order(self) -> bool:
         """Whether of all gold turns the newest is found first; one that is not found comes last."""
-        return next((self._named(keys) for keys in self.found if keys & self.question.gold), "") == "newest"
+        return (
+            next((self._named(keys) for keys in self.found if keys & self.question.gold), "")
+            == "newest"
+        )
 
     def recall(self, cut: int) -> float:
         seen = frozenset().union(*self.found[:cut])
@@ -119,12 +126,18 @@ def store(case: Case, *, asleep: bool) -> Iterator[tuple[Operator, dict[str, str
             made = memory.remember_many(items(case.turns))
             if asleep:
                 memory.sleep()
-            yield memory, {record.id: turn.key for record, turn in zip(made, case.turns, strict=True)}, now
+            yield (
+                memory,
+                {record.id: turn.key for record, turn in zip(made, case.turns, strict=True)},
+                now,
+            )
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def stands_for(record: Record, keys: Mapping[str, str], turns: Mapping[str, Turn]) -> frozenset[str]:
+def stands_for(
+    record: Record, keys: Mapping[str, str], turns: Mapping[str, Turn]
+) -> frozenset[str]:
     """A turn stands for itself, a summary for the turns that it quotes, a fact for the newest that it rests on."""
     if record.id in keys:
         return frozenset((keys[record.id],))
@@ -134,16 +147,24 @@ def stands_for(record: Record, keys: Mapping[str, str], turns: Mapping[str, Turn
     return frozenset(sorted(rests_on, key=lambda key: (turns[key].at, key))[-1:])
 
 
-def asked(cases: Iterable[Case], number: int, name: str) -> tuple[dict[str, list[Answer]], list[Known]]:
+def asked(
+    cases: Iterable[Case], number: int, name: str
+) -> tuple[dict[str, list[Answer]], list[Known]]:
     """The answers to the questions of all cases in every way."""
     answers: dict[str, list[Answer]] = {way: [] for way in WAYS}
     known: list[Known] = []
-    for case in track(cases, total=number, description=name, console=Console(stderr=True), transient=True):
+    for case in track(
+        cases, total=number, description=name, console=Console(stderr=True), transient=True
+    ):
         turns = {turn.key: turn for turn in case.turns}
         for asleep in (False, True):
             with store(case, asleep=asleep) as (memory, keys, now):
                 if asleep:
-                    known += [_known(memory, keys, turns, question) for question in case.questions if question.gold]
+                    known += [
+                        _known(memory, keys, turns, question)
+                        for question in case.questions
+                        if question.gold
+                    ]
                 for way, (is_asleep, layers) in WAYS.items():
                     if is_asleep == asleep:
                         answers[way] += _answers(case, memory, keys, turns, now, layers)
@@ -162,10 +183,17 @@ def _answers(
         if question.gold:
             now[0] = question.now
             hits = memory.search(question.text, limit=DEEP, layers=layers)
-            yield Answer(case.name, question, turns, tuple(stands_for(hit.record, keys, turns) for hit in hits))
+            yield Answer(
+                case.name,
+                question,
+                turns,
+                tuple(stands_for(hit.record, keys, turns) for hit in hits),
+            )
 
 
-def _known(memory: Operator, keys: Mapping[str, str], turns: Mapping[str, Turn], question: Question) -> Known:
+def _known(
+    memory: Operator, keys: Mapping[str, str], turns: Mapping[str, Turn], question: Question
+) -> Known:
     facts = memory.list(layers=["semantic"], states=None, limit=10_000)
     of: dict[str, list[Record]] = {}
     for fact in facts:
@@ -189,16 +217,28 @@ def updates() -> list[Case]:
 def smaller(case: Case, others: int) -> Case:
     """A store of the sessions that answer the question and a few others, evenly chosen over time."""
     gold = {turn.session for turn in case.turns if turn.key in case.questions[0].gold}
-    rest = [session for session in dict.fromkeys(turn.session for turn in case.turns) if session not in gold]
+    rest = [
+        session
+        for session in dict.fromkeys(turn.session for turn in case.turns)
+        if session not in gold
+    ]
     kept = gold | set(rest[:: max(1, len(rest) // max(1, others))][:others])
-    return Case(case.name, case.fold, tuple(turn for turn in case.turns if turn.session in kept), case.questions)
+    return Case(
+        case.name,
+        case.fold,
+        tuple(turn for turn in case.turns if turn.session in kept),
+        case.questions,
+    )
 
 
 def changes() -> list[Case]:
     """The cases in which one value has taken the place of another, each in a store with some other cases."""
     told = [json.loads(line) for line in CHANGES.read_text("utf-8").splitlines()]
     made = {case["id"]: tuple(_change_turns(case)) for case in told}
-    names = {case["id"]: {case["subject"], *(turn["speaker"] for turn in case["turns"])} - {"Assistant"} for case in told}
+    names = {
+        case["id"]: {case["subject"], *(turn["speaker"] for turn in case["turns"])} - {"Assistant"}
+        for case in told
+    }
     cases = []
     for case in told:
         gold = _change_gold(case, made[case["id"]])
@@ -206,16 +246,32 @@ def changes() -> list[Case]:
             continue
         others = sorted(one for one in made if not names[one] & names[case["id"]])
         random.Random(f"{SEED}-{case['id']}").shuffle(others)
-        turns = sorted((turn for one in (case["id"], *others[:BESIDE]) for turn in made[one]), key=lambda turn: turn.at)
+        turns = sorted(
+            (turn for one in (case["id"], *others[:BESIDE]) for turn in made[one]),
+            key=lambda turn: turn.at,
+        )
         question = _change_question(case["subject"], case["attribute"])
-        cases.append(Case(case["id"], 0, tuple(turns), (Question(question, turns[-1].at + DAY, gold, case["kind"]),)))
+        cases.append(
+            Case(
+                case["id"],
+                0,
+                tuple(turns),
+                (Question(question, turns[-1].at + DAY, gold, case["kind"]),),
+            )
+        )
     return cases
 
 
 def _change_turns(case: Mapping[str, Any]) -> Iterator[Turn]:
     for place, turn in enumerate(case["turns"]):
         session = f"{case['id']}/{turn['at'][:10]}"
-        yield Turn(f"{case['id']}/{place}", turn["text"], turn["speaker"], session, datetime.fromisoformat(turn["at"]))
+        yield Turn(
+            f"{case['id']}/{place}",
+            turn["text"],
+            turn["speaker"],
+            session,
+            datetime.fromisoformat(turn["at"]),
+        )
 
 
 def _change_gold(case: Mapping[str, Any], turns: Sequence[Turn]) -> frozenset[str]:
@@ -224,7 +280,11 @@ def _change_gold(case: Mapping[str, Any], turns: Sequence[Turn]) -> frozenset[st
     if not (isinstance(now, str) and isinstance(before, str)):
         return frozenset()
     newest = [turn for turn in turns if now.casefold() in turn.text.casefold()][-1:]
-    old = [turn for turn in turns if before.casefold() in turn.text.casefold() and now.casefold() not in turn.text.casefold()]
+    old = [
+        turn
+        for turn in turns
+        if before.casefold() in turn.text.casefold() and now.casefold() not in turn.text.casefold()
+    ]
     outdated = [turn for turn in old if newest and turn.at < newest[0].at]
     return frozenset(turn.key for turn in (*outdated, *newest)) if outdated else frozenset()
 
@@ -236,7 +296,12 @@ def _change_question(subject: str, attribute: str) -> str:
 
 
 def without_adversarial(case: Case) -> Case:
-    return Case(case.name, case.fold, case.turns, tuple(one for one in case.questions if one.category != "5"))
+    return Case(
+        case.name,
+        case.fold,
+        case.turns,
+        tuple(one for one in case.questions if one.category != "5"),
+    )
 
 
 def show_order(answers: Mapping[str, Sequence[Answer]], title: str, screen: Console) -> None:
@@ -251,7 +316,10 @@ def show_order(answers: Mapping[str, Sequence[Answer]], title: str, screen: Cons
     }
     table = _table(title, ("", *columns, *(f"R@{cut}" for cut in CUTS)))
     for way, own in answers.items():
-        shares = [f"{sum(map(judge, own))} ({_share(judge(one) for one in own)})" for judge in columns.values()]
+        shares = [
+            f"{sum(map(judge, own))} ({_share(judge(one) for one in own)})"
+            for judge in columns.values()
+        ]
         table.add_row(way, *shares, *(_share(one.recall(cut) for one in own) for cut in CUTS))
     screen.print(table)
 
@@ -295,9 +363,15 @@ def _share(values: Iterable[Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--small", action="store_true", help="only stores of a question's own sessions and a few others")
+    parser.add_argument(
+        "--small",
+        action="store_true",
+        help="only stores of a question's own sessions and a few others",
+    )
     parser.add_argument("--every", type=int, default=1, help="only every so many questions")
-    parser.add_argument("--no-locomo", action="store_true", help="leave out what sleep does to finding on LoCoMo")
+    parser.add_argument(
+        "--no-locomo", action="store_true", help="leave out what sleep does to finding on LoCoMo"
+    )
     given = parser.parse_args()
     screen = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     cases = updates()[:: given.every]
@@ -317,7 +391,11 @@ def main() -> None:
         people = [without_adversarial(case) for case in locomo()]
         answers, _ = asked(people, len(people), "LoCoMo")
         number = len(answers["before sleep"])
-        show_recall(answers, f"LoCoMo, {number} questions: share of the gold turns among the first hits", screen)
+        show_recall(
+            answers,
+            f"LoCoMo, {number} questions: share of the gold turns among the first hits",
+            screen,
+        )
 
 
 if __name__ == "__main__":

@@ -13,19 +13,20 @@ import msgspec
 from fastapi import FastAPI
 
 import lamina
-from lamina import config, errors
-from lamina.guests import Guest
-from lamina.memory import Memory
-from lamina.operators import Operator
-from lamina.runs import Run
+from lamina import errors
+from lamina.home import settings as config
+from lamina.memory.agent import Memory
+from lamina.memory.operator import Operator
+from lamina.memory.runs import Run
+from lamina.memory.shared import Guest
+from lamina.memory.world import WorldModel
 from lamina.surfaces.cli.main import cli
 from lamina.surfaces.hooks import Hooks, Switches, protocol, switches
 from lamina.surfaces.http import routes
 from lamina.surfaces.mcp import schemas, tools
-from lamina.world import WorldModel
 
 TARGET = Path(__file__).parent / "reference.md"
-LONGEST = 128  # of a line of code
+LONGEST = 100  # of a line of code
 INTERNAL = "is the way to call this"
 MODULES = re.compile(r"\b(?:builtins|lamina\.\w+)\.")
 
@@ -152,7 +153,9 @@ def http_routes() -> Iterator[str]:
         yield ""
         given = [one for one in asked.get("parameters", ()) if one["in"] == "query"]
         if given:
-            yield from table((one["name"], one["required"], one.get("description", "")) for one in given)
+            yield from table(
+                (one["name"], one["required"], one.get("description", "")) for one in given
+            )
 
 
 def mcp_tools() -> Iterator[str]:
@@ -166,7 +169,9 @@ def mcp_tools() -> Iterator[str]:
         asked = schemas.schema(tool.given)
         given = asked["properties"].items()
         if given:
-            yield from table((name, name in asked.get("required", ()), told(value)) for name, value in given)
+            yield from table(
+                (name, name in asked.get("required", ()), told(value)) for name, value in given
+            )
         yield f"It answers {', '.join(f'`{name}`' for name in schemas.schema(tool.answer)['properties'])}."
         yield ""
 
@@ -205,7 +210,9 @@ def hook_events() -> Iterator[str]:
 
 def commands() -> Iterator[str]:
     for path, command in walk(cli, "lamina"):
-        with click.Context(command, info_name=path, terminal_width=100, help_option_names=["-h", "--help"]) as context:
+        with click.Context(
+            command, info_name=path, terminal_width=100, help_option_names=["-h", "--help"]
+        ) as context:
             yield f"### {path}"
             yield ""
             yield "```text"

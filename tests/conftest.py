@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lamina import Memory, Operator
-from lamina.handles import connect
-from lamina.model import Actor, Record, Role, State
+from lamina.memory.opening import connect
+from lamina.model.record import Actor, Record, Role, State
 from tests import surroundings
 from tests.security.offline import sitecustomize as offline
 
@@ -59,7 +59,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[offline.TOLD] = str(Path(folder.name) / "attempts")
     os.environ["HOME"] = folder.name  # what a library keeps for its user goes with the run
     places = [str(Path(offline.__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(os.pathsep.join(places).split(os.pathsep)))
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        dict.fromkeys(os.pathsep.join(places).split(os.pathsep))
+    )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -110,7 +112,9 @@ class Desk:
         self.clock = clock or Ticking()
         self._handles = ExitStack()
 
-    def open(self, role: Role, agent: object = "sky", user: str | None = None, **more: Any) -> Memory:
+    def open(
+        self, role: Role, agent: object = "sky", user: str | None = None, **more: Any
+    ) -> Memory:
         more = {"home": self.home, "clock": self.clock, "store_id": STORE_ID, **more}
         return self._handles.enter_context(connect(role, cast(str, agent), user, **more))
 
@@ -131,7 +135,12 @@ class Desk:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._handles.close()
 
 
@@ -207,7 +216,9 @@ def tamper(path: Path, *statements: str) -> None:
 def quietly(path: Path, statements: str) -> None:
     """Tamper with rows and leave the schema as it was, triggers and all."""
     with closing(apsw.Connection(str(path))) as connection:
-        triggers = list(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"))
+        triggers = list(
+            connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+        )
         for name, _ in triggers:
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("PRAGMA ignore_check_constraints = ON")

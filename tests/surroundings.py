@@ -21,12 +21,26 @@ ROOT = Path(__file__).parents[1]
 KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "VIRTUAL_ENV")
 RUNNERS = ("PYTEST_", "COV_", "COVERAGE_")
 STEERING = (
-    *("LAMINA_FAULTS", "LAMINA_FAULTS_SEED", "LAMINA_FAULT_TALLY", "LAMINA_GOLDEN", "LAMINA_SECURITY_REPORT"),
+    *(
+        "LAMINA_FAULTS",
+        "LAMINA_FAULTS_SEED",
+        "LAMINA_FAULT_TALLY",
+        "LAMINA_GOLDEN",
+        "LAMINA_SECURITY_REPORT",
+    ),
     *("LAMINA_SERVERS", "LAMINA_REQUIRE_SERVERS", "OFFLINE_TOLD"),
 )
 GIVEN = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
 FEWEST_FILES = 1024
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2)
+ENDING = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGCHLD,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+)
 
 
 def settle() -> None:
@@ -67,9 +81,16 @@ def _drop(number: int, frame: object) -> None:
 
 def _clear_variables() -> None:
     servers = _server_cache()
-    kept = {name: value for name, value in os.environ.items() if name in (*KEPT, *STEERING) or name.startswith(RUNNERS)}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in (*KEPT, *STEERING) or name.startswith(RUNNERS)
+    }
     os.environ.clear()
-    for name in ("COLUMNS", "LINES"):  # which readline sets for children, without a trace in os.environ
+    for name in (
+        "COLUMNS",
+        "LINES",
+    ):  # which readline sets for children, without a trace in os.environ
         os.unsetenv(name)
     os.environ.update({"LAMINA_SERVERS": servers, **kept, **GIVEN})
     with suppress(locale.Error):  # some systems do not have it

@@ -32,7 +32,11 @@ def chosen(names: list[str], results: dict[str, Any]) -> list[Peer]:
         if peer.name not in names:
             continue
         reason = made(peer)
-        results["peers"][peer.name] = {"label": peer.label, "version": version(peer), "missing": reason}
+        results["peers"][peer.name] = {
+            "label": peer.label,
+            "version": version(peer),
+            "missing": reason,
+        }
         if reason is None:
             present.append(peer)
         else:
@@ -43,7 +47,10 @@ def chosen(names: list[str], results: dict[str, Any]) -> list[Peer]:
 def processor() -> str:
     """The machine as far as it matters."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
-    name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+    name = next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return f"{os.cpu_count()} cores ({name}), {memory:.0f} GiB"
 
@@ -60,14 +67,25 @@ def kept(path: Path, results: dict[str, Any]) -> None:
     os.replace(partial, path)
 
 
-def measure(given: argparse.Namespace, results: dict[str, Any], folder: Path, console: Console) -> None:
+def measure(
+    given: argparse.Namespace, results: dict[str, Any], folder: Path, console: Console
+) -> None:
     peers = chosen(given.peers, results)
     embedders = EMBEDDERS if given.embedder == "both" else (given.embedder,)
     names = [peer.name for peer in peers]
-    run = {"at": datetime.now(UTC).date().isoformat(), "machine": processor(), "minutes": given.minutes, "peers": names}
+    run = {
+        "at": datetime.now(UTC).date().isoformat(),
+        "machine": processor(),
+        "minutes": given.minutes,
+        "peers": names,
+    }
 
     def done(what: str) -> None:
-        others = (one for one in results["runs"] if one["what"] != what or not set(one["peers"]) <= set(names))
+        others = (
+            one
+            for one in results["runs"]
+            if one["what"] != what or not set(one["peers"]) <= set(names)
+        )
         results["runs"] = [*others, {**run, "what": what}]
         kept(given.out, results)
 
@@ -75,12 +93,16 @@ def measure(given: argparse.Namespace, results: dict[str, Any], folder: Path, co
         say = (
             status.update
             if console.is_terminal
-            else lambda told: print(f"{datetime.now(UTC):%H:%M:%S} {told}", file=sys.stderr, flush=True)
+            else lambda told: print(
+                f"{datetime.now(UTC):%H:%M:%S} {told}", file=sys.stderr, flush=True
+            )
         )
         if "sizes" in given.parts:
             for embedder in embedders:
                 for size in given.sizes:
-                    told = rounds.measured(peers, size, embedder, given.minutes, folder / "sizes", say)
+                    told = rounds.measured(
+                        peers, size, embedder, given.minutes, folder / "sizes", say
+                    )
                     results["sizes"].setdefault(embedder, {}).setdefault(str(size), {}).update(told)
                     done(f"{size:,}, {embedder}")
         if "safety" in given.parts:
@@ -99,11 +121,23 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--embedder", choices=(*EMBEDDERS, "both"), default="default")
     parser.add_argument(
-        "--minutes", type=float, default=10, help="what a peer may take to be filled, and for all conversations"
+        "--minutes",
+        type=float,
+        default=10,
+        help="what a peer may take to be filled, and for all conversations",
     )
-    parser.add_argument("--every", type=int, default=quality.EVERY, help="only every so many questions of LME48")
-    parser.add_argument("--out", type=Path, default=cache() / "results.json", help="where the numbers are kept, run by run")
-    parser.add_argument("--docs", type=Path, help="a page whose table is written anew, such as docs/peers.md")
+    parser.add_argument(
+        "--every", type=int, default=quality.EVERY, help="only every so many questions of LME48"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=cache() / "results.json",
+        help="where the numbers are kept, run by run",
+    )
+    parser.add_argument(
+        "--docs", type=Path, help="a page whose table is written anew, such as docs/peers.md"
+    )
     parser.add_argument("--show", action="store_true", help="measure nothing, show what is kept")
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)

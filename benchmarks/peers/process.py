@@ -39,9 +39,20 @@ class PeerError(Exception):
 class Process:
     """One worker, and whatever it starts; all of it is gone when the block ends."""
 
-    def __init__(self, peer: Peer, embedder: str, scratch: Path, *, prefix: Sequence[str] = ()) -> None:
+    def __init__(
+        self, peer: Peer, embedder: str, scratch: Path, *, prefix: Sequence[str] = ()
+    ) -> None:
         scratch.mkdir(parents=True, exist_ok=True)
-        command = [*prefix, python(peer), "-m", "benchmarks.peers.worker", peer.module, peer.door, embedder, str(DIMENSIONS)]
+        command = [
+            *prefix,
+            python(peer),
+            "-m",
+            "benchmarks.peers.worker",
+            peer.module,
+            peer.door,
+            embedder,
+            str(DIMENSIONS),
+        ]
         self._log = scratch / "worker.log"
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -59,7 +70,12 @@ class Process:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.end()
 
     def ask(self, verb: str, *, within: float = LONG, **arguments: Any) -> dict[str, Any]:
@@ -126,6 +142,15 @@ class Process:
 
 def environment(peer: Peer, scratch: Path) -> Mapping[str, str]:
     """No telemetry, no settings of this user, and a home that is thrown away."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LAMINA", "MEM0", "BASIC_MEMORY"))}
-    own = {"HOME": str(scratch), "MEM0_DIR": str(scratch / "mem0"), "LAMINA_PEER": str(home(peer)), "PYTHONPATH": str(ROOT)}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("LAMINA", "MEM0", "BASIC_MEMORY"))
+    }
+    own = {
+        "HOME": str(scratch),
+        "MEM0_DIR": str(scratch / "mem0"),
+        "LAMINA_PEER": str(home(peer)),
+        "PYTHONPATH": str(ROOT),
+    }
     return {**kept, **QUIET, **own}

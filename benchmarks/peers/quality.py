@@ -33,7 +33,9 @@ class Asked(NamedTuple):
     questions: Sequence[Question]
 
 
-def measured(peers: Sequence[Peer], every: int, minutes: float, folder: Path, say: Say) -> dict[str, Any]:
+def measured(
+    peers: Sequence[Peer], every: int, minutes: float, folder: Path, say: Say
+) -> dict[str, Any]:
     """Recall and nDCG of each peer on each set, by its name."""
     if not (FOLDER / "locomo_dev.json").exists():
         say(f"no conversations in {FOLDER}: LAMINA_BENCH names their folder")
@@ -54,19 +56,27 @@ def measured(peers: Sequence[Peer], every: int, minutes: float, folder: Path, sa
                     )
                     continue
                 try:
-                    answer = _answered(running[peer.name], case, folder / peer.name / f"case{number}", 60 * minutes)
+                    answer = _answered(
+                        running[peer.name], case, folder / peer.name / f"case{number}", 60 * minutes
+                    )
                 except PeerError as trouble:
                     failed[peer.name][case.data] = str(trouble)
                     continue
                 spent[peer.name] += answer["seconds"]
                 found = [[case.keys[place] for place in numbers] for numbers in answer["found"]]
-                marks[peer.name].setdefault(case.data, []).extend(map(_marks, case.questions, found))
+                marks[peer.name].setdefault(case.data, []).extend(
+                    map(_marks, case.questions, found)
+                )
             shutil.rmtree(case.folder)
     shutil.rmtree(folder, ignore_errors=True)
-    return {name: {"sets": _means(marks[name], failed[name]), "failed": failed[name]} for name in marks}
+    return {
+        name: {"sets": _means(marks[name], failed[name]), "failed": failed[name]} for name in marks
+    }
 
 
-def _running(peers: Sequence[Peer], folder: Path, failed: Mapping[str, dict[str, str]], stack: ExitStack) -> dict[str, Process]:
+def _running(
+    peers: Sequence[Peer], folder: Path, failed: Mapping[str, dict[str, str]], stack: ExitStack
+) -> dict[str, Process]:
     running: dict[str, Process] = {}
     for peer in peers:
         try:
@@ -90,12 +100,24 @@ def _answered(process: Process, case: Asked, store: Path, seconds: float) -> dic
     if filled["done"] < case.turns:
         raise PeerError(f"{filled['done']} of {case.turns} turns in {seconds / 60:g} minutes")
     settled = process.ask("settle", within=seconds + 60)
-    answer = process.ask("search", kind="best", start=0, stop=len(case.questions), seconds=seconds, within=seconds + 60)
+    answer = process.ask(
+        "search",
+        kind="best",
+        start=0,
+        stop=len(case.questions),
+        seconds=seconds,
+        within=seconds + 60,
+    )
     process.ask("close")
     shutil.rmtree(store, ignore_errors=True)
     if len(answer["found"]) < len(case.questions):
-        raise PeerError(f"{len(answer['found'])} of {len(case.questions)} questions in {seconds / 60:g} minutes")
-    return {"seconds": filled["seconds"] + settled["seconds"] + sum(answer["times"]), "found": answer["found"]}
+        raise PeerError(
+            f"{len(answer['found'])} of {len(case.questions)} questions in {seconds / 60:g} minutes"
+        )
+    return {
+        "seconds": filled["seconds"] + settled["seconds"] + sum(answer["times"]),
+        "found": answer["found"],
+    }
 
 
 def _cases(every: int, folder: Path) -> Iterator[Asked]:
@@ -110,11 +132,19 @@ def _written(data: str, case: Case, questions: Sequence[Question], folder: Path)
     folder.mkdir(parents=True)
     told = []
     for number, (turn, item) in enumerate(zip(case.turns, items(case.turns), strict=True)):
-        fields = {"speaker": turn.speaker, "session": turn.session, "at": turn.at.isoformat(), "layer": item["layer"]}
+        fields = {
+            "speaker": turn.speaker,
+            "session": turn.session,
+            "at": turn.at.isoformat(),
+            "layer": item["layer"],
+        }
         text = f"{turn.speaker}: {turn.text}" if data == NAMED else turn.text
         told.append({"number": number, "text": text, "user": "u0", "fields": fields})
     saved(folder, "memories", told, "default")
-    asked = [{"text": question.text, "user": "u0", "now": question.now.isoformat()} for question in questions]
+    asked = [
+        {"text": question.text, "user": "u0", "now": question.now.isoformat()}
+        for question in questions
+    ]
     saved(folder, "questions", asked, "default")
     return Asked(data, folder, len(told), [turn.key for turn in case.turns], questions)
 
@@ -122,14 +152,23 @@ def _written(data: str, case: Case, questions: Sequence[Question], folder: Path)
 def _marks(question: Question, found: Sequence[str]) -> tuple[float, ...]:
     """Recall among the first five and ten as in `benchmarks.retrieval`, and nDCG among ten."""
     recalls = [len(set(found[:cut]) & question.gold) / len(question.gold) for cut in CUTS]
-    gained = sum(1 / math.log2(place + 2) for place, key in enumerate(found[: CUTS[-1]]) if key in question.gold)
+    gained = sum(
+        1 / math.log2(place + 2)
+        for place, key in enumerate(found[: CUTS[-1]])
+        if key in question.gold
+    )
     ideal = sum(1 / math.log2(place + 2) for place in range(min(len(question.gold), CUTS[-1])))
     return (*recalls, gained / ideal)
 
 
-def _means(marks: Mapping[str, Sequence[tuple[float, ...]]], failed: Mapping[str, str]) -> dict[str, Any]:
+def _means(
+    marks: Mapping[str, Sequence[tuple[float, ...]]], failed: Mapping[str, str]
+) -> dict[str, Any]:
     return {
-        data: {"questions": len(own), "marks": [sum(column) / len(own) for column in zip(*own, strict=True)]}
+        data: {
+            "questions": len(own),
+            "marks": [sum(column) / len(own) for column in zip(*own, strict=True)],
+        }
         for data, own in marks.items()
         if data not in failed
     }

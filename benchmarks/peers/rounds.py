@@ -47,7 +47,9 @@ class Standing:
             self.told["failed"][what] = str(trouble)
 
 
-def measured(peers: Sequence[Peer], size: int, embedder: str, minutes: float, folder: Path, say: Say) -> dict[str, Any]:
+def measured(
+    peers: Sequence[Peer], size: int, embedder: str, minutes: float, folder: Path, say: Say
+) -> dict[str, Any]:
     """What each peer took at this size, by its name."""
     say(f"{size:,}: texts and vectors")
     work = prepared(size, embedder)
@@ -84,18 +86,30 @@ def _started(one: Standing, work: Path, embedder: str, part: str | None, stack: 
 
 
 def _filled(
-    all_of_them: Sequence[Standing], work: Path, size: int, embedder: str, minutes: float, stack: ExitStack, say: Say
+    all_of_them: Sequence[Standing],
+    work: Path,
+    size: int,
+    embedder: str,
+    minutes: float,
+    stack: ExitStack,
+    say: Say,
 ) -> None:
     """Part by part in turns, until all are full or out of time; indexes and saving are part of it."""
     filling = [one for one in all_of_them if _started(one, work, embedder, "memories", stack)]
     limit, share = 60 * minutes, max(1000, size // SHARES)
-    while filling := [one for one in filling if one.done < size and one.spent < limit and "fill" not in one.told["failed"]]:
+    while filling := [
+        one
+        for one in filling
+        if one.done < size and one.spent < limit and "fill" not in one.told["failed"]
+    ]:
         for one in filling:
             say(f"{size:,}: fill {one.peer.label} from {one.done:,}")
             with one.tried("fill"):
                 assert one.process is not None
                 stop, left = min(size, one.done + max(share, one.batch)), limit - one.spent
-                answer = one.process.ask("fill", start=one.done, stop=stop, seconds=left, within=left + 120)
+                answer = one.process.ask(
+                    "fill", start=one.done, stop=stop, seconds=left, within=left + 120
+                )
                 one.done, one.spent = answer["done"], one.spent + answer["seconds"]
     for one in all_of_them:
         if one.process is None:
@@ -104,13 +118,17 @@ def _filled(
         say(f"{size:,}: settle {one.peer.label}")
         with one.tried("fill"):
             if one.done == size:
-                one.spent += one.process.ask("settle", within=max(60.0, limit - one.spent))["seconds"]
+                one.spent += one.process.ask("settle", within=max(60.0, limit - one.spent))[
+                    "seconds"
+                ]
                 one.process.ask("close")
         one.out = one.done < size or "fill" in one.told["failed"]
         one.told |= {"reached": one.done, "bulk_seconds": one.spent}
         one.process.end()
         if not one.out:
-            one.told["disk"] = sum(path.stat().st_size for path in one.store.rglob("*") if path.is_file())
+            one.told["disk"] = sum(
+                path.stat().st_size for path in one.store.rglob("*") if path.is_file()
+            )
 
 
 def _opened(left: Sequence[Standing], work: Path, embedder: str, say: Say) -> None:
@@ -122,8 +140,12 @@ def _opened(left: Sequence[Standing], work: Path, embedder: str, say: Say) -> No
                 loaded = process.ask("load")
                 process.ask("use", folder=str(work))
                 opened = process.ask("open", folder=str(one.store))
-                kind = next(kind for kind in ("hybrid", "vector", "keyword") if kind not in loaded["cannot"])
-                first = process.ask("search", kind=kind, start=turn, stop=turn + 1, seconds=PATIENCE)
+                kind = next(
+                    kind for kind in ("hybrid", "vector", "keyword") if kind not in loaded["cannot"]
+                )
+                first = process.ask(
+                    "search", kind=kind, start=turn, stop=turn + 1, seconds=PATIENCE
+                )
                 one.told.setdefault("import", []).append(loaded["seconds"])
                 one.told.setdefault("open", []).append(opened["seconds"])
                 one.told.setdefault("first", []).append(first["times"][0])
@@ -136,7 +158,9 @@ def _searched(left: Sequence[Standing], work: Path, say: Say) -> None:
     for kind in KINDS:
         able = [one for one in left if kind not in one.told["cannot"]]
         for one in able:
-            with one.tried(kind):  # once for nothing: what is loaded at the first question was measured by `first`
+            with one.tried(
+                kind
+            ):  # once for nothing: what is loaded at the first question was measured by `first`
                 _asked(one, kind, 0, 1)
         for turn in range(ROUNDS):
             part = QUESTIONS // ROUNDS
@@ -147,11 +171,16 @@ def _searched(left: Sequence[Standing], work: Path, say: Say) -> None:
                 with one.tried(kind):
                     answer = _asked(one, kind, turn * part, (turn + 1) * part)
                     one.told["search"].setdefault(kind, []).extend(answer["times"])
-                    if len(answer["found"]) == part:  # else the time was over, and what was found is of fewer questions
+                    if (
+                        len(answer["found"]) == part
+                    ):  # else the time was over, and what was found is of fewer questions
                         found.setdefault((one.peer.name, kind), []).extend(answer["found"])
     for one in left:
         if len(vectors := found.get((one.peer.name, "vector"), [])) == QUESTIONS:
-            right = [len(set(got) & set(wanted)) / DEEP for got, wanted in zip(vectors, nearest, strict=True)]
+            right = [
+                len(set(got) & set(wanted)) / DEEP
+                for got, wanted in zip(vectors, nearest, strict=True)
+            ]
             one.told["neighbours"] = sum(right) / len(right)
         if filtered := found.get((one.peer.name, "filtered")):
             one.told["filtered_hits"] = sum(map(len, filtered)) / len(filtered)
@@ -162,7 +191,9 @@ def _searched(left: Sequence[Standing], work: Path, say: Say) -> None:
 
 def _asked(one: Standing, kind: str, start: int, stop: int) -> dict[str, Any]:
     assert one.process is not None
-    return one.process.ask("search", kind=kind, start=start, stop=stop, seconds=PATIENCE, within=6 * PATIENCE)
+    return one.process.ask(
+        "search", kind=kind, start=start, stop=stop, seconds=PATIENCE, within=6 * PATIENCE
+    )
 
 
 def _added(left: Sequence[Standing], say: Say) -> None:
@@ -175,5 +206,7 @@ def _added(left: Sequence[Standing], say: Say) -> None:
             with one.tried("add"):
                 assert one.process is not None
                 start = turn * part
-                answer = one.process.ask("add", start=start, stop=start + part, seconds=PATIENCE / 2, within=6 * PATIENCE)
+                answer = one.process.ask(
+                    "add", start=start, stop=start + part, seconds=PATIENCE / 2, within=6 * PATIENCE
+                )
                 one.told.setdefault("add", []).extend(answer["times"])

@@ -33,17 +33,23 @@ def measured(peers: Sequence[Peer], embedder: str, folder: Path, say: Say) -> di
     told: dict[str, dict[str, Any]] = {peer.name: {} for peer in peers}
     for peer in peers:
         say(f"forced writes of {peer.label}")
-        told[peer.name]["forced"] = _kept(_forced, peer, embedder, work, folder / peer.name / "forced")
+        told[peer.name]["forced"] = _kept(
+            _forced, peer, embedder, work, folder / peer.name / "forced"
+        )
     for peer in peers:
         say(f"four writers at {peer.label}")
-        told[peer.name]["writers"] = _kept(_writers, peer, embedder, work, folder / peer.name / "writers")
+        told[peer.name]["writers"] = _kept(
+            _writers, peer, embedder, work, folder / peer.name / "writers"
+        )
     chance = random.Random(SEED)
     for turn in range(KILLS):
         after, pause = chance.randint(5, 40), chance.uniform(0, 0.02)
         for peer in peers:
             say(f"kill {peer.label}, {turn + 1} of {KILLS}")
             place = folder / peer.name / f"kill{turn}"
-            told[peer.name].setdefault("kills", []).append(_kept(_killed, peer, embedder, work, place, after, pause))
+            told[peer.name].setdefault("kills", []).append(
+                _kept(_killed, peer, embedder, work, place, after, pause)
+            )
     shutil.rmtree(folder, ignore_errors=True)
     return told
 
@@ -74,7 +80,9 @@ def _forced(peer: Peer, embedder: str, work: Path, place: Path) -> dict[str, Any
         _ready(process, work, place / "store")
         process.ask("add", start=0, stop=5, seconds=SLOW)
         process.ask("mark", file=str(place / BEFORE))
-        added = len(process.ask("add", start=5, stop=5 + TRACED, seconds=SLOW, within=3 * SLOW)["times"])
+        added = len(
+            process.ask("add", start=5, stop=5 + TRACED, seconds=SLOW, within=3 * SLOW)["times"]
+        )
         process.ask("mark", file=str(place / AFTER))
         process.ask("close")
     calls = re.findall(r"^\d+ +\w+\((.*)$", log.read_text("utf-8", "replace"), re.MULTILINE)
@@ -87,7 +95,9 @@ def _writers(peer: Peer, embedder: str, work: Path, place: Path) -> dict[str, An
     """Four processes that add at once: what was acknowledged, what is there, what was said."""
     acknowledged: set[int] = set()
     errors: dict[str, int] = {}
-    with Process(peer, embedder, place / "scratch") as process:  # the store is made by one, used by four
+    with Process(
+        peer, embedder, place / "scratch"
+    ) as process:  # the store is made by one, used by four
         _ready(process, work, place / "store")
         process.ask("close")
     with ExitStack() as stack:
@@ -103,7 +113,11 @@ def _writers(peer: Peer, embedder: str, work: Path, place: Path) -> dict[str, An
             process.tell("write", start=number * EACH, stop=(number + 1) * EACH)
         for process in writing:
             _heard(process, acknowledged, errors)
-    return {"asked": WRITERS * EACH, **_still_there(peer, embedder, work, place, acknowledged), "errors": errors}
+    return {
+        "asked": WRITERS * EACH,
+        **_still_there(peer, embedder, work, place, acknowledged),
+        "errors": errors,
+    }
 
 
 def _heard(process: Process, acknowledged: set[int], errors: dict[str, int]) -> None:
@@ -117,7 +131,9 @@ def _heard(process: Process, acknowledged: set[int], errors: dict[str, int]) -> 
         errors[str(trouble)] = errors.get(str(trouble), 0) + 1
 
 
-def _killed(peer: Peer, embedder: str, work: Path, place: Path, after: int, pause: float) -> dict[str, Any]:
+def _killed(
+    peer: Peer, embedder: str, work: Path, place: Path, after: int, pause: float
+) -> dict[str, Any]:
     """Write, and end by kill -9 some time after so many acknowledgements."""
     acknowledged: set[int] = set()
     with Process(peer, embedder, place / "scratch") as process:
@@ -130,11 +146,15 @@ def _killed(peer: Peer, embedder: str, work: Path, place: Path, after: int, paus
                 raise PeerError(f"no add was acknowledged: {told['errors']}")
             acknowledged.add(told["acknowledged"])
         time.sleep(pause)  # so that it does not always fall right behind an acknowledgement
-        acknowledged.update(told["acknowledged"] for told in process.kill() if "acknowledged" in told)
+        acknowledged.update(
+            told["acknowledged"] for told in process.kill() if "acknowledged" in told
+        )
     return _still_there(peer, embedder, work, place, acknowledged)
 
 
-def _still_there(peer: Peer, embedder: str, work: Path, place: Path, acknowledged: set[int]) -> dict[str, Any]:
+def _still_there(
+    peer: Peer, embedder: str, work: Path, place: Path, acknowledged: set[int]
+) -> dict[str, Any]:
     told: dict[str, Any] = {"acknowledged": len(acknowledged)}
     try:
         with Process(peer, embedder, place / "after") as process:

@@ -64,7 +64,9 @@ def sheets(results: Mapping[str, Any]) -> list[Sheet]:
     return made
 
 
-def _searching(results: Mapping[str, Any], told: Mapping[str, Any], size: int, embedder: str) -> Sheet:
+def _searching(
+    results: Mapping[str, Any], told: Mapping[str, Any], size: int, embedder: str
+) -> Sheet:
     cells, rows = Cells(), []
     for name, label in _peers(results):
         own = told.get(name, {})
@@ -72,7 +74,11 @@ def _searching(results: Mapping[str, Any], told: Mapping[str, Any], size: int, e
         row = [label]
         for kind in KINDS:
             own_reason = reason or own["cannot"].get(kind) or own["failed"].get(kind)
-            row.append(cells.dash(own_reason) if own_reason else cells.times(own["search"][kind], own["ours"].get(kind)))
+            row.append(
+                cells.dash(own_reason)
+                if own_reason
+                else cells.times(own["search"][kind], own["ours"].get(kind))
+            )
         if reason is None and "filtered_hits" in own:
             row[-1] += f", {own['filtered_hits']:.1f} found"
         row.append(f"{100 * own['neighbours']:.0f} %" if "neighbours" in own else "–")
@@ -81,7 +87,9 @@ def _searching(results: Mapping[str, Any], told: Mapping[str, Any], size: int, e
     return Sheet(f"{size:,} memories, searching ({UNIT[embedder]})", columns, rows, cells.notes)
 
 
-def _writing(results: Mapping[str, Any], told: Mapping[str, Any], size: int, embedder: str) -> Sheet:
+def _writing(
+    results: Mapping[str, Any], told: Mapping[str, Any], size: int, embedder: str
+) -> Sheet:
     cells, rows = Cells(), []
     for name, label in _peers(results):
         own = told.get(name, {})
@@ -107,8 +115,19 @@ def _writing(results: Mapping[str, Any], told: Mapping[str, Any], size: int, emb
                 f"{own['disk'] / size:,.0f}",
             ]
         )
-    columns = ("", "bulk", "single add, ms", "import, ms", "open, ms", "first search, ms", "peak memory", "bytes per memory")
-    return Sheet(f"{size:,} memories, writing and opening ({UNIT[embedder]})", columns, rows, cells.notes)
+    columns = (
+        "",
+        "bulk",
+        "single add, ms",
+        "import, ms",
+        "open, ms",
+        "first search, ms",
+        "peak memory",
+        "bytes per memory",
+    )
+    return Sheet(
+        f"{size:,} memories, writing and opening ({UNIT[embedder]})", columns, rows, cells.notes
+    )
 
 
 def _safety(results: Mapping[str, Any]) -> Sheet:
@@ -120,7 +139,14 @@ def _safety(results: Mapping[str, Any]) -> Sheet:
             rows.append([label, *[cells.dash(reason)] * 5])
             continue
         assert own is not None
-        rows.append([label, *_forced(own["forced"], cells), *_writers(own["writers"], cells), _kills(own["kills"], cells)])
+        rows.append(
+            [
+                label,
+                *_forced(own["forced"], cells),
+                *_writers(own["writers"], cells),
+                _kills(own["kills"], cells),
+            ]
+        )
     columns = (
         "",
         "forced writes per add",
@@ -136,7 +162,10 @@ def _forced(told: Mapping[str, Any], cells: Cells) -> list[str]:
     if "failed" in told:
         return [cells.dash(told["failed"])] * 2
     each = told["calls"] / told["adds"]
-    return [f"{each:.1f}", "yes, as far as forced writes tell" if each >= 1 else "no" if each == 0 else "not each add"]
+    return [
+        f"{each:.1f}",
+        "yes, as far as forced writes tell" if each >= 1 else "no" if each == 0 else "not each add",
+    ]
 
 
 def _writers(told: Mapping[str, Any], cells: Cells) -> list[str]:
@@ -157,7 +186,10 @@ def _kills(told: Sequence[Mapping[str, Any]], cells: Cells) -> str:
     counted = [one for one in told if "acknowledged" in one]
     if not counted:
         return f"–{' '.join(marks)}"
-    acknowledged, there = sum(one["acknowledged"] for one in counted), sum(one["there"] for one in counted)
+    acknowledged, there = (
+        sum(one["acknowledged"] for one in counted),
+        sum(one["there"] for one in counted),
+    )
     lost = f", {acknowledged - there} lost" if there < acknowledged else ""
     return f"{there} of {acknowledged} there{lost}{' '.join(marks)}"
 
@@ -169,12 +201,21 @@ def _quality(results: Mapping[str, Any]) -> Sheet:
         row = [label]
         for data in SETS:
             if data in own["sets"]:
-                row.append(" / ".join(f"{mark:.3f}".lstrip("0") for mark in own["sets"][data]["marks"]))
+                row.append(
+                    " / ".join(f"{mark:.3f}".lstrip("0") for mark in own["sets"][data]["marks"])
+                )
             else:
-                row.append(cells.dash(results["peers"][name]["missing"] or own["failed"].get(data, "not measured")))
+                row.append(
+                    cells.dash(
+                        results["peers"][name]["missing"] or own["failed"].get(data, "not measured")
+                    )
+                )
         rows.append(row)
     asked = {
-        data: max((q["sets"].get(data, {}).get("questions", 0) for q in results["quality"].values()), default=0)
+        data: max(
+            (q["sets"].get(data, {}).get("questions", 0) for q in results["quality"].values()),
+            default=0,
+        )
         for data in SETS
     }
     columns = ("", *(f"{data} ({asked[data]} questions)" for data in SETS))
@@ -183,7 +224,11 @@ def _quality(results: Mapping[str, Any]) -> Sheet:
 
 def _peers(results: Mapping[str, Any]) -> list[tuple[str, str]]:
     told = results["peers"]
-    return [(peer.name, f"{peer.label} {told[peer.name]['version']}") for peer in PEERS if peer.name in told]
+    return [
+        (peer.name, f"{peer.label} {told[peer.name]['version']}")
+        for peer in PEERS
+        if peer.name in told
+    ]
 
 
 def _absent(results: Mapping[str, Any], own: Mapping[str, Any], name: str, size: int) -> str | None:
@@ -233,14 +278,20 @@ def markdown(results: Mapping[str, Any]) -> str:
     """The same for a page."""
     runs = results["runs"]
     parts = [
-        f"- {run['what']}: {run['at']}, {run['machine']}, limit {run['minutes']:g} minutes; {_together(run)}" for run in runs
+        f"- {run['what']}: {run['at']}, {run['machine']}, limit {run['minutes']:g} minutes; {_together(run)}"
+        for run in runs
     ]
     for sheet in sheets(results):
         parts += ["", f"### {sheet.title}", "", "| " + " | ".join(sheet.columns) + " |"]
         parts.append("|" + "|".join("---:" if column else "---" for column in sheet.columns) + "|")
-        parts += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in sheet.rows]
+        parts += [
+            "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in sheet.rows
+        ]
         parts.append("")
-        parts += [f"{str(number).translate(RAISED)} {_safe(note)}  " for number, note in enumerate(sheet.notes, 1)]
+        parts += [
+            f"{str(number).translate(RAISED)} {_safe(note)}  "
+            for number, note in enumerate(sheet.notes, 1)
+        ]
     return "\n".join(part.rstrip() if not part.endswith("  ") else part for part in parts).strip()
 
 

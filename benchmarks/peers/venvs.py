@@ -29,7 +29,11 @@ class Peer(NamedTuple):
 MEM0 = ("mem0ai==2.2.1", "qdrant-client==1.20.0", "chromadb==1.5.9", "numpy==2.4.6")
 PYSQLITE = "pysqlite3-binary==0.5.4.post2"
 LANGGRAPH = ("langgraph-checkpoint-sqlite==3.1.2", PYSQLITE, "numpy==2.4.6")
-BASIC = ("basic-memory==0.23.2", PYSQLITE, "numpy==2.4.6")  # the newest whose own requirements can be met
+BASIC = (
+    "basic-memory==0.23.2",
+    PYSQLITE,
+    "numpy==2.4.6",
+)  # the newest whose own requirements can be met
 PEERS = (
     Peer("lamina", "Lamina", "lamina", "Lamina", ""),
     Peer("mem0-qdrant", "mem0, Qdrant", "mem0", "Mem0Qdrant", "mem0", MEM0),
@@ -37,7 +41,9 @@ PEERS = (
     Peer("langgraph", "LangGraph", "langgraph", "Langgraph", "langgraph", LANGGRAPH),
     Peer("chroma", "Chroma", "chroma", "Chroma", "chroma", ("chromadb==1.5.9", "numpy==2.4.6")),
     Peer("txtai", "txtai", "txtai", "Txtai", "txtai", ("txtai==9.14.0", "numpy==2.4.6")),
-    Peer("lancedb", "LanceDB", "lancedb", "Lancedb", "lancedb", ("lancedb==0.40.0", "numpy==2.4.6")),
+    Peer(
+        "lancedb", "LanceDB", "lancedb", "Lancedb", "lancedb", ("lancedb==0.40.0", "numpy==2.4.6")
+    ),
     Peer("basic-memory", "basic-memory", "basic", "Basic", "basic", BASIC, newer=True),
     Peer(
         "reference",
@@ -83,7 +89,9 @@ def made(peer: Peer) -> str | None:
     if not peer.packages or (ready.exists() and ready.read_text() == "\n".join(peer.packages)):
         return None
     shutil.rmtree(home(peer), ignore_errors=True)
-    print(f"{peer.label} {version(peer)}: installing into {home(peer)}", file=sys.stderr, flush=True)
+    print(
+        f"{peer.label} {version(peer)}: installing into {home(peer)}", file=sys.stderr, flush=True
+    )
     reason = _npm(peer) if peer.npm else _pip(peer)
     if reason is None:
         # Written last: an environment that was cut off must not be taken for a whole one.
@@ -98,7 +106,17 @@ def _pip(peer: Peer) -> str | None:
     made = _run([interpreter, "-m", "venv", str(home(peer))])
     if made is not None:
         return made
-    return _run([python(peer), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *peer.packages])
+    return _run(
+        [
+            python(peer),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            *peer.packages,
+        ]
+    )
 
 
 def _npm(peer: Peer) -> str | None:
@@ -106,7 +124,18 @@ def _npm(peer: Peer) -> str | None:
     if npm is None:
         return "needs node and npm, and they are not here"
     home(peer).mkdir(parents=True)
-    return _run([npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(home(peer)), *peer.packages])
+    return _run(
+        [
+            npm,
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+            str(home(peer)),
+            *peer.packages,
+        ]
+    )
 
 
 def _newer() -> str | None:
@@ -117,13 +146,18 @@ def _newer() -> str | None:
     pyenv = sorted(str(path) for path in Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python"))
     check = f"import sys; sys.exit(sys.version_info < {NEWER})"
     for candidate in [*filter(None, named), *pyenv]:
-        if subprocess.run([candidate, "-c", check], capture_output=True, check=False).returncode == 0:
+        if (
+            subprocess.run([candidate, "-c", check], capture_output=True, check=False).returncode
+            == 0
+        ):
             return candidate
     return None
 
 
 def _run(command: list[str]) -> str | None:
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False
+    )
     if done.returncode == 0:
         return None
     said = [line for line in (done.stderr or done.stdout).strip().splitlines() if line]

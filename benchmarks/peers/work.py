@@ -37,9 +37,14 @@ def prepared(size: int, embedder: str) -> Path:
     every = texts(size + EXTRA)
     chance = random.Random(SEED)
     users = [f"u{chance.randrange(USERS)}" for _ in every]
-    memories = [{"number": n, "text": text, "user": user} for n, (text, user) in enumerate(zip(every, users, strict=True))]
+    memories = [
+        {"number": n, "text": text, "user": user}
+        for n, (text, user) in enumerate(zip(every, users, strict=True))
+    ]
     step = max(1, size // len(questions(size)))
-    asked = [{"text": text, "user": users[place * step]} for place, text in enumerate(questions(size))][:: 100 // QUESTIONS]
+    asked = [
+        {"text": text, "user": users[place * step]} for place, text in enumerate(questions(size))
+    ][:: 100 // QUESTIONS]
     rows = saved(partial, "memories", memories[:size], embedder)
     saved(partial, "extra", memories[size:], embedder)
     vectors = saved(partial, "questions", asked, embedder)
@@ -61,7 +66,7 @@ def embedded(contents: Sequence[str], embedder: str) -> Any:
     """One row of length 1 for each text."""
     if embedder == "fake":
         return np.stack([fake(content) for content in contents])
-    from lamina.recall.embedders.wordllama import shared
+    from lamina.embedders.wordllama import shared
 
     rows = shared().embed(contents)
     # Not every peer takes a text without a direction, such as one of signs alone.

@@ -34,17 +34,25 @@ class Worker:
         importlib.import_module("numpy")
         started = time.perf_counter()
         self.door.load()
-        return {"seconds": time.perf_counter() - started, "cannot": dict(self.door.cannot), "batch": self.door.batch}
+        return {
+            "seconds": time.perf_counter() - started,
+            "cannot": dict(self.door.cannot),
+            "batch": self.door.batch,
+        }
 
     def use(self, folder: str, part: str | None = None) -> dict[str, Any]:
         """Read the questions of this work, and the memories of a part of it where one is named."""
         numpy = importlib.import_module("numpy")
         path = Path(folder)
         self.questions = json.loads((path / "questions.json").read_text("utf-8"))
-        self.door.vectors.learn([one["text"] for one in self.questions], numpy.load(path / "questions.npy"))
+        self.door.vectors.learn(
+            [one["text"] for one in self.questions], numpy.load(path / "questions.npy")
+        )
         if part is not None:
             told = json.loads((path / f"{part}.json").read_text("utf-8"))
-            self.items = [Item(one["number"], one["text"], one["user"], one.get("fields", {})) for one in told]
+            self.items = [
+                Item(one["number"], one["text"], one["user"], one.get("fields", {})) for one in told
+            ]
             self.rows = numpy.load(path / f"{part}.npy", mmap_mode="r")
         return {}
 
@@ -111,7 +119,9 @@ class Worker:
         found: list[list[int]] = []
         for question in self.questions[start:stop]:
             self.door.at(question.get("now"))
-            arguments = [question["text"], question["user"]] if kind == "filtered" else [question["text"]]
+            arguments = (
+                [question["text"], question["user"]] if kind == "filtered" else [question["text"]]
+            )
             started = time.perf_counter()
             found.append(ask(*arguments))
             times.append(time.perf_counter() - started)
@@ -144,7 +154,10 @@ class Worker:
     def _items(self, start: int, stop: int) -> list[Item]:
         items = self.items[start:stop]
         # A plain copy: a peer need not know that rows can lie in a file.
-        self.door.vectors.learn([item.text for item in items], importlib.import_module("numpy").array(self.rows[start:stop]))
+        self.door.vectors.learn(
+            [item.text for item in items],
+            importlib.import_module("numpy").array(self.rows[start:stop]),
+        )
         return items
 
     def _say(self, told: dict[str, Any]) -> None:
@@ -165,7 +178,9 @@ def _children(process: int) -> list[int]:
 
 def _peak(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
-    return 1024 * int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
+    return 1024 * int(
+        next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]
+    )
 
 
 def main() -> None:

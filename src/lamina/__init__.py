@@ -9,23 +9,42 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from lamina.clock import Clock
-    from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
-    from lamina.memory import Memory
-    from lamina.model import Change, Event, Hit, Hits, Layer, Record, State, Trust
-    from lamina.operators import Operator
-    from lamina.runs import Run
+    from lamina.errors import (
+        Conflict,
+        Corrupt,
+        InvalidInput,
+        LaminaError,
+        NotFound,
+        Refused,
+        StoreUnavailable,
+    )
+    from lamina.memory.agent import Memory
+    from lamina.memory.operator import Operator
+    from lamina.memory.runs import Run
+    from lamina.model.clock import Clock
+    from lamina.model.record import Change, Event, Hit, Hits, Layer, Record, State, Trust
 
 __version__ = "0.1.0"
 # Where each name comes from when it is first asked for: the program has to hear Ctrl-C before it has loaded everything.
 _ORIGINS = {
     **dict.fromkeys(
-        ("Conflict", "Corrupt", "InvalidInput", "LaminaError", "NotFound", "Refused", "StoreUnavailable"), "errors"
+        (
+            "Conflict",
+            "Corrupt",
+            "InvalidInput",
+            "LaminaError",
+            "NotFound",
+            "Refused",
+            "StoreUnavailable",
+        ),
+        "errors",
     ),
-    **dict.fromkeys(("Change", "Event", "Hit", "Hits", "Layer", "Record", "State", "Trust"), "model"),
-    "Memory": "memory",
-    "Operator": "operators",
-    "Run": "runs",
+    **dict.fromkeys(
+        ("Change", "Event", "Hit", "Hits", "Layer", "Record", "State", "Trust"), "model.record"
+    ),
+    "Memory": "memory.agent",
+    "Operator": "memory.operator",
+    "Run": "memory.runs",
 }
 
 
@@ -38,8 +57,8 @@ def open(
     settings: Mapping[str, Any] | None = None,
 ) -> Memory:
     """An agent's handle: remember, search, propose."""
-    from lamina.handles import connect
-    from lamina.model import Role
+    from lamina.memory.opening import connect
+    from lamina.model.record import Role
 
     return connect(Role.AGENT, agent, user, home, clock, settings=settings)
 
@@ -55,10 +74,13 @@ def operator(
     key: str | None = None,
 ) -> Operator:
     """An operator's handle: what an agent can do, and what only a person may. A home may ask for its operator key."""
-    from lamina.handles import connect
-    from lamina.model import Role
+    from lamina.memory.opening import connect
+    from lamina.model.record import Role
 
-    return cast("Operator", connect(Role.OPERATOR, agent, user, home, clock, actor, settings=settings, key=key))
+    return cast(
+        "Operator",
+        connect(Role.OPERATOR, agent, user, home, clock, actor, settings=settings, key=key),
+    )
 
 
 __all__ = [

@@ -9,7 +9,7 @@ import pytest
 
 from lamina import Memory, Operator
 from lamina.errors import Conflict, NotFound, Refused
-from lamina.model import State
+from lamina.model.record import State
 from tests.conftest import CONTRACTS, Desk, contents, move, size, verified
 
 Alter = Callable[[str], None]
@@ -48,7 +48,10 @@ class Deciding:
         move(op, record.id, state=State.TOMBSTONED)
         made, moved = op.history(record.id)
         assert (made.action, made.changes[0].after["state"]) == ("remember", "active")
-        assert (moved.changes[0].before["state"], moved.changes[0].after["state"]) == ("active", "tombstoned")
+        assert (moved.changes[0].before["state"], moved.changes[0].after["state"]) == (
+            "active",
+            "tombstoned",
+        )
         assert [event.seq for event in op.audit_log()] == [2, 1]
         assert verified(op)
 
@@ -69,7 +72,9 @@ class Deciding:
         assert [read.action for read in op.audit_reads()][:2] == ["search", "get"]
 
     @pytest.mark.parametrize("how", ALTERED)
-    def test_altered_rows_are_noticed(self, desk: Desk, op: Operator, alter: Alter, how: str) -> None:
+    def test_altered_rows_are_noticed(
+        self, desk: Desk, op: Operator, alter: Alter, how: str
+    ) -> None:
         """P4: rows that were changed behind our back, wherever, are found by a check."""
         desk.agent("milton", store_id="6" * 32)
         first = op.remember("tea", tags=["x"], metadata={"city": "Porto"})
@@ -90,7 +95,11 @@ class Deciding:
         assert {waiting.record.id for waiting in op.proposals()} == {one, other}
         now = op.confirm(one, "she changed her mind")
         before = op.get(first.id)
-        assert (before.state, before.superseded_by, now.supersedes) == (State.SUPERSEDED, now.id, (first.id,))
+        assert (before.state, before.superseded_by, now.supersedes) == (
+            State.SUPERSEDED,
+            now.id,
+            (first.id,),
+        )
         with pytest.raises(Conflict, match="propose anew"):
             op.confirm(other)
         assert op.user_profile().preferences["drink"] == "coffee"
@@ -128,7 +137,11 @@ class Deciding:
         """V5: what is forgotten is found by nobody, until it is undone."""
         record = op.remember("tea")
         op.forget(record.id, "no")
-        assert (op.list(), len(op.search("tea")), op.get(record.id).state) == ([], 0, State.TOMBSTONED)
+        assert (op.list(), len(op.search("tea")), op.get(record.id).state) == (
+            [],
+            0,
+            State.TOMBSTONED,
+        )
         op.undo(op.audit_log(1)[0].seq)
         assert op.list() == [op.get(record.id)]
         assert op.get(record.id).state is State.ACTIVE
@@ -148,7 +161,12 @@ class Deciding:
         kept = op.remember("Ana has a cat", evidence=[op.remember("she said so").id])
         certificate = op.erase(gone.id, reason="request 17")
         stub = op.get(gone.id)
-        assert (stub.content, stub.tags, stub.kind, stub.state) == ("[erased]", (), "erased", State.TOMBSTONED)
+        assert (stub.content, stub.tags, stub.kind, stub.state) == (
+            "[erased]",
+            (),
+            "erased",
+            State.TOMBSTONED,
+        )
         assert gone.id in certificate.records
         assert [hit.record.id for hit in op.search("diabetes health May")] == []
         assert op.get(kept.id) == kept
@@ -205,7 +223,11 @@ class Deciding:
         """V5: what may not be decided leaves no event."""
         record = op.remember("x")
         before = size(op)
-        for attempt in (lambda: op.confirm(record.id), lambda: op.reject(record.id, "no"), lambda: op.undo(1)):
+        for attempt in (
+            lambda: op.confirm(record.id),
+            lambda: op.reject(record.id, "no"),
+            lambda: op.undo(1),
+        ):
             with pytest.raises((Refused, Conflict)):
                 attempt()
         assert size(op) == before

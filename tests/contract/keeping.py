@@ -15,9 +15,17 @@ from tests.conftest import CONTRACTS, Desk, contents, size, verified
 
 def lived(desk: Desk, **more: Any) -> Operator:
     """A memory with something of everything."""
-    op, mem, _ = desk.operator(**more), desk.agent(**more), desk.agent("milton", store_id="6" * 32, **more)
-    first = op.remember("tea", tags=["x"], metadata={"city": "Porto"}, key="k", importance=0.9, kind="fact")
-    op.remember("the boiler is old", layer="semantic", metadata=CONTRACTS["semantic"], evidence=[first.id])
+    op, mem, _ = (
+        desk.operator(**more),
+        desk.agent(**more),
+        desk.agent("milton", store_id="6" * 32, **more),
+    )
+    first = op.remember(
+        "tea", tags=["x"], metadata={"city": "Porto"}, key="k", importance=0.9, kind="fact"
+    )
+    op.remember(
+        "the boiler is old", layer="semantic", metadata=CONTRACTS["semantic"], evidence=[first.id]
+    )
     mem.remember_conversation([{"speaker": "Ana", "text": "I live in Porto."}], session="s")
     mem.sleep()
     op.run("task").note("a note")
@@ -50,7 +58,10 @@ class Keeping:
         assert verified(op)
         assert all(report.ok for report in op.audit_verify(head).values())
         assert "later" not in contents(op.list(limit=100))
-        assert {record.content for record in op.search_archive("news")} == {"old news", "older news"}
+        assert {record.content for record in op.search_archive("news")} == {
+            "old news",
+            "older news",
+        }
         assert op.audit_log(1)[0].action == "restore"
         assert len(before) < len(op.export().read_bytes())
 
@@ -95,7 +106,10 @@ class Keeping:
         assert twin.import_(exported, trust=True)["mode"] == "restored"
         assert twin.export().read_bytes() == exported.read_bytes()
         assert verified(twin)
-        assert {record.content for record in twin.search_archive("news")} == {"old news", "older news"}
+        assert {record.content for record in twin.search_archive("news")} == {
+            "old news",
+            "older news",
+        }
         assert contents(twin.search("boiler"))[0] == "the boiler is old"
 
     def test_an_import_adds_to_what_is_there(self, op: Operator, another: Desk) -> None:
@@ -109,7 +123,9 @@ class Keeping:
         assert sorted(contents(twin.list())) == ["coffee", "tea", "water"]
         assert verified(twin)
 
-    def test_an_altered_export_changes_nothing(self, op: Operator, another: Desk, tmp_path: Path) -> None:
+    def test_an_altered_export_changes_nothing(
+        self, op: Operator, another: Desk, tmp_path: Path
+    ) -> None:
         """H5, P4: an export that does not agree with itself is refused, and the place stays empty."""
         op.remember("tea")
         forged = tmp_path / "forged.json"
@@ -135,7 +151,9 @@ class Keeping:
         assert counted == size(op)[0]
         assert (status["archived"], status["problems"]) == (2, [])
 
-    def test_problems_of_the_trail_name_their_place(self, op: Operator, alter: Callable[[str], None]) -> None:
+    def test_problems_of_the_trail_name_their_place(
+        self, op: Operator, alter: Callable[[str], None]
+    ) -> None:
         """P4: what a check finds says where it is, and opening the memory again still works."""
         op.remember("tea")
         op.remember("coffee")

@@ -9,9 +9,9 @@ import pytest
 
 from lamina import Memory, Operator
 from lamina.errors import NotFound
-from lamina.model import Layer, State
-from lamina.store import feed, jobs
-from lamina.store.feed import Position
+from lamina.model.record import Layer, State
+from lamina.store.tables import jobs, outbox
+from lamina.store.tables.outbox import Position
 from tests.conftest import Desk, contents, move, size, verified
 
 MINUTE = timedelta(minutes=1)
@@ -53,7 +53,9 @@ class Living:
 
     def test_what_is_archived_is_still_there(self, op: Operator) -> None:
         """L4: it leaves the lists and the searches, its id and its key still lead to it, and the archive is searched."""
-        made = [op.remember(f"tea {n}", key=f"k{n}", tags=["old"], importance=0.2) for n in range(3)]
+        made = [
+            op.remember(f"tea {n}", key=f"k{n}", tags=["old"], importance=0.2) for n in range(3)
+        ]
         op.remember("tea today")
         assert op.prune(tags=["old"]) == {"pruned": 3, "dry_run": False}
         assert contents(op.list()) == contents(op.search("tea")) == ["tea today"]
@@ -92,7 +94,9 @@ class Living:
         with pytest.raises(NotFound):
             ben.get(record.id)
 
-    def test_sleep_makes_facts_with_their_times(self, desk: Desk, mem: Memory, op: Operator) -> None:
+    def test_sleep_makes_facts_with_their_times(
+        self, desk: Desk, mem: Memory, op: Operator
+    ) -> None:
         """S1, S2, Q10: what was said becomes what is known; what changes is superseded, and found by its time."""
         talk(mem, "a", "I live in Porto.")
         before = desk.clock()
@@ -156,15 +160,15 @@ class Living:
     def test_events_feed_the_mirrors(self, op: Operator) -> None:
         """B7: who knows an event is told what happened after it: rows as they are now, and what is gone."""
         first = op.remember("tea")
-        position = feed.head(op._store.database)
+        position = outbox.head(op._store.database)
         second = op.remember("coffee")
         op.erase(first.id)
-        changes = feed.after(op._store.database, position, 100)
+        changes = outbox.after(op._store.database, position, 100)
         assert changes is not None
         assert [op._store.record(row).id for row in changes.rows] == [second.id]
         assert changes.gone == [first.id]
-        assert changes.position == feed.head(op._store.database)
-        assert feed.after(op._store.database, Position(position.store, 1, "00"), 100) is None
+        assert changes.position == outbox.head(op._store.database)
+        assert outbox.after(op._store.database, Position(position.store, 1, "00"), 100) is None
 
     def test_a_mirror_holds_what_is_active(self, desk: Desk, op: Operator) -> None:
         """B5, B7: files for people follow the store, wherever it is."""
@@ -179,14 +183,20 @@ class Living:
 
     def test_the_index_follows(self, desk: Desk, op: Operator) -> None:
         """Q2: vectors are made once for each record; meaning is found with and without blocks."""
-        op.remember_many({"content": f"note {n} about trains", "importance": 0.5} for n in range(300))
+        op.remember_many(
+            {"content": f"note {n} about trains", "importance": 0.5} for n in range(300)
+        )
         record = op.remember("a feline sleeps on the sofa")
         assert op.index() == 301
         assert op.index() == 0
-        assert desk.operator().search("cat on a couch", ranker="semantic", limit=1)[0].record == record
+        assert (
+            desk.operator().search("cat on a couch", ranker="semantic", limit=1)[0].record == record
+        )
         assert contents(op.recall_similar("cat on a couch", top_k=1)) in ([], [record.content])
 
-    def test_what_is_derived_can_be_made_anew(self, op: Operator, alter: Callable[[str], None]) -> None:
+    def test_what_is_derived_can_be_made_anew(
+        self, op: Operator, alter: Callable[[str], None]
+    ) -> None:
         """P4, Q1: an index that was lost is made again from the records."""
         record = op.remember("the boiler is old", tags=["house"], metadata={"city": "Porto"})
         op.index()

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from lamina.embedders import Embedder, wordllama
 from lamina.errors import StoreUnavailable
 from lamina.mirrors import Asked, Listed, Mirror, Position, Searchable
-from lamina.model import Layer, Record
-from lamina.recall.embedders import Embedder, wordllama
+from lamina.model.record import Layer, Record
 from tests.unit.formats.test_sky import record as plain
 
 FIRST, SECOND = Position("store", 1, "aa"), Position("store", 2, "bb")
@@ -23,7 +23,13 @@ def made(number: int, content: str = "tea", **fields: Any) -> Record:
     """A record by its number."""
     at = timedelta(seconds=number)
     base = plain()
-    return plain(id=f"{number:026d}", seq=number, content=content, occurred_at=base.occurred_at + at, **fields)
+    return plain(
+        id=f"{number:026d}",
+        seq=number,
+        content=content,
+        occurred_at=base.occurred_at + at,
+        **fields,
+    )
 
 
 class MirrorContract:
@@ -66,7 +72,12 @@ class MirrorContract:
     def test_put_replaces(self, tmp_path: Path) -> None:
         """B7: a record is there once, as it was put last, in whatever layer and under whatever number."""
         self.fill(tmp_path, [made(1), made(2), made(3)])
-        changed = made(1, "better"), made(2, "moved", layer=Layer.EPISODIC), made(3, "first"), made(3, "last")
+        changed = (
+            made(1, "better"),
+            made(2, "moved", layer=Layer.EPISODIC),
+            made(3, "first"),
+            made(3, "last"),
+        )
         self.fill(tmp_path, changed, SECOND)
         assert self.texts(tmp_path) == {1: "better", 2: "moved", 3: "last"}
         renumbered = plain(id=made(1).id, seq=9, content="back")
@@ -131,13 +142,20 @@ class MirrorContract:
 
     def test_what_it_holds_can_be_compared(self, tmp_path: Path) -> None:
         """B7: every copy has the digest that its record asks for, before and after changes; others differ."""
-        first, second = made(1, tags=("a", "b"), user="ana", importance=0.9), made(2, "coffee", layer=Layer.EPISODIC)
+        first, second = (
+            made(1, tags=("a", "b"), user="ana", importance=0.9),
+            made(2, "coffee", layer=Layer.EPISODIC),
+        )
         mirror = self.fill(tmp_path, [first, second])
         assert isinstance(mirror, Listed)
-        assert dict(self.listed(tmp_path)) == {one.id: mirror.digest(one) for one in (first, second)}
+        assert dict(self.listed(tmp_path)) == {
+            one.id: mirror.digest(one) for one in (first, second)
+        }
         changed = made(1, "better", importance=0.2)
         self.fill(tmp_path, [changed], SECOND)
-        assert dict(self.listed(tmp_path)) == {one.id: mirror.digest(one) for one in (changed, second)}
+        assert dict(self.listed(tmp_path)) == {
+            one.id: mirror.digest(one) for one in (changed, second)
+        }
         assert mirror.digest(changed) != mirror.digest(first)
 
     def test_an_empty_one_lists_nothing(self, tmp_path: Path) -> None:
@@ -162,7 +180,9 @@ class SearchContract(MirrorContract):
 
     def test_the_nearest_come_first(self, tmp_path: Path) -> None:
         """B2: candidates are ordered by nearness, and no more than asked for."""
-        self.fill(tmp_path, [made(1, "a cup of green tea"), made(2, "the car broke down"), made(3, "tea")])
+        self.fill(
+            tmp_path, [made(1, "a cup of green tea"), made(2, "the car broke down"), made(3, "tea")]
+        )
         assert self.asked(tmp_path, "tea")[:2] == [3, 1]
         assert self.asked(tmp_path, "tea", limit=1) == [3]
 
@@ -186,7 +206,9 @@ class SearchContract(MirrorContract):
             ({"since": base + timedelta(seconds=1)}, {2, 3}),
             ({"since": base, "until": base + timedelta(seconds=1)}, {1}),
         ]
-        assert [set(self.asked(tmp_path, **filters)) for filters, _ in expected] == [found for _, found in expected]
+        assert [set(self.asked(tmp_path, **filters)) for filters, _ in expected] == [
+            found for _, found in expected
+        ]
 
     def test_what_is_dropped_is_no_candidate(self, tmp_path: Path) -> None:
         """B2: searched is what is committed."""
@@ -224,7 +246,9 @@ def embedder() -> Embedder:
 
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("put"), st.integers(1, 6), st.sampled_from([Layer.SHORT_TERM, Layer.SEMANTIC])),
+        st.tuples(
+            st.just("put"), st.integers(1, 6), st.sampled_from([Layer.SHORT_TERM, Layer.SEMANTIC])
+        ),
         st.tuples(st.just("drop"), st.integers(1, 6), st.none()),
         st.tuples(st.sampled_from(["clear", "commit", "die"]), st.just(0), st.none()),
     ),
@@ -232,7 +256,9 @@ STEPS = st.lists(
 )
 
 
-def check_any_history(contract: MirrorContract, folder: Path, steps: list[tuple[str, int, Layer | None]]) -> None:
+def check_any_history(
+    contract: MirrorContract, folder: Path, steps: list[tuple[str, int, Layer | None]]
+) -> None:
     """Do some steps and look, after each of them, whether what was committed is there."""
     durable: dict[int, str] = {}
     now: dict[int, str] = {}

@@ -10,7 +10,7 @@ import pytest
 
 from lamina import Memory, Operator
 from lamina.errors import Conflict, InvalidInput, LaminaError, NotFound, Refused
-from lamina.model import Layer, State, Trust
+from lamina.model.record import Layer, State, Trust
 from tests.conftest import CONTRACTS, START, TESTER, Desk, contents, move, size, verified
 
 STRANGE = "line\nline\u2028 “quoted” \\ 猫 😀 \x7f \x85 e\u0301 \U0010ffff </script> %s $1 ?"
@@ -36,7 +36,11 @@ class Remembering:
             importance=0.1 + 0.2,
             confidence=1 / 3,
             tags=["Ünï", "猫", "a b"],
-            metadata={**CONTRACTS["semantic"], "deep": {"list": [1, -2.5, None, True, "x'y\"z"]}, "big": 2**53},
+            metadata={
+                **CONTRACTS["semantic"],
+                "deep": {"list": [1, -2.5, None, True, "x'y\"z"]},
+                "big": 2**53,
+            },
             evidence=[first.id],
             speaker="Ana",
             session="s'1",
@@ -46,7 +50,11 @@ class Remembering:
             at=START - timedelta(days=400, microseconds=1),
         )
         assert desk.operator().get(record.id) == record
-        assert (record.content, record.trust, record.importance) == (STRANGE, Trust.EXTERNAL, 0.1 + 0.2)
+        assert (record.content, record.trust, record.importance) == (
+            STRANGE,
+            Trust.EXTERNAL,
+            0.1 + 0.2,
+        )
 
     def test_texts_of_any_length(self, op: Operator) -> None:
         """L1: the longest text that is allowed, and the shortest, come back whole; a longer one leaves no trace."""
@@ -182,7 +190,16 @@ class Remembering:
             assert op.search(query)[0].record == made
 
     @pytest.mark.parametrize(
-        "query", ["'; DROP TABLE records; --", '" OR ""', "a AND NOT (b", "* : ^ -", "' & | ! <->", "\\", "%"]
+        "query",
+        [
+            "'; DROP TABLE records; --",
+            '" OR ""',
+            "a AND NOT (b",
+            "* : ^ -",
+            "' & | ! <->",
+            "\\",
+            "%",
+        ],
     )
     def test_queries_are_words_and_nothing_else(self, op: Operator, query: str) -> None:
         """Q1: whatever is asked for, it is looked for and not run."""
@@ -247,7 +264,10 @@ class Remembering:
 
     def test_every_layer_can_be_written_and_listed(self, op: Operator) -> None:
         """R7: each layer takes what keeps its contract."""
-        made = {layer: op.remember(f"of {layer}", layer=layer, metadata=metadata) for layer, metadata in CONTRACTS.items()}
+        made = {
+            layer: op.remember(f"of {layer}", layer=layer, metadata=metadata)
+            for layer, metadata in CONTRACTS.items()
+        }
         for layer, record in made.items():
             assert record.layer is Layer(layer)
             assert op.list(layers=[layer], states=None) == [op.get(record.id)]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from lamina import Memory, Operator
-from lamina.model import Role
+from lamina.model.record import Role
 from tests.conftest import Desk, Ticking, quietly
 from tests.contract.deciding import Deciding
 from tests.contract.keeping import Keeping
@@ -22,11 +22,15 @@ Place = Callable[[], Mapping[str, Any]]
 class StoreDesk(Desk):
     """Opens handles on one home whose memories are where some settings say."""
 
-    def __init__(self, home: Path, settings: Mapping[str, Any], clock: Ticking | None = None) -> None:
+    def __init__(
+        self, home: Path, settings: Mapping[str, Any], clock: Ticking | None = None
+    ) -> None:
         super().__init__(home, clock)
         self.settings = settings
 
-    def open(self, role: Role, agent: object = "sky", user: str | None = None, **more: Any) -> Memory:
+    def open(
+        self, role: Role, agent: object = "sky", user: str | None = None, **more: Any
+    ) -> Memory:
         chosen = {**self.settings, **more.pop("settings", {})}
         return super().open(role, agent, user, settings=chosen, **more)
 

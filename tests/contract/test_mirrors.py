@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from lamina.embedders import Embedder
 from lamina.mirrors import Mirror
 from lamina.mirrors.chroma import ChromaMirror
 from lamina.mirrors.chroma_embedded import ChromaFolder
 from lamina.mirrors.jsonl import LONG, SHORT, JsonlMirror
-from lamina.model import Layer
-from lamina.recall.embedders import Embedder
+from lamina.model.record import Layer
 from tests.contract.mirrors import STEPS, MirrorContract, SearchContract, check_any_history
 
 Steps = list[tuple[str, int, Layer | None]]
@@ -67,7 +67,9 @@ class TestChromaEmbedded(SearchContract):
 
 @pytest.mark.parametrize("kind", [TestSky, TestMilton])
 @given(steps=STEPS)
-def test_any_history(kind: type[MirrorContract], tmp_path_factory: pytest.TempPathFactory, steps: Steps) -> None:
+def test_any_history(
+    kind: type[MirrorContract], tmp_path_factory: pytest.TempPathFactory, steps: Steps
+) -> None:
     """B7: whatever is put, dropped, cleared, committed and lost, a mirror holds what was committed and knows where it is."""
     check_any_history(kind(), tmp_path_factory.mktemp("mirror"), steps)
 

@@ -33,7 +33,9 @@ MASKS = (
 ANYTHING = "…"
 FAILURES = ("Error:", "nothing relevant", '{"error"')
 
-cli.list_commands(click.Context(cli))  # commands are read in the order of the program, whichever of them a story runs first
+cli.list_commands(
+    click.Context(cli)
+)  # commands are read in the order of the program, whichever of them a story runs first
 
 
 class Block(NamedTuple):
@@ -46,12 +48,17 @@ class Block(NamedTuple):
 
 def pages() -> list[Path]:
     """Every page that people wrote."""
-    return sorted(page for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")] if page.name != GENERATED)
+    return sorted(
+        page for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")] if page.name != GENERATED
+    )
 
 
 def blocks(page: Path) -> list[Block]:
     text = page.read_text("utf-8")
-    return [Block(found[1], found[2], text.count("\n", 0, found.start()) + 1) for found in BLOCK.finditer(text)]
+    return [
+        Block(found[1], found[2], text.count("\n", 0, found.start()) + 1)
+        for found in BLOCK.finditer(text)
+    ]
 
 
 def prose(page: Path) -> str:
@@ -93,7 +100,9 @@ class Story:
             if block.language not in languages:
                 continue
             if block.language == "python":
-                self._check(block, self._python(block), after.text if after.language == "text" else "")
+                self._check(
+                    block, self._python(block), after.text if after.language == "text" else ""
+                )
                 count += 1
             else:
                 for command, expected in commands(block):
@@ -105,7 +114,9 @@ class Story:
         if not shown.strip():
             return
         where = f"{self.page.name}, the block at line {block.line}"
-        assert is_as_shown(shown, printed), f"{where} shows\n{masked(shown)}\nbut this is printed\n{masked(printed)}"
+        assert is_as_shown(shown, printed), (
+            f"{where} shows\n{masked(shown)}\nbut this is printed\n{masked(printed)}"
+        )
         self.ids.update(zip(ID.findall(shown), ID.findall(printed), strict=False))
 
     def _python(self, block: Block) -> str:
@@ -118,11 +129,17 @@ class Story:
         known = self.ids | {shown[-END:]: real[-END:] for shown, real in self.ids.items()}
         given, arguments = piped(CALLED.sub(lambda found: known.get(found[0], found[0]), command))
         terminal = io.TextIOWrapper(io.BytesIO(), "utf-8")
-        with contextlib.redirect_stdout(terminal), contextlib.redirect_stderr(terminal), standard_input(given):
+        with (
+            contextlib.redirect_stdout(terminal),
+            contextlib.redirect_stderr(terminal),
+            standard_input(given),
+        ):
             code = run(arguments)
         terminal.seek(0)
         printed = terminal.read()
-        assert bool(code) == expected.startswith(FAILURES), f"{self.page.name}: {command} ends with {code}: {printed}"
+        assert bool(code) == expected.startswith(FAILURES), (
+            f"{self.page.name}: {command} ends with {code}: {printed}"
+        )
         return printed
 
 

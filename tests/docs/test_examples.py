@@ -14,10 +14,10 @@ import click
 import pytest
 
 import lamina
-from lamina.guests import Guest
-from lamina.memory import Memory
-from lamina.operators import Operator
-from lamina.runs import Run
+from lamina.memory.agent import Memory
+from lamina.memory.operator import Operator
+from lamina.memory.runs import Run
+from lamina.memory.shared import Guest
 from lamina.surfaces.cli.main import cli
 from lamina.surfaces.hooks import Hooks
 
@@ -67,20 +67,28 @@ def test_a_page_that_shows_something_else_is_noticed() -> None:
     """The comparison can fail: other words, a missing line and an extra one are differences; ids and times are not."""
     shown = "remembered 01m7j3mv5y61zrymgyps7c03wb\nat 2026-11-16 11:59\n"
     assert is_as_shown(shown, "remembered 01m7j3mv5y61zrymgyps7c03wc\nat 2027-01-01 00:00")
-    for other in ("remembered", "forgot 01m7j3mv5y61zrymgyps7c03wb\nat 2026-11-16 11:59", shown + "and more"):
+    for other in (
+        "remembered",
+        "forgot 01m7j3mv5y61zrymgyps7c03wb\nat 2026-11-16 11:59",
+        shown + "and more",
+    ):
         assert not is_as_shown(shown, other)
     assert is_as_shown("a\n…\nb", "a\nx\ny\nb")
     assert not is_as_shown("a\n…\nb", "a\nx\ny\nc")
 
 
-@pytest.mark.parametrize(("page", "block"), PYTHON, ids=[f"{page.name}:{block.line}" for page, block in PYTHON])
+@pytest.mark.parametrize(
+    ("page", "block"), PYTHON, ids=[f"{page.name}:{block.line}" for page, block in PYTHON]
+)
 def test_python_examples_call_what_there_is(page: Path, block: Any) -> None:
     """Every verb that an example calls exists, and takes the arguments that the example gives (I)."""
     for call in calls(block.text):
         owner = NAMES[call.func.value.id]  # type: ignore[attr-defined]
         verb = getattr(owner, call.func.attr)  # type: ignore[attr-defined]
         values = [None] * (len(call.args) + (owner is not lamina))
-        inspect.signature(verb).bind(*values, **{word.arg: None for word in call.keywords if word.arg})
+        inspect.signature(verb).bind(
+            *values, **{word.arg: None for word in call.keywords if word.arg}
+        )
 
 
 def calls(text: str) -> Iterator[ast.Call]:
@@ -125,16 +133,25 @@ def understood(words: list[str], *, whole: bool) -> None:
     context = click.Context(cli, info_name="lamina")
     rest = options_cut(words)
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
-        named = next((found for name in rest[0].split("|") if (found := command.get_command(context, name))), None)
+        named = next(
+            (found for name in rest[0].split("|") if (found := command.get_command(context, name))),
+            None,
+        )
         if named is None and (rest[0].isupper() or rest[0] in ("…", "...")):
             return
         assert named is not None, f"`lamina {' '.join(words)}`: {rest[0]} is no command"
         command, rest = named, rest[1:]
         context = click.Context(command, context, info_name=command.name)
     if whole:
-        known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        known = {
+            name
+            for parameter in command.params
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        }
         given = [word.partition("=")[0] for word in rest if word.startswith("--")]
-        assert known | {"--help"} >= set(given), f"`lamina {' '.join(words)}`: it takes {sorted(known)}"
+        assert known | {"--help"} >= set(given), (
+            f"`lamina {' '.join(words)}`: it takes {sorted(known)}"
+        )
 
 
 def options_cut(words: list[str]) -> list[str]:

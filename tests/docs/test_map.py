@@ -12,7 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "lamina"
 SQL = re.compile(
-    r"\b(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX|VIEW)|PRAGMA\s)", re.S
+    r"\b(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX|VIEW)|PRAGMA\s)",
+    re.S,
 )
 HOSTS = re.compile(r"https?://[\w.-]+/simple\b|index-url|(?<![\w.])/(?:root|work|home/\w+)/")
 
@@ -23,7 +24,9 @@ def strings(path: Path) -> Iterator[tuple[int, str]]:
     docs = {
         id(node.body[0].value)
         for node in ast.walk(tree)
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and node.body and isinstance(node.body[0], ast.Expr)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
@@ -44,24 +47,40 @@ def test_sql_lives_in_the_store() -> None:
 
 def test_the_check_for_sql_can_fail() -> None:
     """The check above finds statements where they are allowed to be."""
-    assert any(SQL.search(text) for _, text in strings(SOURCE / "store" / "records.py"))
+    assert any(SQL.search(text) for _, text in strings(SOURCE / "store" / "tables" / "records.py"))
 
 
 def test_one_place_begins_write_transactions() -> None:
-    """Only connection.py writes BEGIN IMMEDIATE."""
-    files = [path.name for path in SOURCE.rglob("*.py") for _, text in strings(path) if "BEGIN IMMEDIATE" in text]
-    assert files == ["connection.py"]
+    """Only sqlite.py writes BEGIN IMMEDIATE."""
+    files = [
+        path.name
+        for path in SOURCE.rglob("*.py")
+        for _, text in strings(path)
+        if "BEGIN IMMEDIATE" in text
+    ]
+    assert files == ["sqlite.py"]
 
 
 def test_no_file_names_a_machine_or_an_index() -> None:
     """The repository holds no absolute path of a machine and no address of a package index."""
     command = ["git", "-c", "safe.directory=*", "ls-files"]  # whoever owns the clone
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
     own = Path(__file__).relative_to(ROOT).as_posix()
     for name in listed:
         path = ROOT / name
         if path.is_file() and name not in (own, "LICENSE"):
             assert not HOSTS.search(path.read_text("utf-8", errors="replace")), name
+
+
+# Functions that are longer than others may be, each with the reason.
+LONGER = {
+    "cli/output.py: table": "lays out columns by hand",
+    "cli/search.py: search": "has an option for each filter",
+    "cli/hook.py: hook": "has an option for each hook",
+    "upkeep/erase.py: begin": "is one transaction, step by step",
+}
 
 
 def test_files_stay_readable() -> None:
@@ -71,30 +90,53 @@ def test_files_stay_readable() -> None:
         assert text.count("\n") <= 600, path.name
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef):
-                assert (node.end_lineno or 0) - node.lineno < 60, f"{path.name}: {node.name}"
+                name = f"{path.parent.name}/{path.name}: {node.name}"
+                assert (node.end_lineno or 0) - node.lineno < 60 or name in LONGER, name
 
 
 def test_the_map_has_every_room() -> None:
     """CONTRIBUTING.md says of every file and folder of the package what is in it."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     rooms = [*SOURCE.iterdir(), *(SOURCE / "surfaces").iterdir()]
-    names = [f"{path.name}/" if path.is_dir() else path.name for path in rooms if path.suffix in ("", ".py")]
+    names = [
+        f"{path.name}/" if path.is_dir() else path.name
+        for path in rooms
+        if path.suffix in ("", ".py")
+    ]
     hidden = ("__init__.py", "__pycache__/", "surfaces/")
-    assert [name for name in names if name not in hidden and not re.search(rf"[`/]{re.escape(name)}`", text)] == []
+    assert [
+        name
+        for name in names
+        if name not in hidden and not re.search(rf"[`/]{re.escape(name)}`", text)
+    ] == []
 
 
 def test_nothing_recommends_a_package_of_our_name() -> None:
     """Lamina is on no index, where anybody could put something under its name: every page and message names the clone (D1)."""
     advised = re.compile(r"pip install ['\"]?lamina\b|lamina\[\w+\]")
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *SOURCE.rglob("*.py"), *(ROOT / "examples").rglob("*.*")]
-    assert [path.name for path in pages if advised.search(path.read_text("utf-8", errors="replace"))] == []
+    pages = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *SOURCE.rglob("*.py"),
+        *(ROOT / "examples").rglob("*.*"),
+    ]
+    assert [
+        path.name for path in pages if advised.search(path.read_text("utf-8", errors="replace"))
+    ] == []
 
 
 def test_every_extra_that_is_recommended_is_one() -> None:
     """What an error or a page tells to install is an extra of this package (D1)."""
     named = re.compile(r"extras\.remedy\(['\"]([\w,-]+)['\"]\)|pip install \"\.\[([\w,-]+)\]\"")
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *SOURCE.rglob("*.py")]
-    found = {one for path in pages for pair in named.findall(path.read_text("utf-8")) for one in "".join(pair).split(",")}
-    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    found = {
+        one
+        for path in pages
+        for pair in named.findall(path.read_text("utf-8"))
+        for one in "".join(pair).split(",")
+    }
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
     assert {"http", "mcp", "minilm", "postgres", "chroma"} <= found
     assert found <= known.keys()

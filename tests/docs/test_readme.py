@@ -14,7 +14,11 @@ from lamina.surfaces.cli.main import run
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 # What differs from run to run: ids, times and hashes, and the fraction of recency that a moment costs.
-MASKS = ((r"\b[0-9a-hjkmnp-tv-z]{26}\b", "ID"), (r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME"), (r"head [0-9a-f]{16}", "head HASH"))
+MASKS = (
+    (r"\b[0-9a-hjkmnp-tv-z]{26}\b", "ID"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME"),
+    (r"head [0-9a-f]{16}", "head HASH"),
+)
 
 
 def blocks(language: str) -> list[str]:
@@ -34,7 +38,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("home")
-def test_the_console_example_prints_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_console_example_prints_what_the_readme_shows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Every command of the README's example prints what stands below it (H1)."""
     (example,) = blocks("console")
     for part in re.split(r"^\$ ", example, flags=re.M)[1:]:
@@ -50,7 +56,9 @@ def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(example, "README.md", "exec"), {})
     assert "User wants daily Garmin reports at 7am" in capsys.readouterr().out
     with lamina.open() as memory:
-        assert [record.content for record in memory.list(layers=["episodic"])] == ["Report sent: 7h 41m of sleep"]
+        assert [record.content for record in memory.list(layers=["episodic"])] == [
+            "Report sent: 7h 41m of sleep"
+        ]
 
 
 def test_the_two_commands_exist() -> None:

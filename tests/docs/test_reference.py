@@ -14,8 +14,10 @@ from fastapi.routing import APIRoute
 from msgspec import structs
 
 import lamina
-from lamina import config, errors, rules
-from lamina.model import Layer
+from lamina import errors
+from lamina.home import settings
+from lamina.model import rules
+from lamina.model.record import Layer
 from lamina.surfaces.hooks import Switches, protocol, switches
 from lamina.surfaces.http import routes
 from lamina.surfaces.http.console.mounting import PAGES
@@ -58,7 +60,7 @@ def test_every_public_name_exists_and_has_a_sentence() -> None:
 
 def test_settings_are_a_table_with_help() -> None:
     """Every setting has a help text and a default of a type that the environment can express."""
-    for setting in config.SETTINGS:
+    for setting in settings.SETTINGS:
         assert setting.help
         assert isinstance(setting.default, (bool, int, str, tuple))
 
@@ -66,9 +68,15 @@ def test_settings_are_a_table_with_help() -> None:
 def test_every_error_is_in_the_reference() -> None:
     """The reference has every exception that errors.py has, narrower ones too."""
     page = (DOCS / GENERATED).read_text("utf-8")
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.LaminaError)]
+    kinds = [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.LaminaError)
+    ]
     assert len(kinds) > 7
-    assert [kind.__name__ for kind in kinds if f"| `{kind.__name__}` | `{kind.code}` |" not in page] == []
+    assert [
+        kind.__name__ for kind in kinds if f"| `{kind.__name__}` | `{kind.code}` |" not in page
+    ] == []
 
 
 def console_paths() -> Iterator[str]:
@@ -83,7 +91,14 @@ def console_paths() -> Iterator[str]:
         ("console.md", list(console_paths())),
         ("mcp.md", [tool.name for tool in tools.EVERY]),
         ("hooks.md", list(protocol.EVENTS)),
-        ("hooks.md", [switches.PREFIXES[0] + name.upper() for name in structs.asdict(Switches()) if name != "problems"]),
+        (
+            "hooks.md",
+            [
+                switches.PREFIXES[0] + name.upper()
+                for name in structs.asdict(Switches())
+                if name != "problems"
+            ],
+        ),
     ],
 )
 def test_what_a_surface_has_is_on_its_page(page: str, names: list[str]) -> None:
@@ -129,7 +144,9 @@ def test_the_index_leads_to_every_page() -> None:
 def test_the_drawings_are_true() -> None:
     """The drawing of states has exactly the legal moves as arrows, that of layers every layer (R2, R3)."""
     states, layers = ((DOCS / f"{name}.svg").read_text("utf-8") for name in ("states", "layers"))
-    assert set(re.findall(r'<g id="(\w+-\w+)">', states)) == {f"{before}-{after}" for before, after in rules.MOVES}
+    assert set(re.findall(r'<g id="(\w+-\w+)">', states)) == {
+        f"{before}-{after}" for before, after in rules.MOVES
+    }
     assert set(re.findall(r'<g id="(\w+)">', layers)) == {layer.value for layer in Layer}
 
 

@@ -8,13 +8,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import lamina
-from lamina import operator_key
-from lamina.access import Access
 from lamina.formats.world import tool
-from lamina.handles import connect
-from lamina.model import Role
-from lamina.orchestrator import ACTOR
-from lamina.store import jobs
+from lamina.home import operator_key
+from lamina.home.tokens import Access
+from lamina.memory.jobs import ACTOR
+from lamina.memory.opening import connect
+from lamina.model.record import Role
+from lamina.store.tables import jobs
 
 from .deeds import AGENT, LATER, NOW, everything, folder_of, remember, some, talked
 
@@ -140,13 +140,20 @@ def furnished_for_jobs(operator: lamina.Operator) -> None:
 
 def run_jobs(operator: lamina.Operator) -> None:
     """Do what is due, as `lamina run --once` does. Where a job has failed or a lease was left behind, an hour passes first."""
-    who: dict[str, Any] = {"actor": ACTOR.name, "surface": ACTOR.surface, "scoped": False, "settings": FOR_JOBS}
+    who: dict[str, Any] = {
+        "actor": ACTOR.name,
+        "surface": ACTOR.surface,
+        "scoped": False,
+        "settings": FOR_JOBS,
+    }
     with connect(Role.SYSTEM, AGENT, None, operator.home.path, operator._clock, **who) as scheduler:
         with scheduler._store.database.moment() as connection:
             known = jobs.states(connection)
         now = max([LATER, *(last.started_at for last in known.values())])
         ended = {name for name, last in known.items() if last.outcome is not None}
-        has_failed = not all(last.outcome["ok"] for last in known.values() if last.outcome is not None)
+        has_failed = not all(
+            last.outcome["ok"] for last in known.values() if last.outcome is not None
+        )
         orchestrator = scheduler.orchestrator()
         orchestrator._clock = lambda: now + timedelta(hours=has_failed)
         ran = orchestrator.tick()
@@ -189,7 +196,9 @@ def end_grants(operator: lamina.Operator) -> None:
 
 
 def set_tools(operator: lamina.Operator) -> object:
-    return operator.world.set_tools([{"name": name, "description": "hits nails"} for name in ("hammer", "mallet")])
+    return operator.world.set_tools(
+        [{"name": name, "description": "hits nails"} for name in ("hammer", "mallet")]
+    )
 
 
 def set_integration(operator: lamina.Operator) -> object:
@@ -217,7 +226,9 @@ def set_another_tool(operator: lamina.Operator) -> object:
 
 
 def confirm_edit(operator: lamina.Operator) -> object:
-    (proposal,) = [one for one in operator.list(layers=["world"], states=None) if "thumbs" in one.content]
+    (proposal,) = [
+        one for one in operator.list(layers=["world"], states=None) if "thumbs" in one.content
+    ]
     return operator.confirm(proposal.id)
 
 
@@ -233,7 +244,9 @@ def waiting_entries(operator: lamina.Operator) -> list[lamina.Record]:
 def kept(operator: lamina.Operator) -> Any:
     """What is so, and what somebody edited, be it that it waits or is still in the file alone."""
     waiting = {record.content for record in waiting_entries(operator)}
-    return operator.world.tools(), waiting | {tool(edit.after)["content"] for edit in operator.world.edited().edits}
+    return operator.world.tools(), waiting | {
+        tool(edit.after)["content"] for edit in operator.world.edited().edits
+    }
 
 
 def tools(operator: lamina.Operator) -> Any:
@@ -245,7 +258,11 @@ def world(operator: lamina.Operator) -> Any:
     """Records and files, which are the same once they were brought into line."""
     operator.world.sync()
     folder = folder_of(operator) / "world_model"
-    files = {path.name: json.loads(path.read_bytes()) for path in folder.rglob("*.json") if not path.name.startswith(".")}
+    files = {
+        path.name: json.loads(path.read_bytes())
+        for path in folder.rglob("*.json")
+        if not path.name.startswith(".")
+    }
     return operator.world.tools(), operator.world.integrations(), files
 
 
@@ -280,7 +297,9 @@ def items(operator: lamina.Operator) -> Any:
 
 def add_turns(operator: lamina.Operator) -> object:
     """What an agent of OpenAI does with its session, once."""
-    return turns(operator) or asyncio.run(openai(operator).add_items([{"role": "user", "content": "memory"}] * 3))
+    return turns(operator) or asyncio.run(
+        openai(operator).add_items([{"role": "user", "content": "memory"}] * 3)
+    )
 
 
 def turns(operator: lamina.Operator) -> Any:

@@ -24,7 +24,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     sums = tally.added_up(Path(os.environ[tally.VARIABLE]))
     if sums:
-        terminalreporter.section("faults that were injected, and what became of what was acknowledged")
+        terminalreporter.section(
+            "faults that were injected, and what became of what was acknowledged"
+        )
         for line in tally.table(sums):
             terminalreporter.write_line(line)
 

@@ -15,12 +15,15 @@ from typing import Any
 from msgspec import structs
 
 import lamina
-from lamina import Layer, config, experience
-from lamina.model import Actor, Draft, Record, Role, Trust
-from lamina.profiles import FILE_NAME as PROFILE
-from lamina.store import opening
-from lamina.store.migrations import STEPS
-from lamina.surfaces.hooks import keeping, ntfy
+from lamina import Layer
+from lamina.home import settings
+from lamina.memory import importance as experience
+from lamina.memory.profiles import FILE_NAME as PROFILE
+from lamina.model.record import Actor, Draft, Record, Role, Trust
+from lamina.store.tables.migrations import STEPS
+from lamina.store.upkeep import opening
+from lamina.surfaces.hooks import capture as keeping
+from lamina.surfaces.hooks import ntfy
 
 from .harness import in_words
 
@@ -33,7 +36,8 @@ FOREIGN = '{"ts": 1699999990, "type": "short", "content": "a note of Sky", "impo
 # A line that is no memory in between.
 SPOILED = FOREIGN.replace("\n", '\n{"content": \n', 1)
 CALLS_OF_NTFY = "".join(
-    f'{{"id": "m{n}", "event": "message", "time": 1750000000, "message": "memory of call {n}"}}\n' for n in range(3)
+    f'{{"id": "m{n}", "event": "message", "time": 1750000000, "message": "memory of call {n}"}}\n'
+    for n in range(3)
 )
 # What a record has of its own: who it is, and when it was written.
 OWN = ("id", "seq", "agent", "created_at", "updated_at", "archived")
@@ -44,7 +48,11 @@ Step = Callable[[lamina.Operator], object]
 def describe(record: Record, said: dict[str, str]) -> str:
     """A record as text, in which other records are what they say."""
     fields = {name: value for name, value in structs.asdict(record).items() if name not in OWN}
-    return json.dumps({**in_words(fields, said), "is archived": record.archived is not None}, sort_keys=True, default=str)
+    return json.dumps(
+        {**in_words(fields, said), "is archived": record.archived is not None},
+        sort_keys=True,
+        default=str,
+    )
 
 
 def everything(operator: lamina.Operator) -> Any:
@@ -56,11 +64,15 @@ def everything(operator: lamina.Operator) -> Any:
 
 
 def remember(operator: lamina.Operator) -> object:
-    return operator.remember("memory now", tags=["now"], evidence=["https://example.org/"], key="now")
+    return operator.remember(
+        "memory now", tags=["now"], evidence=["https://example.org/"], key="now"
+    )
 
 
 def remember_many(operator: lamina.Operator) -> object:
-    return operator.remember_many({"content": f"memory {n}", "tags": ["many"], "key": f"k{n}"} for n in range(20))
+    return operator.remember_many(
+        {"content": f"memory {n}", "tags": ["many"], "key": f"k{n}"} for n in range(20)
+    )
 
 
 def converse(operator: lamina.Operator) -> object:
@@ -150,16 +162,24 @@ def believed_twice(operator: lamina.Operator) -> None:
     """A value of the profile in the place of another."""
     operator.remember("memory before")
     for drink in ("tea", "coffee"):
-        operator.confirm(operator.propose_profile("drink", drink, "said so", [first(operator, "memory before")]).id)
+        operator.confirm(
+            operator.propose_profile(
+                "drink", drink, "said so", [first(operator, "memory before")]
+            ).id
+        )
 
 
 def roll_back(operator: lamina.Operator) -> object:
     found = operator.list(layers=["profile"], states=None)
-    return operator.rollback(next(one.id for one in found if one.metadata["value"] == "coffee"), "a slip")
+    return operator.rollback(
+        next(one.id for one in found if one.metadata["value"] == "coffee"), "a slip"
+    )
 
 
 def upsert(operator: lamina.Operator) -> object:
-    return operator.upsert_user_profile({"drink": "tea", "city": "Porto"}, [first(operator, "memory before")])
+    return operator.upsert_user_profile(
+        {"drink": "tea", "city": "Porto"}, [first(operator, "memory before")]
+    )
 
 
 def profiles(operator: lamina.Operator) -> Any:
@@ -175,12 +195,16 @@ def ask_to_forget(operator: lamina.Operator) -> object:
 def facts_twice(operator: lamina.Operator) -> None:
     contract = {"origin": "test", "topic_tags": ["boiler"]}
     for how in ("old", "loud"):
-        operator.remember(f"memory that the boiler is {how}", layer="semantic", kind="fact", metadata=contract)
+        operator.remember(
+            f"memory that the boiler is {how}", layer="semantic", kind="fact", metadata=contract
+        )
 
 
 def steps_twice(operator: lamina.Operator) -> None:
     for text in ("Run make check, then push", "run  make check then push!"):
-        operator.remember(text, layer="procedural", metadata={"workflow": "deploy", "canonical": False})
+        operator.remember(
+            text, layer="procedural", metadata={"workflow": "deploy", "canonical": False}
+        )
 
 
 def waiting(operator: lamina.Operator) -> str:
@@ -196,7 +220,9 @@ def ruled(rules: str) -> Step:
     def furnish(operator: lamina.Operator) -> None:
         (operator.home.path / "retention_rules.yaml").write_text(rules)
         for n in range(8):
-            content, importance = (f"memory {n}", n % 4 / 10) if n % 4 else ("memory that says the same", 0.9)
+            content, importance = (
+                (f"memory {n}", n % 4 / 10) if n % 4 else ("memory that says the same", 0.9)
+            )
             more = {"kind": ("crumb", "preference")[n % 2], "key": f"key {n}"}
             operator.remember_short(content, ["old"] if n % 3 == 1 else [], importance, **more)
 
@@ -226,7 +252,11 @@ def capture(operator: lamina.Operator) -> None:
     counts, problems = ntfy.Counts(), list[str]()
     list(
         ntfy.stored(
-            operator, io.BytesIO(CALLS_OF_NTFY.encode()), lambda line, why: problems.append(why), counts, Trust.EXTERNAL
+            operator,
+            io.BytesIO(CALLS_OF_NTFY.encode()),
+            lambda line, why: problems.append(why),
+            counts,
+            Trust.EXTERNAL,
         )
     )
     assert not counts.bad, problems
@@ -254,11 +284,16 @@ def some_archived(operator: lamina.Operator) -> None:
 
 def bring_back(operator: lamina.Operator) -> object:
     found = operator.search_archive("memory", limit=10)
-    return operator.restore_archived(*(one.id for one in found if one.content in ("memory 1", "memory 3")))
+    return operator.restore_archived(
+        *(one.id for one in found if one.content in ("memory 1", "memory 3"))
+    )
 
 
 def talked(operator: lamina.Operator) -> object:
-    turns = [{"speaker": "Ana", "text": text, "at": f"2026-05-0{n + 1}T08:00:00Z"} for n, text in enumerate(TURNS)]
+    turns = [
+        {"speaker": "Ana", "text": text, "at": f"2026-05-0{n + 1}T08:00:00Z"}
+        for n, text in enumerate(TURNS)
+    ]
     return operator.remember_conversation(turns, session="one")
 
 
@@ -317,7 +352,7 @@ def make_older(home: Path) -> None:
     folder = home / "agents" / AGENT
     shutil.rmtree(folder)
     folder.mkdir(mode=0o700)
-    values, ana = config.load(home, None, {}), Actor(Role.OPERATOR, "ana", "test")
+    values, ana = settings.load(home, None, {}), Actor(Role.OPERATOR, "ana", "test")
     with (
         closing(opening.opened(folder, AGENT, values, NOW, steps=STEPS[:-1])) as store,
         store.change(ana, "remember", NOW) as transaction,

@@ -19,12 +19,33 @@ from .harness import attached, strace
 SECTOR = 512
 # Everything that changes files or names, and what moves the place in a file at which the next write happens.
 KNOWN = (
-    *("openat", "write", "pwrite64", "sendfile", "ftruncate", "rename", "unlink", "rmdir", "unlinkat", "mkdir", "link"),
+    *(
+        "openat",
+        "write",
+        "pwrite64",
+        "sendfile",
+        "ftruncate",
+        "rename",
+        "unlink",
+        "rmdir",
+        "unlinkat",
+        "mkdir",
+        "link",
+    ),
     *("fsync", "fdatasync", "lseek", "read"),
 )
 # Who uses these for files of the home is told that they are not understood here.
 UNKNOWN = (
-    *("writev", "pwritev", "pwritev2", "fallocate", "truncate", "copy_file_range", "renameat", "renameat2"),
+    *(
+        "writev",
+        "pwritev",
+        "pwritev2",
+        "fallocate",
+        "truncate",
+        "copy_file_range",
+        "renameat",
+        "renameat2",
+    ),
     *("mkdirat", "linkat", "symlink", "symlinkat", "sync_file_range", "msync", "creat", "open"),
 )
 STRING = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
@@ -46,7 +67,9 @@ class Call(NamedTuple):
 
     @property
     def strings(self) -> list[bytes]:
-        assert "..." not in [cut for _, cut in STRING.findall(self.arguments)], "strace has shortened something"
+        assert "..." not in [cut for _, cut in STRING.findall(self.arguments)], (
+            "strace has shortened something"
+        )
         return [unescaped(text) for text, _ in STRING.findall(self.arguments)]
 
     @property
@@ -119,7 +142,9 @@ class File:
                 put(
                     content,
                     at,
-                    data[: chance.randrange(len(data) // SECTOR + 1) * SECTOR] if torn and data is not None else data,
+                    data[: chance.randrange(len(data) // SECTOR + 1) * SECTOR]
+                    if torn and data is not None
+                    else data,
                 )
         return bytes(content)
 
@@ -143,7 +168,9 @@ class Disk:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.names: dict[Path, Name] = {path: File(path.read_bytes()) if path.is_file() else None for path in home.rglob("*")}
+        self.names: dict[Path, Name] = {
+            path: File(path.read_bytes()) if path.is_file() else None for path in home.rglob("*")
+        }
         self.durable = dict(self.names)
         self.pending: list[Move] = []
         self._places: dict[int, int] = {}
@@ -191,7 +218,9 @@ class Disk:
             self._move({path / call.strings[0].decode(): False})
             return True
         if call.name in ("lseek", "read"):
-            self._places[number] = call.result if call.name == "lseek" else self._places.get(number, 0) + call.result
+            self._places[number] = (
+                call.result if call.name == "lseek" else self._places.get(number, 0) + call.result
+            )
             return False
         assert call.name in KNOWN, call
         file = self._open[number]
@@ -252,10 +281,16 @@ class Disk:
     def left(self, manner: str, chance: random.Random) -> dict[Path, bytes | None]:
         """What is there when the power comes back: nothing that was not synced, names without bytes, or any part."""
         names = dict(self.durable)
-        for move in self.pending[: {"strict": 0, "names": None, "mixed": chance.randint(0, len(self.pending))}[manner]]:
+        for move in self.pending[
+            : {"strict": 0, "names": None, "mixed": chance.randint(0, len(self.pending))}[manner]
+        ]:
             apply(names, move)
         luck = chance if manner == "mixed" else None
-        reachable = {path for path in names if all(folder in names for folder in path.parents if self.home in folder.parents)}
+        reachable = {
+            path
+            for path in names
+            if all(folder in names for folder in path.parents if self.home in folder.parents)
+        }
         # The shared memory of SQLite is no file to rely on: it is made anew by whoever comes first.
         wanted = {path: names[path] for path in sorted(reachable) if not path.name.endswith("-shm")}
         return {path: None if file is None else file.left(luck) for path, file in wanted.items()}

@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from lamina import canon
-from lamina.store import records
+from lamina.model import hashing
+from lamina.store.tables import records
 
 from .harness import AGENT
 
@@ -35,22 +35,32 @@ class Editor:
         return self.chance.choice(self.rows(table))
 
     def events(self) -> list[Row]:
-        return [dict(row) for row in self.run("SELECT seq, records, body, hash FROM events ORDER BY seq")]
+        return [
+            dict(row)
+            for row in self.run("SELECT seq, records, body, hash FROM events ORDER BY seq")
+        ]
 
     def event(self, *, but_the_last: int = 0) -> Row:
         events = self.events()
         return self.chance.choice(events[: len(events) - but_the_last])
 
     def insert(self, table: str, row: Row) -> None:
-        self.run(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
+        self.run(
+            f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+            tuple(row.values()),
+        )
 
     def update(self, table: str, key: Row, /, **values: Any) -> None:
         settings, where = (" = ?, ".join(values) + " = ?", " = ? AND ".join(key) + " = ?")
-        done = self.run(f"UPDATE {table} SET {settings} WHERE {where}", (*values.values(), *key.values()))
+        done = self.run(
+            f"UPDATE {table} SET {settings} WHERE {where}", (*values.values(), *key.values())
+        )
         assert done.rowcount == 1
 
     def delete(self, table: str, key: Row) -> None:
-        done = self.run(f"DELETE FROM {table} WHERE {' = ? AND '.join(key)} = ?", tuple(key.values()))
+        done = self.run(
+            f"DELETE FROM {table} WHERE {' = ? AND '.join(key)} = ?", tuple(key.values())
+        )
         assert done.rowcount == 1
 
 
@@ -59,7 +69,9 @@ def knife(path: Path, chance: random.Random) -> Iterator[Editor]:
     """Edit a database so that only the edit itself can give it away: triggers are put back as they were."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
-        triggers = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        triggers = connection.execute(
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
+        ).fetchall()
         for name, _ in triggers:
             connection.execute(f"DROP TRIGGER {name}")
         yield Editor(connection, chance)
@@ -71,7 +83,9 @@ def knife(path: Path, chance: random.Random) -> Iterator[Editor]:
 
 
 def other_text(editor: Editor, value: Any) -> Any:
-    return editor.chance.choice([f"{value}x", f"{value} ", "something else", *(() if value is None else (None,))])
+    return editor.chance.choice(
+        [f"{value}x", f"{value} ", "something else", *(() if value is None else (None,))]
+    )
 
 
 def other_id(editor: Editor, value: Any) -> Any:
@@ -83,34 +97,60 @@ def new_id(editor: Editor, value: str) -> str:
 
 
 def other_json(editor: Editor, value: str) -> str:
-    candidates = ["[]", '["one"]', '["one","two"]', "{}", '{"one":1}', value.replace(",", ", ") + " "]
+    candidates = [
+        "[]",
+        '["one"]',
+        '["one","two"]',
+        "{}",
+        '{"one":1}',
+        value.replace(",", ", ") + " ",
+    ]
     return editor.chance.choice([text for text in candidates if text != value])
 
 
 def other_number(editor: Editor, value: int | None) -> int | None:
-    return editor.chance.choice([1, 10**15]) if value is None else value + editor.chance.choice([-1, 1, 10**6])
+    return (
+        editor.chance.choice([1, 10**15])
+        if value is None
+        else value + editor.chance.choice([-1, 1, 10**6])
+    )
 
 
 def other_share(editor: Editor, value: float) -> float:
-    return editor.chance.choice([share for share in (0.0, value / 2 + 0.01, 0.123, 1.0) if share != value])
+    return editor.chance.choice(
+        [share for share in (0.0, value / 2 + 0.01, 0.123, 1.0) if share != value]
+    )
 
 
 def other_of(*choices: str) -> Callable[[Editor, str], str]:
-    return lambda editor, value: editor.chance.choice([choice for choice in choices if choice != value])
+    return lambda editor, value: editor.chance.choice(
+        [choice for choice in choices if choice != value]
+    )
 
 
 def other_salt(editor: Editor, _: bytes) -> bytes:
     return editor.chance.randbytes(16)
 
 
-LAYERS = ("working", "short_term", "episodic", "semantic", "procedural", "profile", "world", "attic")
+LAYERS = (
+    "working",
+    "short_term",
+    "episodic",
+    "semantic",
+    "procedural",
+    "profile",
+    "world",
+    "attic",
+)
 OTHER_VALUES: dict[str, Callable[[Editor, Any], Any]] = {
     "seq": lambda editor, value: value + 10_000,
     "id": new_id,
     "layer": other_of(*LAYERS),
     "state": other_of("active", "constrained", "superseded", "tombstoned", "gone"),
     "kind": other_of("fact", "crumb", "request"),
-    "content": lambda editor, value: editor.chance.choice([value + " ", value.upper(), value[:-1], ""]),
+    "content": lambda editor, value: editor.chance.choice(
+        [value + " ", value.upper(), value[:-1], ""]
+    ),
     "importance": other_share,
     "confidence": other_share,
     "trust": other_of("operator", "agent", "external", "everyone"),
@@ -154,7 +194,12 @@ def record_contents_swapped(editor: Editor) -> Places:
     return {f"record {one['id']}", f"record {other['id']}"}
 
 
-OF_RECORDS: list[Edit] = [*map(column_edit, records.COLUMNS), record_deleted, record_duplicated, record_contents_swapped]
+OF_RECORDS: list[Edit] = [
+    *map(column_edit, records.COLUMNS),
+    record_deleted,
+    record_duplicated,
+    record_contents_swapped,
+]
 
 
 # Tags and links
@@ -164,7 +209,9 @@ def table_edits(table: str, place: str, invented: Callable[[Editor, Row], Row]) 
     """Rows of an index table inserted, deleted and altered."""
 
     def named(*rows: Row) -> Places:
-        return {f"{place} {next(iter(row.values()))!r} of record number {row['record']}" for row in rows}
+        return {
+            f"{place} {next(iter(row.values()))!r} of record number {row['record']}" for row in rows
+        }
 
     def inserted(editor: Editor) -> Places:
         row = invented(editor, editor.row(table))
@@ -189,7 +236,10 @@ def table_edits(table: str, place: str, invented: Callable[[Editor, Row], Row]) 
 
 def invented_tag(editor: Editor, row: Row) -> Row:
     known = {(other["tag"], other["record"]) for other in editor.rows("tags")}
-    tags = [("invented", row["record"]), *((row["tag"], other["seq"]) for other in editor.rows("records"))]
+    tags = [
+        ("invented", row["record"]),
+        *((row["tag"], other["seq"]) for other in editor.rows("records")),
+    ]
     tag, record = editor.chance.choice([pair for pair in tags if pair not in known])
     return {"tag": tag, "record": record}
 
@@ -207,7 +257,10 @@ def invented_link(editor: Editor, row: Row) -> Row:
             return link
 
 
-OF_INDEXES: list[Edit] = [*table_edits("tags", "tag", invented_tag), *table_edits("links", "link", invented_link)]
+OF_INDEXES: list[Edit] = [
+    *table_edits("tags", "tag", invented_tag),
+    *table_edits("links", "link", invented_link),
+]
 
 
 # The chain
@@ -215,7 +268,7 @@ OF_INDEXES: list[Edit] = [*table_edits("tags", "tag", invented_tag), *table_edit
 
 def altered_body(editor: Editor, body: str) -> str:
     """Another body that is a body too: who, when, which number, which records, or only a space."""
-    fields = canon.decode(body)
+    fields = hashing.decode(body)
     name, value = editor.chance.choice(
         [
             ("actor", "operator:somebody"),
@@ -223,15 +276,18 @@ def altered_body(editor: Editor, body: str) -> str:
             ("at", fields["at"] + 1),
             ("records", fields["records"] + 1),
             ("seq", fields["seq"] + 1),
-            ("changes", fields.get("changes", [])[1:] or [{"id": "made-up", "hash": "00", "after": {}}]),
+            (
+                "changes",
+                fields.get("changes", [])[1:] or [{"id": "made-up", "hash": "00", "after": {}}],
+            ),
             ("surface", "nowhere"),
         ]
     )
-    return editor.chance.choice([canon.encode(fields | {name: value}).decode(), body + " "])
+    return editor.chance.choice([hashing.encode(fields | {name: value}).decode(), body + " "])
 
 
 def sealed(previous: bytes, body: str) -> bytes:
-    return canon.chain_hash(previous, body.encode())
+    return hashing.chain_hash(previous, body.encode())
 
 
 def event_text_changed(editor: Editor) -> Places:
@@ -248,7 +304,9 @@ def event_hash_changed(editor: Editor) -> Places:
 
 def event_column_changed(editor: Editor) -> Places:
     event = editor.event()
-    editor.update("events", {"seq": event["seq"]}, records=event["records"] + editor.chance.choice([-1, 1]))
+    editor.update(
+        "events", {"seq": event["seq"]}, records=event["records"] + editor.chance.choice([-1, 1])
+    )
     return {f"event {event['seq']}"}
 
 
@@ -271,8 +329,16 @@ def event_deleted(editor: Editor) -> Places:
 def events_swapped(editor: Editor) -> Places:
     """The texts and hashes of two events exchanged, or their numbers, which is the same."""
     one, other = editor.chance.sample(editor.events(), 2)
-    editor.update("events", {"seq": one["seq"]}, body=other["body"], hash=other["hash"], records=other["records"])
-    editor.update("events", {"seq": other["seq"]}, body=one["body"], hash=one["hash"], records=one["records"])
+    editor.update(
+        "events",
+        {"seq": one["seq"]},
+        body=other["body"],
+        hash=other["hash"],
+        records=other["records"],
+    )
+    editor.update(
+        "events", {"seq": other["seq"]}, body=one["body"], hash=one["hash"], records=one["records"]
+    )
     return {f"event {min(one['seq'], other['seq'])}"}
 
 
@@ -310,11 +376,18 @@ def identity_changed(editor: Editor) -> Places:
 
 def seed_of(editor: Editor, name: str = "events") -> bytes:
     ((store_id,),) = editor.run("SELECT value FROM meta WHERE name = 'store_id'")
-    return canon.chain_seed(store_id, AGENT, name)
+    return hashing.chain_seed(store_id, AGENT, name)
 
 
 OF_CHAINS: list[Edit] = [
-    *(event_text_changed, event_hash_changed, event_column_changed, event_resealed, event_deleted, events_swapped),
+    *(
+        event_text_changed,
+        event_hash_changed,
+        event_column_changed,
+        event_resealed,
+        event_deleted,
+        events_swapped,
+    ),
     *(events_renumbered, event_repeated, event_before_the_first, identity_changed),
 ]
 OF_EVENTS: list[Edit] = [*OF_CHAINS, tail_cut]
@@ -329,7 +402,11 @@ def note_key(note: Row) -> Row:
 
 def note_text_changed(editor: Editor) -> Places:
     note = editor.row("notes")
-    editor.update("notes", note_key(note), body=editor.chance.choice([note["body"] + " ", "{}", '{"query":"else"}', "no note"]))
+    editor.update(
+        "notes",
+        note_key(note),
+        body=editor.chance.choice([note["body"] + " ", "{}", '{"query":"else"}', "no note"]),
+    )
     return {f"note of event {note['event']}"}
 
 
@@ -365,7 +442,19 @@ OF_READS: list[Edit] = [*OF_CHAINS, *OF_NOTES]
 
 # JSON to SQLite, which looks at events as JSON, but not UTF-8.
 NO_TEXT = """('{"at":1,"text":"' || CAST(x'ff80' AS TEXT) || '"}')"""
-BROKEN_JSON = ("", "nonsense", "null", "5", "[1]", "[[1]]", '[{"a":1}]', "[null]", '{"a":1}', '["a"', '"text"')
+BROKEN_JSON = (
+    "",
+    "nonsense",
+    "null",
+    "5",
+    "[1]",
+    "[[1]]",
+    '[{"a":1}]',
+    "[null]",
+    '{"a":1}',
+    '["a"',
+    '"text"',
+)
 
 
 def broken_json_edit(column: str, text: str) -> Edit:
@@ -412,13 +501,23 @@ def resealed_edit(body: str) -> Edit:
 
 
 BROKEN_RECORDS: list[Edit] = [
-    *(broken_json_edit(column, text) for column in ("tags", "evidence", "supersedes", "metadata") for text in BROKEN_JSON),
-    *(broken_text_edit("records", column, "seq") for column in ("content", "user", "tags", "evidence", "metadata")),
+    *(
+        broken_json_edit(column, text)
+        for column in ("tags", "evidence", "supersedes", "metadata")
+        for text in BROKEN_JSON
+    ),
+    *(
+        broken_text_edit("records", column, "seq")
+        for column in ("content", "user", "tags", "evidence", "metadata")
+    ),
 ]
 BROKEN_EVENTS: list[Edit] = [
     broken_text_edit("events", "body", "seq"),
     broken_text_edit("notes", "body", "event"),
-    *(resealed_edit(body) for body in ("{}", "[]", "null", "5", '{"seq":1}', '{"changes":5}', '"text"')),
+    *(
+        resealed_edit(body)
+        for body in ("{}", "[]", "null", "5", '{"seq":1}', '{"changes":5}', '"text"')
+    ),
 ]
 
 
@@ -436,7 +535,10 @@ def cut_with_records(editor: Editor, number: int) -> None:
     """Take the last events away with everything that they made, as if they had never been."""
     last = editor.events()[-1]["seq"] - number
     for table in ("tags", "links"):
-        editor.run(f"DELETE FROM {table} WHERE record IN (SELECT seq FROM records WHERE event > ?)", (last,))
+        editor.run(
+            f"DELETE FROM {table} WHERE record IN (SELECT seq FROM records WHERE event > ?)",
+            (last,),
+        )
     editor.run("DELETE FROM records WHERE event > ?", (last,))
     cut(editor, number)
 
@@ -445,7 +547,7 @@ def rewrite(editor: Editor, chain: str) -> None:
     """Let every event say that somebody else did it, in a chain made anew from its seed."""
     previous = seed_of(editor, chain)
     for event in editor.events():
-        body = canon.encode(canon.decode(event["body"]) | {"actor": "operator:nobody"}).decode()
+        body = hashing.encode(hashing.decode(event["body"]) | {"actor": "operator:nobody"}).decode()
         previous = sealed(previous, body)
         editor.update("events", {"seq": event["seq"]}, body=body, hash=previous)
 
@@ -482,7 +584,9 @@ def removed_row(table: str) -> Edit:
     """Take one row away."""
 
     def edit(editor: Editor) -> Places:
-        editor.delete(table, {name: value for name, value in editor.row(table).items() if value is not None})
+        editor.delete(
+            table, {name: value for name, value in editor.row(table).items() if value is not None}
+        )
         return set()
 
     edit.__name__ = f"{table} without a row"

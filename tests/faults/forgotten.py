@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import lamina
-from lamina import Memory, handles
-from lamina.model import Layer, State
+from lamina import Memory
+from lamina.memory import opening
+from lamina.model.record import Layer, State
 from tests.conftest import Ticking
 from tests.security.test_erasure import MARK, STAYS, holding
 
@@ -68,7 +69,7 @@ def check_unreadable(home: Path, gone: list[str], url: str = "") -> None:
         assert MARK.encode() not in path.read_bytes(), path
     with (
         suppress(lamina.LaminaError),
-        closing(handles.look(AGENT, None, home, settings=settings)) as reader,
+        closing(opening.look(AGENT, None, home, settings=settings)) as reader,
     ):
         check_nothing_shown(reader, gone)  # unless it cannot be read now
     with (

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Self
 import pytest
 
 import lamina
-from lamina.clock import is_id
-from lamina.store import fulltext
+from lamina.model.clock import is_id
+from lamina.store.tables import fulltext
 
 from . import tally
 
@@ -34,7 +34,17 @@ CHILDREN = "tests.faults.children"
 PATIENCE_SECONDS = 300
 NOBODY = 65534
 # What the verbs change files with: the database and its log, the files of the archive, that of the status.
-CALLS = ("pwrite64", "write", "fdatasync", "fsync", "openat", "rename", "unlink", "mkdir", "ftruncate")
+CALLS = (
+    "pwrite64",
+    "write",
+    "fdatasync",
+    "fsync",
+    "openat",
+    "rename",
+    "unlink",
+    "mkdir",
+    "ftruncate",
+)
 # These are few, and each is a turning point: they come first when not every call can be broken.
 TURNING = ("fsync", "rename", "unlink")
 
@@ -49,10 +59,16 @@ class Child:
 
     def __init__(self, script: str, *arguments: object) -> None:
         command = [sys.executable, "-m", f"{CHILDREN}.{script}", *map(str, arguments)]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")}
-        environment["LAMINA_FAILSAFE"] = "off"  # most are about the store itself; who means the fail-safe says so
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")
+        }
+        environment["LAMINA_FAILSAFE"] = (
+            "off"  # most are about the store itself; who means the fail-safe says so
+        )
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT)
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT
+        )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._ear, self._mouth = self.process.stdin, self.process.stdout
@@ -63,7 +79,12 @@ class Child:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._end()
         self._guard.cancel()
         with suppress(BrokenPipeError):
@@ -178,7 +199,9 @@ class Fault(NamedTuple):
     lasting: bool = False
 
     def __str__(self) -> str:
-        return f"{self.point.call}:{self.what}:when={self.point.number}{'+' if self.lasting else ''}"
+        return (
+            f"{self.point.call}:{self.what}:when={self.point.number}{'+' if self.lasting else ''}"
+        )
 
 
 def points(calls: Sequence[str], most: int, salt: str, *, without: str = "\n") -> list[Point]:
@@ -188,7 +211,9 @@ def points(calls: Sequence[str], most: int, salt: str, *, without: str = "\n") -
     for line in calls:
         call = line.partition("(")[0]
         count[call] += 1
-        if without not in line and "(1<pipe" not in line:  # what the process says to us is not to be broken
+        if (
+            without not in line and "(1<pipe" not in line
+        ):  # what the process says to us is not to be broken
             every.append(Point(call, count[call]))
     assert every
     if len(every) <= most:
@@ -196,7 +221,9 @@ def points(calls: Sequence[str], most: int, salt: str, *, without: str = "\n") -
     chance = random.Random(f"{SEED} {salt}")
     turning = [point for point in every if point.call in TURNING]
     chosen = chance.sample(turning, min(len(turning), most // 2))
-    return chosen + chance.sample([point for point in every if point not in chosen], most - len(chosen))
+    return chosen + chance.sample(
+        [point for point in every if point not in chosen], most - len(chosen)
+    )
 
 
 @contextmanager
@@ -204,7 +231,9 @@ def attached(command: Sequence[str]) -> Iterator[None]:
     """strace that hangs on a process within the block; it writes what it has seen when the block ends."""
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        while "attached" not in (said := process.stderr.readline()):  # it may say first which files it looks at
+        while "attached" not in (
+            said := process.stderr.readline()
+        ):  # it may say first which files it looks at
             assert said, "strace has ended"
         try:
             yield
@@ -214,12 +243,16 @@ def attached(command: Sequence[str]) -> Iterator[None]:
 
 
 @contextmanager
-def traced(pid: int, log: Path, calls: Sequence[str], *faults: str, only: Path | None = None) -> Iterator[list[str]]:
+def traced(
+    pid: int, log: Path, calls: Sequence[str], *faults: str, only: Path | None = None
+) -> Iterator[list[str]]:
     """strace on a process within the block, with any number of faults; the calls are there at the end of it."""
     filters = [item for fault in faults for item in ("-e", f"inject={fault}")]
     filters += [] if only is None else ["-P", str(only)]
     seen: list[str] = []
-    with attached([strace(), "-y", "-p", str(pid), "-o", str(log), "-e", f"trace={','.join(calls)}", *filters]):
+    with attached(
+        [strace(), "-y", "-p", str(pid), "-o", str(log), "-e", f"trace={','.join(calls)}", *filters]
+    ):
         yield seen
     lines = log.read_text().splitlines()
     tally.count("I/O errors", sum("(INJECTED)" in line for line in lines))

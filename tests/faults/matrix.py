@@ -9,24 +9,25 @@ from types import ModuleType
 import click
 
 import lamina
-from lamina import handles, moves, operator_key
-from lamina.access import Access
-from lamina.guests import Guest
-from lamina.memory import Memory
-from lamina.operators import Operator
-from lamina.orchestrator import Orchestrator
-from lamina.recall.embedders import models
-from lamina.runs import Run
+from lamina.embedders import models
+from lamina.home import operator_key
+from lamina.home.tokens import Access
+from lamina.memory import migrate, opening
+from lamina.memory.agent import Memory
+from lamina.memory.jobs import Orchestrator
+from lamina.memory.operator import Operator
+from lamina.memory.runs import Run
+from lamina.memory.shared import Guest
+from lamina.memory.world import WorldModel
 from lamina.surfaces.adapters.langgraph import LaminaStore
 from lamina.surfaces.adapters.openai_agents import LaminaSession
 from lamina.surfaces.cli.main import cli
 from lamina.surfaces.hooks import Hooks
-from lamina.world import WorldModel
 
 # Whose verbs are the program. Who may decide has all verbs of who may not.
 OWNERS: tuple[type | ModuleType, ...] = (
     *(Operator, Run, Guest, WorldModel, Hooks, Access, Orchestrator, LaminaStore, LaminaSession),
-    *(operator_key, moves, models, handles),
+    *(operator_key, migrate, models, opening),
 )
 # What is broken in other folders than this one, or is no part of a home.
 SERVERS = "tests/servers"
@@ -61,7 +62,11 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "sleep": ("sleeps",),
     "learn what is important": ("learns",),
     "index, and make it anew": ("indexes", "makes the index anew"),
-    "import: an export, lines of another system": ("imports an export", "imports lines", "imports lines, but not all"),
+    "import: an export, lines of another system": (
+        "imports an export",
+        "imports lines",
+        "imports lines, but not all",
+    ),
     "export, backup": ("exports", "exports for others", "backs up"),
     "go back to a backup": ("goes back to a backup",),
     "go back over a damaged store, begin anew": (),
@@ -70,13 +75,27 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "a new schema": ("comes to a new schema",),
     "the audit of reads, where it is strict": ("reads strictly",),
     "hooks, capture": ("keeps what a hook hears", "captures messages"),
-    "stores and sessions of frameworks": ("puts an item for LangGraph", "keeps a session of OpenAI"),
+    "stores and sessions of frameworks": (
+        "puts an item for LangGraph",
+        "keeps a session of OpenAI",
+    ),
     "jobs by the timetable": ("runs the jobs",),
     "mirror in JSONL, and anew": ("mirrors in lines", "makes mirrors anew"),
-    "tokens, operator key": ("makes a token", "revokes a token", "locks the home", "unlocks the home"),
+    "tokens, operator key": (
+        "makes a token",
+        "revokes a token",
+        "locks the home",
+        "unlocks the home",
+    ),
     "grants": ("shares", "ends a grant", "ends all grants"),
     "tools and integrations": (
-        *("sets a tool", "sets tools", "sets an integration", "removes an integration", "takes in what was edited"),
+        *(
+            "sets a tool",
+            "sets tools",
+            "sets an integration",
+            "removes an integration",
+            "takes in what was edited",
+        ),
         *("proposes what was edited", "confirms what was edited"),
     ),
 }
@@ -109,7 +128,12 @@ WRITES: Mapping[str, tuple[str, ...]] = {
     "Operator.rebuild_mirrors": ("makes mirrors anew",),
     "Operator.reindex": ("makes the index anew",),
     "Operator.reject": ("rejects",),
-    "Operator.remember": ("makes the home", "remembers", "remembers and folds the log", "is kept in the fail-safe"),
+    "Operator.remember": (
+        "makes the home",
+        "remembers",
+        "remembers and folds the log",
+        "is kept in the fail-safe",
+    ),
     "Operator.remember_conversation": ("keeps a conversation",),
     "Operator.remember_many": ("remembers many",),
     "Operator.remember_short": ("remembers",),
@@ -160,15 +184,40 @@ WRITES: Mapping[str, tuple[str, ...]] = {
 
 # Verbs that leave the store and every file as they are, but for the audit of reads. `test_matrix` asks each of a store.
 PLAIN = (
-    *("archives", "audit_head", "audit_log", "audit_reads", "audit_verify", "audit_violations", "erasures", "facts"),
-    *("failsafe_status", "grants", "jobs", "list", "mirrors", "orchestrator", "pending", "plan_promotion", "projects"),
+    *(
+        "archives",
+        "audit_head",
+        "audit_log",
+        "audit_reads",
+        "audit_verify",
+        "audit_violations",
+        "erasures",
+        "facts",
+    ),
+    *(
+        "failsafe_status",
+        "grants",
+        "jobs",
+        "list",
+        "mirrors",
+        "orchestrator",
+        "pending",
+        "plan_promotion",
+        "projects",
+    ),
     *("proposals", "query_recent", "runs", "sharing", "status", "user_profile", "verify_mirrors"),
 )
 READS: Mapping[str, Callable[[Operator, str], object]] = {
     **{verb: _asking(verb) for verb in PLAIN},
     **{
         verb: _asking(verb, "memory")
-        for verb in ("memory_context", "query_relevant", "recall_similar", "search", "search_archive")
+        for verb in (
+            "memory_context",
+            "query_relevant",
+            "recall_similar",
+            "search",
+            "search_archive",
+        )
     },
     "contents": lambda operator, record: operator.contents([record]),
     "count_notes": lambda operator, record: operator.count_notes(operator.runs()[0].id),
@@ -188,15 +237,36 @@ LOOKS = (
     "Run.search",
     *(
         f"Guest.{verb}"
-        for verb in ("full_id", "get", "list", "memory_context", "query_recent", "query_relevant", "recall_similar", "search")
+        for verb in (
+            "full_id",
+            "get",
+            "list",
+            "memory_context",
+            "query_recent",
+            "query_relevant",
+            "recall_similar",
+            "search",
+        )
     ),
     *(f"WorldModel.{verb}" for verb in ("edited", "integrations", "records", "tools")),
     *(f"Hooks.{verb}" for verb in ("before_message", "on_spawn", "on_start")),
     *(f"Access.{verb}" for verb in ("find", "tokens")),
     *(f"Orchestrator.{verb}" for verb in ("is_stopping", "is_waiting", "outlook", "pause")),
-    *("LaminaSession.get_items", "operator_key.check", "operator_key.is_set", "moves.advice", "moves.has_arrived"),
+    *(
+        "LaminaSession.get_items",
+        "operator_key.check",
+        "operator_key.is_set",
+        "moves.advice",
+        "moves.has_arrived",
+    ),
     *("models.is_here", "models.listed"),
-    *("handles.agent_label", "handles.before_restore", "handles.chosen_agent", "handles.chosen_user", "handles.look"),
+    *(
+        "handles.agent_label",
+        "handles.before_restore",
+        "handles.chosen_agent",
+        "handles.chosen_user",
+        "handles.look",
+    ),
     *("handles.home_path", "handles.local_user"),
 )
 
@@ -271,7 +341,12 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "runs list": ("Operator.runs",),
     "search": ("Operator.search",),
     "semantic compact": ("Operator.compact",),
-    "serve": ("Access.create", "Operator.remember", "Operator.propose_profile", "Operator.request_forget"),
+    "serve": (
+        "Access.create",
+        "Operator.remember",
+        "Operator.propose_profile",
+        "Operator.request_forget",
+    ),
     "shared": ("Operator.sharing",),
     "sleep": ("Operator.sleep",),
     "status": ("Operator.status",),
@@ -319,7 +394,9 @@ def verbs() -> Iterator[str]:
         own = owner.__name__ if isinstance(owner, ModuleType) else None
         # A framework's own methods call those that we have written for it.
         inherited = (
-            set(dir(owner.__mro__[1])) if name in ("LaminaStore", "LaminaSession") and isinstance(owner, type) else set()
+            set(dir(owner.__mro__[1]))
+            if name in ("LaminaStore", "LaminaSession") and isinstance(owner, type)
+            else set()
         )
         for verb, function in inspect.getmembers(owner, inspect.isfunction):
             if verb.startswith("_") or (own is not None and function.__module__ != own):

@@ -32,7 +32,9 @@ class Held(NamedTuple):
 def held(home: Path) -> Iterator[Held]:
     """Every memory of these processes, looked at from outside: as a row, or as a line of the archive."""
     folder = home / "agents" / AGENT
-    with closing(apsw.Connection(str(folder / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+    with closing(
+        apsw.Connection(str(folder / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    ) as connection:
         rows = list(connection.execute("SELECT id, content, state FROM records"))
         files = [folder / str(file) for (file,) in connection.execute("SELECT file FROM archives")]
     for path in files:
@@ -88,7 +90,10 @@ class Model:
 def active(home: Path) -> dict[str, set[str]]:
     """The texts that are active for each key. No record is in two places, and no text has two records."""
     every = list(held(home))
-    for twice in (Counter(one.record for one in every), Counter(one.content for one in every if SHAPE.fullmatch(one.content))):
+    for twice in (
+        Counter(one.record for one in every),
+        Counter(one.content for one in every if SHAPE.fullmatch(one.content)),
+    ):
         more = [one for one, number in twice.items() if number > 1]
         tally.count("twice", len(more))
         assert not more, f"twice: {more[:5]}"

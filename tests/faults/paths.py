@@ -44,7 +44,9 @@ def settings_of(path: WritePath) -> dict[str, Any]:
 
 @contextmanager
 def opened(path: WritePath, home: Path, now: datetime = LATER) -> Iterator[lamina.Operator]:
-    with lamina.operator(AGENT, home=home, clock=lambda: now, actor="ana", key=KEY, settings=settings_of(path)) as operator:
+    with lamina.operator(
+        AGENT, home=home, clock=lambda: now, actor="ana", key=KEY, settings=settings_of(path)
+    ) as operator:
         yield operator
 
 
@@ -67,7 +69,9 @@ LIVES: dict[str, Any] = {"elsewhere": "test_lifecycle", "is_whole": False}
 PATHS = {
     "makes the home": WritePath(remember, is_first=True),
     "remembers": WritePath(remember, elsewhere="test_syscalls"),
-    "remembers and folds the log": WritePath(remember, settings={"store.checkpoint_pages": 1}, elsewhere="test_syscalls"),
+    "remembers and folds the log": WritePath(
+        remember, settings={"store.checkpoint_pages": 1}, elsewhere="test_syscalls"
+    ),
     "remembers many": WritePath(deeds.remember_many),
     "keeps a conversation": WritePath(deeds.converse, elsewhere="test_index"),
     "takes notes": WritePath(deeds.take_notes, is_whole=False),
@@ -75,25 +79,42 @@ PATHS = {
     "forgets": WritePath(deeds.forget_before),
     "undoes": WritePath(deeds.undo_forgetting, deeds.forgotten, elsewhere="test_reviews"),
     "corrects": WritePath(deeds.correct, elsewhere="test_reviews"),
-    "confirms": WritePath(lambda o: o.confirm(deeds.waiting(o)), deeds.proposed, elsewhere="test_reviews"),
-    "confirms many": WritePath(deeds.confirm_all, deeds.proposed_twice, deeds.profiles, is_whole=False),
-    "rejects": WritePath(lambda o: o.reject(deeds.waiting(o), "no"), deeds.proposed, elsewhere="test_reviews"),
+    "confirms": WritePath(
+        lambda o: o.confirm(deeds.waiting(o)), deeds.proposed, elsewhere="test_reviews"
+    ),
+    "confirms many": WritePath(
+        deeds.confirm_all, deeds.proposed_twice, deeds.profiles, is_whole=False
+    ),
+    "rejects": WritePath(
+        lambda o: o.reject(deeds.waiting(o), "no"), deeds.proposed, elsewhere="test_reviews"
+    ),
     "lifts": WritePath(deeds.lift, deeds.rejected, deeds.lifted),
     "rolls back": WritePath(deeds.roll_back, deeds.believed_twice, elsewhere="test_reviews"),
-    "revokes": WritePath(lambda o: o.revoke("radio", "it lies"), deeds.proposed, elsewhere="test_reviews"),
+    "revokes": WritePath(
+        lambda o: o.revoke("radio", "it lies"), deeds.proposed, elsewhere="test_reviews"
+    ),
     "proposes": WritePath(deeds.propose),
     "asks to forget": WritePath(deeds.ask_to_forget),
     "proposes to compact": WritePath(lambda o: o.compact(create_proposals=True), deeds.facts_twice),
-    "proposes to join procedures": WritePath(lambda o: o.dedup(create_proposals=True), deeds.steps_twice),
+    "proposes to join procedures": WritePath(
+        lambda o: o.dedup(create_proposals=True), deeds.steps_twice
+    ),
     "sets the profile": WritePath(deeds.upsert, view=deeds.profiles, is_whole=False),
     "promotes and archives": WritePath(lambda o: o.run_once(), some, **LIVES),
     "rotates": WritePath(lambda o: o.run_once(), deeds.ruled("short_term_max_lines: 3\n"), **LIVES),
-    "joins": WritePath(lambda o: o.run_once(), deeds.ruled("deduplicate: 0.5\n"), settings=WORDLLAMA, **LIVES),
+    "joins": WritePath(
+        lambda o: o.run_once(), deeds.ruled("deduplicate: 0.5\n"), settings=WORDLLAMA, **LIVES
+    ),
     "expires": WritePath(
-        lambda o: o.run_once(), deeds.ruled("promote_threshold: 1\nexpire_after_days: 30\nexpire_below: 0.25\n"), **LIVES
+        lambda o: o.run_once(),
+        deeds.ruled("promote_threshold: 1\nexpire_after_days: 30\nexpire_below: 0.25\n"),
+        **LIVES,
     ),
     "compresses": WritePath(
-        lambda o: o.compress_short_to_long(), deeds.ruled("promote_threshold: 1\n"), deeds.profiles, **LIVES
+        lambda o: o.compress_short_to_long(),
+        deeds.ruled("promote_threshold: 1\n"),
+        deeds.profiles,
+        **LIVES,
     ),
     "prunes": WritePath(lambda o: o.prune(tags=["old"]), some, elsewhere="test_lifecycle"),
     "brings back": WritePath(deeds.bring_back, deeds.some_archived, **LIVES),
@@ -103,7 +124,9 @@ PATHS = {
     "makes the index anew": WritePath(lambda o: o.reindex(), some, by_opening=True),
     "imports an export": WritePath(deeds.import_ours, deeds.exported_elsewhere, is_whole=False),
     "imports lines": WritePath(deeds.import_lines, deeds.foreign_lines, is_whole=False),
-    "imports lines, but not all": WritePath(deeds.import_lines, deeds.spoiled_lines, deeds.set_aside, is_whole=False),
+    "imports lines, but not all": WritePath(
+        deeds.import_lines, deeds.spoiled_lines, deeds.set_aside, is_whole=False
+    ),
     "comes to a new schema": WritePath(remember, take=deeds.make_older, is_whole=False),
     "exports": WritePath(chores.write_export, view=chores.exports),
     "exports for others": WritePath(chores.write_for_others, view=chores.for_others),
@@ -118,9 +141,15 @@ PATHS = {
         elsewhere="test_failsafe",
     ),
     "replays the fail-safe": WritePath(
-        lambda o: o.replay_failsafe(), settings={"failsafe": "on"}, take=spooled, by_opening=True, elsewhere="test_failsafe"
+        lambda o: o.replay_failsafe(),
+        settings={"failsafe": "on"},
+        take=spooled,
+        by_opening=True,
+        elsewhere="test_failsafe",
     ),
-    "reads strictly": WritePath(deeds.read_strictly, view=deeds.reads_of, settings={"audit.reads": "strict"}),
+    "reads strictly": WritePath(
+        deeds.read_strictly, view=deeds.reads_of, settings={"audit.reads": "strict"}
+    ),
     "keeps what a hook hears": WritePath(deeds.keep_message),
     "captures messages": WritePath(deeds.capture, is_whole=False),
     "puts an item for LangGraph": WritePath(chores.put_item, chores.with_an_item, chores.items),
@@ -132,9 +161,14 @@ PATHS = {
         settings=chores.FOR_JOBS,
         is_whole=False,
     ),
-    "mirrors in lines": WritePath(chores.sync_mirrors, view=chores.mirrored, settings={"mirrors.jsonl": "sky"}),
+    "mirrors in lines": WritePath(
+        chores.sync_mirrors, view=chores.mirrored, settings={"mirrors.jsonl": "sky"}
+    ),
     "makes mirrors anew": WritePath(
-        chores.rebuild_mirrors, view=chores.mirrored, settings={"mirrors.jsonl": "milton"}, by_opening=True
+        chores.rebuild_mirrors,
+        view=chores.mirrored,
+        settings={"mirrors.jsonl": "milton"},
+        by_opening=True,
     ),
     "makes a token": WritePath(chores.make_token, chores.with_a_token, chores.tokens),
     "revokes a token": WritePath(chores.revoke_token, chores.with_a_token, chores.tokens),
@@ -146,7 +180,9 @@ PATHS = {
     "sets a tool": WritePath(chores.set_tool, view=chores.world, is_whole=False),
     "sets tools": WritePath(chores.set_tools, view=chores.world, is_whole=False),
     "sets an integration": WritePath(chores.set_integration, view=chores.world, is_whole=False),
-    "removes an integration": WritePath(chores.remove_integration, chores.set_integration, chores.world, is_whole=False),
+    "removes an integration": WritePath(
+        chores.remove_integration, chores.set_integration, chores.world, is_whole=False
+    ),
     "takes in what was edited": WritePath(chores.sync_world, chores.edited, chores.tools),
     "proposes what was edited": WritePath(chores.set_another_tool, chores.edited, chores.kept),
     "confirms what was edited": WritePath(chores.confirm_edit, chores.proposed_edit, chores.kept),

@@ -25,7 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 import lamina
-from lamina import doctor
+from lamina.memory import doctor
 
 from .harness import AGENT, PATIENCE_SECONDS, SEED, Nursery, check_sound
 from .mix import Slot, active
@@ -67,7 +67,9 @@ class Verdict(NamedTuple):
 
 
 def sampled(pid: int, home: Path, seconds: float, acknowledged: int) -> Sample:
-    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    status = dict(
+        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
     descriptors = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
     wal = size_of(home / "agents" / AGENT / "memory.db-wal")
     memory, disk = int(status["VmRSS"].split()[0]) * 1024, sum(map(size_of, home.rglob("*")))
@@ -89,7 +91,11 @@ def judged_of(samples: Sequence[Sample]) -> list[Sample]:
 def growth(judged: Sequence[Sample], value: Callable[[Sample], float]) -> float:
     """By how much the straight line through the samples rises from the first to the last."""
     times, values = [one.seconds for one in judged], [value(one) for one in judged]
-    return statistics.linear_regression(times, values).slope * (times[-1] - times[0]) if len(judged) > 1 else 0.0
+    return (
+        statistics.linear_regression(times, values).slope * (times[-1] - times[0])
+        if len(judged) > 1
+        else 0.0
+    )
 
 
 def sparkline(values: Sequence[float], width: int = 30) -> str:
@@ -110,20 +116,26 @@ class Soak:
         self._seed = seed
         made = [stack.enter_context(Nursery("liver")) for _ in range(slots + 1)]
         self._keeper_nursery, *_ = made
-        self.keeper, *self.slots = [Slot(one, home, f"s{n}", seed, pause=PAUSE) for n, one in enumerate(made)]
+        self.keeper, *self.slots = [
+            Slot(one, home, f"s{n}", seed, pause=PAUSE) for n, one in enumerate(made)
+        ]
 
     def run(self, seconds: float, show: Callable[[str], None]) -> None:
         """Everything at once, until the time is over."""
         threads = [threading.Thread(target=self._guarded, args=(self._keep, seconds))]
         for number, slot in enumerate(self.slots):
-            threads.append(threading.Thread(target=self._guarded, args=(self._kill_again, slot, number)))
+            threads.append(
+                threading.Thread(target=self._guarded, args=(self._kill_again, slot, number))
+            )
         for thread in threads:
             thread.start()
         began = time.monotonic()
         while (passed := time.monotonic() - began) < seconds and not self.escaped:
             self._over.wait(SECONDS_BETWEEN_SAMPLES)
             if self._keeper_nursery.pid:
-                self.samples.append(sampled(self._keeper_nursery.pid, self.home, passed, self.acknowledged))
+                self.samples.append(
+                    sampled(self._keeper_nursery.pid, self.home, passed, self.acknowledged)
+                )
                 show(self.line())
         self._over.set()
         for thread in threads:
@@ -169,13 +181,21 @@ class Soak:
         models = [slot.model for slot in (self.keeper, *self.slots)]
         surprises = [*self.escaped, *(one for model in models for one in model.surprises)]
         return [
-            Verdict("nobody was surprised", not surprises, "; ".join(surprises[:3]) or "no error but that somebody was faster"),
+            Verdict(
+                "nobody was surprised",
+                not surprises,
+                "; ".join(surprises[:3]) or "no error but that somebody was faster",
+            ),
             self._nothing_lost(),
             self._sound(),
             self._healthy(),
             self._flat("memory", lambda one: one.memory, MIB, " MiB", BYTES_PER_WRITE),
             self._flat("descriptors", lambda one: one.descriptors, 1, ""),
-            Verdict("WAL is bounded", self._wal <= MOST_WAL, f"{self._wal / MIB:.1f} of at most {MOST_WAL // MIB} MiB"),
+            Verdict(
+                "WAL is bounded",
+                self._wal <= MOST_WAL,
+                f"{self._wal / MIB:.1f} of at most {MOST_WAL // MIB} MiB",
+            ),
         ]
 
     @property
@@ -191,7 +211,11 @@ class Soak:
                 number += len(slot.model.keys)
         except AssertionError as error:
             return Verdict(what, False, str(error))
-        return Verdict(what, True, f"{number:,} memories of {self.acknowledged:,} acknowledged writes, {self.kills:,} kills")
+        return Verdict(
+            what,
+            True,
+            f"{number:,} memories of {self.acknowledged:,} acknowledged writes, {self.kills:,} kills",
+        )
 
     def _sound(self) -> Verdict:
         with lamina.operator(AGENT, home=self.home) as operator:
@@ -203,27 +227,42 @@ class Soak:
 
     def _healthy(self) -> Verdict:
         with lamina.operator(AGENT, home=self.home) as operator:
-            found = [one for one in doctor.examine(operator.home, AGENT) if one.level != "ok" and one.check not in LEFT_BEHIND]
+            found = [
+                one
+                for one in doctor.examine(operator.home, AGENT)
+                if one.level != "ok" and one.check not in LEFT_BEHIND
+            ]
         return Verdict(
             "doctor finds nothing but work files of the killed",
             not found,
             "; ".join(f"{one.check}: {one.message}" for one in found) or "all is well",
         )
 
-    def _flat(self, name: str, value: Callable[[Sample], float], unit: int, word: str, for_each_write: int = 0) -> Verdict:
+    def _flat(
+        self,
+        name: str,
+        value: Callable[[Sample], float],
+        unit: int,
+        word: str,
+        for_each_write: int = 0,
+    ) -> Verdict:
         judged = judged_of(self.samples)
         writes = judged[-1].acknowledged - judged[0].acknowledged
         rise, most = growth(judged, value), MOST_GROWTH[name] + for_each_write * writes
         told = f"{value(judged[-1]) / unit:.1f}{word}, {rise / unit:+.1f} after the warm-up"
         told += f" with {writes:,} writes" * bool(for_each_write)
-        return Verdict(f"{name} flat", rise <= most, f"{told}; {most / unit:+.1f} would still be flat")
+        return Verdict(
+            f"{name} flat", rise <= most, f"{told}; {most / unit:+.1f} would still be flat"
+        )
 
 
 def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.faults.soak", description=__doc__)
     options.add_argument("--minutes", type=float, default=20)
     options.add_argument("--seed", type=int, default=SEED)
-    options.add_argument("--slots", type=int, default=3, help="how many processes are killed again and again")
+    options.add_argument(
+        "--slots", type=int, default=3, help="how many processes are killed again and again"
+    )
     options.add_argument("--json", type=Path, help="where to write the samples and the verdict")
     given = options.parse_args()
     console = Console()
@@ -235,7 +274,10 @@ def main() -> int:
         run(soak, given.minutes * 60, console)
         verdicts = soak.verdicts()
     if given.json is not None:
-        told = {"samples": [one._asdict() for one in soak.samples], "verdicts": [one._asdict() for one in verdicts]}
+        told = {
+            "samples": [one._asdict() for one in soak.samples],
+            "verdicts": [one._asdict() for one in verdicts],
+        }
         given.json.write_text(json.dumps(told, indent=1))
     show(verdicts, console)
     return 0 if all(one.holds for one in verdicts) else 1

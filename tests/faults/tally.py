@@ -10,7 +10,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 VARIABLE = "LAMINA_FAULT_TALLY"
-COLUMNS = ("kills", "I/O errors", "power cuts", "torn files", "clock jumps", "acknowledged", "lost", "twice")
+COLUMNS = (
+    "kills",
+    "I/O errors",
+    "power cuts",
+    "torn files",
+    "clock jumps",
+    "acknowledged",
+    "lost",
+    "twice",
+)
 
 
 def count(column: str, number: int = 1) -> None:
@@ -50,11 +59,21 @@ def table(sums: dict[str, Counter[str]]) -> list[str]:
     """The lines of a table in Markdown: a row for each file, and all of them together."""
     total = sum(sums.values(), Counter[str]())
     rows = [("", *COLUMNS)] + [
-        (name, *(f"{row[column]:,}" for column in COLUMNS)) for name, row in [*sums.items(), ("all", total)]
+        (name, *(f"{row[column]:,}" for column in COLUMNS))
+        for name, row in [*sums.items(), ("all", total)]
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f"| {row[0]:<{widths[0]}} | " + " | ".join(map(str.rjust, row[1:], widths[1:])) + " |" for row in rows]
-    rule = "|" + "-" * (widths[0] + 2) + "|" + "|".join("-" * (width + 1) + ":" for width in widths[1:]) + "|"
+    lines = [
+        f"| {row[0]:<{widths[0]}} | " + " | ".join(map(str.rjust, row[1:], widths[1:])) + " |"
+        for row in rows
+    ]
+    rule = (
+        "|"
+        + "-" * (widths[0] + 2)
+        + "|"
+        + "|".join("-" * (width + 1) + ":" for width in widths[1:])
+        + "|"
+    )
     return [lines[0], rule, *lines[1:]]
 
 

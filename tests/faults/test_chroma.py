@@ -20,10 +20,32 @@ import lamina
 
 from . import tally
 from .children.mirrorer import SETTINGS
-from .harness import AGENT, SEED, Fault, Nursery, Point, attached, check_sound, contents, copied, size, strace
+from .harness import (
+    AGENT,
+    SEED,
+    Fault,
+    Nursery,
+    Point,
+    attached,
+    check_sound,
+    contents,
+    copied,
+    size,
+    strace,
+)
 
 KILLS, ERRORS, MOMENTS = size(quick=1, full=60), size(quick=1, full=20), size(quick=1, full=40)
-WRITING = ("pwrite64", "write", "fdatasync", "fsync", "openat", "rename", "unlink", "mkdir", "ftruncate")
+WRITING = (
+    "pwrite64",
+    "write",
+    "fdatasync",
+    "fsync",
+    "openat",
+    "rename",
+    "unlink",
+    "mkdir",
+    "ftruncate",
+)
 BEFORE = [f"memory {n} before" for n in range(6)]
 NEW = [f"memory {n} now" for n in range(6)]
 STEPS = ("sync", "rebuild")
@@ -52,7 +74,9 @@ def base(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
         assert nursery.told(step="remember", texts=BEFORE) == "done"
         assert nursery.told(step="sync") == "done"
         nursery.slay()
-    with lamina.operator(AGENT, home=folder / "home", settings={"recall.embedders": ["none"]}) as operator:
+    with lamina.operator(
+        AGENT, home=folder / "home", settings={"recall.embedders": ["none"]}
+    ) as operator:
         operator.remember_many({"content": text, "key": text} for text in NEW)
     found = {}
     for step in STEPS:
@@ -73,7 +97,21 @@ def followed(pid: int, home: Path, log: Path, fault: Fault | None = None) -> Ite
     calls = WRITING if fault is None else (fault.point.call,)
     only = [item for path in files_of(home) for item in ("-P", str(path))]
     seen: list[str] = []
-    with attached([strace(), "-f", "-y", "-p", str(pid), "-o", str(log), "-e", f"trace={','.join(calls)}", *only, *injected]):
+    with attached(
+        [
+            strace(),
+            "-f",
+            "-y",
+            "-p",
+            str(pid),
+            "-o",
+            str(log),
+            "-e",
+            f"trace={','.join(calls)}",
+            *only,
+            *injected,
+        ]
+    ):
         yield seen
     seen += log.read_text().splitlines()
     tally.count("I/O errors", sum("(INJECTED)" in line for line in seen))
@@ -82,7 +120,11 @@ def followed(pid: int, home: Path, log: Path, fault: Fault | None = None) -> Ite
 def files_of(home: Path) -> list[Path]:
     """The files of the mirror, and those that its database makes and removes."""
     folder = home / "agents" / AGENT / "rag" / "chroma_store"
-    return [folder, *folder.rglob("*"), *(folder / f"chroma.sqlite3-{end}" for end in ("journal", "wal", "shm"))]
+    return [
+        folder,
+        *folder.rglob("*"),
+        *(folder / f"chroma.sqlite3-{end}" for end in ("journal", "wal", "shm")),
+    ]
 
 
 def places(lines: list[str]) -> list[Point]:
@@ -94,7 +136,9 @@ def places(lines: list[str]) -> list[Point]:
         if call in WRITING:
             count[thread, call] += 1
     assert count
-    return sorted({Point(call, number + 1) for (_, call), most in count.items() for number in range(most)})
+    return sorted(
+        {Point(call, number + 1) for (_, call), most in count.items() for number in range(most)}
+    )
 
 
 def some(base: Base, most: int, salt: str) -> list[tuple[str, Point]]:
@@ -128,13 +172,17 @@ def test_a_kill_while_a_mirror_follows(tmp_path: Path, nursery: Nursery, base: B
             assert nursery.told(step="open", home=str(home)) == "done"
             with followed(pid, home, tmp_path / "log", Fault("signal=SIGKILL", point)):
                 outcome = nursery.told(step=step)
-            killed += outcome == "killed"  # threads share their work differently each time, and may not come so far
+            killed += (
+                outcome == "killed"
+            )  # threads share their work differently each time, and may not come so far
         check_after(home, [*BEFORE, *NEW])
     assert killed
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_an_error_of_the_disk_while_a_mirror_follows(tmp_path: Path, nursery: Nursery, base: Base, error: str) -> None:
+def test_an_error_of_the_disk_while_a_mirror_follows(
+    tmp_path: Path, nursery: Nursery, base: Base, error: str
+) -> None:
     """B2, B4, B7, P4: an error of the disk in the mirror is told, and hurts no writer: the same process remembers on, and the
     mirror comes back."""
     for step, point in some(base, ERRORS, error):
@@ -148,7 +196,9 @@ def test_an_error_of_the_disk_while_a_mirror_follows(tmp_path: Path, nursery: Nu
         check_after(home, [*BEFORE, *NEW, "memory of the same"])
 
 
-def test_a_kill_at_any_moment_of_a_writer_with_a_mirror(tmp_path: Path, nursery: Nursery, base: Base) -> None:
+def test_a_kill_at_any_moment_of_a_writer_with_a_mirror(
+    tmp_path: Path, nursery: Nursery, base: Base
+) -> None:
     """L1, B2, B7, P4: killed at a random moment while the mirror follows behind, what was acknowledged is there once, and the
     mirror comes back."""
     chance = random.Random(SEED)

@@ -74,7 +74,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 8 MB in memory, where this user may mount one."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], check=False, capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], check=False, capture_output=True
+    ).returncode:
         pytest.skip("mounting a small tmpfs needs root, and a system that lets root mount")
     try:
         yield folder
@@ -114,7 +116,10 @@ def allow_writing(home: Path) -> None:
 
 def make_store(home: Path, memories: int = 60) -> None:
     with lamina.open(AGENT, home=home) as memory:
-        memory.remember_many({"content": f"memory {n}", "tags": ["kept", f"t{n % 7}"], "key": f"k{n}"} for n in range(memories))
+        memory.remember_many(
+            {"content": f"memory {n}", "tags": ["kept", f"t{n % 7}"], "key": f"k{n}"}
+            for n in range(memories)
+        )
 
 
 def files(home: Path) -> dict[str, str]:
@@ -152,7 +157,9 @@ def test_a_store_that_becomes_writable_again_is_written(shared_folder: Path) -> 
     make_store(home)
     give_away(home)
     with Child("visitor", home, NOBODY, "mend") as child:
-        assert child.finish() == [{"open": "done", "meanwhile": "store_unavailable", "after": "done"}]
+        assert child.finish() == [
+            {"open": "done", "meanwhile": "store_unavailable", "after": "done"}
+        ]
 
 
 def test_failed_writes_leave_no_files_open(shared_folder: Path) -> None:
@@ -185,7 +192,9 @@ def test_a_read_only_store_with_a_log_is_read_or_refused(shared_folder: Path) ->
     assert report.get("outcomes", {}).get("remember", "store_unavailable") == "store_unavailable"
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="one user writes and another reads: only root can be both")
+@pytest.mark.skipif(
+    os.getuid() != 0, reason="one user writes and another reads: only root can be both"
+)
 def test_a_reader_without_rights_is_not_misled_by_a_writer(shared_folder: Path) -> None:
     """B1: who may only read sees what others write meanwhile, or is told `StoreUnavailable`; never damage that is not there."""
     home = shared_folder / "home"
@@ -274,13 +283,23 @@ def a_folder(path: Path) -> None:
 
 
 DAMAGES = [
-    *(random_bytes, half, one_page_short, no_first_page, another_header, another_header_after_the_name, a_text),
+    *(
+        random_bytes,
+        half,
+        one_page_short,
+        no_first_page,
+        another_header,
+        another_header_after_the_name,
+        a_text,
+    ),
     *(foreign, foreign_with_a_log, foreign_with_our_mark, newer, a_folder),
 ]
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: str(damage.__name__))
-def test_what_is_not_a_store_is_refused_and_left_alone(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+def test_what_is_not_a_store_is_refused_and_left_alone(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
     """B1: a damaged, foreign or newer file is a typed error for whoever opens or checks it; not a byte of it changes."""
     make_store(tmp_path)
     path = database_of(tmp_path)
@@ -314,7 +333,9 @@ def damage_is_noticed(home: Path) -> bool:
         return True
 
 
-@pytest.mark.parametrize("name", ["agents", f"agents/{AGENT}", f"agents/{AGENT}/memory.db", f"agents/{AGENT}/reads.db"])
+@pytest.mark.parametrize(
+    "name", ["agents", f"agents/{AGENT}", f"agents/{AGENT}/memory.db", f"agents/{AGENT}/reads.db"]
+)
 def test_a_link_in_place_of_ours_is_refused(tmp_path: Path, name: str) -> None:
     """P2: a symbolic link where a folder or file of ours should be is `Refused` and noted; what it leads to is not touched."""
     elsewhere, home = tmp_path / "elsewhere", tmp_path / "home"

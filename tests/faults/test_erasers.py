@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import lamina
-from lamina import StoreUnavailable, erasure
+from lamina import StoreUnavailable
+from lamina.memory import erasure
 from tests.security.test_erasure import holding
 
 from . import tally
@@ -132,14 +133,22 @@ def check_erased(home: Path, told: list[Counter[str]]) -> None:
     assert holding(home, WORD) == []
 
 
-def test_who_waits_too_long_is_told_for_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_too_long_is_told_for_whom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P5: an erasure that does not get its turn raises a typed error that names the process; nothing was erased."""
     monkeypatch.setattr(erasure, "PATIENCE", 0.0)
-    with lamina.operator(AGENT, home=tmp_path) as operator, lamina.operator(AGENT, home=tmp_path) as other:
+    with (
+        lamina.operator(AGENT, home=tmp_path) as operator,
+        lamina.operator(AGENT, home=tmp_path) as other,
+    ):
         record = operator.remember("x")
         with (
             operator._erasures.alone(),
-            pytest.raises(StoreUnavailable, match=r"erasing\.lock is held by process \d+, waited 0 s; try again"),
+            pytest.raises(
+                StoreUnavailable,
+                match=r"erasing\.lock is held by process \d+, waited 0 s; try again",
+            ),
         ):
             other.erase(record.id)
         assert other.get(record.id).content == "x"

@@ -79,12 +79,19 @@ def check_gone_or_there(base: Base, home: Path) -> None:
             operator.resume_erasures()
         (certificate,) = operator.erasures()
         # The home is a copy: the trail tells of an export in the one that it was copied from.
-        unreached = {one["place"]: one["why"] for one in certificate.unreached if not one["place"].startswith(str(base.home))}
+        unreached = {
+            one["place"]: one["why"]
+            for one in certificate.unreached
+            if not one["place"].startswith(str(base.home))
+        }
         assert all(why.startswith("it cannot be removed") for why in unreached.values()), unreached
         assert len(certificate.records) == 3
         assert operator.resume_erasures() == []
         check_sound(operator)
-        tally.check([base.neighbour], [one.id for one in map(operator.get, [base.neighbour]) if STAYS in one.content])
+        tally.check(
+            [base.neighbour],
+            [one.id for one in map(operator.get, [base.neighbour]) if STAYS in one.content],
+        )
     assert [one for one in holding(home, MARK) if not one.startswith(tuple(unreached))] == []
     files = list((home / "agents" / AGENT / "erasures").iterdir())
     assert [json.loads(path.read_bytes())["records"] for path in files] == [certificate.records]
@@ -103,7 +110,9 @@ def test_a_kill_at_any_write_call_is_resumed(tmp_path: Path, nursery: Nursery, b
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_an_error_at_any_write_call_is_typed_and_passes(tmp_path: Path, nursery: Nursery, base: Base, error: str) -> None:
+def test_an_error_at_any_write_call_is_typed_and_passes(
+    tmp_path: Path, nursery: Nursery, base: Base, error: str
+) -> None:
     """P5, B4: an error of the disk at any write call is typed or was told in the certificate; the next attempt finishes it."""
     for number, point in enumerate(points(base.calls, ERRORS, error)):
         home = copied(base.home, tmp_path / f"home{number}")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 import lamina
-from lamina.failsafe.spools import LONG, SHORT, Spool
+from lamina.failsafe.spool import LONG, SHORT, Spool
 
 from . import tally
 from .harness import (
@@ -76,7 +76,10 @@ def keeping(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
     folder = tmp_path_factory.mktemp("keeping")
     furnished(folder / "home", nursery)
     with nursery.fork() as pid:
-        assert nursery.told(step="open", home=str(copied(folder / "home", folder / "undisturbed"))) == "done"
+        assert (
+            nursery.told(step="open", home=str(copied(folder / "home", folder / "undisturbed")))
+            == "done"
+        )
         with traced(pid, folder / "log", CALLS) as calls:
             assert nursery.told(step="batch", word="now") == "done"
     return Base(folder / "home", calls)
@@ -103,15 +106,22 @@ def check_replayed(home: Path, *more: list[str]) -> None:
     with lamina.operator(AGENT, home=home) as operator:
         stored = sorted(operator.list(limit=1000), key=lambda one: one.seq)
         tally.check(["stored", *BEFORE], [one.content for one in stored])
-        assert [one.content for one in stored] in [["stored", *BEFORE, *words] for words in more or ([],)]
+        assert [one.content for one in stored] in [
+            ["stored", *BEFORE, *words] for words in more or ([],)
+        ]
         assert {one.stored_in for one in stored} == {"store"}
         assert not spool_of(home).is_waiting()
         check_sound(operator)
     archive = home / "agents" / AGENT / "archive"
-    assert {path.name.split("_2")[0] for path in archive.iterdir()} >= {"failsafe_short_term", "failsafe_long_term"}
+    assert {path.name.split("_2")[0] for path in archive.iterdir()} >= {
+        "failsafe_short_term",
+        "failsafe_long_term",
+    }
 
 
-def test_a_kill_while_it_is_kept_leaves_all_or_nothing(tmp_path: Path, nursery: Nursery, keeping: Base) -> None:
+def test_a_kill_while_it_is_kept_leaves_all_or_nothing(
+    tmp_path: Path, nursery: Nursery, keeping: Base
+) -> None:
     """B4: killed at any write call, a batch is kept as a whole or not at all, and what was acknowledged before is there."""
     for number, point in enumerate(points(keeping.calls, KILLS, "keep")):
         home = copied(keeping.home, tmp_path / f"home{number}")
@@ -124,7 +134,9 @@ def test_a_kill_while_it_is_kept_leaves_all_or_nothing(tmp_path: Path, nursery: 
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_an_error_while_it_is_kept_is_told(tmp_path: Path, nursery: Nursery, keeping: Base, error: str) -> None:
+def test_an_error_while_it_is_kept_is_told(
+    tmp_path: Path, nursery: Nursery, keeping: Base, error: str
+) -> None:
     """B4: what the disk does not take is not acknowledged; what is acknowledged is there."""
     for number, point in enumerate(points(keeping.calls, ERRORS, error)):
         home = copied(keeping.home, tmp_path / f"home{number}")
@@ -137,7 +149,9 @@ def test_an_error_while_it_is_kept_is_told(tmp_path: Path, nursery: Nursery, kee
         check_replayed(home, ["now short", "now long"] if how == "done" else [])
 
 
-def test_a_kill_while_it_is_replayed_is_made_good(tmp_path: Path, nursery: Nursery, replaying: Base) -> None:
+def test_a_kill_while_it_is_replayed_is_made_good(
+    tmp_path: Path, nursery: Nursery, replaying: Base
+) -> None:
     """B4, P4: killed at any write call, a replay is finished by whoever comes next: everything once, and in its order."""
     for number, point in enumerate(points(replaying.calls, KILLS, "replay")):
         home = copied(replaying.home, tmp_path / f"home{number}")
@@ -151,7 +165,9 @@ def test_a_kill_while_it_is_replayed_is_made_good(tmp_path: Path, nursery: Nurse
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_an_error_while_it_is_replayed_passes(tmp_path: Path, nursery: Nursery, replaying: Base, error: str) -> None:
+def test_an_error_while_it_is_replayed_passes(
+    tmp_path: Path, nursery: Nursery, replaying: Base, error: str
+) -> None:
     """B4: an error of the disk at any write call is typed, and the next replay finishes."""
     for number, point in enumerate(points(replaying.calls, ERRORS, error)):
         home = copied(replaying.home, tmp_path / f"home{number}")
@@ -170,7 +186,10 @@ def storing(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Base:
     with lamina.open(AGENT, home=folder / "home") as memory:
         memory.remember("stored")
     with nursery.fork() as pid:
-        assert nursery.told(step="open", home=str(copied(folder / "home", folder / "undisturbed"))) == "done"
+        assert (
+            nursery.told(step="open", home=str(copied(folder / "home", folder / "undisturbed")))
+            == "done"
+        )
         assert nursery.told(step="batch", word="before") == "done"
         with traced(pid, folder / "log", CALLS) as calls:
             assert nursery.told(step="batch", word="now") == "done"
@@ -216,7 +235,9 @@ def test_a_full_disk_is_what_it_is_for(tmp_path: Path, nursery: Nursery) -> None
         assert nursery.told(step="close") == "done"
     with lamina.operator(AGENT, home=home) as operator:
         words = [one.content for one in sorted(operator.list(), key=lambda one: one.seq)]
-        assert words == [f"{word} {tier}" for word in ("first", "second", "third") for tier in ("short", "long")]
+        assert words == [
+            f"{word} {tier}" for word in ("first", "second", "third") for tier in ("short", "long")
+        ]
         check_sound(operator)
 
 
@@ -226,7 +247,10 @@ def test_processes_in_each_others_way_lose_nothing(tmp_path: Path) -> None:
         pass
     told: list[dict[str, str]] = []
     with ExitStack() as stack:
-        children = [stack.enter_context(Child("spooler", tmp_path, f"p{number}", ROUNDS)) for number in range(CROWD)]
+        children = [
+            stack.enter_context(Child("spooler", tmp_path, f"p{number}", ROUNDS))
+            for number in range(CROWD)
+        ]
         for child in children:
             child.hear()
         for child in children:
@@ -238,7 +262,9 @@ def test_processes_in_each_others_way_lose_nothing(tmp_path: Path) -> None:
     with lamina.operator(AGENT, home=tmp_path) as operator:
         tally.check([one["done"] for one in told], contents(operator))
         assert len(contents(operator)) == len(told)
-        assert {one["id"]: one["done"] for one in told} == {one.id: one.content for one in operator.list(limit=10_000)}
+        assert {one["id"]: one["done"] for one in told} == {
+            one.id: one.content for one in operator.list(limit=10_000)
+        }
         for name in (SHORT, LONG):
             assert not (spool_of(tmp_path).folder / name).exists()
         check_sound(operator)

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 import lamina
-from lamina import Conflict, Corrupt, NotFound, canon
-from lamina.clock import Ids
-from lamina.handles import restore
-from lamina.store import records
+from lamina import Conflict, Corrupt, NotFound
+from lamina.memory.opening import restore
+from lamina.model import hashing
+from lamina.model.clock import Ids
+from lamina.store.tables import records
 
 from .harness import AGENT, ROOT, check_store, contents, database_of
 
@@ -50,7 +51,12 @@ os.waitpid(pid, 0)
 def test_a_forked_process_with_a_handle_of_its_own_loses_nothing(tmp_path: Path) -> None:
     """B1: what a child acknowledges through its own handle stays, also when its parent closes meanwhile."""
     done = subprocess.run(
-        [sys.executable, "-c", SCENE, str(tmp_path)], capture_output=True, text=True, check=True, cwd=ROOT, timeout=60
+        [sys.executable, "-c", SCENE, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        timeout=60,
     )
     assert done.stdout.count("ack") == 5
     with lamina.open(AGENT, home=tmp_path) as memory:
@@ -67,11 +73,15 @@ def locked(path: Path) -> bool:
         "with open(sys.argv[1], 'rb+') as file:\n"
         "    print(struct.unpack('hhqqi4x', fcntl.fcntl(file, fcntl.F_GETLK, wanted))[0])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
     return int(done.stdout) != fcntl.F_UNLCK
 
 
-@pytest.mark.skipif(struct.calcsize("hhqqi4x") != 32, reason="the layout of locks on this system is not known")
+@pytest.mark.skipif(
+    struct.calcsize("hhqqi4x") != 32, reason="the layout of locks on this system is not known"
+)
 def test_a_second_handle_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
     """B1: opening the store again in the same process does not drop the locks that protect it from others."""
     with lamina.open(AGENT, home=tmp_path) as first:
@@ -179,16 +189,21 @@ def test_a_number_that_was_never_given_out_is_noticed(tmp_path: Path) -> None:
         row = list(records.fields_of(memory.get(record["id"]), None))
     row[0], row[1] = 2, Ids(export["store"], AGENT).make(record["id"][:14], 2)
     body = json.loads(export["events"][0]["body"])
-    body["made"][0]["records"] = [[row[1], canon.salted_hash(salt, canon.encode(row))]]
-    encoded = canon.encode(body)
+    body["made"][0]["records"] = [[row[1], hashing.salted_hash(salt, hashing.encode(row))]]
+    encoded = hashing.encode(body)
     export["events"][0] = {
         "body": encoded.decode(),
-        "hash": canon.chain_hash(canon.chain_seed(export["store"], AGENT, "events"), encoded).hex(),
+        "hash": hashing.chain_hash(
+            hashing.chain_seed(export["store"], AGENT, "events"), encoded
+        ).hex(),
     }
     record |= {"seq": 2, "id": row[1], "salt": salt.hex()}
     del export["manifest"]  # older exports have none, and it would tell already
     path.write_text(json.dumps(export), "utf-8")
-    with lamina.operator(AGENT, home=tmp_path / "two") as operator, pytest.raises(Corrupt, match="never given out"):
+    with (
+        lamina.operator(AGENT, home=tmp_path / "two") as operator,
+        pytest.raises(Corrupt, match="never given out"),
+    ):
         operator.import_(path, trust=True)
 
 
@@ -197,13 +212,20 @@ def test_a_trigger_with_a_name_like_those_of_sqlite_is_noticed(tmp_path: Path) -
     with lamina.operator(AGENT, home=tmp_path) as operator:
         operator.remember("x")
         with operator._store.database.atomic() as transaction:
-            transaction.cursor.execute("CREATE TRIGGER sqlitex AFTER INSERT ON tags BEGIN SELECT 1; END")
-        assert [problem.place for problem in operator.audit_verify()["events"].problems] == ["schema of sqlitex"]
+            transaction.cursor.execute(
+                "CREATE TRIGGER sqlitex AFTER INSERT ON tags BEGIN SELECT 1; END"
+            )
+        assert [problem.place for problem in operator.audit_verify()["events"].problems] == [
+            "schema of sqlitex"
+        ]
 
 
 def test_a_summary_stays_with_whoever_wrote_it(tmp_path: Path) -> None:
     """R12, L10: what Ben says at the end of a run that belongs to nobody is his alone."""
-    with lamina.open(AGENT, home=tmp_path) as everybody, lamina.open(AGENT, user="ben", home=tmp_path) as ben:
+    with (
+        lamina.open(AGENT, home=tmp_path) as everybody,
+        lamina.open(AGENT, user="ben", home=tmp_path) as ben,
+    ):
         everybody.run("task")
         (run,) = ben.runs()
         ending = run.close("Ben's private summary")

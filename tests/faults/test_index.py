@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import lamina
-from lamina.store.sql import rows
+from lamina.store.engine.sql import rows
 
 from . import tally
 from .children.indexer import TURNS, turns_of
@@ -44,7 +44,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chance = random.Random(SEED)
     # Without an embedder, closing leaves everything to be done.
     with lamina.open(AGENT, home=home, settings={"recall.embedders": ["none"]}) as memory:
-        memory.remember_many({"content": " ".join(chance.choices(WORDS, k=9)), "session": f"s{n % 5}"} for n in range(RECORDS))
+        memory.remember_many(
+            {"content": " ".join(chance.choices(WORDS, k=9)), "session": f"s{n % 5}"}
+            for n in range(RECORDS)
+        )
     # Not even blocks: those are written without an embedder too.
     with lamina.operator(AGENT, home=home) as operator:
         operator._store.reindex(operator.actor, operator._clock(), vectors=True)
@@ -72,7 +75,9 @@ def copied(base: Path, home: Path) -> Path:
 def derived(memory: lamina.Memory) -> dict[str, Any]:
     """Every byte of the derived tables."""
     connection = memory._store.database.reader()
-    made: dict[str, Any] = {table: rows(connection, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES}
+    made: dict[str, Any] = {
+        table: rows(connection, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES
+    }
     made["event"] = connection.execute("SELECT value FROM meta WHERE name = 'blocks'").get
     return made
 
@@ -113,7 +118,9 @@ def calls_of(nursery: Nursery, folder: Path, home: Path, call: str, **step: str)
 # Indexing
 
 
-def test_indexing_resumes_after_kill_9(tmp_path: Path, nursery: Nursery, base: Path, expected: dict[str, Any]) -> None:
+def test_indexing_resumes_after_kill_9(
+    tmp_path: Path, nursery: Nursery, base: Path, expected: dict[str, Any]
+) -> None:
     """Q6, B1, P4: killed at any moment of `index()`, the store is sound, and the next run ends with the same bytes."""
     chance = random.Random(SEED)
     killed = 0
@@ -154,7 +161,12 @@ def test_indexing_resumes_after_a_kill_at_a_write_call(
 
 @pytest.mark.parametrize(("error", "lasting"), ERRORS)
 def test_an_error_while_indexing_is_typed_and_passes(
-    tmp_path: Path, nursery: Nursery, base: Path, expected: dict[str, Any], error: str, lasting: bool
+    tmp_path: Path,
+    nursery: Nursery,
+    base: Path,
+    expected: dict[str, Any],
+    error: str,
+    lasting: bool,
 ) -> None:
     """Q6, B1, B4, P4: an I/O error at a write call of `index()` is a `StoreUnavailable`, or harmless; the next try works.
 
@@ -162,12 +174,19 @@ def test_an_error_while_indexing_is_typed_and_passes(
     """
     outcomes: Counter[str] = Counter()
     for call in ("pwrite64", "fdatasync"):
-        total = calls_of(nursery, tmp_path, copied(base, tmp_path / f"counted {call}"), call, step="index")
+        total = calls_of(
+            nursery, tmp_path, copied(base, tmp_path / f"counted {call}"), call, step="index"
+        )
         with nursery.fork() as pid:
             for number in spread(total):
                 home = copied(base, tmp_path / f"{call}{number}")
                 assert nursery.told(step="open", home=str(home)) == "done"
-                tracer = Tracer(pid, tmp_path / "log", call, f"error={error}:when={number}{'+' if lasting else ''}")
+                tracer = Tracer(
+                    pid,
+                    tmp_path / "log",
+                    call,
+                    f"error={error}:when={number}{'+' if lasting else ''}",
+                )
                 outcomes[nursery.told(step="index")] += 1
                 assert tracer.detach(), (call, number)
                 assert nursery.told(step="index") == "done", (call, number)
@@ -184,7 +203,8 @@ def test_many_processes_index_while_others_write(tmp_path: Path, base: Path) -> 
     each = size(quick=30, full=600)
     with ExitStack() as stack:
         indexers = [
-            stack.enter_context(Child("indexer", "crowd", home, size(quick=5, full=40), f"i{n}")) for n in range(INDEXERS)
+            stack.enter_context(Child("indexer", "crowd", home, size(quick=5, full=40), f"i{n}"))
+            for n in range(INDEXERS)
         ]
         writers = [stack.enter_context(Child("crowd", home, each, f"w{n}")) for n in range(WRITERS)]
         for child in (*indexers, *writers):
@@ -222,8 +242,12 @@ def test_threads_search_and_index_while_others_write(tmp_path: Path) -> None:
 
     with lamina.operator(AGENT, home=tmp_path) as operator:
         verbs: list[Callable[[int], object]] = [
-            lambda number: operator.remember_many({"content": f"memory {number} {n} in the garden"} for n in range(50)),
-            lambda number: operator.remember_conversation(turns_of(f"w{number}"), session=f"s{number}"),
+            lambda number: operator.remember_many(
+                {"content": f"memory {number} {n} in the garden"} for n in range(50)
+            ),
+            lambda number: operator.remember_conversation(
+                turns_of(f"w{number}"), session=f"s{number}"
+            ),
             lambda _: operator.search("memory in the garden"),
             lambda number: operator.search(f"turn of w{number}", ranker="semantic"),
             lambda _: operator.memory_context("garden", {"short_term": 3}),
@@ -237,7 +261,9 @@ def test_threads_search_and_index_while_others_write(tmp_path: Path) -> None:
         assert escaped == []
         operator.index()
         made = derived(operator)
-        assert [record for _, record, _ in made["vectors"]] == list(range(1, rounds * (50 + TURNS + 1) + 1))
+        assert [record for _, record, _ in made["vectors"]] == list(
+            range(1, rounds * (50 + TURNS + 1) + 1)
+        )
         check_sound(operator)
 
 
@@ -280,7 +306,9 @@ def test_a_forked_process_does_not_find_with_its_parents_handle(tmp_path: Path) 
 # Conversations
 
 
-def check_conversations(operator: lamina.Operator, begun: list[str], acknowledged: list[str]) -> None:
+def check_conversations(
+    operator: lamina.Operator, begun: list[str], acknowledged: list[str]
+) -> None:
     """Each is there as a whole with its file, or not at all; an acknowledged one is there."""
     episodes_of = [one.session for one in operator.list(kinds=["data"], limit=10_000)]
     tally.check([f"session {word}" for word in acknowledged], episodes_of)
@@ -292,7 +320,9 @@ def check_conversations(operator: lamina.Operator, begun: list[str], acknowledge
             for one in operator.list(layers=["episodic"], limit=10_000)
             if one.session == f"session {word}" and one not in turns
         ]
-        assert (len(turns), len(episodes)) in ({(TURNS, 1)} if word in acknowledged else {(0, 0), (TURNS, 1)}), word
+        assert (len(turns), len(episodes)) in (
+            {(TURNS, 1)} if word in acknowledged else {(0, 0), (TURNS, 1)}
+        ), word
         for episode in episodes:
             (path,) = folder.rglob(f"{episode.id}.json")
             assert hashlib.sha256(path.read_bytes()).hexdigest() == episode.metadata["raw_hash"]
@@ -318,13 +348,17 @@ def test_a_conversation_is_kept_whole_or_not_at_all(tmp_path: Path, nursery: Nur
             check_sound(operator)
             check_conversations(operator, begun, acknowledged)
             for word in begun:
-                operator.remember_conversation(turns_of(word), session=f"session {word}", key=word, keep_raw=True)
+                operator.remember_conversation(
+                    turns_of(word), session=f"session {word}", key=word, keep_raw=True
+                )
             check_conversations(operator, begun, begun)
             check_sound(operator)
 
 
 @pytest.mark.parametrize("call", TALK_CALLS)
-def test_a_kill_at_a_write_call_leaves_no_half_conversation(tmp_path: Path, nursery: Nursery, call: str) -> None:
+def test_a_kill_at_a_write_call_leaves_no_half_conversation(
+    tmp_path: Path, nursery: Nursery, call: str
+) -> None:
     """R9, L1, B1, P4: killed at a write call of `remember_conversation`, it is there as a whole or not at all."""
     home = tmp_path / "home"
     with lamina.open(AGENT, home=home) as memory:
@@ -341,7 +375,9 @@ def test_a_kill_at_a_write_call_leaves_no_half_conversation(tmp_path: Path, nurs
         with lamina.operator(AGENT, home=home) as operator:
             check_sound(operator)
             check_conversations(operator, [word], acknowledged)
-            operator.remember_conversation(turns_of(word), session=f"session {word}", key=word, keep_raw=True)
+            operator.remember_conversation(
+                turns_of(word), session=f"session {word}", key=word, keep_raw=True
+            )
             check_conversations(operator, [word], [word])
 
 
@@ -349,7 +385,12 @@ def test_a_key_is_for_one_conversation(tmp_path: Path) -> None:
     """R9, L1: the same key with another conversation is a `Conflict`; the file that was kept still fits its hash."""
     with lamina.operator(AGENT, home=tmp_path) as operator:
         operator.remember_conversation(turns_of("w"), session="session w", key="w", keep_raw=True)
-        for change in ({"speaker": "Zoe"}, {"text": "something else"}, {"importance": 0.9}, {"at": "2026-01-01T00:00:00Z"}):
+        for change in (
+            {"speaker": "Zoe"},
+            {"text": "something else"},
+            {"importance": 0.9},
+            {"at": "2026-01-01T00:00:00Z"},
+        ):
             turns = turns_of("w")
             turns[3] |= change
             with pytest.raises(lamina.Conflict):
@@ -379,7 +420,10 @@ def test_an_error_leaves_no_half_conversation(tmp_path: Path, nursery: Nursery, 
     with lamina.open(AGENT, home=home) as memory:
         memory.remember("memory before")
     calls = ("pwrite64", "fdatasync", "fsync", "rename")
-    totals = {call: calls_of(nursery, tmp_path, home, call, step="talk", word=f"counted {call}") for call in calls}
+    totals = {
+        call: calls_of(nursery, tmp_path, home, call, step="talk", word=f"counted {call}")
+        for call in calls
+    }
     with nursery.fork() as pid:
         assert nursery.told(step="open", home=str(home)) == "done"
         assert nursery.told(step="talk", word="first") == "done"
@@ -393,8 +437,12 @@ def test_an_error_leaves_no_half_conversation(tmp_path: Path, nursery: Nursery, 
                 with lamina.operator(AGENT, home=home) as operator:
                     check_sound(operator)
                     check_conversations(operator, [word], [word] if outcome == "done" else [])
-                    kept = {path.name for path in (operator._store.folder / "episodes").rglob("*.json")}
-                    assert kept == {f"{one.id}.json" for one in operator.list(kinds=["data"], limit=10_000)}, word
+                    kept = {
+                        path.name for path in (operator._store.folder / "episodes").rglob("*.json")
+                    }
+                    assert kept == {
+                        f"{one.id}.json" for one in operator.list(kinds=["data"], limit=10_000)
+                    }, word
                 assert nursery.told(step="talk", word=word) == "done"
     assert outcomes.keys() <= {"done", "store_unavailable"}
     assert outcomes["store_unavailable"]

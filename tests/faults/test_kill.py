@@ -24,7 +24,15 @@ MOST_STEPS = 25
 class Killed:
     """What a writer had begun and had acknowledged when it was killed."""
 
-    def __init__(self, nursery: Nursery, home: Path, shape: str, name: str, chance: random.Random, step_seconds: float) -> None:
+    def __init__(
+        self,
+        nursery: Nursery,
+        home: Path,
+        shape: str,
+        name: str,
+        chance: random.Random,
+        step_seconds: float,
+    ) -> None:
         steps, delay = chance.randint(1, MOST_STEPS), chance.uniform(0, 2 * step_seconds)
         with nursery.fork():
             nursery.tell(step="write", home=str(home), shape=shape, name=name)
@@ -83,9 +91,14 @@ def test_a_batch_is_stored_whole_or_not_at_all(tmp_path: Path, nursery: Nursery)
                 assert len(parts) == BATCH or (not parts and word not in killed.acknowledged)
             last = killed.begun[-1]
             operator.remember_many(
-                {"content": f"part {n} of {last}", "tags": [last], "key": f"{last}p{n}"} for n in range(BATCH)
+                {"content": f"part {n} of {last}", "tags": [last], "key": f"{last}p{n}"}
+                for n in range(BATCH)
             )
-            assert len(set(contents(operator, tags=[last]))) == len(contents(operator, tags=[last])) == BATCH
+            assert (
+                len(set(contents(operator, tags=[last])))
+                == len(contents(operator, tags=[last]))
+                == BATCH
+            )
             check_sound(operator)
 
 
@@ -99,10 +112,15 @@ def test_a_run_is_closed_whole_or_still_open(tmp_path: Path, nursery: Nursery) -
         killed = Killed(nursery, home, "run", f"t{number}", chance, step_seconds=0.0008)
         with lamina.operator(AGENT, home=home) as operator:
             check_sound(operator)
-            tally.check([f"summary {word}" for word in killed.acknowledged], contents(operator, layers=["episodic"]))
+            tally.check(
+                [f"summary {word}" for word in killed.acknowledged],
+                contents(operator, layers=["episodic"]),
+            )
             left_open = {run.task.removeprefix("task "): run for run in operator.runs()}
             assert not left_open.keys() & set(killed.acknowledged)
-            assert all(run.note_count == NOTES for word, run in left_open.items() if word in killed.begun)
+            assert all(
+                run.note_count == NOTES for word, run in left_open.items() if word in killed.begun
+            )
             for run in left_open.values():
                 run.close(summary=run.task.replace("task", "summary"))
             check_sound(operator)
@@ -114,6 +132,10 @@ def check_closed_once(operator: lamina.Operator, word: str) -> None:
     """The notes are set aside, all of them, and there is one summary that names them as its evidence."""
     notes = operator.list(layers=["working"], states=None, tags=[word])
     assert [note.state for note in notes] == [lamina.State.TOMBSTONED] * NOTES
-    summaries = [record for record in operator.list(layers=["episodic"], limit=10_000) if record.content == f"summary {word}"]
+    summaries = [
+        record
+        for record in operator.list(layers=["episodic"], limit=10_000)
+        if record.content == f"summary {word}"
+    ]
     assert len(summaries) == 1
     assert {note.id for note in notes} <= set(summaries[0].evidence)

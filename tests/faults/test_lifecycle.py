@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import lamina
-from lamina.clock import is_id
+from lamina.model.clock import is_id
 from tests.conftest import Ticking, tamper
 from tests.property.test_lifecycle import held
 
@@ -58,12 +58,16 @@ class Scene(NamedTuple):
 SCENES = {
     "promotes and rotates": Scene({"step": "run_once"}, "short_term_max_lines: 3\n"),
     "joins": Scene({"step": "run_once"}, "deduplicate: 0.5\n"),
-    "expires": Scene({"step": "run_once"}, "promote_threshold: 1\nexpire_after_days: 30\nexpire_below: 0.25\n"),
+    "expires": Scene(
+        {"step": "run_once"}, "promote_threshold: 1\nexpire_after_days: 30\nexpire_below: 0.25\n"
+    ),
     "compresses": Scene({"step": "compress"}),
     "prunes": Scene({"step": "prune", "tag": "old"}),
     "brings one of several back": Scene({"step": "restore", "ids": [2]}, archived=((1, 2, 3, 5),)),
     "brings the only one back": Scene({"step": "restore", "ids": [4]}, archived=((4,),)),
-    "brings some of two files back": Scene({"step": "restore", "ids": [8, 1, 3]}, archived=((1, 2, 3), (7, 8))),
+    "brings some of two files back": Scene(
+        {"step": "restore", "ids": [8, 1, 3]}, archived=((1, 2, 3), (7, 8))
+    ),
     "goes back to a backup": Scene({"step": "go_back", "name": "copy"}, archived=((1, 2, 3), (7,))),
 }
 every_scene = pytest.mark.parametrize("name", SCENES)
@@ -80,7 +84,12 @@ class Known(NamedTuple):
     @classmethod
     def of(cls, operator: lamina.Operator, record_id: str, key: str) -> Known:
         record = operator.get(record_id)
-        return cls(record.content, key, record.evidence, [event.seq for event in operator.history(record_id)])
+        return cls(
+            record.content,
+            key,
+            record.evidence,
+            [event.seq for event in operator.history(record_id)],
+        )
 
 
 class Base(NamedTuple):
@@ -102,7 +111,10 @@ def nursery() -> Iterator[Nursery]:
 
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> dict[str, Base]:
-    return {name: furnished(tmp_path_factory.mktemp("base"), scene, nursery) for name, scene in SCENES.items()}
+    return {
+        name: furnished(tmp_path_factory.mktemp("base"), scene, nursery)
+        for name, scene in SCENES.items()
+    }
 
 
 def furnished(folder: Path, scene: Scene, nursery: Nursery) -> Base:
@@ -114,18 +126,31 @@ def furnished(folder: Path, scene: Scene, nursery: Nursery) -> Base:
             evidence = ids[-1:] + (["https://example.org/"] if n % 3 else [])
             tags = ["old"] if n % 3 == 1 else []
             tags += [f"file{file}" for file, inside in enumerate(scene.archived) if n in inside]
-            content, importance = (f"memory {n}", n % 4 / 10) if n % 4 else ("memory that says the same", 0.9)
-            more = {"kind": ("crumb", "fact")[n % 2], "metadata": {"n": n}, "evidence": evidence, "key": f"key {n}"}
+            content, importance = (
+                (f"memory {n}", n % 4 / 10) if n % 4 else ("memory that says the same", 0.9)
+            )
+            more = {
+                "kind": ("crumb", "fact")[n % 2],
+                "metadata": {"n": n},
+                "evidence": evidence,
+                "key": f"key {n}",
+            }
             ids.append(operator.remember_short(content, tags, importance, **more).id)
         for file in range(len(scene.archived)):
             operator.prune(tags=[f"file{file}"])
-        known = {record_id: Known.of(operator, record_id, f"key {n}") for n, record_id in enumerate(ids)}
+        known = {
+            record_id: Known.of(operator, record_id, f"key {n}") for n, record_id in enumerate(ids)
+        }
         if scene.order["step"] == "go_back":  # after the copy, one file goes and one comes
             operator.backup(home / "agents" / AGENT / "backups" / "copy")
             operator.restore_archived(ids[7])
             operator.prune(tags=["old"])
     (home / RULES).write_text(scene.rules)
-    order = {**scene.order, "ids": [ids[n] for n in scene.order["ids"]]} if "ids" in scene.order else scene.order
+    order = (
+        {**scene.order, "ids": [ids[n] for n in scene.order["ids"]]}
+        if "ids" in scene.order
+        else scene.order
+    )
     undisturbed = copied(home, folder / "undisturbed")
     with nursery.fork() as pid:
         assert nursery.told(step="open", home=str(undisturbed)) == "done"
@@ -151,7 +176,10 @@ def opened(home: Path) -> Iterator[Mover]:
 
 def whereabouts(operator: lamina.Operator, known: dict[str, Known]) -> dict[str, tuple[str, bool]]:
     """The layer of each memory, and whether it is archived."""
-    return {record.id: (record.layer.value, record.archived is not None) for record in map(operator.get, known)}
+    return {
+        record.id: (record.layer.value, record.archived is not None)
+        for record in map(operator.get, known)
+    }
 
 
 def check_whole(home: Path, operator: lamina.Operator, known: dict[str, Known]) -> None:
@@ -164,8 +192,13 @@ def check_whole(home: Path, operator: lamina.Operator, known: dict[str, Known]) 
     assert there == Counter(there.keys())
     for record_id, told in known.items():
         record = operator.get(record_id)
-        assert (record.content, record.evidence[: len(told.evidence)]) == (told.content, told.evidence)
-        assert [event.seq for event in operator.history(record_id)][: len(told.events)] == told.events
+        assert (record.content, record.evidence[: len(told.evidence)]) == (
+            told.content,
+            told.evidence,
+        )
+        assert [event.seq for event in operator.history(record_id)][
+            : len(told.events)
+        ] == told.events
         assert all(operator.get(item).id == item for item in record.evidence if is_id(item))
         assert operator.remember(told.content, key=told.key).id == record_id
 
@@ -196,19 +229,25 @@ def again(mover: Mover, base: Base) -> None:
 
 
 @contextmanager
-def broken(nursery: Nursery, base: Base, folder: Path, *faults: Fault) -> Iterator[tuple[Path, str]]:
+def broken(
+    nursery: Nursery, base: Base, folder: Path, *faults: Fault
+) -> Iterator[tuple[Path, str]]:
     """A home on which the verb was broken, and how that ended; the process is still there within the block."""
     home = copied(base.home, folder / "home")
     with nursery.fork() as pid:
         assert nursery.told(step="open", home=str(home)) == "done"
-        with traced(pid, folder / "log", [fault.point.call for fault in faults], *map(str, faults)) as calls:
+        with traced(
+            pid, folder / "log", [fault.point.call for fault in faults], *map(str, faults)
+        ) as calls:
             outcome = nursery.told(**base.order)
         assert outcome == "killed" or any("(INJECTED)" in line for line in calls), faults
         yield home, outcome
 
 
 @every_scene
-def test_a_kill_at_any_write_call_loses_nothing(tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str) -> None:
+def test_a_kill_at_any_write_call_loses_nothing(
+    tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str
+) -> None:
     """L2, L3, L5, L7, L11, P1, P4: killed at any write call, every memory is in the store or on one line of the archive
     once the store is opened again, and doing the verb again comes to the same end as if nothing had happened."""
     base = bases[name]
@@ -220,7 +259,9 @@ def test_a_kill_at_any_write_call_loses_nothing(tmp_path: Path, nursery: Nursery
 
 @every_scene
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-@pytest.mark.parametrize("lasting", [False, True] if FULL else [False], ids=["once", "for good"][: 1 + FULL])
+@pytest.mark.parametrize(
+    "lasting", [False, True] if FULL else [False], ids=["once", "for good"][: 1 + FULL]
+)
 def test_an_error_at_any_write_call_is_typed_and_passes(
     tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str, error: str, lasting: bool
 ) -> None:
@@ -229,9 +270,14 @@ def test_an_error_at_any_write_call_is_typed_and_passes(
     base = bases[name]
     # What was brought back, but could not be tidied up after, is there; to bring it back again is refused.
     fine = ("done", "refused") if base.order["step"] == "restore" else ("done",)
-    calls = [call for call in base.calls if not (lasting and call.startswith("write("))]  # it could not even say so
+    calls = [
+        call for call in base.calls if not (lasting and call.startswith("write("))
+    ]  # it could not even say so
     for point in points(calls, ERRORS, name + error, without=RULES):
-        with broken(nursery, base, tmp_path, Fault(f"error={error}", point, lasting)) as (home, outcome):
+        with broken(nursery, base, tmp_path, Fault(f"error={error}", point, lasting)) as (
+            home,
+            outcome,
+        ):
             assert outcome in ("done", "store_unavailable"), (point, outcome)
             assert held(home / "agents" / AGENT, indexed=True) >= Counter(base.known.keys()), point
             assert nursery.told(**base.order) in fine, point
@@ -240,7 +286,9 @@ def test_an_error_at_any_write_call_is_typed_and_passes(
 
 
 @every_scene
-def test_a_kill_after_a_failed_sync_loses_nothing(tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str) -> None:
+def test_a_kill_after_a_failed_sync_loses_nothing(
+    tmp_path: Path, nursery: Nursery, bases: dict[str, Base], name: str
+) -> None:
     """L3, L11, P4: a process that dies while it cleans up after a failed sync has removed nothing that is still needed.
 
     What could not be synced may be found all the same by whoever recovers the log: the rows have left then, and the file
@@ -263,7 +311,11 @@ def after_failures(calls: Sequence[str]) -> list[tuple[Point, Point]]:
         count[call] += 1
         if call == "fdatasync" and "-wal>" in line:
             kinds = ("unlink", "fsync", "pwrite64")
-            found += [(Point(call, count[call]), Point(kind, count[kind] + more)) for kind in kinds for more in (1, 2)]
+            found += [
+                (Point(call, count[call]), Point(kind, count[kind] + more))
+                for kind in kinds
+                for more in (1, 2)
+            ]
     return found if FULL else found[-4:-3]
 
 
@@ -278,7 +330,13 @@ def test_who_reads_the_archive_is_not_misled_by_who_brings_back(
     arguments = {"ids": base.order["ids"]} if verb == "get" else {}
     with nursery.fork() as pid:
         assert nursery.told(step="open", home=str(home)) == "done"
-        with traced(pid, log := tmp_path / "log", ["newfstatat"], "newfstatat:signal=SIGSTOP:when=1", only=file):
+        with traced(
+            pid,
+            log := tmp_path / "log",
+            ["newfstatat"],
+            "newfstatat:signal=SIGSTOP:when=1",
+            only=file,
+        ):
             nursery.tell(step=verb, **arguments)
             while "stopped by SIGSTOP" not in log.read_text():
                 assert "+++" not in log.read_text(), "it has ended without a look at the file"
@@ -291,7 +349,9 @@ def test_who_reads_the_archive_is_not_misled_by_who_brings_back(
 
 def places(calls: Sequence[str], call: str, part: str) -> list[int]:
     """Where a call with something in its line comes, among others."""
-    return [place for place, line in enumerate(calls) if line.startswith(f"{call}(") and part in line]
+    return [
+        place for place, line in enumerate(calls) if line.startswith(f"{call}(") and part in line
+    ]
 
 
 def test_a_file_is_on_the_disk_before_its_rows_leave(bases: dict[str, Base]) -> None:
@@ -311,10 +371,15 @@ def test_a_file_goes_after_its_lines_are_elsewhere(bases: dict[str, Base]) -> No
     assert any(name < place < gone for place in places(calls, "fdatasync", "-wal>"))
 
 
-def test_a_kill_while_a_crash_is_tidied_up_loses_nothing(tmp_path: Path, nursery: Nursery, bases: dict[str, Base]) -> None:
+def test_a_kill_while_a_crash_is_tidied_up_loses_nothing(
+    tmp_path: Path, nursery: Nursery, bases: dict[str, Base]
+) -> None:
     """L3, P4: killed at any write call of the opening that removes what a crash left behind, the next one does it."""
     base = bases["promotes and rotates"]
-    with broken(nursery, base, tmp_path, Fault("signal=SIGKILL", Point("fsync", 2))) as (home, outcome):
+    with broken(nursery, base, tmp_path, Fault("signal=SIGKILL", Point("fsync", 2))) as (
+        home,
+        outcome,
+    ):
         assert outcome == "killed"
     crashed = copied(home, tmp_path / "crashed")
     with nursery.fork() as pid, traced(pid, tmp_path / "log", CALLS) as calls:
@@ -346,7 +411,10 @@ def test_many_processes_move_memories_at_once(tmp_path: Path) -> None:
     all the time, lose nothing, store nothing twice, and are told nothing but that somebody was faster."""
     (tmp_path / RULES).write_text("short_term_max_lines: 5\n")
     with ExitStack() as stack:
-        movers = [stack.enter_context(Child("mover", "crowd", tmp_path, ROUNDS, f"p{n}")) for n in range(MOVERS)]
+        movers = [
+            stack.enter_context(Child("mover", "crowd", tmp_path, ROUNDS, f"p{n}"))
+            for n in range(MOVERS)
+        ]
         watcher = stack.enter_context(Child("mover", "watch", tmp_path, "watcher"))
         for child in (*movers, watcher):
             child.hear()

@@ -46,7 +46,11 @@ def test_every_path_has_a_verb_and_a_row() -> None:
 def test_the_matrix_of_the_documentation_has_every_row() -> None:
     """P4: docs/faults.md has the rows of the table here, each with a fault in every one of its first three columns."""
     lines = (ROOT / "docs" / "faults.md").read_text().splitlines()
-    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.count("|") == 6]
+    table = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.count("|") == 6
+    ]
     cells = {row: faults[:3] for row, *faults in table}
     assert ROWS.keys() <= cells.keys()
     assert all(all(cells[row]) for row in ROWS)
@@ -60,7 +64,9 @@ def test_every_command_calls_verbs_that_are_known() -> None:
     assert set(matrix.commands()) == COMMANDS.keys()
     called = {verb for verbs in COMMANDS.values() for verb in verbs}
     assert called | set(TOOLS.values()) | set(EVENTS.values()) <= {*WRITES, *READING}
-    assert {tool.name: tool.reads_only for tool in tools.EVERY} == {name: verb in READING for name, verb in TOOLS.items()}
+    assert {tool.name: tool.reads_only for tool in tools.EVERY} == {
+        name: verb in READING for name, verb in TOOLS.items()
+    }
     assert EVENTS.keys() == protocol.EVENTS.keys()
 
 
@@ -75,7 +81,10 @@ def test_verbs_that_only_read_leave_everything_as_it_is(tmp_path: Path) -> None:
     """P4: whatever the table takes for a verb that only reads commits nothing to the store, and writes no file but the
     audit of reads."""
     settings: dict[str, Any] = {"recall.embedders": ["none"], "mirrors.jsonl": "sky"}
-    with lamina.operator(AGENT, home=tmp_path, settings=settings) as operator, closing(observer(tmp_path)) as watching:
+    with (
+        lamina.operator(AGENT, home=tmp_path, settings=settings) as operator,
+        closing(observer(tmp_path)) as watching,
+    ):
         record = operator.remember("memory of Ana", source="radio")
         operator.run("task").note("a note")
         shared(operator)
@@ -103,5 +112,9 @@ def version(watching: sqlite3.Connection) -> int:
 def files(home: Path) -> dict[str, str]:
     """Everything in the home but databases, which are asked themselves, and locks."""
     passed_over = re.compile(r"\.db(-wal|-shm)?$|\.lock$")
-    found = (path for path in home.rglob("*") if path.is_file() and not passed_over.search(path.name))
-    return {str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+    found = (
+        path for path in home.rglob("*") if path.is_file() and not passed_over.search(path.name)
+    )
+    return {
+        str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found
+    }

@@ -39,7 +39,10 @@ def lived(slots: list[Slot], lives: int, seed: str) -> None:
         except BaseException as error:  # noqa: BLE001 - a thread's failure must reach the test
             escaped.append(error)
 
-    threads = [threading.Thread(target=live, args=(slot, random.Random(f"{seed} {n}"))) for n, slot in enumerate(slots)]
+    threads = [
+        threading.Thread(target=live, args=(slot, random.Random(f"{seed} {n}")))
+        for n, slot in enumerate(slots)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -49,7 +52,9 @@ def lived(slots: list[Slot], lives: int, seed: str) -> None:
 
 
 @pytest.mark.parametrize("jumps", [False, True], ids=["steady", "clocks jump"])
-def test_any_mix_is_what_the_model_says(tmp_path: Path, nurseries: list[Nursery], jumps: bool) -> None:
+def test_any_mix_is_what_the_model_says(
+    tmp_path: Path, nurseries: list[Nursery], jumps: bool
+) -> None:
     """L1, L2, L3, V4, V5, V8, B1, P4: processes that remember, correct, forget, take back, decide, search, tidy, index, sleep
     and export at once, killed at random moments, some with clocks that jump by years: everything acknowledged is there once, no
     write is done by halves, nobody is told anything but that somebody was faster, and the trail verifies."""
@@ -57,7 +62,9 @@ def test_any_mix_is_what_the_model_says(tmp_path: Path, nurseries: list[Nursery]
         home = tmp_path / f"home{number}"
         home.mkdir()
         (home / "retention_rules.yaml").write_text(RULES)
-        slots = [Slot(one, home, f"s{n}", SEED + number, jumps=jumps) for n, one in enumerate(nurseries)]
+        slots = [
+            Slot(one, home, f"s{n}", SEED + number, jumps=jumps) for n, one in enumerate(nurseries)
+        ]
         lived(slots, KILLS_PER_STORE // SLOTS, f"{SEED} {number} {jumps}")
         with lamina.operator(AGENT, home=home) as operator:
             check_sound(operator)

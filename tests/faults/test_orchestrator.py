@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from lamina import schedule
-from lamina.model import iso
-from lamina.schedule import KNOWN, Job
-from lamina.store import jobs
+from lamina.home import schedule
+from lamina.home.schedule import KNOWN, Job
+from lamina.model.record import iso
+from lamina.store.tables import jobs
 from tests.conftest import START
 from tests.unit.store.test_jobs import scratch
 
@@ -70,7 +70,9 @@ def test_two_processes_run_each_job_once_in_a_tick(tmp_path: Path) -> None:
                 for name in child.hear()["ran"]:
                     ran[name, schedule.tick(Job(name, KNOWN[name].minutes), at)] += 1
     assert set(ran.values()) == {1}
-    expected = {name: -(-ticks * STEP // timedelta(minutes=known.minutes)) for name, known in KNOWN.items()}
+    expected = {
+        name: -(-ticks * STEP // timedelta(minutes=known.minutes)) for name, known in KNOWN.items()
+    }
     assert Counter(name for name, _ in ran) == expected
 
 
@@ -94,7 +96,9 @@ def test_a_leader_that_dies_in_a_job_is_seen_and_followed(tmp_path: Path) -> Non
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of this kind do not exist there")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_program_after_the_job_at_hand(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_the_program_after_the_job_at_hand(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     """L6: told to stop in a job, the program finishes it, begins no other, lets the lease go, and exits with 0."""
     scratch(tmp_path / "jobs.db").close()
     with Conductor(tmp_path, "runs") as child:

@@ -19,12 +19,28 @@ from tests.property.test_lifecycle import held
 from . import tally
 from .deeds import NOW
 from .disk import Call, Disk, recorded
-from .harness import AGENT, CALLS, FULL, SEED, Fault, Nursery, check_sound, copied, points, size, traced
+from .harness import (
+    AGENT,
+    CALLS,
+    FULL,
+    SEED,
+    Fault,
+    Nursery,
+    check_sound,
+    copied,
+    points,
+    size,
+    traced,
+)
 from .paths import PATHS, WritePath, done, opened
 
 KILLS, ERRORS = size(quick=1, full=60), size(quick=1, full=15)
 # How many of the states that a cut can leave are looked at, for each manner of cutting.
-CUTS = {"strict": size(quick=1, full=1000), "names": size(quick=0, full=6), "mixed": size(quick=1, full=15)}
+CUTS = {
+    "strict": size(quick=1, full=1000),
+    "names": size(quick=0, full=6),
+    "mixed": size(quick=1, full=15),
+}
 HERE = [name for name, path in PATHS.items() if path.elsewhere is None]
 # A quick run takes one path in some, the same ones every time; a full run takes all.
 TO_CUT, TO_BREAK = (list(PATHS), HERE) if FULL else (list(PATHS)[::13], HERE[5::10])
@@ -125,16 +141,25 @@ def test_a_kill_at_any_write_call(tmp_path: Path, nursery: Nursery, name: str, b
 
 @every_path_here
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_an_error_at_any_write_call(tmp_path: Path, nursery: Nursery, name: str, base: Base, error: str) -> None:
+def test_an_error_at_any_write_call(
+    tmp_path: Path, nursery: Nursery, name: str, base: Base, error: str
+) -> None:
     """L1, B4, P4: an error of the disk is a `StoreUnavailable`, or was harmless; the same process does it once all is well."""
-    for number, point in enumerate(points(base.calls, ERRORS, name + error, without="/incoming.json")):
+    for number, point in enumerate(
+        points(base.calls, ERRORS, name + error, without="/incoming.json")
+    ):
         home = copied(base.home, tmp_path / f"home{number}")
         with nursery.fork():
             ended = broken(nursery, name, home, tmp_path / "log", Fault(f"error={error}", point))
             assert ended[-1] in ("done", "store_unavailable"), (point, ended)
             if len(ended) == 1:
                 assert nursery.told(step="open", home=str(home), path=name) == "done", point
-            assert nursery.told(step="do", path=name) in ("done", "refused", "conflict", "not_found"), point
+            assert nursery.told(step="do", path=name) in (
+                "done",
+                "refused",
+                "conflict",
+                "not_found",
+            ), point
             assert nursery.told(step="close") == "done"
         check_after(PATHS[name], base, home, acknowledged=True)
 
@@ -150,7 +175,12 @@ def test_a_power_cut_at_any_call(tmp_path: Path, nursery: Nursery, name: str, ba
         assert nursery.told(step="do", path=name) == "done"
     for number, (left, acknowledged) in enumerate(states(disk, calls, name)):
         tally.count("power cuts")
-        check_after(PATHS[name], base, disk.written(left, tmp_path / f"left{number}"), acknowledged=acknowledged)
+        check_after(
+            PATHS[name],
+            base,
+            disk.written(left, tmp_path / f"left{number}"),
+            acknowledged=acknowledged,
+        )
 
 
 Left = dict[Path, bytes | None]
@@ -160,7 +190,11 @@ def states(disk: Disk, calls: list[Call], name: str) -> Iterator[tuple[Left, boo
     """What cuts at these calls leave, and whether the verb was acknowledged by then: some of each manner, all different."""
     chance = random.Random(f"{SEED} {name}")
     found: dict[str, list[Left]] = {manner: [] for manner in CUTS}
-    said = [place for place, call in enumerate(calls) if call.name == "write" and b'"outcome"' in call.strings[0]]
+    said = [
+        place
+        for place, call in enumerate(calls)
+        if call.name == "write" and b'"outcome"' in call.strings[0]
+    ]
     # Up to the answer: what a thread syncs after it comes too late. The last line may not have come into the log.
     for call in calls[: said[1] if len(said) > 1 else None]:
         if disk.follow(call):
@@ -168,5 +202,8 @@ def states(disk: Disk, calls: list[Call], name: str) -> Iterator[tuple[Left, boo
                 if (left := disk.left(manner, chance)) not in so_far[-1:]:
                     so_far.append(left)
     for manner, most in CUTS.items():
-        yield from ((left, False) for left in chance.sample(found[manner], min(len(found[manner]), max(0, most - 1))))
+        yield from (
+            (left, False)
+            for left in chance.sample(found[manner], min(len(found[manner]), max(0, most - 1)))
+        )
         yield from [(disk.left(manner, chance), True)] * min(1, most)

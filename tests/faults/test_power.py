@@ -37,12 +37,21 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> Cut:
     home = tmp_path_factory.mktemp("writer")
     lengths = []
     with lamina.open(AGENT, home=home) as memory:
-        acknowledged = [memory.remember(f"earlier memory {n}", tags=["early"]).content for n in range(EARLIER)]
+        acknowledged = [
+            memory.remember(f"earlier memory {n}", tags=["early"]).content for n in range(EARLIER)
+        ]
     with lamina.open(AGENT, home=home, settings={"store.checkpoint_pages": 100_000}) as memory:
         for n in range(MEMORIES):
-            acknowledged.append(memory.remember(f"memory {n}", tags=["late", f"n{n}"], key=f"n{n}").content)
+            acknowledged.append(
+                memory.remember(f"memory {n}", tags=["late", f"n{n}"], key=f"n{n}").content
+            )
             lengths.append(database_of(home, "memory.db-wal").stat().st_size)
-        return Cut(database_of(home).read_bytes(), database_of(home, "memory.db-wal").read_bytes(), acknowledged, lengths)
+        return Cut(
+            database_of(home).read_bytes(),
+            database_of(home, "memory.db-wal").read_bytes(),
+            acknowledged,
+            lengths,
+        )
 
 
 def recovered(home: Path, cut: Cut, log: bytes) -> list[str]:
@@ -54,7 +63,10 @@ def recovered(home: Path, cut: Cut, log: bytes) -> list[str]:
     with lamina.operator(AGENT, home=home) as operator:
         check_sound(operator)
         tally.count("power cuts")
-        found = [record.content for record in sorted(operator.list(limit=10_000), key=lambda record: record.seq)]
+        found = [
+            record.content
+            for record in sorted(operator.list(limit=10_000), key=lambda record: record.seq)
+        ]
         operator.remember("memory after the power cut", tags=["after"])
         check_sound(operator)
     return found
@@ -82,7 +94,9 @@ def test_everything_acknowledged_is_in_the_files(cut: Cut, tmp_path: Path) -> No
 def test_a_log_cut_at_any_frame_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None:
     """B1, L1, P4: with the log cut after any frame, the store opens with exactly the memories that were whole by then."""
     for length in (0, *frame_ends(cut.log)):
-        check_prefix(recovered(tmp_path, cut, cut.log[:length]), cut.acknowledged[: synced(cut, length)])
+        check_prefix(
+            recovered(tmp_path, cut, cut.log[:length]), cut.acknowledged[: synced(cut, length)]
+        )
 
 
 def test_a_log_cut_at_any_byte_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None:
@@ -90,7 +104,9 @@ def test_a_log_cut_at_any_byte_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None
     chance = random.Random(SEED)
     for _ in range(size(quick=5, full=150)):
         length = chance.randrange(len(cut.log))
-        check_prefix(recovered(tmp_path, cut, cut.log[:length]), cut.acknowledged[: synced(cut, length)])
+        check_prefix(
+            recovered(tmp_path, cut, cut.log[:length]), cut.acknowledged[: synced(cut, length)]
+        )
 
 
 def test_garbage_in_the_log_leaves_a_prefix(cut: Cut, tmp_path: Path) -> None:
@@ -113,5 +129,10 @@ def spoiled(log: bytes, place: int, chance: random.Random) -> Iterator[bytes]:
 def test_a_log_that_is_all_garbage_is_no_log(cut: Cut, tmp_path: Path) -> None:
     """B1, L1, P4: a log whose beginning never came to the disk is ignored, and what was folded back before is there."""
     chance = random.Random(SEED + 2)
-    for log in (b"", bytes(len(cut.log)), chance.randbytes(len(cut.log)), chance.randbytes(LOG_HEADER) + cut.log[LOG_HEADER:]):
+    for log in (
+        b"",
+        bytes(len(cut.log)),
+        chance.randbytes(len(cut.log)),
+        chance.randbytes(LOG_HEADER) + cut.log[LOG_HEADER:],
+    ):
         check_prefix(recovered(tmp_path, cut, log), cut.acknowledged[:EARLIER])

@@ -40,7 +40,9 @@ def test_many_processes_write_one_store(tmp_path: Path) -> None:
     with lamina.operator(AGENT, home=tmp_path) as operator:
         check_sound(operator)
         records = operator.list(limit=10_000)
-        assert {record.content for record in records} == {f"memory {n} of p{p}" for p in range(WRITERS) for n in range(each)}
+        assert {record.content for record in records} == {
+            f"memory {n} of p{p}" for p in range(WRITERS) for n in range(each)
+        }
         assert sorted(record.seq for record in records) == list(range(1, WRITERS * each + 1))
 
 
@@ -74,10 +76,14 @@ def test_threads_share_one_handle(tmp_path: Path) -> None:
             failures.append(error)
 
     with lamina.operator(AGENT, home=tmp_path) as operator:
-        in_threads([threading.Thread(target=work, args=(operator, f"t{n}")) for n in range(THREADS)])
+        in_threads(
+            [threading.Thread(target=work, args=(operator, f"t{n}")) for n in range(THREADS)]
+        )
         assert failures == []
         check_sound(operator)
-        assert set(contents(operator)) == {f"memory {n} of t{t}" for t in range(THREADS) for n in range(each)}
+        assert set(contents(operator)) == {
+            f"memory {n} of t{t}" for t in range(THREADS) for n in range(each)
+        }
 
 
 def in_threads(threads: list[threading.Thread]) -> None:
@@ -113,7 +119,10 @@ def test_a_handle_can_be_closed_while_threads_use_it(tmp_path: Path) -> None:
         home = tmp_path / f"home{number}"
         memory = lamina.open(AGENT, home=home)
         memory.remember_many({"content": f"memory {n}"} for n in range(100))
-        verbs = [lambda memory=memory: memory.remember("one more memory"), lambda memory=memory: memory.search("memory", 100)]
+        verbs = [
+            lambda memory=memory: memory.remember("one more memory"),
+            lambda memory=memory: memory.search("memory", 100),
+        ]
         threads = [Until(verb, escaped) for verb in verbs]
         for thread in threads:
             thread.started.wait()
@@ -150,7 +159,9 @@ class Until(threading.Thread):
 
 def test_a_lock_held_too_long_is_typed_and_passes(tmp_path: Path) -> None:
     """B1, B4: while another program holds the file, writes are `StoreUnavailable` after their time, and reads go on."""
-    with lamina.operator(AGENT, home=tmp_path, settings={"store.busy_timeout_ms": 20, "failsafe": "off"}) as operator:
+    with lamina.operator(
+        AGENT, home=tmp_path, settings={"store.busy_timeout_ms": 20, "failsafe": "off"}
+    ) as operator:
         operator.remember("memory before")
         with Child("holder", database_of(tmp_path)) as other:
             assert other.hear()["outcome"] == "held"
@@ -179,7 +190,11 @@ def test_a_forked_process_does_not_use_its_parents_handle(tmp_path: Path) -> Non
         searches = [read for read in operator.audit_reads() if read.action == "search"]
         assert len(searches) == 1
         check_sound(operator)
-        expected = {"memory of the parent", "own memory of the child", "second memory of the parent"}
+        expected = {
+            "memory of the parent",
+            "own memory of the child",
+            "second memory of the parent",
+        }
         assert set(contents(operator)) == expected
 
 

@@ -30,7 +30,11 @@ CUTS = size(quick=1, full=20)
 # What changes files; Python itself, without its byte code, makes none of these.
 WRITING = ("pwrite64", "fdatasync", "fsync", "ftruncate", "rename", "unlink", "mkdir")
 TEXTS = [f"memory number {n}" for n in range(3)]
-GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+GREETING = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
 PATIENCE_SECONDS = 120
 
 
@@ -53,11 +57,19 @@ GREETED = (
     {"jsonrpc": "2.0", "method": "notifications/initialized"},
 )
 PROGRAMS = {
-    "mcp": Program(("mcp",), (*GREETED, *(call(number, text) for number, text in enumerate(TEXTS, 1))), answers=True),
-    "capture": Program(
-        ("capture", "--source", "ntfy"), tuple({"id": text, "event": "message", "message": text} for text in TEXTS)
+    "mcp": Program(
+        ("mcp",),
+        (*GREETED, *(call(number, text) for number, text in enumerate(TEXTS, 1))),
+        answers=True,
     ),
-    "hook": Program(("hook",), ({"hook_event_name": "Stop", "session_id": "one", "last_assistant_message": TEXTS[0]},)),
+    "capture": Program(
+        ("capture", "--source", "ntfy"),
+        tuple({"id": text, "event": "message", "message": text} for text in TEXTS),
+    ),
+    "hook": Program(
+        ("hook",),
+        ({"hook_event_name": "Stop", "session_id": "one", "last_assistant_message": TEXTS[0]},),
+    ),
 }
 # A program takes seconds to start, so a quick run kills one of them and lets the disk fail the others.
 to_kill = pytest.mark.parametrize("name", PROGRAMS if FULL else ["mcp"])
@@ -93,10 +105,24 @@ def environment() -> dict[str, str]:
 @contextmanager
 def started(name: str, home: Path, *before: str) -> Iterator[subprocess.Popen[str]]:
     """A program on a home, that is gone at the end of the block."""
-    own = [sys.executable, "-P", "-m", "lamina.surfaces.cli.main", "--home", str(home), "--agent", AGENT]
+    own = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lamina.surfaces.cli.main",
+        "--home",
+        str(home),
+        "--agent",
+        AGENT,
+    ]
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        [*before, *own, *PROGRAMS[name].arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment()
+        [*before, *own, *PROGRAMS[name].arguments],
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        env=environment(),
     ) as process:
         try:
             yield process
@@ -119,7 +145,11 @@ def told(process: subprocess.Popen[str], lines: Sequence[dict[str, Any]]) -> lis
             answer = process.stdout.readline()
             if not answer:
                 break
-            if "params" in line and "arguments" in line["params"] and not json.loads(answer)["result"].get("isError"):
+            if (
+                "params" in line
+                and "arguments" in line["params"]
+                and not json.loads(answer)["result"].get("isError")
+            ):
                 acknowledged.append(line["params"]["arguments"]["content"])
     return acknowledged
 
@@ -139,11 +169,26 @@ def heard(name: str) -> str:
 def ran(name: str, home: Path, log: Path, fault: Fault | None = None) -> Ended:
     """Run a program to its end, with a fault in it or none."""
     injected = [] if fault is None else ["-e", f"inject={fault}"]
-    quick = [] if fault is not None and "signal" in fault.what else ["--seccomp-bpf"]  # with that no signal is sent
-    tracer = [strace(), "-f", "-qq", "-y", "-o", str(log), "-e", f"trace={','.join(WRITING)}", *injected, *quick]
+    quick = (
+        [] if fault is not None and "signal" in fault.what else ["--seccomp-bpf"]
+    )  # with that no signal is sent
+    tracer = [
+        strace(),
+        "-f",
+        "-qq",
+        "-y",
+        "-o",
+        str(log),
+        "-e",
+        f"trace={','.join(WRITING)}",
+        *injected,
+        *quick,
+    ]
     with started(name, home, *tracer) as process:
         acknowledged = told(process, PROGRAMS[name].lines) if PROGRAMS[name].answers else []
-        process.communicate(None if PROGRAMS[name].answers else heard(name), timeout=PATIENCE_SECONDS)
+        process.communicate(
+            None if PROGRAMS[name].answers else heard(name), timeout=PATIENCE_SECONDS
+        )
     threads: dict[str, list[str]] = {}
     for line in log.read_text().splitlines():
         thread, _, text = line.partition(" ")
@@ -152,7 +197,9 @@ def ran(name: str, home: Path, log: Path, fault: Fault | None = None) -> Ended:
     number = log.read_text().count("(INJECTED)")
     tally.count("I/O errors", number)
     tally.count("kills", process.returncode in KILLED)
-    return Ended(process.returncode, acknowledged, max(threads.values(), key=len, default=[]), number)
+    return Ended(
+        process.returncode, acknowledged, max(threads.values(), key=len, default=[]), number
+    )
 
 
 KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
@@ -169,7 +216,9 @@ class Base(NamedTuple):
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a home in it that has one memory."""
     made = tmp_path_factory.mktemp("programs")
-    with lamina.operator(AGENT, home=made / "home", settings={"recall.embedders": ["none"]}) as operator:
+    with lamina.operator(
+        AGENT, home=made / "home", settings={"recall.embedders": ["none"]}
+    ) as operator:
         operator.remember("memory before", key="before")
     return made
 
@@ -189,7 +238,9 @@ def check_stored(home: Path, acknowledged: Sequence[str], *, possible: Sequence[
         check_sound(operator)
         there = contents(operator)
         tally.check(["memory before", *acknowledged], there)
-        assert Counter(there) <= Counter(["memory before", *acknowledged, *(set(possible) - set(acknowledged))])
+        assert Counter(there) <= Counter(
+            ["memory before", *acknowledged, *(set(possible) - set(acknowledged))]
+        )
 
 
 @to_kill
@@ -205,7 +256,9 @@ def test_a_program_that_is_killed_loses_nothing(tmp_path: Path, base: Base, name
 
 @to_fail
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"] if FULL else ["ENOSPC"])
-def test_a_program_goes_on_after_an_error_of_the_disk(tmp_path: Path, base: Base, name: str, error: str) -> None:
+def test_a_program_goes_on_after_an_error_of_the_disk(
+    tmp_path: Path, base: Base, name: str, error: str
+) -> None:
     """L1, B4, H3, P4: an error of the disk ends no server and breaks no agent; the same again, and all is there once."""
     for point in points(base.calls, ERRORS, name + error):
         home = copied(base.home, tmp_path / "home")
@@ -233,6 +286,8 @@ def test_what_a_server_has_answered_survives_a_power_cut(tmp_path: Path, folder:
             left += [(disk.left(manner, chance), answered) for manner in ("strict", "mixed")]
     assert answered == len(TEXTS)
     at_answers = left[-1:]
-    for number, (names, known) in enumerate([*chance.sample(left, min(CUTS, len(left))), *at_answers]):
+    for number, (names, known) in enumerate(
+        [*chance.sample(left, min(CUTS, len(left))), *at_answers]
+    ):
         tally.count("power cuts")
         check_stored(disk.written(names, tmp_path / f"left{number}"), TEXTS[:known], possible=TEXTS)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 import lamina
-from lamina import handles
+from lamina.memory import opening
 from tests.security.test_erasure import MARK, holding
 
 from . import forgotten, tally
@@ -76,9 +76,9 @@ class Base(NamedTuple):
 
     def again(self, home: Path) -> None:
         if self.scene.step == "restore":
-            handles.restore(self.usb, AGENT, home, lambda: LATER)
+            opening.restore(self.usb, AGENT, home, lambda: LATER)
         elif not self.is_readable(home):
-            handles.begin_anew(AGENT, home, lambda: LATER)
+            opening.begin_anew(AGENT, home, lambda: LATER)
 
     def check_done(self, home: Path) -> None:
         if self.scene.step == "restore":

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import lamina
-from lamina import Layer, Record, State, text
-from lamina.model import Change, Draft, Event, Trust
+from lamina import Layer, Record, State
+from lamina.model.record import Change, Draft, Event, Trust
+from lamina.text import words
 from tests.conftest import TESTER, Ticking
 from tests.property.test_state_machine import NEXT
 
@@ -59,13 +60,20 @@ class Standing(NamedTuple):
     @classmethod
     def of(cls, operator: lamina.Operator) -> Standing:
         found = operator.list(layers=list(Layer), states=None, limit=10_000)
-        events = [(event.seq, event.action, event.actor, event.reason, steps(event)) for event in operator.audit_log(10_000)]
+        events = [
+            (event.seq, event.action, event.actor, event.reason, steps(event))
+            for event in operator.audit_log(10_000)
+        ]
         return cls({record.id: record for record in found}, events)
 
     @property
     def places(self) -> Counter[Place]:
         """How many values are active for each key of each person."""
-        return Counter(place for record in self.records.values() if (place := place_of(record)) and record.state == "active")
+        return Counter(
+            place
+            for record in self.records.values()
+            if (place := place_of(record)) and record.state == "active"
+        )
 
 
 def steps(event: Event) -> list[Any]:
@@ -74,7 +82,11 @@ def steps(event: Event) -> list[Any]:
 
 def place_of(record: Record) -> Place | None:
     """Where only one value can be active."""
-    return (record.user, text.normalise(record.metadata["profile_key"])) if record.layer is Layer.PROFILE else None
+    return (
+        (record.user, words.normalise(record.metadata["profile_key"]))
+        if record.layer is Layer.PROFILE
+        else None
+    )
 
 
 class Base(NamedTuple):
@@ -103,9 +115,17 @@ def bases(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> dict[st
 def furnish(home: Path) -> dict[str, str]:
     """A small store in which something waits, something holds, and something was superseded; ids by their names."""
     with lamina.operator(AGENT, home=home, clock=Ticking(), actor="ana") as operator:
-        said = {source: operator.remember(f"what the {source} says", source=source).id for source in ("diary", "radio")}
-        given: dict[str, Any] = {"layer": "semantic", "metadata": {"origin": "sleep", "topic_tags": ["tea"]}}
-        facts = [operator.remember(f"tea is {how}", source=how, **given).id for how in ("green", "radio")]
+        said = {
+            source: operator.remember(f"what the {source} says", source=source).id
+            for source in ("diary", "radio")
+        }
+        given: dict[str, Any] = {
+            "layer": "semantic",
+            "metadata": {"origin": "sleep", "topic_tags": ["tea"]},
+        }
+        facts = [
+            operator.remember(f"tea is {how}", source=how, **given).id for how in ("green", "radio")
+        ]
         names = {}
         for value, source in (("tea", "diary"), ("coffee", "radio"), ("water", "diary")):
             names[value] = operator.propose_profile("drink", value, "said so", [said[source]]).id
@@ -114,8 +134,14 @@ def furnish(home: Path) -> dict[str, str]:
         operator.confirm(operator.propose_profile("city", "Rome", "said so", [said["diary"]]).id)
         contract = {"origin": "memory-review", "topic_tags": ["tea"], "compacted_from": facts}
         with operator._store.change(TESTER, "compact", operator._clock()) as transaction:
-            place: dict[str, Any] = {"layer": Layer.SEMANTIC, "state": State.CONSTRAINED, "evidence": tuple(facts[:1])}
-            (summary,) = transaction.insert([Draft("tea in short", Trust.OPERATOR, metadata=contract, **place)])
+            place: dict[str, Any] = {
+                "layer": Layer.SEMANTIC,
+                "state": State.CONSTRAINED,
+                "evidence": tuple(facts[:1]),
+            }
+            (summary,) = transaction.insert(
+                [Draft("tea in short", Trust.OPERATOR, metadata=contract, **place)]
+            )
     return {**names, "summary": summary.id}
 
 
@@ -164,7 +190,11 @@ def check_decided_or_not(base: Base, home: Path) -> None:
         order = dict(base.order)
         ended = outcome(lambda: getattr(decider, order.pop("step"))(**order))
         # What is decided is decided: nothing is left to revoke, and everything else is refused.
-        assert ended == "done" if found == base.before or order["verb"] == "revoke" else ended in ("refused", "conflict")
+        assert (
+            ended == "done"
+            if found == base.before or order["verb"] == "revoke"
+            else ended in ("refused", "conflict")
+        )
         assert Standing.of(decider.operator) == base.after
         check_sound(decider.operator)
         check_snapshot(decider.operator)
@@ -250,7 +280,11 @@ class Replay:
     def _move(self, event: Event, change: Change) -> None:
         one, after = change.record, State(change.after["state"])
         before = self.states.get(one)
-        assert change.before.get("state") == before, (event.seq, event.action, change)  # nobody has decided in between
+        assert change.before.get("state") == before, (
+            event.seq,
+            event.action,
+            change,
+        )  # nobody has decided in between
         if before is not None and before is not after:
             assert after in NEXT[before], (event.seq, event.action, change)
         if before is State.CONSTRAINED and event.action in ("confirm", "reject"):
@@ -267,7 +301,9 @@ def test_many_review_at_once(tmp_path: Path) -> None:
     active values, and the tables are what the events say."""
     told = reviewed(tmp_path)
     lines = [line for each in told.values() for line in each]
-    assert {line["outcome"] for line in lines} <= {"done", "refused", "conflict", "not_found"}, lines
+    assert {line["outcome"] for line in lines} <= {"done", "refused", "conflict", "not_found"}, (
+        lines
+    )
     with lamina.operator(AGENT, home=tmp_path) as operator:
         check_sound(operator)
         records = list(operator._store.records())
@@ -278,10 +314,16 @@ def test_many_review_at_once(tmp_path: Path) -> None:
         assert replay.states == {record.id: record.state for record in records}
         # Decided once each time that it was waiting, and each time somebody was told so.
         assert all(replay.decided[one] <= replay.returned[one] for one in replay.decided)
-        decisions = [line["about"] for line in lines if line["verb"] in ("confirm", "reject") and line["outcome"] == "done"]
+        decisions = [
+            line["about"]
+            for line in lines
+            if line["verb"] in ("confirm", "reject") and line["outcome"] == "done"
+        ]
         assert Counter(decisions) == replay.decided
         for name, each in told.items():
-            check_nothing_is_lost(each, [event for event in events if event.actor == f"operator:{name}"])
+            check_nothing_is_lost(
+                each, [event for event in events if event.actor == f"operator:{name}"]
+            )
     done = {line["verb"] for line in lines if line["outcome"] == "done"}
     assert done >= {"propose", "confirm", "reject", "rollback", "correct", "undo", "promote"}
     assert {line["outcome"] for line in lines} & {"refused", "conflict"}
@@ -295,13 +337,17 @@ def reviewed(home: Path) -> dict[str, list[dict[str, Any]]]:
         for child in children:
             child.finish()
     files = {path.stem: path.read_text().splitlines() for path in home.glob("p*.jsonl")}
-    assert {name: len(lines) for name, lines in files.items()} == {f"p{n}": VERBS for n in range(REVIEWERS)}
+    assert {name: len(lines) for name, lines in files.items()} == {
+        f"p{n}": VERBS for n in range(REVIEWERS)
+    }
     return {name: [json.loads(line) for line in lines] for name, lines in files.items()}
 
 
 def check_nothing_is_lost(lines: Sequence[dict[str, Any]], events: Sequence[Event]) -> None:
     """What a person was told they had decided is in the trail, in that order, and nothing else is."""
-    acknowledged = [line for line in lines if line["ids"] and line["verb"] not in ("remember", "propose")]
+    acknowledged = [
+        line for line in lines if line["ids"] and line["verb"] not in ("remember", "propose")
+    ]
     trail = [event for event in events if event.action in {line["verb"] for line in acknowledged}]
     assert [line["verb"] for line in acknowledged] == [event.action for event in trail]
     for line, event in zip(acknowledged, trail, strict=True):

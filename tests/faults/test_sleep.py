@@ -19,16 +19,30 @@ import pytest
 from msgspec import structs
 
 import lamina
-from lamina import Layer, Record, State, places
-from lamina.clock import is_id
+from lamina import Layer, Record, State
 from lamina.engines import facts, summary
-from lamina.model import Role
-from lamina.store.records import PLACE
+from lamina.model import slots
+from lamina.model.clock import is_id
+from lamina.model.record import Role
+from lamina.store.tables.records import PLACE
 from tests.conftest import START, Desk, Ticking
 
 from . import tally
 from .children.sleep_sleeper import TONIGHT, Sleeper, small_batches
-from .harness import AGENT, CALLS, SEED, Child, Fault, Nursery, check_sound, copied, in_words, points, size, traced
+from .harness import (
+    AGENT,
+    CALLS,
+    SEED,
+    Child,
+    Fault,
+    Nursery,
+    check_sound,
+    copied,
+    in_words,
+    points,
+    size,
+    traced,
+)
 from .test_processes import crowd
 
 KILLS = size(quick=2, full=250)
@@ -43,14 +57,36 @@ DAY = timedelta(days=1)
 OWN = ("id", "seq", "agent", "created_at", "updated_at", "archived")
 
 EARLIER = {
-    "ana": ["I live in Porto.", "I work at Acme.", "I love tea.", "My favourite colour is blue.", "I have a dog called Rex."],
+    "ana": [
+        "I live in Porto.",
+        "I work at Acme.",
+        "I love tea.",
+        "My favourite colour is blue.",
+        "I have a dog called Rex.",
+    ],
     None: ["I live in Graz.", "I'm a nurse.", "I love cooking.", "I'm vegan.", "I speak French."],
     "eve": ["I live in Oslo.", "I love chess."],
 }
 LATER = {
-    "ana": ["I moved to Lisbon.", "I don't like tea any more.", "I started working at Initech.", "I'm allergic to nuts."],
-    None: ["I live in Rome, sorry, I meant Milan.", "I'm not vegan any more.", "I'm a teacher now.", "I love rowing."],
-    "eve": ["Where do you live now, Eve?", "I still live in Oslo.", "I love chess.", "I live in Graz.", "I live in Bergen."],
+    "ana": [
+        "I moved to Lisbon.",
+        "I don't like tea any more.",
+        "I started working at Initech.",
+        "I'm allergic to nuts.",
+    ],
+    None: [
+        "I live in Rome, sorry, I meant Milan.",
+        "I'm not vegan any more.",
+        "I'm a teacher now.",
+        "I love rowing.",
+    ],
+    "eve": [
+        "Where do you live now, Eve?",
+        "I still live in Oslo.",
+        "I love chess.",
+        "I live in Graz.",
+        "I live in Bergen.",
+    ],
 }
 OUTSIDE = ["I live in Moscow.", "I don't live in Graz any more.", "I love cola.", "I love rowing."]
 WEEKLY = ["Open the sheet of the week", "Copy the totals into the report", "Send the report to Tom"]
@@ -72,7 +108,9 @@ def furnish(home: Path) -> None:
         operator.remember("Walked to the harbour", layer="episodic", importance=0.9)
         operator.remember("The ferry was late again", layer="episodic")
         clock.set(START)
-        operator.upsert_user_profile({"name": "Ben"}, [operator.remember("Ben came by", layer="episodic").id])
+        operator.upsert_user_profile(
+            {"name": "Ben"}, [operator.remember("Ben came by", layer="episodic").id]
+        )
         for user, said in EARLIER.items():
             talk(handles[user], said, "earlier", START)
         talk(operator, ["I live in Paris.", "I love jazz."], "radio", START + DAY, source="web")
@@ -99,9 +137,14 @@ def furnish(home: Path) -> None:
         assert operator.get(noted.id).layer is Layer.EPISODIC
 
 
-def talk(handle: lamina.Memory, said: Sequence[str], session: str, at: datetime, **more: Any) -> None:
+def talk(
+    handle: lamina.Memory, said: Sequence[str], session: str, at: datetime, **more: Any
+) -> None:
     speaker = {"ana": "Ana", None: "Ben", "eve": "Eve"}[handle.user]
-    turns = [{"text": text, "speaker": speaker, "at": at + n * timedelta(minutes=1), **more} for n, text in enumerate(said)]
+    turns = [
+        {"text": text, "speaker": speaker, "at": at + n * timedelta(minutes=1), **more}
+        for n, text in enumerate(said)
+    ]
     handle.remember_conversation(turns, session)
 
 
@@ -114,15 +157,22 @@ class Standing(NamedTuple):
     @classmethod
     def of(cls, operator: lamina.Operator) -> Standing:
         records = operator.list(layers=list(Layer), states=None, limit=ALL)
-        said = {record.id: f"{record.layer}: {record.content} @ {record.occurred_at}" for record in records}
+        said = {
+            record.id: f"{record.layer}: {record.content} @ {record.occurred_at}"
+            for record in records
+        }
         originals = {one.id: one.original for one in operator._store.night.aging()}
-        return cls(Counter(describe(record, said, originals.get(record.id)) for record in records), records)
+        return cls(
+            Counter(describe(record, said, originals.get(record.id)) for record in records), records
+        )
 
     def __sub__(self, other: Standing) -> list[str]:
         return sorted((self.described - other.described).elements())
 
     def known(self, *states: State) -> list[Record]:
-        return [record for record in self.records if facts.is_fact(record) and record.state in states]
+        return [
+            record for record in self.records if facts.is_fact(record) and record.state in states
+        ]
 
 
 def describe(record: Record, said: dict[str, str], original: float | None) -> str:
@@ -137,10 +187,16 @@ def check_known_once(standing: Standing) -> None:
     there = {record.id for record in standing.records}
     taken = Counter((fact.evidence[0], str(fact.metadata["span"]), fact.content) for fact in every)
     assert [claim for claim, number in taken.items() if number > 1] == []
-    crowded = Counter(places.place(fact) for fact in standing.known(State.ACTIVE) if places.place(fact) is not None)
+    crowded = Counter(
+        slots.place(fact) for fact in standing.known(State.ACTIVE) if slots.place(fact) is not None
+    )
     assert [place for place, number in crowded.items() if number > 1] == []
     for record in standing.records:
-        assert {one for one in (*record.evidence, *record.supersedes, record.superseded_by or record.id) if is_id(one)} <= there
+        assert {
+            one
+            for one in (*record.evidence, *record.supersedes, record.superseded_by or record.id)
+            if is_id(one)
+        } <= there
 
 
 def check_same(found: Standing, expected: Standing) -> None:
@@ -207,9 +263,18 @@ def test_a_night_does_something_of_everything(base: Base) -> None:
     known = base.after.known(State.ACTIVE)
     assert any(len(fact.evidence) > 1 for fact in known)
     assert any(fact.metadata.get("negated") for fact in known)
-    assert {fact.content for fact in known} >= {"Ana lives in Lisbon", "Ben lives in Milan", "Eve lives in Bergen", "Ben is 31"}
+    assert {fact.content for fact in known} >= {
+        "Ana lives in Lisbon",
+        "Ben lives in Milan",
+        "Eve lives in Bergen",
+        "Ben is 31",
+    }
     assert not any("jazz" in record.content or "Rex" in record.content for record in known)
-    walked = [record.importance for record in base.after.records if record.content == "Walked to the harbour"]
+    walked = [
+        record.importance
+        for record in base.after.records
+        if record.content == "Walked to the harbour"
+    ]
     assert walked < [0.8]
     assert sum(call.startswith("fdatasync") and "-wal>" in call for call in base.calls) >= 10
     check_known_once(base.after)
@@ -253,13 +318,17 @@ def check_nothing_left(sleeper: Sleeper) -> None:
     head = sleeper.operator.audit_head()["events"]
     done = sleeper.sleep()
     later = [event for event in sleeper.operator.audit_log(100) if event.seq > head["seq"]]
-    assert {(event.action, event.changes, *event.details) for event in later} <= {("sleep", (), "slept")}, done
+    assert {(event.action, event.changes, *event.details) for event in later} <= {
+        ("sleep", (), "slept")
+    }, done
     head = sleeper.operator.audit_head()["events"]
     done = sleeper.sleep()
     assert sleeper.operator.audit_head()["events"] == head, done
 
 
-def test_a_kill_at_any_write_call_leaves_the_rest_to_the_next_night(tmp_path: Path, nursery: Nursery, base: Base) -> None:
+def test_a_kill_at_any_write_call_leaves_the_rest_to_the_next_night(
+    tmp_path: Path, nursery: Nursery, base: Base
+) -> None:
     """S1, S5, L1, P4: killed at any write call, a night has lost nothing and done nothing by halves; sleeping again comes to
     the same memories as an undisturbed night, no fact is there twice, and the trail verifies."""
     for point in points(base.calls, KILLS, "killed"):
@@ -269,7 +338,9 @@ def test_a_kill_at_any_write_call_leaves_the_rest_to_the_next_night(tmp_path: Pa
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
-def test_an_error_at_any_write_call_is_typed_and_passes(tmp_path: Path, nursery: Nursery, base: Base, error: str) -> None:
+def test_an_error_at_any_write_call_is_typed_and_passes(
+    tmp_path: Path, nursery: Nursery, base: Base, error: str
+) -> None:
     """S5, B4, P4: an error of the disk at any write call is a `StoreUnavailable`, or was harmless; the same process sleeps to
     the same end when the disk is well."""
     for point in points(base.calls, ERRORS, error):
@@ -292,10 +363,13 @@ def test_two_that_sleep_at_once_come_to_the_same(tmp_path: Path, base: Base) -> 
         for number in range(NIGHTS):
             home = copied(base.home, tmp_path / f"home{number}")
             done = slept_at_once(children, home)
-            assert {name: sum(one[name] for one in done) for name in ("tastes", "summaries", "workflows", "adjusted")} == {
-                name: alone[name] for name in ("tastes", "summaries", "workflows", "adjusted")
-            }
-            assert sum((Counter(one["facts"]) for one in done), Counter()) == Counter(alone["facts"])
+            assert {
+                name: sum(one[name] for one in done)
+                for name in ("tastes", "summaries", "workflows", "adjusted")
+            } == {name: alone[name] for name in ("tastes", "summaries", "workflows", "adjusted")}
+            assert sum((Counter(one["facts"]) for one in done), Counter()) == Counter(
+                alone["facts"]
+            )
             check_next_night(base, home)
 
 
@@ -313,7 +387,10 @@ def test_who_talks_meanwhile_is_heard_once(tmp_path: Path) -> None:
     chance = random.Random(SEED)
     homes = chance.choices(["Porto", "Lisbon", "Braga", "Faro"], k=TURNS)
     with opened(tmp_path / "home") as sleeper, ExitStack() as stack:
-        children = [stack.enter_context(Child("sleep_sleeper", "watch", tmp_path / "home", f"p{n}")) for n in range(PAIRS)]
+        children = [
+            stack.enter_context(Child("sleep_sleeper", "watch", tmp_path / "home", f"p{n}"))
+            for n in range(PAIRS)
+        ]
         for child in children:
             child.hear()
             child.ask(until=str(tmp_path / "over"))
@@ -336,7 +413,14 @@ def test_who_talks_meanwhile_is_heard_once(tmp_path: Path) -> None:
 
 def move_to(operator: lamina.Operator, number: int, city: str) -> None:
     at = START + number * DAY
-    operator.remember(f"I live in {city}.", layer="episodic", speaker="Ana", session=f"day {number}", at=at, importance=0.5)
+    operator.remember(
+        f"I live in {city}.",
+        layer="episodic",
+        speaker="Ana",
+        session=f"day {number}",
+        at=at,
+        importance=0.5,
+    )
 
 
 # Twice
@@ -356,7 +440,10 @@ def another_agent(home: Path, folder: Path) -> Path:
 
 def import_into_empty(home: Path, folder: Path) -> Path:
     with opened(home) as old, opened(folder / "empty") as new:
-        assert new.operator.import_(old.operator.export(folder / "export.json"), trust=True)["mode"] == "restored"
+        assert (
+            new.operator.import_(old.operator.export(folder / "export.json"), trust=True)["mode"]
+            == "restored"
+        )
     return folder / "empty"
 
 
@@ -370,10 +457,18 @@ def archive_and_restore(is_chosen: Callable[[Record], bool]) -> Callable[[Path, 
     def there_and_back(home: Path, folder: Path) -> Path:
         with opened(home) as sleeper:
             operator = sleeper.operator
-            ids = [one.id for one in operator.list(layers=list(Layer), states=None, limit=ALL) if is_chosen(one)]
+            ids = [
+                one.id
+                for one in operator.list(layers=list(Layer), states=None, limit=ALL)
+                if is_chosen(one)
+            ]
             rows = [row for one in ids if (row := operator._store.row(one)) is not None]
             wanted = [(row[PLACE["seq"]], row[PLACE["event"]]) for row in rows]
-            assert operator._store.archive.add(operator.actor, "prune", TONIGHT, "pruned", wanted) == len(ids) > 0
+            assert (
+                operator._store.archive.add(operator.actor, "prune", TONIGHT, "pruned", wanted)
+                == len(ids)
+                > 0
+            )
             check_nothing_left(sleeper)
             assert len(operator.restore_archived(*ids)) == len(ids)
             return home

@@ -42,8 +42,12 @@ class Moment(NamedTuple):
 
 MOMENTS = {
     "warm": Moment(("open", "remember"), NEVER_FOLDED),  # the connection for writing is there
-    "cold": Moment(("open",), NEVER_FOLDED),  # it has yet to be opened, and the write-ahead log made
-    "folding": Moment(("open", "remember"), 1),  # the write-ahead log is folded back with every memory
+    "cold": Moment(
+        ("open",), NEVER_FOLDED
+    ),  # it has yet to be opened, and the write-ahead log made
+    "folding": Moment(
+        ("open", "remember"), 1
+    ),  # the write-ahead log is folded back with every memory
 }
 NOT_YET_MADE = Moment((), NEVER_FOLDED)
 UNUSED = count()
@@ -55,7 +59,11 @@ class Tracer:
     """strace on a running process, from now on; it knows whether it broke anything."""
 
     def __init__(self, pid: int, log: Path, call: str, fault: str | None = None) -> None:
-        filters = ["-e", f"trace={call}", *(() if fault is None else ("-e", f"inject={call}:{fault}"))]
+        filters = [
+            "-e",
+            f"trace={call}",
+            *(() if fault is None else ("-e", f"inject={call}:{fault}")),
+        ]
         command = [strace(), "-p", str(pid), "-o", str(log), *filters]
         self._log = log
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -86,7 +94,10 @@ def nursery() -> Iterator[Nursery]:
 def waiting(nursery: Nursery, home: Path, moment: Moment) -> Iterator[None]:
     """A process that has just done what comes before."""
     with nursery.fork():
-        assert nursery.told(step="begin", home=str(home), checkpoint_pages=moment.checkpoint_pages) == "done"
+        assert (
+            nursery.told(step="begin", home=str(home), checkpoint_pages=moment.checkpoint_pages)
+            == "done"
+        )
         prepare(nursery, moment)
         yield
 
@@ -115,27 +126,41 @@ def check_retry(home: Path, word: str, expected: tuple[int, ...]) -> None:
 
 
 @every_moment
-def test_a_memory_is_synced_before_it_is_acknowledged(tmp_path: Path, nursery: Nursery, moment: Moment) -> None:
+def test_a_memory_is_synced_before_it_is_acknowledged(
+    tmp_path: Path, nursery: Nursery, moment: Moment
+) -> None:
     """L1: everything that a memory writes into the log is synced before `remember` returns, so that it survives a power cut."""
     with waiting(nursery, tmp_path / "home", moment):
         tracer = Tracer(nursery.pid, tmp_path / "log", "pwrite64,fdatasync,fsync,write")
         assert nursery.told(step="remember", word="synced") == "done"
         # Up to the answer on standard output; strace may still see what the child does after that.
         calls = list(takewhile(lambda call: not call.startswith("write(1,"), tracer.calls()))
-    log_file = next(call for call in calls if call.startswith("pwrite64(")).partition(",")[0].removeprefix("pwrite64(")
-    touched = [call.partition("(")[0] for call in calls if call.startswith((f"pwrite64({log_file},", f"fdatasync({log_file})"))]
+    log_file = (
+        next(call for call in calls if call.startswith("pwrite64("))
+        .partition(",")[0]
+        .removeprefix("pwrite64(")
+    )
+    touched = [
+        call.partition("(")[0]
+        for call in calls
+        if call.startswith((f"pwrite64({log_file},", f"fdatasync({log_file})"))
+    ]
     assert touched.count("pwrite64") > 1
     assert touched[-1] == "fdatasync"
 
 
 @every_moment
-def test_a_kill_at_any_write_call_leaves_all_or_nothing(tmp_path: Path, nursery: Nursery, moment: Moment) -> None:
+def test_a_kill_at_any_write_call_leaves_all_or_nothing(
+    tmp_path: Path, nursery: Nursery, moment: Moment
+) -> None:
     """L1, B1, P4: killed at any write call, a memory is whole or not there, the chain verifies, and a retry stores it once."""
     kills = [kill_sweep(nursery, tmp_path, moment, call) for call in WRITE_CALLS]
     assert sum(kills) > 0
 
 
-def test_a_kill_while_a_store_is_made_leaves_a_store_that_opens(tmp_path: Path, nursery: Nursery) -> None:
+def test_a_kill_while_a_store_is_made_leaves_a_store_that_opens(
+    tmp_path: Path, nursery: Nursery
+) -> None:
     """B1: killed at any call of the very first opening, the next one makes or completes the store, with no manual step."""
     kills = [kill_sweep(nursery, tmp_path, NOT_YET_MADE, call) for call in MAKE_CALLS]
     assert sum(kills) > 0
@@ -159,7 +184,9 @@ def kill_sweep(nursery: Nursery, folder: Path, moment: Moment, call: str) -> int
 
 
 @every_moment
-def test_a_kill_after_an_error_leaves_all_or_nothing(tmp_path: Path, nursery: Nursery, moment: Moment) -> None:
+def test_a_kill_after_an_error_leaves_all_or_nothing(
+    tmp_path: Path, nursery: Nursery, moment: Moment
+) -> None:
     """L1, B1, P4: a process that dies after a failed sync leaves the memory whole or not there; a retry stores it once.
 
     What could not be synced may still be found by whoever recovers the log, so the key is what makes the retry harmless.
@@ -195,14 +222,18 @@ def test_an_error_at_any_write_call_is_typed_and_passes(
 
 
 @every_moment
-def test_an_error_while_reading_is_typed_and_passes(tmp_path: Path, nursery: Nursery, moment: Moment) -> None:
+def test_an_error_while_reading_is_typed_and_passes(
+    tmp_path: Path, nursery: Nursery, moment: Moment
+) -> None:
     """L1, B1, P4: when the disk fails to read what a memory needs, that is a typed error, and over when the disk is well."""
     outcomes = error_sweep(nursery, tmp_path, moment, "pread64", "EIO", lasting=False)
     # SQLite takes a failing read for damage, so this may also be `Corrupt`.
     assert outcomes.keys() <= {"done", "store_unavailable", "corrupt"}
 
 
-def error_sweep(nursery: Nursery, folder: Path, moment: Moment, call: str, error: str, *, lasting: bool) -> Counter[str]:
+def error_sweep(
+    nursery: Nursery, folder: Path, moment: Moment, call: str, error: str, *, lasting: bool
+) -> Counter[str]:
     """Break each call of one `remember` after another, in one process that lives through all of it."""
     home, outcomes = folder / "home", Counter[str]()
     with waiting(nursery, home, moment):
@@ -210,7 +241,12 @@ def error_sweep(nursery: Nursery, folder: Path, moment: Moment, call: str, error
             place = f"{call} {number}"
             word = f"{call}{error}{number}"
             prepare(nursery, moment)
-            tracer = Tracer(nursery.pid, folder / "log", call, f"error={error}:when={number}{'+' if lasting else ''}")
+            tracer = Tracer(
+                nursery.pid,
+                folder / "log",
+                call,
+                f"error={error}:when={number}{'+' if lasting else ''}",
+            )
             outcome = nursery.told(step="remember", word=word)
             hit = tracer.detach()
             with lamina.operator(AGENT, home=home) as operator:

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import lamina
-from lamina.handles import connect
-from lamina.model import Role
-from lamina.store.erasing import Wanted
-from lamina.store.verify import Report
+from lamina.memory.opening import connect
+from lamina.model.record import Role
+from lamina.store.upkeep.erase_plan import Wanted
+from lamina.store.upkeep.verify import Report
 from tests.conftest import Ticking
 
 from . import edits
@@ -65,12 +65,25 @@ def ticking() -> Clock:
 
 def fill(memory: lamina.Memory, name: str) -> None:
     """Memories with tags, evidence and keys; runs that ended well and badly; one that is still open; some reads."""
-    first = memory.remember(f"{name} likes green tea", kind="preference", tags=["tea", name], importance=0.9, key=f"{name}1")
+    first = memory.remember(
+        f"{name} likes green tea",
+        kind="preference",
+        tags=["tea", name],
+        importance=0.9,
+        key=f"{name}1",
+    )
     for n in range(5):
         evidence = [first.id, "https://example.org/tea"] if n % 2 else []
-        memory.remember(f"{name} drank cup {n}", tags=["tea", f"cup{n}"], evidence=evidence, source="mail", key=f"{name}cup{n}")
+        memory.remember(
+            f"{name} drank cup {n}",
+            tags=["tea", f"cup{n}"],
+            evidence=evidence,
+            source="mail",
+            key=f"{name}cup{n}",
+        )
     memory.remember_many(
-        {"content": f"{name} item {n}", "speaker": name, "session": "s1", "metadata": {"n": n}} for n in range(4)
+        {"content": f"{name} item {n}", "speaker": name, "session": "s1", "metadata": {"n": n}}
+        for n in range(4)
     )
     for failure in (None, "the kettle broke"):
         run = memory.run(f"brew for {name}")
@@ -84,7 +97,13 @@ def fill(memory: lamina.Memory, name: str) -> None:
 def fill_long_term(operator: lamina.Operator) -> None:
     """Long-term memories of an operator, and at the very end some that stand for nothing but themselves."""
     facts = {"origin": "operator", "topic_tags": ["tea"]}
-    made = operator.remember("Green tea wants 80 degrees.", layer="semantic", tags=["tea"], metadata=facts, confidence=0.8)
+    made = operator.remember(
+        "Green tea wants 80 degrees.",
+        layer="semantic",
+        tags=["tea"],
+        metadata=facts,
+        confidence=0.8,
+    )
     steps = {"workflow": "brew-tea", "canonical": True}
     operator.remember("Boil, wait, pour.", layer="procedural", metadata=steps, evidence=[made.id])
     for n in range(LAST_MEMORIES):
@@ -127,7 +146,9 @@ def unnoticed(base: Base, home: Path, name: str, choice: Sequence[Edit], rounds:
             expected = edit(editor)
         found = noticed(home, "reads" if name == "reads.db" else "events")
         if not expected & set(found):
-            missed.append(f"{edit.__name__}: one of {sorted(expected)[:3]} is wrong, but the check says {str(found)[:200]}")
+            missed.append(
+                f"{edit.__name__}: one of {sorted(expected)[:3]} is wrong, but the check says {str(found)[:200]}"
+            )
     return "\n".join(missed)
 
 
@@ -158,7 +179,9 @@ def test_an_untouched_store_verifies(base: Base, tmp_path: Path) -> None:
         pytest.param(edits.OF_NOTES, size(quick=20, full=110), id="notes"),
     ],
 )
-def test_every_edit_is_noticed_and_named(base: Base, tmp_path: Path, choice: Sequence[Edit], rounds: int) -> None:
+def test_every_edit_is_noticed_and_named(
+    base: Base, tmp_path: Path, choice: Sequence[Edit], rounds: int
+) -> None:
     """P4: whatever is changed in rows, tags, links, events or notes, `audit verify` names the place.
 
     For the chain that is the first event, at or after the edit, that no longer fits.
@@ -178,7 +201,9 @@ def test_broken_values_are_reported_like_any_other_edit(base: Base, tmp_path: Pa
     assert unnoticed(base, tmp_path / "home", "memory.db", choice, len(choice)) == ""
 
 
-def test_broken_values_in_the_reads_are_reported_like_any_other_edit(base: Base, tmp_path: Path) -> None:
+def test_broken_values_in_the_reads_are_reported_like_any_other_edit(
+    base: Base, tmp_path: Path
+) -> None:
     """P4: the same holds for the trail of the reads."""
     choice = edits.BROKEN_EVENTS
     assert unnoticed(base, tmp_path / "home", "reads.db", choice, len(choice)) == ""
@@ -211,11 +236,16 @@ def raised_by_reading(home: Path) -> Exception | None:
 def schema_edits(path: Path) -> Iterator[tuple[str, str]]:
     """Everything in a schema that can be taken away without a trace in any row, and some that can be put in."""
     with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
+        rows = connection.execute(
+            "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL"
+        ).fetchall()
     for kind, name in rows:
         if kind in ("trigger", "view", "index"):
             yield name, f"DROP {kind} {name}"
-    yield "silencer", "CREATE TRIGGER silencer BEFORE INSERT ON events BEGIN SELECT RAISE(IGNORE); END"
+    yield (
+        "silencer",
+        "CREATE TRIGGER silencer BEFORE INSERT ON events BEGIN SELECT RAISE(IGNORE); END",
+    )
     yield "extra", "CREATE TABLE extra (text TEXT)"
 
 
@@ -259,7 +289,9 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose store has rows in every table that is compared with the trail."""
     home, clock = tmp_path_factory.mktemp("crowded"), Ticking()
     with lamina.open(AGENT, user="ana", home=home, clock=clock) as memory:
-        said = memory.remember_conversation([{"speaker": "Ana", "text": "I live in Rome."}], session="s1")
+        said = memory.remember_conversation(
+            [{"speaker": "Ana", "text": "I live in Rome."}], session="s1"
+        )
         memory.remember("Ana drinks tea", tags=["tea"])
         for number in range(3):
             memory.remember(f"an old crumb {number}", tags=["old"], key=f"old{number}")
@@ -321,12 +353,18 @@ def test_the_documentation_says_of_every_table_what_protects_it(crowded: Path) -
     """P4: no table of a store, in a file or on a server, is missing from the list, and the list has
     no others."""
     in_files = tables(database_of(crowded)) | tables(database_of(crowded, "reads.db"))
-    schema = resources.files("lamina.store.postgres").joinpath("schema.sql").read_text("utf-8")
+    schema = (
+        resources.files("lamina.store.engine.postgres").joinpath("schema.sql").read_text("utf-8")
+    )
     on_servers = set(re.findall(r"CREATE TABLE lamina\.(\w+)", schema))
     assert in_files - documented().keys() == set()
     assert on_servers - documented().keys() == set()
     assert documented().keys() - in_files - on_servers == set()
-    assert {name for name, told in documented().items() if told.compared == "trail"} == {*NAMED, "meta", "files"}
+    assert {name for name, told in documented().items() if told.compared == "trail"} == {
+        *NAMED,
+        "meta",
+        "files",
+    }
 
 
 def columns(path: Path, table: str) -> list[str]:
@@ -339,7 +377,11 @@ def unnamed(home: Path, table: str, edit: Edit) -> str | None:
     with knife(database_of(home), random.Random(SEED)) as editor:
         edit(editor)
     found = noticed(home, "events")
-    return None if any(place.startswith(NAMED[table]) for place in found) else f"{edit.__name__}: {found}"
+    return (
+        None
+        if any(place.startswith(NAMED[table]) for place in found)
+        else f"{edit.__name__}: {found}"
+    )
 
 
 @pytest.mark.parametrize("table", NAMED)
@@ -347,8 +389,15 @@ def test_every_protected_column_is_compared(crowded: Path, tmp_path: Path, table
     """P4: a value of any column that the documentation calls protected is altered, and `audit
     verify` names the place."""
     exempt = documented()[table].exempt
-    chosen = [edits.altered_column(table, name) for name in columns(database_of(crowded), table) if name not in exempt]
-    missed = [unnamed(twin(crowded, tmp_path / "home"), table, edit) for edit in (*chosen, edits.removed_row(table))]
+    chosen = [
+        edits.altered_column(table, name)
+        for name in columns(database_of(crowded), table)
+        if name not in exempt
+    ]
+    missed = [
+        unnamed(twin(crowded, tmp_path / "home"), table, edit)
+        for edit in (*chosen, edits.removed_row(table))
+    ]
     assert [one for one in missed if one is not None] == []
 
 
@@ -390,7 +439,9 @@ def test_a_cut_tail_shows_against_a_head(base: Base, tmp_path: Path, number: int
 
 
 @pytest.mark.parametrize(("name", "chain"), [("memory.db", "events"), ("reads.db", "reads")])
-def test_a_rewritten_chain_shows_against_a_head(base: Base, tmp_path: Path, name: str, chain: str) -> None:
+def test_a_rewritten_chain_shows_against_a_head(
+    base: Base, tmp_path: Path, name: str, chain: str
+) -> None:
     """P4: a chain made anew from its seed, with other words in every event, holds by itself; a head that was kept shows it."""
     home = copied(base, tmp_path / "home")
     with knife(database_of(home, name), random.Random(SEED)) as editor:
@@ -418,7 +469,9 @@ def test_a_lost_trail_of_reads_shows_against_a_head(base: Base, tmp_path: Path) 
     assert places(verified(home, base.head)["reads"]) == [f"event {base.head['reads']['seq']}"]
 
 
-def test_another_history_under_the_same_name_shows_against_a_head(base: Base, tmp_path: Path) -> None:
+def test_another_history_under_the_same_name_shows_against_a_head(
+    base: Base, tmp_path: Path
+) -> None:
     """P4: a store made from scratch with the id of the true one verifies by itself; against a head it does not."""
     for memories in (0, 1, base.head["events"]["seq"], 2 * base.head["events"]["seq"]):
         home = tmp_path / f"home{memories}"
@@ -426,7 +479,9 @@ def test_another_history_under_the_same_name_shows_against_a_head(base: Base, tm
             for n in range(memories):
                 forger.remember(f"it was never like that, part {n}")
         assert verified(home)["events"].ok
-        assert places(verified(home, base.head)["events"]) == [f"event {base.head['events']['seq']}"]
+        assert places(verified(home, base.head)["events"]) == [
+            f"event {base.head['events']['seq']}"
+        ]
 
 
 def test_a_store_with_another_id_does_not_pass_for_the_true_one(base: Base, tmp_path: Path) -> None:

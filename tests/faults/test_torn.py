@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import lamina
-from lamina import doctor, operator_key
-from lamina.access import Access
+from lamina.home import operator_key
+from lamina.home.tokens import Access
+from lamina.memory import doctor
 from tests.property.test_lifecycle import held
 
 from . import tally
@@ -35,7 +36,11 @@ class Home(NamedTuple):
     @property
     def files(self) -> list[str]:
         """One of each kind, by its path in the home."""
-        paths = (path.relative_to(self.path) for path in sorted(self.path.rglob("*")) if path.is_file() and path.stat().st_size)
+        paths = (
+            path.relative_to(self.path)
+            for path in sorted(self.path.rglob("*"))
+            if path.is_file() and path.stat().st_size
+        )
         return [str(path) for path in paths if not path.name.endswith(("-shm", ".lock"))]
 
 
@@ -67,7 +72,9 @@ def furnish(operator: lamina.Operator) -> None:
     operator.prune(tags=["old"])
     turns = [{"speaker": "Ana", "text": "I live in Porto."}]
     operator.remember_conversation(turns, session="one", keep_raw=True)
-    operator.upsert_user_profile({"name": "Ben"}, [operator.remember("Ben came by", layer="episodic").id])
+    operator.upsert_user_profile(
+        {"name": "Ben"}, [operator.remember("Ben came by", layer="episodic").id]
+    )
     operator.world.set_tool({"name": "hammer", "description": "hits nails"})
     operator.erase(operator.remember("memory to erase").id)
     operator.run_once()
@@ -77,7 +84,9 @@ def furnish(operator: lamina.Operator) -> None:
 
 
 def opened(home: Path) -> lamina.Operator:
-    return lamina.operator(AGENT, home=home, clock=lambda: LATER, actor="ana", key=KEY, settings=SETTINGS)
+    return lamina.operator(
+        AGENT, home=home, clock=lambda: LATER, actor="ana", key=KEY, settings=SETTINGS
+    )
 
 
 def torn(content: bytes, chance: random.Random) -> Iterator[tuple[str, bytes]]:
@@ -117,7 +126,10 @@ def tried(home: Path) -> tuple[dict[str, str], set[str]]:
     found: set[str] = set()
 
     def look(operator: lamina.Operator) -> None:
-        found.update(record.id for record in operator.list(layers=list(lamina.Layer), states=None, limit=1000))
+        found.update(
+            record.id
+            for record in operator.list(layers=list(lamina.Layer), states=None, limit=1000)
+        )
         found.update(record.id for record in operator.search_archive("memory", limit=1000))
 
     def visit() -> None:
@@ -135,15 +147,33 @@ def noticed(home: Path, said: dict[str, str]) -> bool:
         return True
     with opened(home) as operator:
         report: dict[str, Any] = operator.audit_verify()
-        return not report["events"].ok or any(one.level != "ok" for one in doctor.examine(operator.home, AGENT))
+        return not report["events"].ok or any(
+            one.level != "ok" for one in doctor.examine(operator.home, AGENT)
+        )
 
 
 def test_a_home_has_a_file_of_every_kind(base: Home) -> None:
     """B1: what is torn below is everything that is ever written; and untouched, every verb works on it."""
     kinds = " ".join(base.files)
-    for part in ("memory.db", "reads.db", "archive/", "jsonl/short_term.jsonl", "jsonl/.position.json", "user_profile.json"):
+    for part in (
+        "memory.db",
+        "reads.db",
+        "archive/",
+        "jsonl/short_term.jsonl",
+        "jsonl/.position.json",
+        "user_profile.json",
+    ):
         assert part in kinds
-    for part in ("episodes/", "backups/", "exports/", "failsafe/", "erasures/", "world_model/", "tokens", "violations.jsonl"):
+    for part in (
+        "episodes/",
+        "backups/",
+        "exports/",
+        "failsafe/",
+        "erasures/",
+        "world_model/",
+        "tokens",
+        "violations.jsonl",
+    ):
         assert part in kinds
     said, found = tried(copied(base.path, base.path.parent / "untouched"))
     assert set(said.values()) == {"done"}, said
@@ -166,7 +196,9 @@ def test_a_torn_file_is_typed_and_harms_nothing_else(tmp_path: Path, base: Home)
             tally.count("torn files")
             said, found = tried(home)
             assert {how for how in said.values() if "(" in how} == set(), (name, manner, said)
-            if name.endswith("reads.db"):  # strictly audited, nothing is read without a trace; the memories are there
+            if name.endswith(
+                "reads.db"
+            ):  # strictly audited, nothing is read without a trace; the memories are there
                 (home / "config.toml").unlink()
                 _, found = tried(home)
             if not name.startswith(KEEPERS) and said["open"] == "done":

@@ -77,11 +77,19 @@ class Bench:
         self._look(session.items)
         chosen = self._chosen()
         print(f"{len(chosen):,} mutants, {len(self._reached):,} tests", flush=True)
-        with self._options.results.open("a" if self._options.again else "w", encoding="utf-8") as file:
+        with self._options.results.open(
+            "a" if self._options.again else "w", encoding="utf-8"
+        ) as file:
             for budget in (self._options.budget, PATIENCE * self._options.budget):
                 left = []
                 for mutant, outcome, by in self._tried(chosen, budget):
-                    told = {"key": mutant.key, "module": mutant.module, "line": mutant.line, "outcome": outcome, "by": by}
+                    told = {
+                        "key": mutant.key,
+                        "module": mutant.module,
+                        "line": mutant.line,
+                        "outcome": outcome,
+                        "by": by,
+                    }
                     if mutant.line:
                         file.write(json.dumps(told) + "\n")
                         file.flush()
@@ -101,14 +109,19 @@ class Bench:
         parts = [missing[start :: self._options.workers] for start in range(self._options.workers)]
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             targets = [Path(folder, str(number)) for number in range(len(parts))]
-            pids = [self._watch(reach, part, target) for part, target in zip(parts, targets, strict=True)]
+            pids = [
+                self._watch(reach, part, target)
+                for part, target in zip(parts, targets, strict=True)
+            ]
             for pid, target in zip(pids, targets, strict=True):
                 _, status = os.waitpid(pid, 0)
                 reach.learn(target)
                 if status:
                     print(f"looking at tests ended early, with status {status}", flush=True)
         self._reached = {name: one for name, one in reach.tests().items() if name in self._items}
-        for name, one in sorted(self._reached.items(), key=lambda pair: (pair[1].footprint, pair[0])):
+        for name, one in sorted(
+            self._reached.items(), key=lambda pair: (pair[1].footprint, pair[0])
+        ):
             for path, lines in one.lines.items():
                 for line in lines:
                     self._by_line[path, line].append(name)
@@ -132,18 +145,35 @@ class Bench:
 
     def _chosen(self) -> list[Mutant]:
         options = self._options
-        found = sorted((path, most) for pattern, most in options.files.items() for path in PROGRAM.glob(pattern))
-        made = [one for path, most in found for one in self._drawn(mutants(path, _module(path)), most)]
+        found = sorted(
+            (path, most)
+            for pattern, most in options.files.items()
+            for path in PROGRAM.glob(pattern)
+        )
+        made = [
+            one for path, most in found for one in self._drawn(mutants(path, _module(path)), most)
+        ]
         made = _some(made, options.sample, options.seed)
         if options.again:
-            known = {told["key"]: told["outcome"] for told in map(json.loads, options.results.read_text("utf-8").splitlines())}
+            known = {
+                told["key"]: told["outcome"]
+                for told in map(json.loads, options.results.read_text("utf-8").splitlines())
+            }
             made = [one for one in made if known.get(one.key, "killed") != "killed"]
         touched = {one.path: one.module for one in made}
-        return [*(control(path, module) for path, module in list(touched.items())[:CONTROLS]), *made]
+        return [
+            *(control(path, module) for path, module in list(touched.items())[:CONTROLS]),
+            *made,
+        ]
 
     def _drawn(self, made: list[Mutant], most: int | None) -> list[Mutant]:
         """Some of the mutants of a file, without those that other seeds draw."""
-        seen = {one.key for seed in self._options.besides if most is not None for one in _some(made, most, seed)}
+        seen = {
+            one.key
+            for seed in self._options.besides
+            if most is not None
+            for one in _some(made, most, seed)
+        }
         return [one for one in _some(made, most, self._options.seed) if one.key not in seen]
 
     def _tests(self, mutant: Mutant, budget: float) -> list[str]:
@@ -170,11 +200,24 @@ class Bench:
             and {getattr(node, "id", ""), getattr(node, "attr", "")} & mutant.names
         }
         lines = sorted((line not in used, line) for at, line in self._by_line if at == path)
-        found = {name: not_used for not_used, line in reversed(lines) for name in self._by_line[path, line]}
-        own = {name for name in self._reached if f"/test_{mutant.path.stem}" in name or self._mentions(name, mutant)}
+        found = {
+            name: not_used
+            for not_used, line in reversed(lines)
+            for name in self._by_line[path, line]
+        }
+        own = {
+            name
+            for name in self._reached
+            if f"/test_{mutant.path.stem}" in name or self._mentions(name, mutant)
+        }
         return sorted(
             own | found.keys(),
-            key=lambda name: (name not in own, found.get(name, True), self._reached[name].footprint, name),
+            key=lambda name: (
+                name not in own,
+                found.get(name, True),
+                self._reached[name].footprint,
+                name,
+            ),
         )
 
     def _mentions(self, name: str, mutant: Mutant) -> bool:
@@ -191,7 +234,9 @@ class Bench:
                 mutant = waiting.pop()
                 tests = self._tests(mutant, budget)
                 is_afresh = not mutant.function or not tests
-                tests = tests or self._affordable(self._users(mutant), budget)  # it may run when the module is loaded
+                tests = tests or self._affordable(
+                    self._users(mutant), budget
+                )  # it may run when the module is loaded
                 if not tests:
                     yield mutant, "unreached", ""
                     continue
@@ -199,14 +244,21 @@ class Bench:
                 allowed = 10 + 2 * sum(self._reached[name].seconds for name in tests)
                 pid = os.fork()
                 if pid == 0:
-                    self._try(mutant if not is_afresh else mutant._replace(function=""), tests, folder, int(allowed))
+                    self._try(
+                        mutant if not is_afresh else mutant._replace(function=""),
+                        tests,
+                        folder,
+                        int(allowed),
+                    )
                 running[pid] = Running(mutant, folder, time.monotonic() + WAITING * allowed)
             yield from _ended(running)
 
     def _try(self, mutant: Mutant, tests: Sequence[str], folder: Path, seconds: int) -> NoReturn:
         """In a process of its own: make the change, and run the tests until one fails."""
         os.setsid()
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))  # a busy machine must not look like an endless loop
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (seconds, seconds + 5)
+        )  # a busy machine must not look like an endless loop
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         _quietly(folder / "tests")
         try:
@@ -256,14 +308,23 @@ def _ended(running: dict[int, Running]) -> Iterator[tuple[Mutant, str, str]]:
         if done or late:
             code = os.waitstatus_to_exitcode(status)
             by = one.folder / "by"
-            yield one.mutant, "timeout" if late else _outcome(code), by.read_text("utf-8") if by.exists() else f"exit {code}"
+            yield (
+                one.mutant,
+                "timeout" if late else _outcome(code),
+                by.read_text("utf-8") if by.exists() else f"exit {code}",
+            )
             shutil.rmtree(one.folder, ignore_errors=True)
             del running[pid]
     time.sleep(0.005)
 
 
 def _outcome(code: int) -> str:
-    return {0: "survived", 3: "untried", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout"}.get(code, "killed")
+    return {
+        0: "survived",
+        3: "untried",
+        -signal.SIGXCPU: "timeout",
+        -signal.SIGKILL: "timeout",
+    }.get(code, "killed")
 
 
 def _replaced(mutant: Mutant, module: CodeType) -> bool:
@@ -301,7 +362,9 @@ class _Mutated(importlib.machinery.SourceFileLoader):
         if name != self.name:
             return None
         package = [str(Path(self.path).parent)] if self.path.endswith("__init__.py") else None
-        return importlib.util.spec_from_file_location(name, self.path, loader=self, submodule_search_locations=package)
+        return importlib.util.spec_from_file_location(
+            name, self.path, loader=self, submodule_search_locations=package
+        )
 
     def get_code(self, fullname: str) -> CodeType:
         return self._code
@@ -309,12 +372,21 @@ class _Mutated(importlib.machinery.SourceFileLoader):
 
 def _afresh(mutant: Mutant, code: CodeType, tests: Sequence[str]) -> int:
     """What runs when a module is loaded is tried in a session where nothing of ours was loaded yet."""
-    for name in [name for name in sys.modules if name.split(".")[0] in ("lamina", "tests", "benchmarks")]:
+    for name in [
+        name for name in sys.modules if name.split(".")[0] in ("lamina", "tests", "benchmarks")
+    ]:
         del sys.modules[name]
-    sys.meta_path[:] = [_Mutated(mutant, code), *(one for one in sys.meta_path if "Rewriting" not in type(one).__name__)]
-    names = dict.fromkeys(name.split("[")[0] for name in tests)  # a mutant may change the names behind the bracket
+    sys.meta_path[:] = [
+        _Mutated(mutant, code),
+        *(one for one in sys.meta_path if "Rewriting" not in type(one).__name__),
+    ]
+    names = dict.fromkeys(
+        name.split("[")[0] for name in tests
+    )  # a mutant may change the names behind the bracket
     return 0 if pytest.main([*PLAIN, "-x", *names]) == 0 else 1
 
 
 def _module(path: Path) -> str:
-    return ".".join(path.relative_to(PROGRAM.parent).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(PROGRAM.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "only types need it": (
-        "rules.(module): Choice = TypeVar('Choice', Layer, State, Trust) -> Choice = None",
-        "rules.(module): Choice = TypeVar('Choice', Layer, State, Trust)"
+        "model.rules.(module): Choice = TypeVar('Choice', Layer, State, Trust) -> Choice = None",
+        "model.rules.(module): Choice = TypeVar('Choice', Layer, State, Trust)"
         " -> Choice = TypeVar('XXChoiceXX', Layer, State, Trust)",
         "engines.awareness.(module): Spans = Mapping[str, Sequence[tuple[date, date]]] -> Spans = None",
         "engines.facts.(module): Place = tuple[str | None, str, str] -> Place = None",
     ),
     "a shorter way to the same answer is taken a little more or less often": (
-        "rules.content: sascii() and value.isprintable() and (len(value) <= limit) and value and (not value.isspace()):"
+        "model.rules.content: sascii() and value.isprintable() and (len(value) <= limit) and value and (not value.isspace()):"
         " -> sascii() and value.isprintable() and (len(value) < limit) and value and (not value.isspace()):",
-        "rules.content: if len(value) * 4 > limit and (size := len(value.encode(errors='replace'))) "
+        "model.rules.content: if len(value) * 4 > limit and (size := len(value.encode(errors='replace'))) "
         " -> if len(value) * 5 > limit and (size := len(value.encode(errors='replace'))) ",
-        "rules.content: if len(value) * 4 > limit and (size := len(value.encode(errors='replace'))) > l"
+        "model.rules.content: if len(value) * 4 > limit and (size := len(value.encode(errors='replace'))) > l"
         " -> if len(value) * 4 >= limit and (size := len(value.encode(errors='replace'))) > ",
-        "canon.(module): SALTS_AT_ONCE = 256 -> SALTS_AT_ONCE = 257",
+        "model.hashing.(module): SALTS_AT_ONCE = 256 -> SALTS_AT_ONCE = 257",
     ),
     "the value that was put in is no member of the set either": (
-        "rules.one_of: urn choices(value if isinstance(value, str) else '')"
+        "model.rules.one_of: urn choices(value if isinstance(value, str) else '')"
         " -> urn choices(value if isinstance(value, str) else 'XXXX')",
-        "text._is_ink: BLANKS and unicodedata.category(character)[0] in 'LNPS' or bool(NEW_PICTURES.match(character))"
+        "text.words._is_ink: BLANKS and unicodedata.category(character)[0] in 'LNPS' or bool(NEW_PICTURES.match(character))"
         " -> BLANKS and unicodedata.category(character)[0] in 'XXLNPSXX' or bool(NEW_PICTURES.match(character))",
         "engines.awareness._reason: text.normalise(str(record.metadata.get('status', '')))"
         " -> text.normalise(str(record.metadata.get('status', 'XXXX')))",
@@ -62,7 +62,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         " -> shared(one, best)) for one, part in zip(left, told)]",
         "engines.summary._chosen: e, best)) for one, part in zip(left, told, strict=True)]"
         " -> e, best)) for one, part in zip(left, told, strict=False)]",
-        "text._parts: sign = SIGNS.get(name[-1]) -> sign = SIGNS.get(name[1])",
+        "text.words._parts: sign = SIGNS.get(name[-1]) -> sign = SIGNS.get(name[1])",
     ),
     "one more is as far from the bound": (
         "engines.compression.(module): def _problem(room: int, size: int=0, sources: int=0) -> str | None:"

@@ -8,15 +8,48 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SWAPS: tuple[tuple[type[ast.AST], type[ast.AST]], ...] = (
-    *((ast.Lt, ast.LtE), (ast.LtE, ast.Lt), (ast.Gt, ast.GtE), (ast.GtE, ast.Gt), (ast.Eq, ast.NotEq), (ast.NotEq, ast.Eq)),
-    *((ast.Is, ast.IsNot), (ast.IsNot, ast.Is), (ast.In, ast.NotIn), (ast.NotIn, ast.In), (ast.And, ast.Or), (ast.Or, ast.And)),
-    *((ast.Add, ast.Sub), (ast.Sub, ast.Add), (ast.Mult, ast.Div), (ast.Div, ast.Mult), (ast.FloorDiv, ast.Mult)),
-    *((ast.Mod, ast.Mult), (ast.Pow, ast.Mult), (ast.BitAnd, ast.BitOr), (ast.BitOr, ast.BitAnd), (ast.BitXor, ast.BitAnd)),
-    *((ast.LShift, ast.RShift), (ast.RShift, ast.LShift), (ast.Break, ast.Continue), (ast.Continue, ast.Break)),
+    *(
+        (ast.Lt, ast.LtE),
+        (ast.LtE, ast.Lt),
+        (ast.Gt, ast.GtE),
+        (ast.GtE, ast.Gt),
+        (ast.Eq, ast.NotEq),
+        (ast.NotEq, ast.Eq),
+    ),
+    *(
+        (ast.Is, ast.IsNot),
+        (ast.IsNot, ast.Is),
+        (ast.In, ast.NotIn),
+        (ast.NotIn, ast.In),
+        (ast.And, ast.Or),
+        (ast.Or, ast.And),
+    ),
+    *(
+        (ast.Add, ast.Sub),
+        (ast.Sub, ast.Add),
+        (ast.Mult, ast.Div),
+        (ast.Div, ast.Mult),
+        (ast.FloorDiv, ast.Mult),
+    ),
+    *(
+        (ast.Mod, ast.Mult),
+        (ast.Pow, ast.Mult),
+        (ast.BitAnd, ast.BitOr),
+        (ast.BitOr, ast.BitAnd),
+        (ast.BitXor, ast.BitAnd),
+    ),
+    *(
+        (ast.LShift, ast.RShift),
+        (ast.RShift, ast.LShift),
+        (ast.Break, ast.Continue),
+        (ast.Continue, ast.Break),
+    ),
 )
 OTHER = dict(SWAPS)
 PAIRS = "lower upper|lstrip rstrip|find rfind|index rindex|startswith endswith|partition rpartition|min max|any all"
-NAMES = {one: other for pair in PAIRS.split("|") for one, other in (pair.split(), pair.split()[::-1])}
+NAMES = {
+    one: other for pair in PAIRS.split("|") for one, other in (pair.split(), pair.split()[::-1])
+}
 ANNOTATIONS = frozenset({"annotation", "returns", "type_comment"})
 
 
@@ -70,17 +103,31 @@ def mutants(path: Path, module: str) -> list[Mutant]:
         for function, names, whole, root in _parts(tree.body, "")
         for statement, mutation in _within(root, whole)
     ]
-    unique = {one.key: one for one in found}  # where a line says the same twice, the last stands for both
+    unique = {
+        one.key: one for one in found
+    }  # where a line says the same twice, the last stands for both
     return sorted(unique.values(), key=lambda one: one.line)
 
 
 def control(path: Path, module: str) -> Mutant:
     """A module as it is, which has to survive: else the tests would kill whatever they are given."""
     tree = ast.parse(path.read_text("utf-8"))
-    return Mutant(module, path, 0, "", frozenset(), "control", "control", tree, Mutation(tree, "type_ignores", None, []))
+    return Mutant(
+        module,
+        path,
+        0,
+        "",
+        frozenset(),
+        "control",
+        "control",
+        tree,
+        Mutation(tree, "type_ignores", None, []),
+    )
 
 
-def _parts(body: list[ast.stmt], owner: str) -> Iterator[tuple[str, frozenset[str], ast.stmt, ast.AST]]:
+def _parts(
+    body: list[ast.stmt], owner: str
+) -> Iterator[tuple[str, frozenset[str], ast.stmt, ast.AST]]:
     """A module as functions and statements of its own; the defaults of a function are made when the module is loaded."""
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -88,8 +135,14 @@ def _parts(body: list[ast.stmt], owner: str) -> Iterator[tuple[str, frozenset[st
             yield "", frozenset({statement.name}), statement, statement.args
         elif isinstance(statement, ast.ClassDef):
             yield from _parts(statement.body, f"{owner}{statement.name}.")
-        elif not _is_docstring(statement) and not isinstance(statement, (ast.Import, ast.ImportFrom, ast.If)):
-            bound = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        elif not _is_docstring(statement) and not isinstance(
+            statement, (ast.Import, ast.ImportFrom, ast.If)
+        ):
+            bound = {
+                node.id
+                for node in ast.walk(statement)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            }
             yield "", frozenset(bound), statement, statement
 
 
@@ -102,13 +155,18 @@ def _within(node: ast.AST, statement: ast.stmt) -> Iterator[tuple[ast.stmt, Muta
     if isinstance(node, (ast.Raise, ast.JoinedStr)):
         return  # the words of an error or a sentence are for people; that it is raised and said is a promise
     for field, value in ast.iter_fields(node):
-        if field in ANNOTATIONS or (field in ("decorator_list", "args") and isinstance(node, ast.FunctionDef)):
+        if field in ANNOTATIONS or (
+            field in ("decorator_list", "args") and isinstance(node, ast.FunctionDef)
+        ):
             continue
         for place, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if not isinstance(child, ast.AST) or _is_docstring(child):
                 continue
             for new in _instead(child):
-                yield child if isinstance(child, ast.stmt) else statement, Mutation(node, field, place, new)
+                yield (
+                    child if isinstance(child, ast.stmt) else statement,
+                    Mutation(node, field, place, new),
+                )
             yield from _within(child, statement)
 
 
@@ -124,15 +182,27 @@ def _of(node: ast.AST) -> Iterator[Mutation]:
         case ast.Name(id=name, ctx=ast.Load()) if name in NAMES:
             yield Mutation(node, "id", None, NAMES[name])
         case ast.Call(keywords=keywords):
-            yield from (Mutation(node, "keywords", None, [k for k in keywords if k is not one]) for one in keywords if one.arg)
+            yield from (
+                Mutation(node, "keywords", None, [k for k in keywords if k is not one])
+                for one in keywords
+                if one.arg
+            )
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             if not isinstance(test, (ast.UnaryOp, ast.Compare)):
                 yield Mutation(node, "test", None, ast.UnaryOp(ast.Not(), test))
         case ast.comprehension(ifs=ifs):
-            yield from (Mutation(node, "ifs", None, [i for i in ifs if i is not one]) for one in ifs)
+            yield from (
+                Mutation(node, "ifs", None, [i for i in ifs if i is not one]) for one in ifs
+            )
         case ast.Slice(lower=lower, upper=upper):
-            yield from (Mutation(node, field, None, None) for field, end in (("lower", lower), ("upper", upper)) if end)
-        case ast.Return(value=ast.expr() as value) | ast.Assign(value=value) if not isinstance(value, ast.Constant):
+            yield from (
+                Mutation(node, field, None, None)
+                for field, end in (("lower", lower), ("upper", upper))
+                if end
+            )
+        case ast.Return(value=ast.expr() as value) | ast.Assign(value=value) if not isinstance(
+            value, ast.Constant
+        ):
             yield Mutation(node, "value", None, ast.Constant(None))
 
 
@@ -158,7 +228,13 @@ def _instead(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _described(
-    module: str, path: Path, tree: ast.Module, function: str, names: frozenset[str], statement: ast.stmt, mutation: Mutation
+    module: str,
+    path: Path,
+    tree: ast.Module,
+    function: str,
+    names: frozenset[str],
+    statement: ast.stmt,
+    mutation: Mutation,
 ) -> Mutant:
     before = _head(statement)
     old = mutation.apply()
@@ -177,6 +253,9 @@ def _head(statement: ast.stmt) -> str:
 
 def _difference(before: str, after: str) -> tuple[str, str]:
     """Two long lines are shown around the place where they differ."""
-    start = next((place for place, (one, two) in enumerate(zip(before, after, strict=False)) if one != two), 0)
+    start = next(
+        (place for place, (one, two) in enumerate(zip(before, after, strict=False)) if one != two),
+        0,
+    )
     begin = max(0, start - 50)
     return before[begin : start + 60], after[begin : start + 60]

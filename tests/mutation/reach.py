@@ -40,7 +40,9 @@ class Tracer:
         self._waiting: dict[CodeType, set[int]] = {}
         self._looks: dict[CodeType, int] = {}
 
-    def watched(self, run: Run, item: pytest.Item, following: pytest.Item | None) -> tuple[bool, dict[str, list[int]]]:
+    def watched(
+        self, run: Run, item: pytest.Item, following: pytest.Item | None
+    ) -> tuple[bool, dict[str, list[int]]]:
         """Whether a test passes, and the lines that it reaches."""
         self._waiting, self._looks = {}, {}
         threading.settrace(self._call)
@@ -88,7 +90,11 @@ class Reach:
     def missing(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         """The tests of files that are new or changed."""
         digests = {path: _digest([path]) for path in {item.path for item in items}}
-        new = {path for path, digest in digests.items() if self._files.get(str(path), {}).get("digest") != digest}
+        new = {
+            path
+            for path, digest in digests.items()
+            if self._files.get(str(path), {}).get("digest") != digest
+        }
         self._files |= {str(path): {"digest": digests[path], "tests": {}} for path in new}
         return [item for item in items if item.path in new]
 
@@ -107,13 +113,20 @@ class Reach:
                 finally:
                     signal.setitimer(signal.ITIMER_PROF, 0)
                 if passed:
-                    file.write(json.dumps([str(item.path), item.nodeid, time.perf_counter() - began, lines]) + "\n")
+                    file.write(
+                        json.dumps(
+                            [str(item.path), item.nodeid, time.perf_counter() - began, lines]
+                        )
+                        + "\n"
+                    )
                     file.flush()
 
     def learn(self, told: Path) -> None:
         for path, name, seconds, lines in map(json.loads, told.read_text("utf-8").splitlines()):
             self._files[path]["tests"][name] = [seconds, lines]
-        known = {name: file for name, file in self._files.items() if name == "program" or file["tests"]}
+        known = {
+            name: file for name, file in self._files.items() if name == "program" or file["tests"]
+        }
         self._path.write_text(json.dumps(known), "utf-8")
 
     def tests(self) -> dict[str, Reached]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from lamina.errors import NotFound, Refused
-from lamina.model import Layer, State, Trust
+from lamina.model.record import Layer, State, Trust
 
 from .test_state_machine import ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED
 
@@ -109,7 +109,9 @@ class Model:
             if moves[one].state is ACTIVE:
                 self.let_in(self.facts[one])
         people = {one: fact for one, fact in self.facts.items() if fact.layer is Layer.PROFILE}
-        active = [fact for one, fact in people.items() if moves.get(one, fact.stand).state is ACTIVE]
+        active = [
+            fact for one, fact in people.items() if moves.get(one, fact.stand).state is ACTIVE
+        ]
         if any(number > 1 for number in Counter((fact.user, fact.key) for fact in active).values()):
             raise Refused("something else stands there by now")
 
@@ -121,7 +123,11 @@ class Model:
 
     def is_barred(self, fact: Fact) -> bool:
         """Whether somebody has rejected what a fact says, for its user or for everybody."""
-        told = (sayings for user, sayings in self.rejected.values() if None in (fact.user, user) or fact.user == user)
+        told = (
+            sayings
+            for user, sayings in self.rejected.values()
+            if None in (fact.user, user) or fact.user == user
+        )
         return fact.layer in GUARDED and any(fact.sayings & sayings for sayings in told)
 
     def expect(self, one: str, state: State) -> Fact:
@@ -132,7 +138,11 @@ class Model:
     def in_place_of(self, fact: Fact, state: State = ACTIVE) -> tuple[str, ...]:
         """The values of the same key of the same person."""
         place = (fact.user, Layer.PROFILE, fact.key)
-        return tuple(one for one, its in self.facts.items() if its[:3] == place == fact[:3] and its.state is state)
+        return tuple(
+            one
+            for one, its in self.facts.items()
+            if its[:3] == place == fact[:3] and its.state is state
+        )
 
     def propose(self, fact: Fact) -> Moves | None:
         """A new record, or more evidence for one that waits; what is trusted less adds nothing."""
@@ -143,7 +153,9 @@ class Model:
             its = self.facts[one]
             if its.value == fact.value:
                 is_less = its.trust is Trust.OPERATOR and fact.trust is Trust.AGENT
-                return None if is_less or set(fact.evidence) <= set(its.evidence) else {one: its.stand}
+                return (
+                    None if is_less or set(fact.evidence) <= set(its.evidence) else {one: its.stand}
+                )
         return {}
 
     def join(self, one: str, evidence: str) -> None:
@@ -152,7 +164,10 @@ class Model:
     def confirm(self, one: str) -> Moves:
         fact = self.expect(one, CONSTRAINED)
         replaced = self.in_place_of(fact) if fact.layer is Layer.PROFILE else fact.replaces
-        if any(self.facts[other].state is not ACTIVE or self.facts[other].event > fact.event for other in replaced):
+        if any(
+            self.facts[other].state is not ACTIVE or self.facts[other].event > fact.event
+            for other in replaced
+        ):
             raise Refused("it is stale")
         return {one: fact.moved(ACTIVE), **{other: Stand(SUPERSEDED, one) for other in replaced}}
 
@@ -187,30 +202,54 @@ class Model:
 
     def corrected(self, one: str, value: str) -> Fact:
         """What stands there after a correction: an operator's own words, which rest on the same."""
-        return self.facts[one]._replace(value=value, stand=Stand(ACTIVE), source=None, trust=Trust.OPERATOR)
+        return self.facts[one]._replace(
+            value=value, stand=Stand(ACTIVE), source=None, trust=Trust.OPERATOR
+        )
 
     def tainted(self, source: str) -> set[str]:
         """What came from a source, or rests on what did."""
         found: set[str] = set()
-        while more := {one for one, its in self.facts.items() if its.source == source or found & set(its.evidence)} - found:
+        while (
+            more := {
+                one
+                for one, its in self.facts.items()
+                if its.source == source or found & set(its.evidence)
+            }
+            - found
+        ):
             found |= more
         return found
 
     def revoke(self, source: str, who: str | None) -> Moves | None:
         """What came from a source waits; what it had superseded is back, unless that came from there too."""
         tainted = self.tainted(source)
-        waiting = [one for one in tainted if self.facts[one].state is ACTIVE and who in (None, self.facts[one].user)]
-        back = [other for one in waiting for other in self.superseded_by(one) if other not in tainted]
+        waiting = [
+            one
+            for one in tainted
+            if self.facts[one].state is ACTIVE and who in (None, self.facts[one].user)
+        ]
+        back = [
+            other for one in waiting for other in self.superseded_by(one) if other not in tainted
+        ]
         moves = {one: Stand(ACTIVE) for one in back if not self.is_barred(self.facts[one])}
         return moves | {one: self.facts[one].moved(CONSTRAINED) for one in waiting} or None
 
     def undoable(self) -> list[int]:
         """The decisions that nothing has followed but what was taken back."""
-        last = {event: {self.facts[one].settled for one in deed.before} for event, deed in self.deeds.items()}
-        return [event for event, deed in self.deeds.items() if deed.action in UNDONE and last[event] == {event}]
+        last = {
+            event: {self.facts[one].settled for one in deed.before}
+            for event, deed in self.deeds.items()
+        }
+        return [
+            event
+            for event, deed in self.deeds.items()
+            if deed.action in UNDONE and last[event] == {event}
+        ]
 
     def undo(self, event: int) -> Moves:
         if event not in self.undoable():
             raise Refused("something has happened since")
         deed = self.deeds[event]
-        return {one: stand or self.facts[one].moved(TOMBSTONED) for one, stand in deed.before.items()}
+        return {
+            one: stand or self.facts[one].moved(TOMBSTONED) for one, stand in deed.before.items()
+        }

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import strategies as st
 
-from lamina import Memory, knowledge
+from lamina import Memory
 from lamina.engines import facts
-from lamina.model import Record, State
+from lamina.memory.sleep import facts as knowledge
+from lamina.model.record import Record, State
 from tests.conftest import START, Desk
 
 ALL = 10_000
@@ -85,12 +86,18 @@ class Spoken(NamedTuple):
         return self.user, self.speaker, attribute
 
 
-def every_saying(attributes: Iterable[str] = VALUES, *, corrections: bool = True, denials: bool = True) -> list[Said]:
+def every_saying(
+    attributes: Iterable[str] = VALUES, *, corrections: bool = True, denials: bool = True
+) -> list[Said]:
     found = []
     for name in attributes:
         for value in VALUES[name]:
             found += [Said(shape.format(value), name, value) for shape in SETTING[name]]
-            found += [Said(shape.format(value), name, value, True) for shape in DENYING.get(name, ()) if denials]
+            found += [
+                Said(shape.format(value), name, value, True)
+                for shape in DENYING.get(name, ())
+                if denials
+            ]
             wrongs = [one for one in VALUES[name] if one != value and corrections]
             found += [
                 Said(shape.format(value, wrong), name, value, wrong=wrong)
@@ -104,8 +111,12 @@ def conversations(
     sayings: Sequence[Said], most: int = 12, people: Sequence[tuple[str | None, str]] = PEOPLE
 ) -> st.SearchStrategy[list[Spoken]]:
     """What some people say, one sentence a day."""
-    told = st.lists(st.tuples(st.sampled_from(sayings), st.sampled_from(people)), min_size=1, max_size=most)
-    return told.map(lambda some: [Spoken(said, *who, START + n * DAY) for n, (said, who) in enumerate(some)])
+    told = st.lists(
+        st.tuples(st.sampled_from(sayings), st.sampled_from(people)), min_size=1, max_size=most
+    )
+    return told.map(
+        lambda some: [Spoken(said, *who, START + n * DAY) for n, (said, who) in enumerate(some)]
+    )
 
 
 def about_one_thing(*, corrections: bool = True) -> st.SearchStrategy[list[Spoken]]:
@@ -144,7 +155,9 @@ class Room:
         for number, one in enumerate(spoken):
             session = f"week {(one.at - START).days // 7}"
             more = {"layer": "episodic", "importance": 0.5, **more}
-            self.handles[one.user].remember(one.said.text, speaker=one.speaker, session=session, at=one.at, **more)
+            self.handles[one.user].remember(
+                one.said.text, speaker=one.speaker, session=session, at=one.at, **more
+            )
             if number < len(nights) and nights[number]:
                 self.sleep()
         self.sleep()
@@ -196,7 +209,11 @@ class Oracle:
         if said.attribute in ("likes", "dislikes"):
             is_liked = said.attribute == "likes" and not said.denied
             known -= {("likes", said.value, False)}
-            known -= {("likes", said.value, True), ("dislikes", said.value, False)} if is_liked else set()
+            known -= (
+                {("likes", said.value, True), ("dislikes", said.value, False)}
+                if is_liked
+                else set()
+            )
         known.add((said.attribute, said.value, said.denied))
 
     def value(self, place: Place, at: datetime) -> list[str]:
@@ -208,4 +225,6 @@ class Oracle:
     def moments(self) -> list[datetime]:
         """Each change, and just before it."""
         changes = {since for history in self.history.values() for since, _ in history}
-        return sorted({at for change in changes for at in (change - MOMENT, change)} | {START + 100 * DAY})
+        return sorted(
+            {at for change in changes for at in (change - MOMENT, change)} | {START + 100 * DAY}
+        )

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lamina import dates
+from lamina.text import dates
 
 YEAR = re.compile("[0-9]{4}")
 ANCHORS = st.datetimes(timezones=st.just(UTC))
@@ -18,7 +18,11 @@ PIECES = st.sampled_from(
     " Friday monday Tue winter fall summer early mid late yesterday today tomorrow night 7th 1st 年 月 日 5月 7日 년"
     " ٣ ３ ² İ ſ é - / . : , T Z 12:00 'll went will ' ’s % ( ) –".split()
 )
-JUMBLES = st.builds(lambda gap, pieces: gap.join(pieces), st.sampled_from(["", " ", "  ", "-", "/", "."]), st.lists(PIECES))
+JUMBLES = st.builds(
+    lambda gap, pieces: gap.join(pieces),
+    st.sampled_from(["", " ", "  ", "-", "/", "."]),
+    st.lists(PIECES),
+)
 TEXTS = st.text() | JUMBLES | st.lists(JUMBLES).map(" ".join)
 
 
@@ -43,9 +47,14 @@ def test_no_date_is_passed_over(text: str, anchor: datetime) -> None:
 
 
 @given(TEXTS, ANCHORS, ANCHORS)
-def test_what_is_stated_in_full_does_not_depend_on_the_anchor(text: str, one: datetime, other: datetime) -> None:
+def test_what_is_stated_in_full_does_not_depend_on_the_anchor(
+    text: str, one: datetime, other: datetime
+) -> None:
     """A phrase that names its year means the same days whenever it is read."""
-    in_full = [{m for m in dates.find(text, anchor) if not m.relative and YEAR.search(m.phrase)} for anchor in (one, other)]
+    in_full = [
+        {m for m in dates.find(text, anchor) if not m.relative and YEAR.search(m.phrase)}
+        for anchor in (one, other)
+    ]
     assert in_full[0] == in_full[1]
 
 
@@ -53,4 +62,6 @@ def test_what_is_stated_in_full_does_not_depend_on_the_anchor(text: str, one: da
 def test_every_day_is_found_as_it_is_written(day: date, anchor: datetime) -> None:
     """Each day of the calendar but the very last is understood in its standard form."""
     found = dates.find(f"on {day.isoformat()}.", anchor)
-    assert [mention.start for mention in found] == ([] if day.isoformat() == "9999-12-31" else [day])
+    assert [mention.start for mention in found] == (
+        [] if day.isoformat() == "9999-12-31" else [day]
+    )

@@ -12,18 +12,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamina import Memory, Operator, rules
-from lamina.model import Hits, Layer, State
-from lamina.recall import RANKERS
-from lamina.store.records import Filter
+from lamina import Memory, Operator
+from lamina.model import rules
+from lamina.model.record import Hits, Layer, State
+from lamina.search import RANKERS
+from lamina.store.tables.records import Filter
 from tests.conftest import CONTRACTS, FULL, START, Desk, Ticking, contents, move
 
 NOW = START + timedelta(days=30)
 WORDS = ("tea", "coffee", "garden", "piano", "猫の手", "книги", "meetings", "river")
 DAYS = [START + timedelta(days=n) for n in range(6)]
 TAGS = ("a", "b", "c")
-SEEN: dict[str, Any] = {"n": 1, "ok": True, "who": "Ana", "deep": {"x": "y"}, "many": ["p", "q"], "half": 0.5}
-FACETS = (("n", "1"), ("ok", "true"), ("who", "Ana"), ("deep.x", "y"), ("many", "q"), ("half", "0.5"), ("n", "2"))
+SEEN: dict[str, Any] = {
+    "n": 1,
+    "ok": True,
+    "who": "Ana",
+    "deep": {"x": "y"},
+    "many": ["p", "q"],
+    "half": 0.5,
+}
+FACETS = (
+    ("n", "1"),
+    ("ok", "true"),
+    ("who", "Ana"),
+    ("deep.x", "y"),
+    ("many", "q"),
+    ("half", "0.5"),
+    ("n", "2"),
+)
 ALL = Filter(layers=tuple(Layer), states=tuple(State))
 
 subsets = st.lists(st.sampled_from(sorted(SEEN)), max_size=3, unique=True)
@@ -49,7 +65,9 @@ ITEMS = st.fixed_dictionaries(
 
 
 def few(values: Any) -> st.SearchStrategy[tuple[Any, ...]]:
-    return st.just(()) | st.lists(st.sampled_from(values), min_size=1, max_size=2, unique=True).map(tuple)
+    return st.just(()) | st.lists(st.sampled_from(values), min_size=1, max_size=2, unique=True).map(
+        tuple
+    )
 
 
 times = st.none() | st.sampled_from(DAYS)
@@ -76,11 +94,16 @@ def stored(desk: Desk, items: list[dict[str, Any]]) -> tuple[Operator, list[str]
     for one in items:
         own = desk.operator(user=one["user"])
         if one["layer"] == "working":
-            run = next((run for run in own.runs() if run.id == runs[one["run"]].id), None) or own.run("garden run")
+            run = next(
+                (run for run in own.runs() if run.id == runs[one["run"]].id), None
+            ) or own.run("garden run")
             record = run.note(**one["item"])
         else:
             contract = CONTRACTS[one["layer"]]
-            record = own.remember(layer=one["layer"], **{**one["item"], "metadata": {**contract, **one["item"]["metadata"]}})
+            record = own.remember(
+                layer=one["layer"],
+                **{**one["item"], "metadata": {**contract, **one["item"]["metadata"]}},
+            )
         since, until = one["valid"]
         move(op, record.id, state=one["state"], valid_from=since, valid_to=until)
     desk.clock.step = timedelta()
@@ -95,14 +118,23 @@ def found(handle: Memory, query: str, chosen: Filter, ranker: str, limit: int = 
 def admitted(handle: Memory, chosen: Filter) -> set[int]:
     """What the filter admits, asked of the table of records itself."""
     where, parameters = chosen.where()
-    rows = handle._store.database.reader().execute(f"SELECT seq FROM records WHERE {where}", parameters)
+    rows = handle._store.database.reader().execute(
+        f"SELECT seq FROM records WHERE {where}", parameters
+    )
     return {seq for (seq,) in rows}
 
 
-@given(st.lists(ITEMS, min_size=1, max_size=12), st.lists(FILTERS, min_size=1, max_size=6), st.booleans())
+@given(
+    st.lists(ITEMS, min_size=1, max_size=12),
+    st.lists(FILTERS, min_size=1, max_size=6),
+    st.booleans(),
+)
 @settings(max_examples=300 if FULL else 15)
 def test_every_ranker_finds_what_the_filter_admits(
-    tmp_path_factory: pytest.TempPathFactory, items: list[dict[str, Any]], filters: list[Filter], sealed: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    items: list[dict[str, Any]],
+    filters: list[Filter],
+    sealed: bool,
 ) -> None:
     """Q3, Q7, R12: of what matches, a filter lets through exactly what the same filter in SQL admits, whatever the ranker."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
@@ -124,7 +156,9 @@ def test_every_ranker_finds_what_the_filter_admits(
 
 
 @pytest.mark.parametrize("ranker", RANKERS)
-@pytest.mark.parametrize("how", ["tags", "all_tags", "metadata", "kinds", "layers", "states", "since", "user"])
+@pytest.mark.parametrize(
+    "how", ["tags", "all_tags", "metadata", "kinds", "layers", "states", "since", "user"]
+)
 def test_filters_apply_before_the_cut(desk: Desk, ranker: str, how: str) -> None:
     """Q3, Q7: two thousand better matches outside a filter do not push out the three inside it."""
     op = desk.operator()
@@ -146,7 +180,11 @@ def test_filters_apply_before_the_cut(desk: Desk, ranker: str, how: str) -> None
         "since": {"since": START + timedelta(days=9)},
     }
     better = [{"content": "green tea", "importance": 1.0, "at": START + timedelta(days=5)}] * 2000
-    worse = {"content": "some green tea stands on the table of the other room", "importance": 0.0, "at": START}
+    worse = {
+        "content": "some green tea stands on the table of the other room",
+        "importance": 0.0,
+        "at": START,
+    }
     (desk.operator(user="ben") if how == "user" else op).remember_many(better)
     reader = desk.agent(user="ana") if how == "user" else op
     made = reader.remember_many([{**worse, **inside.get(how, {})}] * 3)
@@ -161,7 +199,8 @@ def turns(rnd: random.Random, number: int) -> list[dict[str, Any]]:
     words = "tea coffee garden market piano river train summer doctor meeting cat dog bread school music phone ocean".split()
     return [
         {
-            "content": " ".join(rnd.choices(words, k=rnd.randint(2, 6))) + rnd.choice(["", "?", " on 3 May 2026", " with Ana"]),
+            "content": " ".join(rnd.choices(words, k=rnd.randint(2, 6)))
+            + rnd.choice(["", "?", " on 3 May 2026", " with Ana"]),
             "importance": rnd.random(),
             "session": rnd.choice(["s1", "s2", "s3"]),
             "speaker": rnd.choice(["Ana", "Ben", "user", "assistant"]),
@@ -172,12 +211,21 @@ def turns(rnd: random.Random, number: int) -> list[dict[str, Any]]:
     ]
 
 
-QUESTIONS = ("tea", "piano river", "what did Ben say about school in May?", "cats", "who is the doctor?", "music on 3 May")
+QUESTIONS = (
+    "tea",
+    "piano river",
+    "what did Ben say about school in May?",
+    "cats",
+    "who is the doctor?",
+    "music on 3 May",
+)
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("indexed", [False, True])
-def test_nobody_else_changes_an_answer(tmp_path_factory: pytest.TempPathFactory, seed: int, indexed: bool) -> None:
+def test_nobody_else_changes_an_answer(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, indexed: bool
+) -> None:
     """R12, Q6: hits, scores and their parts are the same whether or not there are another user's memories."""
     rnd = random.Random(seed)
     mine, shared, theirs = turns(rnd, 500), turns(rnd, 60), turns(rnd, 400)
@@ -192,13 +240,17 @@ def test_nobody_else_changes_an_answer(tmp_path_factory: pytest.TempPathFactory,
                 ana.index()
             desk.clock.set(NOW)
             asked = [(query, ranker) for query in QUESTIONS for ranker in RANKERS]
-            answers.append([ana.search(query, 50, ranker=ranker).to_dict() for query, ranker in asked])
+            answers.append(
+                [ana.search(query, 50, ranker=ranker).to_dict() for query, ranker in asked]
+            )
     assert answers[0] == answers[1]
     assert any(answer["outcome"] == "found" for answer in answers[0])
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_nearer_memories_of_others_change_no_candidate(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+def test_nearer_memories_of_others_change_no_candidate(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
     """R12, Q5: with more memories than are looked at exactly, others' that are nearer to the question choose none of them."""
     rnd = random.Random(seed)
     words = "tea coffee garden market piano river train summer doctor meeting cat dog python bread school music phone".split()
@@ -225,7 +277,9 @@ def test_nearer_memories_of_others_change_no_candidate(tmp_path_factory: pytest.
 
 
 @pytest.mark.parametrize("ranker", ["keyword", "semantic", "overlap"])
-def test_nobody_else_changes_an_answer_in_between(tmp_path_factory: pytest.TempPathFactory, ranker: str) -> None:
+def test_nobody_else_changes_an_answer_in_between(
+    tmp_path_factory: pytest.TempPathFactory, ranker: str
+) -> None:
     """R12: the same when the others' memories were written before, between and after one's own, in sessions of one name."""
     rnd = random.Random(11)
     mine, theirs = turns(rnd, 120), turns(rnd, 120)
@@ -239,7 +293,9 @@ def test_nobody_else_changes_an_answer_in_between(tmp_path_factory: pytest.TempP
                 ana.remember(**own)
             desk.clock.set(NOW)
             hits = [hit for query in QUESTIONS for hit in ana.search(query, 200, ranker=ranker)]
-            answers.append(sorted((hit.record.content, hit.score, *sorted(hit.parts.items())) for hit in hits))
+            answers.append(
+                sorted((hit.record.content, hit.score, *sorted(hit.parts.items())) for hit in hits)
+            )
     assert answers[0] == answers[1]
     assert len(answers[0]) > 100
 
@@ -249,7 +305,11 @@ MOMENTS = [START + timedelta(hours=n) for n in range(9)]
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from([*State]), st.none() | st.sampled_from(MOMENTS), st.none() | st.sampled_from(MOMENTS)),
+        st.tuples(
+            st.sampled_from([*State]),
+            st.none() | st.sampled_from(MOMENTS),
+            st.none() | st.sampled_from(MOMENTS),
+        ),
         min_size=1,
         max_size=8,
     ),
@@ -274,9 +334,16 @@ def test_what_was_true_at_a_time(
             assert set(contents(op.search("tea", 100, as_of=moment, ranker=ranker))) == expected
 
 
-@given(st.lists(st.tuples(st.sampled_from(["new", "move"]), st.integers(0, 9), st.sampled_from([*State])), max_size=14))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["new", "move"]), st.integers(0, 9), st.sampled_from([*State])),
+        max_size=14,
+    )
+)
 @settings(max_examples=200 if FULL else 12)
-def test_what_was_known_at_a_time(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, State]]) -> None:
+def test_what_was_known_at_a_time(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, State]]
+) -> None:
     """Q10: at any time of the past, a search finds what it found then: later records are unknown, later moves undone."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         op = desk.operator()
@@ -296,6 +363,10 @@ def test_what_was_known_at_a_time(tmp_path_factory: pytest.TempPathFactory, step
         for now, expected in then:
             for ranker in ("keyword", "overlap", "exact"):
                 hits = op.search("tea", 100, states=[*State], known_at=now, ranker=ranker)
-                assert {hit.record.id: (hit.record.state.value, hit.record.importance) for hit in hits} == expected
+                assert {
+                    hit.record.id: (hit.record.state.value, hit.record.importance) for hit in hits
+                } == expected
                 active = {one for one, (state, _) in expected.items() if state == "active"}
-                assert {hit.record.id for hit in op.search("tea", 100, known_at=now, ranker=ranker)} == active
+                assert {
+                    hit.record.id for hit in op.search("tea", 100, known_at=now, ranker=ranker)
+                } == active

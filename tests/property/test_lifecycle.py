@@ -15,14 +15,20 @@ import apsw
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from lamina import Operator
 from lamina.engines.promotion import Action
 from lamina.errors import Conflict, Refused
-from lamina.lifecycle import Lifecycle
-from lamina.model import LONG_TERM, Entry, Layer
-from lamina.retention import Retention
+from lamina.home.retention import Retention
+from lamina.memory.lifecycle import Lifecycle
+from lamina.model.record import LONG_TERM, Entry, Layer
 from tests.conftest import FULL, Desk, Ticking
 
 SIZE = settings(max_examples=200 if FULL else 12, stateful_step_count=40 if FULL else 20)
@@ -31,7 +37,9 @@ TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 TAGS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=2, unique=True)
 SHARES = st.sampled_from([0.0, 0.2, 0.5, 0.7, 0.9, 1.0])
 # With metadata that promotion has to complete, or that breaks what semantic memory promises.
-METADATA = st.sampled_from([{}, {"category": "tea"}, {"origin": 5}, {"topic_tags": ["x"], "deep": {"猫": [1, 2.5, None]}}])
+METADATA = st.sampled_from(
+    [{}, {"category": "tea"}, {"origin": 5}, {"topic_tags": ["x"], "deep": {"猫": [1, 2.5, None]}}]
+)
 ITEMS = st.fixed_dictionaries(
     {"content": TEXTS, "importance": SHARES},
     optional={
@@ -54,7 +62,9 @@ RULES = st.fixed_dictionaries(
         "expire_below": SHARES,
     },
 )
-JUMPS = st.sampled_from([timedelta(hours=-1), timedelta(minutes=1), timedelta(days=2), timedelta(days=3650)])
+JUMPS = st.sampled_from(
+    [timedelta(hours=-1), timedelta(minutes=1), timedelta(days=2), timedelta(days=3650)]
+)
 BOUNDS = st.fixed_dictionaries(
     {},
     optional={
@@ -110,13 +120,19 @@ class Moving(RuleBasedStateMachine):
 
     @property
     def archived(self) -> list[str]:
-        return [record_id for record_id in sorted(self.model) if self.op.get(record_id).archived is not None]
+        return [
+            record_id
+            for record_id in sorted(self.model)
+            if self.op.get(record_id).archived is not None
+        ]
 
     @rule(item=ITEMS, person=st.booleans(), data=st.data())
     def remember(self, item: dict[str, Any], person: bool, data: st.DataObject) -> None:
         handle = self.ana if person else self.op
         known = sorted(record_id for record_id, told in self.model.items() if told.user is None)
-        evidence = data.draw(st.lists(st.sampled_from(known), max_size=2, unique=True)) if known else []
+        evidence = (
+            data.draw(st.lists(st.sampled_from(known), max_size=2, unique=True)) if known else []
+        )
         record = handle.remember(**item, evidence=evidence)
         self.model[record.id] = Told(item["content"], handle.user, None)
 
@@ -149,11 +165,17 @@ class Moving(RuleBasedStateMachine):
         actions = Counter(decision.action for decision in decided)
         assert done["promoted"] == actions[Action.PROMOTE]
         assert done["rotated"] == (actions[Action.ROTATE] > 0)
-        assert done["remaining"] == actions[Action.KEEP] <= handle._retention.current().short_term_max_lines
+        assert (
+            done["remaining"]
+            == actions[Action.KEEP]
+            <= handle._retention.current().short_term_max_lines
+        )
         assert again == {**done, "promoted": 0, "rotated": False}
         for decision in decided:
             record = handle.get(decision.entry.id)
-            assert (record.archived is not None) == (decision.action in (Action.JOIN, Action.EXPIRE, Action.ROTATE))
+            assert (record.archived is not None) == (
+                decision.action in (Action.JOIN, Action.EXPIRE, Action.ROTATE)
+            )
             if decision.action is Action.PROMOTE:
                 assert record.layer in LONG_TERM
                 assert record.promoted_at == now
@@ -171,7 +193,11 @@ class Moving(RuleBasedStateMachine):
         before = self.op.status()["archived"]
         with self.standing_still():
             expected = self.op.prunable(**bounds, limit=1000)
-            assert self.op.prune(dry_run=True, **bounds)["pruned"] == expected["pruned"] == len(expected["records"])
+            assert (
+                self.op.prune(dry_run=True, **bounds)["pruned"]
+                == expected["pruned"]
+                == len(expected["records"])
+            )
             assert self.op.prune(**bounds)["pruned"] == expected["pruned"]
         assert self.op.status()["archived"] == before + expected["pruned"]
         assert all(self.op.get(record.id).archived for record in expected["records"])
@@ -183,7 +209,9 @@ class Moving(RuleBasedStateMachine):
         before = {record_id: self.op.get(record_id).layer for record_id in wanted}
         restored = self.op.restore_archived(*wanted)
         assert [record.id for record in restored] == wanted
-        assert all(record.archived is None and record.layer is before[record.id] for record in restored)
+        assert all(
+            record.archived is None and record.layer is before[record.id] for record in restored
+        )
         assert all(self.op.get(record.id) == record for record in restored)
 
     @rule(by=JUMPS)
@@ -233,7 +261,11 @@ class Moving(RuleBasedStateMachine):
         archived = having & set(self.archived)
         for handle in (self.op, self.agent):
             assert {hit.record.id for hit in handle.search(word, limit=10_000)} == having - archived
-            by_text = {record.id for record in handle.search_archive(word, limit=1000) if word in record.content}
+            by_text = {
+                record.id
+                for record in handle.search_archive(word, limit=1000)
+                if word in record.content
+            }
             assert by_text == archived
 
     @invariant()
@@ -254,7 +286,9 @@ class Moving(RuleBasedStateMachine):
 
     @invariant()
     def the_trail_agrees(self) -> None:
-        assert [problem for report in self.op.audit_verify().values() for problem in report.problems] == []
+        assert [
+            problem for report in self.op.audit_verify().values() for problem in report.problems
+        ] == []
 
 
 def held(folder: Path, *, indexed: bool = False) -> Counter[str]:
@@ -262,8 +296,12 @@ def held(folder: Path, *, indexed: bool = False) -> Counter[str]:
 
     The files are whatever lies there, or those that the index knows.
     """
-    with closing(apsw.Connection(str(folder / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        found = Counter(str(record_id) for (record_id,) in connection.execute("SELECT id FROM records"))
+    with closing(
+        apsw.Connection(str(folder / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    ) as connection:
+        found = Counter(
+            str(record_id) for (record_id,) in connection.execute("SELECT id FROM records")
+        )
         known = {folder / str(file) for (file,) in connection.execute("SELECT file FROM archives")}
     for path in known if indexed else folder.glob("archive/*"):
         found.update(json.loads(line)["id"] for line in path.read_text("utf-8").splitlines())

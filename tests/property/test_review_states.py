@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 
 from lamina import Memory, Operator
 from lamina.errors import Conflict, LaminaError, NotFound, Refused
-from lamina.model import Draft, Layer, Record, State, Trust
+from lamina.model.record import Draft, Layer, Record, State, Trust
 from tests.conftest import FULL, TESTER, Desk, move, size, verified
 
 from .review_model import GUARDED, UNDONE, Deed, Fact, Model, Moves, Stand
@@ -37,7 +37,10 @@ SOURCES = ("radio", "diary")
 NO_RECORD, NO_EVENT = "0" * 26, 10_000
 DECISIONS = ("confirm", "reject", "rollback", "forget", "correct", "lift")
 # When several things are wrong at once, either of these may be said; that there is nothing to see is always said as that.
-SAID: Mapping[type[LaminaError], tuple[type[LaminaError], ...]] = {NotFound: (NotFound,), Refused: (Refused, Conflict)}
+SAID: Mapping[type[LaminaError], tuple[type[LaminaError], ...]] = {
+    NotFound: (NotFound,),
+    Refused: (Refused, Conflict),
+}
 
 people = st.sampled_from(USERS)
 values = st.sampled_from(VALUES)
@@ -66,15 +69,27 @@ class Reviewing(RuleBasedStateMachine):
             assert verified(self.op)
             for one in self.model.paths:
                 self.check_history(one)
-            changes = [change for event in self.op._store.events(10_000) for change in event.changes]
-            steps = [(change.before["state"], change.after["state"]) for change in changes if "state" in change.before]
-            self.taken.update((State(before), State(after)) for before, after in steps if before != after)
+            changes = [
+                change for event in self.op._store.events(10_000) for change in event.changes
+            ]
+            steps = [
+                (change.before["state"], change.after["state"])
+                for change in changes
+                if "state" in change.before
+            ]
+            self.taken.update(
+                (State(before), State(after)) for before, after in steps if before != after
+            )
         finally:
             self.desk.__exit__(None, None, None)
             self._folder.cleanup()
 
     def attempt(
-        self, action: str, plan: Callable[[], Moves | None], act: Callable[[], Any], undone: int | None = None
+        self,
+        action: str,
+        plan: Callable[[], Moves | None],
+        act: Callable[[], Any],
+        undone: int | None = None,
     ) -> tuple[Any, Moves]:
         """Do what the model says is done, in one event; or be told what it says is said, and nothing has changed."""
         before = size(self.op)
@@ -104,7 +119,11 @@ class Reviewing(RuleBasedStateMachine):
 
     def known(self, state: State, *layers: Layer) -> list[str]:
         """The records in a state, those last that nothing has happened to for long."""
-        found = (one for one, fact in self.model.facts.items() if fact.state is state and fact.layer in (layers or Layer))
+        found = (
+            one
+            for one, fact in self.model.facts.items()
+            if fact.state is state and fact.layer in (layers or Layer)
+        )
         return sorted(found, key=lambda one: -self.model.facts[one].event)
 
     @initialize()
@@ -113,17 +132,29 @@ class Reviewing(RuleBasedStateMachine):
         for user in USERS:
             for source in SOURCES:
                 record = self.ops[user].remember(f"{user} speaks of drinks", source=source)
-                self.learn(record, "remember", Fact(user, record.layer, "", record.content, Stand(ACTIVE), source=source))
+                self.learn(
+                    record,
+                    "remember",
+                    Fact(user, record.layer, "", record.content, Stand(ACTIVE), source=source),
+                )
 
     @rule(user=people, key=st.sampled_from(list(KEYS)), value=values, data=st.data())
     def propose(self, user: str | None, key: str, value: str, data: st.DataObject) -> None:
         """A value for the profile, which sometimes somebody confirms at once."""
-        said = data.draw(st.sampled_from([one for one, fact in self.model.facts.items() if fact.is_said_of(user)]))
+        said = data.draw(
+            st.sampled_from(
+                [one for one, fact in self.model.facts.items() if fact.is_said_of(user)]
+            )
+        )
         trust = data.draw(st.sampled_from((Trust.AGENT, Trust.OPERATOR)))
         handle = self.agents[user] if trust is Trust.AGENT else self.ops[user]
-        fact = Fact(user, Layer.PROFILE, KEYS[key], value, Stand(CONSTRAINED), evidence=(said,), trust=trust)
+        fact = Fact(
+            user, Layer.PROFILE, KEYS[key], value, Stand(CONSTRAINED), evidence=(said,), trust=trust
+        )
         made, joined = self.attempt(
-            "propose", lambda: self.model.propose(fact), lambda: handle.propose_profile(key, value, "said so", [said])
+            "propose",
+            lambda: self.model.propose(fact),
+            lambda: handle.propose_profile(key, value, "said so", [said]),
         )
         if made is None:
             return
@@ -140,7 +171,10 @@ class Reviewing(RuleBasedStateMachine):
     def state(self, value: str, user: str | None, source: str | None) -> None:
         """An operator says what is so."""
         fact = Fact(user, Layer.SEMANTIC, "", f"{value} is good", Stand(ACTIVE), source=source)
-        given: dict[str, Any] = {"layer": "semantic", "metadata": {"origin": "sleep", "topic_tags": ["drink"]}}
+        given: dict[str, Any] = {
+            "layer": "semantic",
+            "metadata": {"origin": "sleep", "topic_tags": ["drink"]},
+        }
         act = lambda: self.ops[user].remember(fact.value, source=source, **given)  # noqa: E731 - so it fits on a line
         made, _ = self.attempt("state", lambda: self.model.let_in(fact), act)
         if made is not None:
@@ -151,15 +185,36 @@ class Reviewing(RuleBasedStateMachine):
     def compact(self, data: st.DataObject, value: str) -> None:
         """Propose a summary in the place of others."""
         known = self.known(ACTIVE, Layer.SEMANTIC)
-        names = tuple(data.draw(st.lists(st.sampled_from(known), min_size=2, max_size=3, unique=True)))
-        fact = Fact(None, Layer.SEMANTIC, "", f"in short, {value}", Stand(CONSTRAINED), evidence=names, replaces=names)
-        made, _ = self.attempt("compact", lambda: self.model.let_in(fact), lambda: self.insert(fact))
+        names = tuple(
+            data.draw(st.lists(st.sampled_from(known), min_size=2, max_size=3, unique=True))
+        )
+        fact = Fact(
+            None,
+            Layer.SEMANTIC,
+            "",
+            f"in short, {value}",
+            Stand(CONSTRAINED),
+            evidence=names,
+            replaces=names,
+        )
+        made, _ = self.attempt(
+            "compact", lambda: self.model.let_in(fact), lambda: self.insert(fact)
+        )
         if made is not None:
             self.learn(made, "compact", fact)
 
     def insert(self, fact: Fact) -> Record:
-        metadata = {"origin": "memory-review", "topic_tags": ["drink"], "compacted_from": list(fact.replaces)}
-        given: dict[str, Any] = {"layer": fact.layer, "state": fact.state, "metadata": metadata, "evidence": fact.evidence}
+        metadata = {
+            "origin": "memory-review",
+            "topic_tags": ["drink"],
+            "compacted_from": list(fact.replaces),
+        }
+        given: dict[str, Any] = {
+            "layer": fact.layer,
+            "state": fact.state,
+            "metadata": metadata,
+            "evidence": fact.evidence,
+        }
         with self.op._store.change(TESTER, "compact", self.desk.clock()) as transaction:
             (made,) = transaction.insert([Draft(fact.value, Trust.OPERATOR, **given)])
         return made
@@ -185,14 +240,21 @@ class Reviewing(RuleBasedStateMachine):
         self.decide(data.draw(st.sampled_from(list(self.model.rejected))), "lift", "", None)
 
     @precondition(lambda self: self.known(ACTIVE, *GUARDED))
-    @rule(data=st.data(), action=st.sampled_from(("rollback", "forget", "correct")), value=values, regret=st.booleans())
+    @rule(
+        data=st.data(),
+        action=st.sampled_from(("rollback", "forget", "correct")),
+        value=values,
+        regret=st.booleans(),
+    )
     def take_back(self, data: st.DataObject, action: str, value: str, regret: bool) -> None:
         self.decide(data.draw(st.sampled_from(self.known(ACTIVE, *GUARDED))), action, value, None)
         if regret:
             self.undo(max(self.model.deeds), None)
 
     @rule(data=st.data(), action=st.sampled_from(DECISIONS), value=values, who=people)
-    def decide_anything(self, data: st.DataObject, action: str, value: str, who: str | None) -> None:
+    def decide_anything(
+        self, data: st.DataObject, action: str, value: str, who: str | None
+    ) -> None:
         """Any decision about anything by anybody."""
         self.decide(data.draw(st.sampled_from([*self.model.facts, NO_RECORD])), action, value, who)
 
@@ -202,7 +264,9 @@ class Reviewing(RuleBasedStateMachine):
             return
         given = ("so it is",) if action in ("reject", "lift") else ()
         verb = getattr(self.ops[who], action)
-        _, moves = self.attempt(action, lambda: self.model.plan(action, one, who), lambda: verb(one, *given))
+        _, moves = self.attempt(
+            action, lambda: self.model.plan(action, one, who), lambda: verb(one, *given)
+        )
         if moves and action == "reject":
             self.model.bar(one)
         elif moves and action == "lift":
@@ -210,7 +274,9 @@ class Reviewing(RuleBasedStateMachine):
 
     def correct(self, one: str, value: str, who: str | None) -> None:
         plan = lambda: self.model.plan("correct", one, who, value)  # noqa: E731 - so it fits on a line
-        made, moves = self.attempt("correct", plan, lambda: self.ops[who].correct(one, value, "a slip"))
+        made, moves = self.attempt(
+            "correct", plan, lambda: self.ops[who].correct(one, value, "a slip")
+        )
         if moves:
             self.learn(made, "correct", self.model.corrected(one, value))
             self.model.facts[one] = self.model.facts[one]._replace(stand=Stand(SUPERSEDED, made.id))
@@ -227,7 +293,12 @@ class Reviewing(RuleBasedStateMachine):
         self.undo(data.draw(st.sampled_from([*self.model.deeds, NO_EVENT])), who)
 
     def undo(self, event: int, who: str | None) -> None:
-        _, moves = self.attempt("undo", lambda: self.model.plan("undo", event, who), lambda: self.ops[who].undo(event), event)
+        _, moves = self.attempt(
+            "undo",
+            lambda: self.model.plan("undo", event, who),
+            lambda: self.ops[who].undo(event),
+            event,
+        )
         if moves:
             self.taken["undo of", self.model.deeds[event].action] += 1
 
@@ -248,26 +319,44 @@ class Reviewing(RuleBasedStateMachine):
             self.ops[who].close()
         self.ops[who] = self.desk.operator(user=who)
         one = data.draw(st.sampled_from(sorted(self.model.facts)))
-        self.attempt("weigh", lambda: {one: self.model.facts[one].stand}, lambda: move(self.op, one, importance=0.7))
+        self.attempt(
+            "weigh",
+            lambda: {one: self.model.facts[one].stand},
+            lambda: move(self.op, one, importance=0.7),
+        )
 
     @invariant()
     def the_store_is_the_model(self) -> None:
         """Every record stands as the model says."""
-        found = {record.id: record for record in self.op.list(layers=list(Layer), states=None, limit=10_000)}
+        found = {
+            record.id: record
+            for record in self.op.list(layers=list(Layer), states=None, limit=10_000)
+        }
         assert {one: (record.state, record.superseded_by) for one, record in found.items()} == {
             one: fact.stand for one, fact in self.model.facts.items()
         }
-        assert all(found[one].content.endswith(fact.value) for one, fact in self.model.facts.items())
+        assert all(
+            found[one].content.endswith(fact.value) for one, fact in self.model.facts.items()
+        )
 
     @invariant()
     def every_place_is_taken_once(self) -> None:
         """No two active values for one key of one person, and the profile shows the one there is, before one for nobody."""
         active = self.op.list(layers=["profile"], limit=10_000)
-        places = {(record.user, KEYS[record.metadata["profile_key"]]): record.metadata["value"] for record in active}
+        places = {
+            (record.user, KEYS[record.metadata["profile_key"]]): record.metadata["value"]
+            for record in active
+        }
         assert len(places) == len(active)
         for user in USERS:
-            shown = {KEYS[key]: value for key, value in self.ops[user].user_profile().preferences.items()}
-            assert shown == {key: places.get((user, key), places[who, key]) for who, key in places if who in (None, user)}
+            shown = {
+                KEYS[key]: value for key, value in self.ops[user].user_profile().preferences.items()
+            }
+            assert shown == {
+                key: places.get((user, key), places[who, key])
+                for who, key in places
+                if who in (None, user)
+            }
 
     @invariant()
     def the_last_change_is_told(self) -> None:
@@ -277,13 +366,22 @@ class Reviewing(RuleBasedStateMachine):
 
     def check_history(self, one: str) -> None:
         """The states in the history are the path that the model took, each step legal, and it ends where the record is."""
-        changes = [change for event in self.op.history(one) for change in event.changes if change.record == one]
+        changes = [
+            change
+            for event in self.op.history(one)
+            for change in event.changes
+            if change.record == one
+        ]
         states = [State(change.after["state"]) for change in changes if "state" in change.after]
         path = [states[0], *(after for before, after in pairwise(states) if after is not before)]
         assert path == self.model.paths[one]
         assert all(after in NEXT[before] for before, after in pairwise(path))
         record = self.op.get(one).to_dict()
-        told = {name: value for name, value in changes[-1].after.items() if name in ("state", "superseded_by", "importance")}
+        told = {
+            name: value
+            for name, value in changes[-1].after.items()
+            if name in ("state", "superseded_by", "importance")
+        }
         assert {name: record[name] for name in told} == told
 
 
@@ -300,10 +398,16 @@ def test_any_review() -> None:
 
     run_state_machine_as_test(Counted, settings=SIZE)
     taken = Counted.taken
-    assert {pair for pair in taken if isinstance(pair[0], State)} == {(one, other) for one in NEXT for other in NEXT[one]}
+    assert {pair for pair in taken if isinstance(pair[0], State)} == {
+        (one, other) for one in NEXT for other in NEXT[one]
+    }
     assert all(taken["undo of", action] for action in UNDONE), taken
     assert all(taken[action, "done"] for action in ("propose", "compact", *DECISIONS)), taken
-    assert {said for _, said in taken if isinstance(said, str)} >= {"Refused", "Conflict", "NotFound"}
+    assert {said for _, said in taken if isinstance(said, str)} >= {
+        "Refused",
+        "Conflict",
+        "NotFound",
+    }
 
 
 # What the machine has found, as short stories.
@@ -320,10 +424,15 @@ def active(op: Operator) -> list[str]:
 
 
 @pytest.mark.parametrize("hide", ["forget", "rollback", "revoke", "prune"])
-def test_what_was_hidden_does_not_come_back_beside_another(mem: Memory, op: Operator, hide: str) -> None:
+def test_what_was_hidden_does_not_come_back_beside_another(
+    mem: Memory, op: Operator, hide: str
+) -> None:
     """V1, V4, V5, R3: once another value has taken the place, undoing says so and changes nothing."""
     tea = settled(mem, op, "tea")
-    given: dict[str, Any] = {"revoke": {"source": "diary", "reason": "lost"}, "prune": {"layers": ["profile"]}}
+    given: dict[str, Any] = {
+        "revoke": {"source": "diary", "reason": "lost"},
+        "prune": {"layers": ["profile"]},
+    }
     getattr(op, hide)(**given.get(hide, {"record_id": tea}))
     event = op.audit_log(1)[0].seq
     coffee = settled(mem, op, "coffee", "letters")

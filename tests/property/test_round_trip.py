@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamina.model import State
+from lamina.model.record import State
 from tests.conftest import CONTRACTS, FULL, Desk, Ticking, move, verified
-from tests.unit.test_canon import JSON, TEXTS
+from tests.unit.model.test_hashing import JSON, TEXTS
 
 LABELS = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)
 MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))
@@ -37,7 +37,9 @@ USERS = st.sampled_from([None, "ana", "ben"])
 @given(st.lists(st.tuples(ITEMS, USERS, st.booleans()), max_size=8), LAYERS)
 @settings(max_examples=300 if FULL else 20)
 def test_any_store_comes_back_to_the_byte(
-    tmp_path_factory: pytest.TempPathFactory, items: list[tuple[dict[str, Any], str | None, bool]], layer: str
+    tmp_path_factory: pytest.TempPathFactory,
+    items: list[tuple[dict[str, Any], str | None, bool]],
+    layer: str,
 ) -> None:
     """H5, R6: export → import → export gives the same bytes whatever was stored, and both stores verify."""
     with Desk(tmp_path_factory.mktemp("a")) as here, Desk(tmp_path_factory.mktemp("b")) as there:
@@ -58,7 +60,9 @@ def test_any_store_comes_back_to_the_byte(
 
 @given(st.lists(MOMENTS | st.just(None), min_size=1, max_size=12))
 @settings(max_examples=1000 if FULL else 30)
-def test_any_walk_of_the_clock(tmp_path_factory: pytest.TempPathFactory, walk: list[datetime | None]) -> None:
+def test_any_walk_of_the_clock(
+    tmp_path_factory: pytest.TempPathFactory, walk: list[datetime | None]
+) -> None:
     """R1, Q6: however the clock jumps or stands still, numbers rise, ids differ, no age is negative, all verifies."""
     clock = Ticking(step=timedelta())
     with Desk(tmp_path_factory.mktemp("home"), clock) as desk:

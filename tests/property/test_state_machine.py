@@ -11,15 +11,28 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
 
-from lamina import Operator, rules
+from lamina import Operator
 from lamina.errors import Conflict, InvalidInput, Refused
-from lamina.model import Layer, Record, Role, State
-from lamina.runs import Run
+from lamina.memory.runs import Run
+from lamina.model import rules
+from lamina.model.record import Layer, Record, Role, State
 from tests.conftest import FULL, TESTER, Desk
 
-ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED = State.ACTIVE, State.CONSTRAINED, State.SUPERSEDED, State.TOMBSTONED
+ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED = (
+    State.ACTIVE,
+    State.CONSTRAINED,
+    State.SUPERSEDED,
+    State.TOMBSTONED,
+)
 # R3 in words of our own: from each state, where to.
 NEXT: dict[State, set[State]] = {
     ACTIVE: {SUPERSEDED, TOMBSTONED, CONSTRAINED},
@@ -95,11 +108,25 @@ class Store(RuleBasedStateMachine):
         self.paths[record.id] = [ACTIVE]
         return record.id
 
-    @rule(target=records, content=TEXTS, tags=TAGS, evidence=st.lists(records, max_size=2), importance=st.floats(0, 1))
-    def remember(self, content: str, tags: list[str], evidence: list[str], importance: float) -> str:
+    @rule(
+        target=records,
+        content=TEXTS,
+        tags=TAGS,
+        evidence=st.lists(records, max_size=2),
+        importance=st.floats(0, 1),
+    )
+    def remember(
+        self, content: str, tags: list[str], evidence: list[str], importance: float
+    ) -> str:
         record = self.op.remember(content, tags=tags, evidence=evidence, importance=importance)
         stripped = tuple(dict.fromkeys(tag.strip().lower() for tag in tags))
-        return self.learn(record, content, importance=importance, tags=stripped, evidence=tuple(dict.fromkeys(evidence)))
+        return self.learn(
+            record,
+            content,
+            importance=importance,
+            tags=stripped,
+            evidence=tuple(dict.fromkeys(evidence)),
+        )
 
     @rule(target=records, content=TEXTS, key=st.sampled_from(["k1", "k2"]))
     def remember_with_key(self, content: str, key: str) -> Any:
@@ -117,8 +144,15 @@ class Store(RuleBasedStateMachine):
 
     @rule(target=records, contents=st.lists(TEXTS, max_size=4))
     def remember_many(self, contents: list[str]) -> Any:
-        made = self.op.remember_many([{"content": content, "layer": "episodic"} for content in contents])
-        return multiple(*(self.learn(record, content, "episodic") for record, content in zip(made, contents, strict=True)))
+        made = self.op.remember_many(
+            [{"content": content, "layer": "episodic"} for content in contents]
+        )
+        return multiple(
+            *(
+                self.learn(record, content, "episodic")
+                for record, content in zip(made, contents, strict=True)
+            )
+        )
 
     @rule(content=TEXTS)
     def remember_badly(self, content: str) -> None:
@@ -142,7 +176,11 @@ class Store(RuleBasedStateMachine):
         if not self.runs:
             return multiple()
         run = self.runs.pop(data.draw(st.sampled_from(sorted(self.runs))))
-        notes = [note.id for note in self.op.list(layers=["working"], limit=1000) if note.run_id == run.id][::-1]
+        notes = [
+            note.id
+            for note in self.op.list(layers=["working"], limit=1000)
+            if note.run_id == run.id
+        ][::-1]
         notes.sort(key=lambda note: self.model[note].seq)
         record = run.close(summary, KeyError("x") if fails else None)
         assert record is not None
@@ -170,7 +208,9 @@ class Store(RuleBasedStateMachine):
         self.change(record_id, importance=importance)
 
     def update(self, record_id: str, **fields: Any) -> None:
-        with self.op._store.change(TESTER, "test", self.desk.clock(), note={"reason": "test"}) as transaction:
+        with self.op._store.change(
+            TESTER, "test", self.desk.clock(), note={"reason": "test"}
+        ) as transaction:
             row = transaction.find(record_id)
             assert row is not None
             transaction.update(row, **fields)
@@ -193,7 +233,9 @@ class Store(RuleBasedStateMachine):
         self.op = self.desk.operator()
         found = {run.id: run for run in self.op.runs()}
         assert found.keys() == self.runs.keys()
-        assert [run.task for run in found.values()] == [self.model[run_id].content for run_id in found]
+        assert [run.task for run in found.values()] == [
+            self.model[run_id].content for run_id in found
+        ]
         self.runs = found
 
     @rule(word=st.sampled_from(["tea", "coffee", "rain"]))
@@ -201,7 +243,9 @@ class Store(RuleBasedStateMachine):
         expected = {
             record_id
             for record_id, record in self.model.items()
-            if word in record.content.replace(":", " ").split() and record.state is ACTIVE and record.layer != "working"
+            if word in record.content.replace(":", " ").split()
+            and record.state is ACTIVE
+            and record.layer != "working"
         }
         assert {hit.record.id for hit in self.op.search(word, limit=10_000)} == expected
 
@@ -215,7 +259,9 @@ class Store(RuleBasedStateMachine):
 
     @invariant()
     def the_trail_agrees(self) -> None:
-        assert [problem for report in self.op.audit_verify().values() for problem in report.problems] == []
+        assert [
+            problem for report in self.op.audit_verify().values() for problem in report.problems
+        ] == []
 
     @invariant()
     def evidence_resolves(self) -> None:

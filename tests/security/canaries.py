@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from lamina import Memory, Operator
-from lamina.access import Access
 from lamina.errors import LaminaError
+from lamina.home.tokens import Access
 from tests.conftest import CONTRACTS, Desk
 
 CANARY = re.compile(r"zq([a-z]+)\d{4}kx", re.IGNORECASE)
@@ -83,8 +83,13 @@ class Planter:
 
     def _short(self) -> None:
         for layer in ("short_term", "episodic"):
-            told: dict[str, Any] = {name: self.canary() for name in ("source", "speaker", "session", "key")}
-            told |= {"tags": [WORD, self.canary()], "evidence": [f"https://example.org/{self.canary()}"]}
+            told: dict[str, Any] = {
+                name: self.canary() for name in ("source", "speaker", "session", "key")
+            }
+            told |= {
+                "tags": [WORD, self.canary()],
+                "evidence": [f"https://example.org/{self.canary()}"],
+            }
             told |= {"metadata": {self.canary(): self.canary(), "place": self.canary()}}
             self.mem.remember_many([{"content": self.text(), "layer": layer, **told}])
         self.mem.remember(self.text(), kind="project", tags=[f"project:{self.canary()}"])
@@ -93,7 +98,9 @@ class Planter:
     def _believed(self) -> None:
         for layer in ("semantic", "procedural", "profile"):
             told = {**CONTRACTS[layer], "note": self.canary()}
-            told |= {"profile_key": self.canary(), "value": self.canary()} if layer == "profile" else {}
+            told |= (
+                {"profile_key": self.canary(), "value": self.canary()} if layer == "profile" else {}
+            )
             told |= {"workflow": self.canary()} if layer == "procedural" else {}
             self.op.remember(self.text(), layer=layer, metadata=told)
         if self.owner.user is None:
@@ -106,14 +113,23 @@ class Planter:
                 "text": f"I live in {self.canary()}.",
                 "at": self._clock.now - timedelta(days=9),
             },
-            {"speaker": "Ana", "text": f"I moved to {self.canary()} last week.", "at": self._clock.now - timedelta(days=2)},
+            {
+                "speaker": "Ana",
+                "text": f"I moved to {self.canary()} last week.",
+                "at": self._clock.now - timedelta(days=2),
+            },
         ]
-        self.mem.remember_conversation(turns, session=self.canary(), participants=["Ana", self.canary()])
+        self.mem.remember_conversation(
+            turns, session=self.canary(), participants=["Ana", self.canary()]
+        )
         self._whole.sleep()
 
     def _decided(self) -> None:
         evidence = self.mem.remember(self.text())
-        waiting = [self.mem.propose_profile(self.canary(), self.canary(), self.canary(), [evidence.id]) for _ in range(3)]
+        waiting = [
+            self.mem.propose_profile(self.canary(), self.canary(), self.canary(), [evidence.id])
+            for _ in range(3)
+        ]
         self.op.confirm(waiting[0].id, self.canary())
         self.op.reject(waiting[1].id, self.canary())
         self.mem.request_forget(evidence.id, self.canary())
@@ -140,11 +156,15 @@ def planted(desk: Desk, owners: Iterable[Owner] = OWNERS) -> Planted:
         planter = Planter(desk, owner)
         if owner is SHARED:
             for _ in range(5):
-                planter.op.remember(planter.text(), tags=["open"], layer="semantic", metadata=CONTRACTS["semantic"])
+                planter.op.remember(
+                    planter.text(), tags=["open"], layer="semantic", metadata=CONTRACTS["semantic"]
+                )
         else:
             runs[owner.name] = planter.everywhere()
         access = Access(desk.home)
-        tokens[owner.name] = access.create(owner.agent, owner.user, desk.clock(), name=f"of {planter.canary()}")[0].id
+        tokens[owner.name] = access.create(
+            owner.agent, owner.user, desk.clock(), name=f"of {planter.canary()}"
+        )[0].id
     if SHARED in known:
         desk.operator("sky").grant("milton", tag="open", reason="zqcommon9999kx")
     return Planted({name: [*ids] for name, ids in owned(desk, known).items()}, runs, tokens)
@@ -155,7 +175,9 @@ def owned(desk: Desk, owners: Iterable[Owner]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {owner.name: {} for owner in owners}
     for agent in {owner.agent for owner in owners}:
         with desk.agent(agent) as mem:
-            records = mem.list(states=None, limit=EVERYTHING) + mem.list(layers=["working"], states=None, limit=EVERYTHING)
+            records = mem.list(states=None, limit=EVERYTHING) + mem.list(
+                layers=["working"], states=None, limit=EVERYTHING
+            )
             for record in [*records, *mem.search_archive(WORD, limit=EVERYTHING)]:
                 names = {name.lower() for name in CANARY.findall(record.content)} & found.keys()
                 for name in names:
@@ -166,7 +188,11 @@ def owned(desk: Desk, owners: Iterable[Owner]) -> dict[str, dict[str, str]]:
 def told(value: object) -> str:
     """Everything that an answer says, also in the files that it names."""
     if isinstance(value, Path):
-        files = [path for path in (value, *value.rglob("*")) if path.is_file()] if value.exists() else []
+        files = (
+            [path for path in (value, *value.rglob("*")) if path.is_file()]
+            if value.exists()
+            else []
+        )
         return str(value) + "".join(path.read_bytes().decode("latin-1") for path in files)
     if isinstance(value, str):
         return value
@@ -185,7 +211,9 @@ def _plain(value: Any) -> Any:
 
 def leaks(answer: str, allowed: Iterable[str]) -> set[str]:
     """Whose canaries are in an answer that should not be."""
-    return {found.group() for found in CANARY.finditer(answer) if found.group(1).lower() not in allowed}
+    return {
+        found.group() for found in CANARY.finditer(answer) if found.group(1).lower() not in allowed
+    }
 
 
 def strange_ids(answer: str, foreign: frozenset[str]) -> frozenset[str]:

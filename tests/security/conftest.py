@@ -53,7 +53,9 @@ class Reporter:
             Path(written).write_bytes(msgspec.json.encode(lines))
         elif FULL:
             for line in lines:
-                terminalreporter.write_line(f"{line.corpus:12} {line.probes:8,} probes  {line.failures} failures")
+                terminalreporter.write_line(
+                    f"{line.corpus:12} {line.probes:8,} probes  {line.failures} failures"
+                )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -27,7 +27,9 @@ PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 CONTROL = ("pycrypto", "2.6.1")
 # What is known and cannot reach us, with the reason. Whoever adds one has read what it says.
 PYTHON_SERVER = "it is in Chroma's own server in Python; Lamina uses the library within its process, and starts no server"
-ACCEPTED = {("chromadb", f"CVE-2026-{number}"): PYTHON_SERVER for number in (45829, 45830, 45831, 45833)}
+ACCEPTED = {
+    ("chromadb", f"CVE-2026-{number}"): PYTHON_SERVER for number in (45829, 45830, 45831, 45833)
+}
 NEEDED = re.compile(r"[A-Za-z0-9._-]+")
 EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
 
@@ -62,7 +64,10 @@ def asked(lines: Iterable[str], extras: frozenset[str] = frozenset()) -> Iterato
         found = NEEDED.match(wanted.strip())
         assert found, line
         inner = re.search(r"\[([^\]]*)\]", wanted)
-        yield plain(found.group()), frozenset(one.strip() for one in inner.group(1).split(",")) if inner else frozenset()
+        yield (
+            plain(found.group()),
+            frozenset(one.strip() for one in inner.group(1).split(",")) if inner else frozenset(),
+        )
 
 
 def ours() -> dict[str, list[str]]:
@@ -90,8 +95,14 @@ def closure(lines: Iterable[str]) -> Iterator[str]:
 
 def licence(name: str) -> str:
     told = metadata.metadata(name).json
-    classified = [line.rpartition(" :: ")[2] for line in told.get("classifier", ()) if line.startswith("License ::")]
-    said = str(told.get("license_expression") or told.get("license") or "").strip().partition("\n")[0]
+    classified = [
+        line.rpartition(" :: ")[2]
+        for line in told.get("classifier", ())
+        if line.startswith("License ::")
+    ]
+    said = (
+        str(told.get("license_expression") or told.get("license") or "").strip().partition("\n")[0]
+    )
     return (said if said and len(said) < 60 else "; ".join(classified)) or "not said"
 
 
@@ -108,7 +119,9 @@ def installed() -> list[Package]:
 def index(path: str) -> dict[str, Any] | None:
     """What the index says under a path; None where it has nothing."""
     try:
-        with urlopen(Request(f"{INDEX}/{path}", headers={"Accept": "application/json"}), timeout=PATIENCE) as answer:
+        with urlopen(
+            Request(f"{INDEX}/{path}", headers={"Accept": "application/json"}), timeout=PATIENCE
+        ) as answer:
             told: dict[str, Any] = json.load(answer)
             return told
     except HTTPError as error:
@@ -124,15 +137,22 @@ def weaknesses(name: str, version: str, ask: Ask) -> tuple[tuple[str, ...], str]
         told = ask(f"{name}/json")
         newest = told and told["info"]["version"]
         if told is None or newest != version:
-            return (), f"the index tells of {newest} alone" if newest else "the index does not know it"
+            return (
+                (),
+                f"the index tells of {newest} alone" if newest else "the index does not know it",
+            )
     if "vulnerabilities" not in told:
         return (), "the index tells nothing of weaknesses"
-    return tuple(sorted({_name(one) for one in told["vulnerabilities"] if not one.get("withdrawn")})), ""
+    return tuple(
+        sorted({_name(one) for one in told["vulnerabilities"] if not one.get("withdrawn")})
+    ), ""
 
 
 def _name(told: Mapping[str, Any]) -> str:
     """The one name of a weakness that several lists know, each by a name of its own."""
-    return str(next((name for name in told.get("aliases", ()) if name.startswith("CVE-")), told["id"]))
+    return str(
+        next((name for name in told.get("aliases", ()) if name.startswith("CVE-")), told["id"])
+    )
 
 
 def audited(packages: list[Package], ask: Ask = index) -> list[Package]:
@@ -140,13 +160,18 @@ def audited(packages: list[Package], ask: Ask = index) -> list[Package]:
     try:
         control, why = weaknesses(*CONTROL, ask)
         if not control:
-            return _unaudited(packages, why or f"the index knows no weakness of {' '.join(CONTROL)}, which has several")
+            return _unaudited(
+                packages,
+                why or f"the index knows no weakness of {' '.join(CONTROL)}, which has several",
+            )
         found = []
         for one in packages:
             known, why = weaknesses(one.name, one.version, ask)
             accepted = tuple(name for name in known if (one.name, name) in ACCEPTED)
             left = tuple(name for name in known if name not in accepted)
-            found.append(msgspec.structs.replace(one, weaknesses=left, accepted=accepted, not_audited=why))
+            found.append(
+                msgspec.structs.replace(one, weaknesses=left, accepted=accepted, not_audited=why)
+            )
     except (URLError, OSError, ValueError, KeyError) as error:
         return _unaudited(packages, f"{INDEX} could not be asked: {error}")
     return found

@@ -18,13 +18,14 @@ from fastapi.routing import APIRoute
 from mcp import Client
 
 from lamina import Memory, Operator
-from lamina.guests import Guest
-from lamina.runs import Run
+from lamina.memory.runs import Run
+from lamina.memory.shared import Guest
+from lamina.memory.world import WorldModel
 from lamina.surfaces.cli.main import cli, run
-from lamina.surfaces.hooks import Hooks, Switches, call, protocol
+from lamina.surfaces.hooks import Hooks, Switches, protocol
+from lamina.surfaces.hooks import handler as call
 from lamina.surfaces.http.console.page import PageRoute
 from lamina.surfaces.mcp import schemas, tools
-from lamina.world import WorldModel
 from tests.security.pools import FISHING, Attack, given
 from tests.surfaces.mcp_harness import said
 from tests.surfaces.served import Served
@@ -71,7 +72,10 @@ def signed(function: Callable[..., Any]) -> Arguments:
     """The arguments of a verb, with their kinds."""
     found = {}
     for name, one in inspect.signature(function).parameters.items():
-        is_needed = one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
+        is_needed = one.default is one.empty and one.kind not in (
+            one.VAR_KEYWORD,
+            one.VAR_POSITIONAL,
+        )
         if name != "self":
             found[name] = (str(one.annotation), is_needed)
     return found
@@ -82,7 +86,9 @@ def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> object
     words: list[Any] = []
     fields: dict[str, Any] = {}
     for name, one in inspect.signature(function).parameters.items():
-        if name not in arguments or (arguments[name] is None and one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL)):
+        if name not in arguments or (
+            arguments[name] is None and one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
+        ):
             continue
         if one.kind is one.VAR_POSITIONAL:
             words += arguments[name]
@@ -104,14 +110,21 @@ def python(keys: Keys, attack: Attack, chance: random.Random, most: int) -> Iter
     held += [("guest", Guest, keys.guest)] if keys.guest else []
     for title, kind, handle in held:
         for name, function in methods(kind):
-            if name in ENDS_THE_HANDLE or (kind is Operator and getattr(Memory, name, None) is function):
+            if name in ENDS_THE_HANDLE or (
+                kind is Operator and getattr(Memory, name, None) is function
+            ):
                 continue
             verb = getattr(handle, name)
             arguments_of = signed(function)
             for arguments in given(attack, arguments_of, chance, most):
-                if any(value is None and not OPTIONAL.search(arguments_of[one][0]) for one, value in arguments.items()):
+                if any(
+                    value is None and not OPTIONAL.search(arguments_of[one][0])
+                    for one, value in arguments.items()
+                ):
                     continue
-                yield Probe("Python", f"{title}.{name}", repr(arguments), partial(called, verb, arguments))
+                yield Probe(
+                    "Python", f"{title}.{name}", repr(arguments), partial(called, verb, arguments)
+                )
 
 
 def words(command: click.Command, arguments: Mapping[str, Any]) -> list[str]:
@@ -127,7 +140,11 @@ def words(command: click.Command, arguments: Mapping[str, Any]) -> list[str]:
         elif value is True:
             options.append(one.opts[0])
         else:
-            options += [word for each in (values if one.multiple else values[:1]) for word in (one.opts[0], each)]
+            options += [
+                word
+                for each in (values if one.multiple else values[:1])
+                for word in (one.opts[0], each)
+            ]
     return [*options, "--", *(word.replace("\0", "") for word in plain)]
 
 
@@ -148,7 +165,13 @@ def commands(whose: list[str], attack: Attack, chance: random.Random, most: int)
             continue
         yes = ["--yes"] if any(one.name == "yes" for one in command.params) else []
         for number, arguments in enumerate(given(attack, typed(command), chance, most)):
-            line = [*whose, *name.split(), *yes, *(["--json"] if number % 2 else []), *words(command, arguments)]
+            line = [
+                *whose,
+                *name.split(),
+                *yes,
+                *(["--json"] if number % 2 else []),
+                *words(command, arguments),
+            ]
             yield Probe("CLI", name, repr(line), partial(run, line))
 
 
@@ -158,26 +181,40 @@ def described(parameters: Iterable[Mapping[str, Any]]) -> Arguments:
 
 def address(path: str, arguments: Mapping[str, Any]) -> str:
     """A path with what it needs, and a query with the rest."""
-    asked = {name: value for name, value in arguments.items() if value is not None and f"{{{name}}}" not in path}
+    asked = {
+        name: value
+        for name, value in arguments.items()
+        if value is not None and f"{{{name}}}" not in path
+    }
     for name in arguments.keys() - asked.keys():
         path = path.replace(f"{{{name}}}", quote(str(arguments[name]), safe=""))
     return f"{path}?{urlencode(asked, doseq=True)}" if asked else path
 
 
-def routes(served: Served, token: str, attack: Attack, chance: random.Random, most: int) -> Iterator[Probe]:
+def routes(
+    served: Served, token: str, attack: Attack, chance: random.Random, most: int
+) -> Iterator[Probe]:
     """Every route of the API, as it describes itself; on each, also another agent and another user are asked for."""
     for path, told in served.ask("/openapi.json").json["paths"].items():
-        arguments = {**described(told["get"].get("parameters", ())), "agent": ("", False), "user": ("", False)}
+        arguments = {
+            **described(told["get"].get("parameters", ())),
+            "agent": ("", False),
+            "user": ("", False),
+        }
         yield from _asked("HTTP", path, served, token, given(attack, arguments, chance, most))
 
 
-def pages(served: Served, token: str, attack: Attack, chance: random.Random, most: int) -> Iterator[Probe]:
+def pages(
+    served: Served, token: str, attack: Attack, chance: random.Random, most: int
+) -> Iterator[Probe]:
     """Every page of the console, with the fields of its own form."""
     for route in console_routes(served):
         fields: Arguments = dict.fromkeys(route.param_convertors, ("str", True))
         for parameter in route.dependant.query_params:
             model = getattr(parameter.field_info.annotation, "model_fields", {})
-            fields |= {name: (str(field.annotation), field.is_required()) for name, field in model.items()}
+            fields |= {
+                name: (str(field.annotation), field.is_required()) for name, field in model.items()
+            }
         fields = {name: kind for name, kind in fields.items() if name not in ("theme", "of")}
         yield from _asked("console", route.path, served, token, given(attack, fields, chance, most))
 
@@ -188,13 +225,18 @@ def console_routes(served: Served) -> list[APIRoute]:
     found, waiting = [], [*app._app.routes]
     while waiting:
         route = waiting.pop()
-        waiting += [*getattr(route, "routes", ()), *getattr(getattr(route, "original_router", None), "routes", ())]
+        waiting += [
+            *getattr(route, "routes", ()),
+            *getattr(getattr(route, "original_router", None), "routes", ()),
+        ]
         if isinstance(route, PageRoute):
             found.append(route)
     return sorted(found, key=lambda route: route.path)
 
 
-def _asked(door: str, verb: str, served: Served, token: str, ways: Iterable[dict[str, Any]]) -> Iterator[Probe]:
+def _asked(
+    door: str, verb: str, served: Served, token: str, ways: Iterable[dict[str, Any]]
+) -> Iterator[Probe]:
     for arguments in ways:
         path = address(verb, arguments)
         yield Probe(door, verb, path, partial(answer, served, path, token))
@@ -206,12 +248,17 @@ def answer(served: Served, path: str, token: str) -> str:
     return f"{found.status} {found.headers} {found.body.decode()}"
 
 
-async def tool_calls(client: Client, attack: Attack, chance: random.Random, most: int) -> list[tuple[Probe, str]]:
+async def tool_calls(
+    client: Client, attack: Attack, chance: random.Random, most: int
+) -> list[tuple[Probe, str]]:
     """Every tool, with what each has answered."""
     made = []
     for tool in tools.EVERY:
         asked = schemas.schema(tool.given)
-        kinds = {name: (json.dumps(kind), name in asked.get("required", ())) for name, kind in asked["properties"].items()}
+        kinds = {
+            name: (json.dumps(kind), name in asked.get("required", ()))
+            for name, kind in asked["properties"].items()
+        }
         for arguments in given(attack, kinds, chance, most):
             result = await client.call_tool(tool.name, arguments)
             told = f"{said(result)} {json.dumps(result.structured_content)}"
@@ -221,18 +268,32 @@ async def tool_calls(client: Client, attack: Attack, chance: random.Random, most
 
 def events(keys: Keys, attack: Attack, chance: random.Random, most: int) -> Iterator[Probe]:
     """Every event of every program that calls hooks, with others' sessions and files in its fields."""
-    fields = [*protocol.MESSAGES, *protocol.REPLIES, *protocol.TASKS, *protocol.SESSIONS, "cwd", "transcript_path"]
+    fields = [
+        *protocol.MESSAGES,
+        *protocol.REPLIES,
+        *protocol.TASKS,
+        *protocol.SESSIONS,
+        "cwd",
+        "transcript_path",
+    ]
     for event, names in protocol.EVENTS.items():
         for name in (*names, event):
             for _ in range(most):
-                chosen = {field: chance.choice([*FISHING, *attack.ids]) for field in chance.sample(fields, 4)}
-                data = json.dumps({"hook_event_name": name, **chosen, "prompt": chance.choice(FISHING)}).encode()
+                chosen = {
+                    field: chance.choice([*FISHING, *attack.ids])
+                    for field in chance.sample(fields, 4)
+                }
+                data = json.dumps(
+                    {"hook_event_name": name, **chosen, "prompt": chance.choice(FISHING)}
+                ).encode()
                 yield Probe("hooks", event, data.decode(), partial(heard, keys.mem, data))
 
 
 def heard(memory: Memory, data: bytes) -> str:
     """What a hook answers to an event, and what it tells of its troubles."""
     told: list[str] = []
-    made = call.Call(call.Wanted(None, False), PATIENT, lambda: memory, lambda memory: None, told.append)
+    made = call.Call(
+        call.Wanted(None, False), PATIENT, lambda: memory, lambda memory: None, told.append
+    )
     made.run(io.BytesIO(data))
     return made.answer().decode() + " ".join(told)

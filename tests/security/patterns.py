@@ -16,8 +16,8 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import lamina
-from lamina.patterns import Bounded
-from lamina.secrets.tokens import Lazy
+from lamina.text.patterns import Bounded
+from lamina.text.secrets.patterns import Lazy
 
 ANCHORED = frozenset({"match", "fullmatch"})  # methods that look at one place only
 REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
@@ -50,7 +50,11 @@ class Shape(NamedTuple):
 @cache
 def modules() -> tuple[ModuleType, ...]:
     """Every module of the package, imported."""
-    names = [one.name for one in pkgutil.walk_packages(lamina.__path__, "lamina.") if not one.name.endswith("__main__")]
+    names = [
+        one.name
+        for one in pkgutil.walk_packages(lamina.__path__, "lamina.")
+        if not one.name.endswith("__main__")
+    ]
     return tuple(map(importlib.import_module, names))
 
 
@@ -62,11 +66,15 @@ def everything() -> tuple[Found, ...]:
         for name, value in vars(module).items():
             for path, pattern, longest in _held(value, f"{module.__name__}.{name}", set()):
                 key = (pattern.pattern, pattern.flags, longest)
-                found.setdefault(key, Found(path, pattern, longest, _method(module.__name__, name, path)))
+                found.setdefault(
+                    key, Found(path, pattern, longest, _method(module.__name__, name, path))
+                )
     return tuple(found.values())
 
 
-def _held(value: Any, path: str, seen: set[int]) -> Iterator[tuple[str, re.Pattern[Any], int | None]]:
+def _held(
+    value: Any, path: str, seen: set[int]
+) -> Iterator[tuple[str, re.Pattern[Any], int | None]]:
     if isinstance(value, re.Pattern):
         yield path, value, None
     elif isinstance(value, Bounded):
@@ -101,7 +109,9 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
 def _method(module: str, name: str, path: str) -> str:
     """The one method of a constant or a field that is ever called, if it looks at one place only; else search."""
     field = path.rpartition(".")[2]
-    used = _uses().get(("", field), set()) | (_uses().get((module, name), set()) if path == f"{module}.{name}" else set())
+    used = _uses().get(("", field), set()) | (
+        _uses().get((module, name), set()) if path == f"{module}.{name}" else set()
+    )
     return next(iter(used)) if len(used) == 1 and used <= ANCHORED else "search"
 
 
@@ -111,9 +121,13 @@ def _uses() -> Mapping[tuple[str, str], set[str]]:
     uses: dict[tuple[str, str], set[str]] = {}
     for module in modules():
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
-        called = {id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        called = {
+            id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+        }
         for node in ast.walk(tree):
-            if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+            if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(
+                node.ctx, ast.Load
+            ):
                 continue
             if (used := called.get(id(node), "search")) not in ("pattern", "groupindex", "longest"):
                 uses.setdefault(_meant(module, node), set()).add(used)
@@ -144,7 +158,9 @@ def _imports(module: ModuleType) -> Mapping[str, tuple[str, str]]:
     """Where names come from that a module imports."""
     tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
     lines = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return {one.asname or one.name: (str(line.module), one.name) for line in lines for one in line.names}
+    return {
+        one.asname or one.name: (str(line.module), one.name) for line in lines for one in line.names
+    }
 
 
 # --- texts that would make them slow ----------------------------------------------------------------------------------
@@ -168,9 +184,17 @@ CATEGORIES: Mapping[Any, Callable[[str], bool]] = {
 
 def shapes(pattern: re.Pattern[Any]) -> Iterator[Shape]:
     """For every repeat what it repeats, behind what leads to it and before what it cannot end with; and common pieces."""
-    source = pattern.pattern.decode("latin-1") if isinstance(pattern.pattern, bytes) else pattern.pattern
-    tree = parser.parse(source, pattern.flags & ~re.U if isinstance(pattern.pattern, bytes) else pattern.flags)
-    made = (*_pumped(list(tree)), *_whole(list(tree)), *(Shape("", piece, FAILING[0]) for piece in GENERIC))
+    source = (
+        pattern.pattern.decode("latin-1") if isinstance(pattern.pattern, bytes) else pattern.pattern
+    )
+    tree = parser.parse(
+        source, pattern.flags & ~re.U if isinstance(pattern.pattern, bytes) else pattern.flags
+    )
+    made = (
+        *_pumped(list(tree)),
+        *_whole(list(tree)),
+        *(Shape("", piece, FAILING[0]) for piece in GENERIC),
+    )
     return iter(dict.fromkeys(shape for shape in made if shape.pump))
 
 
@@ -204,7 +228,9 @@ def _assertions(nodes: list[Any]) -> Iterator[list[Any]]:
 def _repeats(nodes: list[Any], prefix: list[str]) -> Iterator[tuple[list[str], list[Any]]]:
     """Every repeat of a sequence: some texts that lead to it, and what it repeats."""
     for place, (kind, value) in enumerate(nodes):
-        before = [start + sample for start in prefix[:2] for sample in _samples(nodes[:place], 2)][:3] or prefix
+        before = [start + sample for start in prefix[:2] for sample in _samples(nodes[:place], 2)][
+            :3
+        ] or prefix
         if kind in REPEATS:
             _, most, body = value
             if most is sre.MAXREPEAT or most >= MANY:
@@ -235,7 +261,11 @@ def _samples(nodes: list[Any], most: int) -> list[str]:
     made = [""]
     for kind, value in nodes:
         options = _one(kind, value, most)
-        made = list(islice((start + end for end in options for start in made), most)) if options else made
+        made = (
+            list(islice((start + end for end in options for start in made), most))
+            if options
+            else made
+        )
     return made
 
 
@@ -249,10 +279,15 @@ def _one(kind: Any, value: Any, most: int) -> list[str]:
     if kind is sre.IN:
         return _class(value)[:most]
     if kind is sre.BRANCH:
-        return [sample for branch in value[1] for sample in _samples(list(branch), 1)][: max(most, 6)]
+        return [sample for branch in value[1] for sample in _samples(list(branch), 1)][
+            : max(most, 6)
+        ]
     if kind in REPEATS:
         least, longest, body = value
-        return [sample * min(max(least, 1 if longest else 0), 60) for sample in _samples(list(body), most)]
+        return [
+            sample * min(max(least, 1 if longest else 0), 60)
+            for sample in _samples(list(body), most)
+        ]
     if kind in (sre.ASSERT, sre.ASSERT_NOT):
         return []
     inside = _inside(kind, value)
@@ -261,9 +296,15 @@ def _one(kind: Any, value: Any, most: int) -> list[str]:
 
 def _class(items: list[Any]) -> list[str]:
     """Some characters of a class."""
-    own = [chr(value if kind is sre.LITERAL else value[0]) for kind, value in items if kind in (sre.LITERAL, sre.RANGE)]
+    own = [
+        chr(value if kind is sre.LITERAL else value[0])
+        for kind, value in items
+        if kind in (sre.LITERAL, sre.RANGE)
+    ]
     is_negated = items[0][0] is sre.NEGATE
-    common = [c for c in PALETTE if any(_holds(kind, value, c) for kind, value in items) != is_negated]
+    common = [
+        c for c in PALETTE if any(_holds(kind, value, c) for kind, value in items) != is_negated
+    ]
     return list(dict.fromkeys(common if is_negated else [*common, *own]))
 
 

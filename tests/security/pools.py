@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lamina.formats.world_edits import FileEdit
-from lamina.model import Layer, State
-from lamina.recall import RANKERS
+from lamina.model.record import Layer, State
+from lamina.search import RANKERS
 from tests.security.canaries import WORD, Planted
 
 UNKNOWN = "0" * 26
@@ -49,10 +49,19 @@ LAYERS: list[Any] = [None, *([layer.value] for layer in Layer), [layer.value for
 STATES: list[Any] = [None, *([state.value] for state in State), [state.value for state in State]]
 NAMES = [None, "sky", "milton", "nobody", "../milton", "MILTON", "milton/../sky", "%"]
 USERS = [None, "ben", "ana", "Ana", "%", "' OR 1=1 --", "ben\0", "BEN"]
-METADATA: list[Any] = [None, {"place": WORD}, {"place": "%"}, {"a')) OR 1=1 --": 1}, {"$.place": "x"}, {"*": "*"}]
+METADATA: list[Any] = [
+    None,
+    {"place": WORD},
+    {"place": "%"},
+    {"a')) OR 1=1 --": 1},
+    {"$.place": "x"},
+    {"*": "*"},
+]
 
 
-MANY = re.compile("Collection|Sequence|Iterable|Mapping|list|array|object|dict|Any|Given|Layer")  # kinds that hold several
+MANY = re.compile(
+    "Collection|Sequence|Iterable|Mapping|list|array|object|dict|Any|Given|Layer"
+)  # kinds that hold several
 
 
 def _one(value: Any) -> Any:
@@ -78,20 +87,46 @@ class Attack(NamedTuple):
         """What to give for an argument of this name and kind."""
         for names, values in self._pools().items():
             if name in names:
-                return values if MANY.search(kind) or kind in ("text", "choice") else [_one(value) for value in values]
+                return (
+                    values
+                    if MANY.search(kind) or kind in ("text", "choice")
+                    else [_one(value) for value in values]
+                )
         if "bool" in kind:
             return [False, True]
         if "Progress" in kind:
             return [None]
-        raise AssertionError(f"nobody knows what to give for {name}: {kind}; tests/security/pools.py is the place to say it")
+        raise AssertionError(
+            f"nobody knows what to give for {name}: {kind}; tests/security/pools.py is the place to say it"
+        )
 
     def _pools(self) -> Mapping[tuple[str, ...], Sequence[Any]]:
         ids, files = self.ids, [None, str(self.folder / "made"), str(self.folder / "absent" / "x")]
-        parts = [one for whole in ids[:2] for one in (whole[-6:], whole[:6])]  # the second is how most ids begin
+        parts = [
+            one for whole in ids[:2] for one in (whole[-6:], whole[:6])
+        ]  # the second is how most ids begin
         return {
             ("record_id", "run_id", "token_id", "record", "after"): [*ids, *parts],
-            ("record_ids", "evidence", "evidence_ids"): [ids[:1], ids[3:6], ids, [UNKNOWN], parts[:1], parts[1:]],
-            ("query", "text", "goal", "content", "about", "message", "reply", "task", "subject", "attribute"): FISHING,
+            ("record_ids", "evidence", "evidence_ids"): [
+                ids[:1],
+                ids[3:6],
+                ids,
+                [UNKNOWN],
+                parts[:1],
+                parts[1:],
+            ],
+            (
+                "query",
+                "text",
+                "goal",
+                "content",
+                "about",
+                "message",
+                "reply",
+                "task",
+                "subject",
+                "attribute",
+            ): FISHING,
             (
                 "key",
                 "value",
@@ -110,7 +145,11 @@ class Attack(NamedTuple):
             ("kinds", "kind", "tags", "all_tags", "tag", "all_tag", "names"): LISTS,
             ("since", "until", "as_of", "known_at", "at", "expires", "older_than"): TIMES,
             ("limit", "top_k", "max_chars", "per_layer", "port"): [1, 50, 10_000, -1],
-            ("hours", "cutoff_hours", "recency_bias", "importance", "score", "below", "timeout"): [0, 0.5, 90_000],
+            ("hours", "cutoff_hours", "recency_bias", "importance", "score", "below", "timeout"): [
+                0,
+                0.5,
+                90_000,
+            ],
             ("number", "event_id", "event", "before"): [*range(1, 12), 40, 80, 10**6],
             ("agent", "grantee", "shared_by"): NAMES[1:],
             ("user",): USERS,
@@ -122,9 +161,18 @@ class Attack(NamedTuple):
                 {"importance_below": 0.1},
                 {"layers": ["short_term"], "older_than_days": 90_000},
             ],
-            ("filters",): [{}, {"layers": ["working"]}, {"states": ["tombstoned"]}, {"metadata": {"place": "%"}}],
+            ("filters",): [
+                {},
+                {"layers": ["working"]},
+                {"states": ["tombstoned"]},
+                {"metadata": {"place": "%"}},
+            ],
             ("turns",): [[{"speaker": "Ana", "text": WORD}]],
-            ("items",): [[{"content": WORD}], [{"content": WORD, "user": "ben"}], [{"content": WORD, "evidence": ids[:2]}]],
+            ("items",): [
+                [{"content": WORD}],
+                [{"content": WORD, "user": "ben"}],
+                [{"content": WORD, "evidence": ids[:2]}],
+            ],
             ("participants",): [None, ["Ana", "ben"]],
             ("definition", "config"): [{"name": "x"}, {"name": "of-common"}, {}],
             ("definitions",): [[{"name": "x"}], []],

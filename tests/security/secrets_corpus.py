@@ -50,9 +50,7 @@ ALPHABETS: Mapping[str, str] = {
     "n": "ACGT",
 }
 FILLER = re.compile(r"«([A-Za-z])(\d*)»")
-WORDS = (
-    "Falcon Harbour Maple Orbit Pepper Quartz River Saffron Tundra Velvet Willow Zephyr Anchor Biscuit Copper Dragon".split()
-)
+WORDS = "Falcon Harbour Maple Orbit Pepper Quartz River Saffron Tundra Velvet Willow Zephyr Anchor Biscuit Copper Dragon".split()
 SEEDS = (
     "abandon ability able abstract acid actor adapt advice album amateur anchor apple arena badge balance bamboo banner basket"
     " beauty bicycle blanket bridge cabin camera canyon carpet castle celery cherry circle cliff cotton coyote cradle"
@@ -69,7 +67,10 @@ def _password(rng: Random) -> str:
             f"{one.lower()}-{two.lower()}-{rng.randint(10, 99)}",
             one.replace("a", "4").replace("e", "3").replace("i", "1").replace("o", "0")
             + f"{rng.choice(signs)}{rng.randint(1, 99)}",
-            "".join(rng.choices(ALPHABETS["A"], k=6)) + rng.choice(signs) + "".join(rng.choices(ALPHABETS["A"], k=6)) + "7",
+            "".join(rng.choices(ALPHABETS["A"], k=6))
+            + rng.choice(signs)
+            + "".join(rng.choices(ALPHABETS["A"], k=6))
+            + "7",
             f"{one.lower()}{rng.randint(1950, 2025)}",
         ]
     )
@@ -96,7 +97,11 @@ def filled(text: str, rng: Random) -> str:
 
 
 def _lines(name: str) -> list[str]:
-    return [line.replace("⏎", "\n") for line in (TEXTS / f"{name}.txt").read_text("utf-8").split("\n") if line]
+    return [
+        line.replace("⏎", "\n")
+        for line in (TEXTS / f"{name}.txt").read_text("utf-8").split("\n")
+        if line
+    ]
 
 
 # What the keys and tokens of services look like, by their name. The secret is what follows ▸, where there is one.
@@ -107,9 +112,14 @@ def known() -> list[Planted]:
     """Every format in three surroundings, and whole texts that tell a secret, twice each."""
     rng = Random(SEED)
     surroundings = _lines("surroundings")
-    within = [(sort, _within(token, rng.choice(surroundings))) for sort, token in FORMATS.items() for _ in range(3)]
+    within = [
+        (sort, _within(token, rng.choice(surroundings)))
+        for sort, token in FORMATS.items()
+        for _ in range(3)
+    ]
     return [
-        _planted(sort, text, rng) for sort, text in (*within, *(("told", text) for text in _lines("told") for _ in range(2)))
+        _planted(sort, text, rng)
+        for sort, text in (*within, *(("told", text) for text in _lines("told") for _ in range(2)))
     ]
 
 
@@ -123,7 +133,11 @@ def ordinary() -> list[str]:
     """Sentences, code, configs, hashes, ids, addresses: nothing in them is a secret."""
     rng = Random(f"{SEED} ordinary")
     texts = [
-        filled(text, rng) for text in (*_lines("ordinary"), *(text for text in _lines("made_by_machines") for _ in range(7)))
+        filled(text, rng)
+        for text in (
+            *_lines("ordinary"),
+            *(text for text in _lines("made_by_machines") for _ in range(7)),
+        )
     ]
     return list(dict.fromkeys([*texts, *_sentences(rng, 200)]))
 
@@ -131,7 +145,9 @@ def ordinary() -> list[str]:
 def unseen_ordinary() -> list[str]:
     """The same, that nothing is tuned to."""
     rng = Random(f"{SEED} unseen ordinary")
-    return list(dict.fromkeys(filled(text, rng) for text in _lines("unseen_ordinary") for _ in range(2)))
+    return list(
+        dict.fromkeys(filled(text, rng) for text in _lines("unseen_ordinary") for _ in range(2))
+    )
 
 
 def _within(token: str, surrounding: str) -> str:
@@ -164,4 +180,7 @@ WHEN = "Monday;12 March;2026-04-«d2»;the first of May;Friday at 17:30;New Year
 
 
 def _sentences(rng: Random, count: int) -> Iterator[str]:
-    return (filled(f"{rng.choice(WHO)} {rng.choice(DID)} {rng.choice(WHEN)}.", rng) for _ in range(count))
+    return (
+        filled(f"{rng.choice(WHO)} {rng.choice(DID)} {rng.choice(WHEN)}.", rng)
+        for _ in range(count)
+    )

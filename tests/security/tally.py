@@ -81,11 +81,19 @@ def added(lines: dict[str, Line], report: Any) -> None:
     if report.when == "call":
         line.tests += 1
     counted = dict(report.user_properties).get(PROBES)
-    if report.when == "teardown" and counted is not None:  # a test that was skipped has probed nothing
+    if (
+        report.when == "teardown" and counted is not None
+    ):  # a test that was skipped has probed nothing
         line.probes += max(1, counted)
 
 
 def ordered(lines: Iterable[Line]) -> list[Line]:
     """In the order of the corpora, as far as they have one."""
     known = list(dict.fromkeys(CORPORA.values()))
-    return sorted(lines, key=lambda line: (known.index(line.corpus) if line.corpus in known else len(known), line.corpus))
+    return sorted(
+        lines,
+        key=lambda line: (
+            known.index(line.corpus) if line.corpus in known else len(known),
+            line.corpus,
+        ),
+    )

@@ -11,16 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.errors import LaminaError
-from lamina.model import Role
+from lamina.model.record import Role
 from lamina.surfaces.http.console.words import link_of
 from lamina.surfaces.http.service import Visitor
-from lamina.text import is_invisible, reveal
+from lamina.text.words import is_invisible, reveal
 from tests.conftest import CONTRACTS, FULL, Desk
 from tests.security.xss import TEXTS
 from tests.surfaces.looked_at import Page
 from tests.surfaces.served import ID, Served, filled, untouched
 
-PAGES = ("/", "/search", "/records", "/archive", "/facts", "/review", "/profile", "/audit", "/audit/verify")
+PAGES = (
+    "/",
+    "/search",
+    "/records",
+    "/archive",
+    "/facts",
+    "/review",
+    "/profile",
+    "/audit",
+    "/audit/verify",
+)
 TAGS = frozenset(
     "html head meta title link body br a header footer main nav ul ol li svg path g rect line text desc h1 h2 h3 h4 p strong"
     " span code section article figure figcaption div details summary table caption thead tbody tr th td dl dt dd form label"
@@ -41,14 +51,28 @@ def poisoned(desk: Desk) -> list[str]:
     items = []
     for place, text in enumerate(TEXTS):
         label = " ".join(reveal(text).split())[:100]
-        item = {"content": text, "tags": [label], "metadata": {label: text, "status": text}, fields[place % 3]: label}
+        item = {
+            "content": text,
+            "tags": [label],
+            "metadata": {label: text, "status": text},
+            fields[place % 3]: label,
+        }
         items.append({**item, "kind": ("crumb", "request", "escalation")[place % 3]})
     made = [record.id for record in mem.remember_many(items)]
     evidence = [made[0], *(text for text in TEXTS if text.isprintable())]
-    semantic = {**CONTRACTS["semantic"], "subject": TEXTS[0], "attribute": "likes", "value": TEXTS[1]}
-    known = op.remember(TEXTS[2], layer="semantic", kind="fact", metadata=semantic, evidence=evidence)
+    semantic = {
+        **CONTRACTS["semantic"],
+        "subject": TEXTS[0],
+        "attribute": "likes",
+        "value": TEXTS[1],
+    }
+    known = op.remember(
+        TEXTS[2], layer="semantic", kind="fact", metadata=semantic, evidence=evidence
+    )
     last = op.correct(known.id, TEXTS[3], TEXTS[4])
-    op.remember("a project", kind="project", layer="semantic", tags=["x"], metadata=CONTRACTS["semantic"])
+    op.remember(
+        "a project", kind="project", layer="semantic", tags=["x"], metadata=CONTRACTS["semantic"]
+    )
     for place, text in enumerate(TEXTS):
         try:
             if place % 2:
@@ -84,7 +108,10 @@ def harmless(body: bytes) -> Page:
         target = element.attributes.get("href", "/")
         if element.tag == "link" or not target.startswith(("/", "#")):
             own = element.tag == "link" and target.startswith("/console/")
-            assert own or (urlsplit(target).scheme in ("http", "https") and element["rel"] == "noopener noreferrer"), element
+            assert own or (
+                urlsplit(target).scheme in ("http", "https")
+                and element["rel"] == "noopener noreferrer"
+            ), element
         assert not target.startswith("//")
     found = {c for c in body.decode() if is_invisible(c) and c not in "\u200d\ufe0f"}
     assert not found
@@ -95,8 +122,18 @@ def harmless(body: bytes) -> Page:
 def test_hostile_text_stays_text(served: Served, records: list[str]) -> None:
     """H2: a hundred texts that would run or load something, stored wherever text goes, add no element and no attribute."""
     token = served.token(trail=True)
-    asked = [*PAGES, "/records?limit=500", "/records?state=constrained", "/audit?of=reads&limit=500", "/audit?limit=500"]
-    asked += [f"/facts?subject={quote(TEXTS[0])}", "/archive?since=2020-01-01", "/records?state=superseded"]
+    asked = [
+        *PAGES,
+        "/records?limit=500",
+        "/records?state=constrained",
+        "/audit?of=reads&limit=500",
+        "/audit?limit=500",
+    ]
+    asked += [
+        f"/facts?subject={quote(TEXTS[0])}",
+        "/archive?since=2020-01-01",
+        "/records?state=superseded",
+    ]
     asked += [f"/records/{one}" for one in records]
     for path in asked:
         found = served.ask(path, token)
@@ -121,7 +158,13 @@ def test_hostile_questions_stay_text(served: Served) -> None:
             harmless(found.body)
     for text in TEXTS[::7]:
         asked = quote(text, safe="")
-        for path in (f"/records/{asked}", f"/?theme={asked}", f"/?{asked}=1", f"/review?cursor={asked}", f"/audit?of={asked}"):
+        for path in (
+            f"/records/{asked}",
+            f"/?theme={asked}",
+            f"/?{asked}=1",
+            f"/review?cursor={asked}",
+            f"/audit?of={asked}",
+        ):
             for key in (token, None):
                 found = served.ask(path, key)
                 if found.headers["content-type"].startswith("text/html"):
@@ -147,13 +190,19 @@ def test_pages_forbid_what_they_do_not_need(served: Served) -> None:
 def test_pages_show_nothing_to_strangers(served: Served, records: list[str]) -> None:
     """H2: without a session or a token every page is the same invitation to sign in; its looks are all that is public."""
     for path in (*PAGES, f"/records/{records[0]}", f"/records/{ID}"):
-        for headers in ([], [("Authorization", "Bearer wrong")], [("Cookie", f"lamina_{served.port}=wrong")]):
+        for headers in (
+            [],
+            [("Authorization", "Bearer wrong")],
+            [("Cookie", f"lamina_{served.port}=wrong")],
+        ):
             found = served.ask(path, headers=headers)
             assert found.status == 401
             page = harmless(found.body)
             assert page.one("h1").text == "Sign in"
             assert "pwned" not in page.text
-    assert served.ask("/console/console.css").status == served.ask("/console/icon.svg").status == 200
+    assert (
+        served.ask("/console/console.css").status == served.ask("/console/icon.svg").status == 200
+    )
 
 
 def test_pages_change_nothing(served: Served, records: list[str], desk: Desk) -> None:
@@ -181,10 +230,17 @@ def test_a_page_is_for_one_agent_and_user(desk: Desk) -> None:
             assert served.ask("/?agent=milton", token).status in (400, 403)
         assert served.ask(f"/records/{bens.id}", everybody).status == 200
         assert served.ask(f"/records/{bens.id}", anas).status == 404
-        assert b"hides a drum" not in served.ask("/records?limit=500", anas).body + served.ask("/search?query=drum", anas).body
+        assert (
+            b"hides a drum"
+            not in served.ask("/records?limit=500", anas).body
+            + served.ask("/search?query=drum", anas).body
+        )
         for path in ("/audit", "/audit/verify"):
             refused = served.ask(path, anas)
-            assert (refused.status, Page(refused.body.decode()).one("h1").text) == (403, "That did not work")
+            assert (refused.status, Page(refused.body.decode()).one("h1").text) == (
+                403,
+                "That did not work",
+            )
         assert b"Review backlog" not in served.ask("/", anas).body
         assert any("audit trail" in line for line in desk.violations())
 
@@ -202,7 +258,10 @@ def test_an_operator_for_one_user_sees_no_trail(desk: Desk) -> None:
 
 def test_deep_and_wide_lineages_are_drawn_in_part(desk: Desk) -> None:
     """H2: a memory that rests on hundreds of others is a page of bounded size, which says what it leaves out."""
-    made = [record.id for record in desk.agent().remember_many([{"content": f"source {n}"} for n in range(300)])]
+    made = [
+        record.id
+        for record in desk.agent().remember_many([{"content": f"source {n}"} for n in range(300)])
+    ]
     wide = desk.agent().remember("it rests on many", evidence=made)
     with Served(desk) as served:
         found = served.ask(f"/records/{wide.id}", served.token())
@@ -212,7 +271,12 @@ def test_deep_and_wide_lineages_are_drawn_in_part(desk: Desk) -> None:
         assert len(page.all("rect", class_="node")) < 20
 
 
-@given(st.text() | st.sampled_from(TEXTS) | st.text().map("https://a.example/".__add__) | st.text().map("http:".__add__))
+@given(
+    st.text()
+    | st.sampled_from(TEXTS)
+    | st.text().map("https://a.example/".__add__)
+    | st.text().map("http:".__add__)
+)
 def test_only_plain_addresses_become_links(reference: str) -> None:
     """H2: what is linked is a record of this store, or an address whose every character can be read and which names a host."""
     target = link_of(reference)

@@ -20,7 +20,7 @@ from tests.security.pools import Attack
 from tests.security.tally import probe
 from tests.surfaces.mcp_harness import in_process
 from tests.surfaces.served import Served
-from tests.unit.test_failsafe import AWAY, outage
+from tests.unit.failsafe.test_outage import AWAY, outage
 
 GONE = "zqben"  # begins every canary of Ben
 MOST = 12 if FULL else 1
@@ -49,12 +49,25 @@ def lived(desk: Desk) -> Planted:
     his = desk.agent(user="ben", settings=MIRRORED)
     with outage(desk.home):
         his.remember(planter.text())
-    for verb in (whole.index, whole.run_once, whole.sleep, whole.sync_mirrors, whole.backup, whole.export, whole.learn):
+    for verb in (
+        whole.index,
+        whole.run_once,
+        whole.sleep,
+        whole.sync_mirrors,
+        whole.backup,
+        whole.export,
+        whole.learn,
+    ):
         verb()
     with Hooks(his, doors.PATIENT) as hooks:
         hooks.after_message(planter.text(), planter.text(), session=planter.canary())
     his.search(planter.canary())
-    whole.remember(f"a summary {planter.canary()}", layer="semantic", metadata=CONTRACTS["semantic"], evidence=[run])
+    whole.remember(
+        f"a summary {planter.canary()}",
+        layer="semantic",
+        metadata=CONTRACTS["semantic"],
+        evidence=[run],
+    )
     with outage(desk.home):
         his.remember(planter.text())
     return known
@@ -78,7 +91,15 @@ def test_no_byte_of_it_is_left(desk: Desk, lived: Planted) -> None:
     assert len(holding(desk.home)) > 4
     whole = erased(desk)
     assert holding(desk.home) == []
-    for verb in (whole.reindex, whole.index, whole.run_once, whole.sleep, whole.sync_mirrors, whole.backup, whole.export):
+    for verb in (
+        whole.reindex,
+        whole.index,
+        whole.run_once,
+        whole.sleep,
+        whole.sync_mirrors,
+        whole.backup,
+        whole.export,
+    ):
         verb()
         assert holding(desk.home) == [], verb
     for handle in (whole, desk.agent()):
@@ -94,11 +115,17 @@ def said_by(desk: Desk, known: Planted, folder: Path) -> Iterator[tuple[Probe, s
     mem, op = desk.agent(), desk.operator()
     keys = Keys(mem, op, mem.run("look around"), None, Hooks(mem, doors.PATIENT))
     with closing(keys.hooks):
-        for one in (*doors.events(keys, attack, chance, 1), *doors.python(keys, attack, chance, MOST)):
+        for one in (
+            *doors.events(keys, attack, chance, 1),
+            *doors.python(keys, attack, chance, MOST),
+        ):
             yield one, answered(one.call)
     with Served(desk) as served:
         token = served.token(trail=True)
-        for one in (*doors.routes(served, token, attack, chance, MOST), *doors.pages(served, token, attack, chance, MOST)):
+        for one in (
+            *doors.routes(served, token, attack, chance, MOST),
+            *doors.pages(served, token, attack, chance, MOST),
+        ):
             yield one, answered(one.call)
     made: list[tuple[Probe, str]] = []
 

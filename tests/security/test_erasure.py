@@ -14,10 +14,11 @@ import apsw
 import pytest
 
 import lamina
-from lamina import Memory, Operator, handles
-from lamina.access import Access
-from lamina.knowledge import Knowledge
-from lamina.store import look
+from lamina import Memory, Operator
+from lamina.home.tokens import Access
+from lamina.memory import opening as handles
+from lamina.memory.sleep.facts import Knowledge
+from lamina.store.index import snapshot
 from tests.conftest import Desk
 from tests.security.tally import probe
 
@@ -57,7 +58,10 @@ def as_tag(memory: Memory) -> str:
 
 
 def as_speaker(memory: Memory) -> str:
-    turns = [{"speaker": f"Mr {MARK}", "text": "I moved to Lisbon."}, {"speaker": "Ben", "text": "Good for you."}]
+    turns = [
+        {"speaker": f"Mr {MARK}", "text": "I moved to Lisbon."},
+        {"speaker": "Ben", "text": "Good for you."},
+    ]
     return memory.remember_conversation(turns, session="talk", keep_raw=True)[0].id
 
 
@@ -116,7 +120,9 @@ def lived_in(desk: Desk, place: Callable[[Memory], str]) -> tuple[Operator, str]
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_word_that_only_one_memory_has_is_found_nowhere_afterwards(desk: Desk, place: Callable[[Memory], str]) -> None:
+def test_a_word_that_only_one_memory_has_is_found_nowhere_afterwards(
+    desk: Desk, place: Callable[[Memory], str]
+) -> None:
     """P5: content, tag, speaker, metadata, source, key, evidence, queries and reasons leave every byte of the home."""
     operator, record_id = lived_in(desk, place)
     assert len(holding(desk.home, MARK)) > 3
@@ -153,7 +159,11 @@ def test_an_archived_memory_leaves_its_file(desk: Desk) -> None:
     assert operator.get(kept.id).archived is not None
     assert [record.id for record in operator.search_archive("old news")] == [kept.id]
     assert operator.audit_verify()["events"].ok
-    assert [change.after.get("erased") for event in operator.history(gone.id)[-1:] for change in event.changes] == [1]
+    assert [
+        change.after.get("erased")
+        for event in operator.history(gone.id)[-1:]
+        for change in event.changes
+    ] == [1]
 
 
 def test_an_import_does_not_bring_it_back(desk: Desk, tmp_path: Path) -> None:
@@ -166,7 +176,10 @@ def test_an_import_does_not_bring_it_back(desk: Desk, tmp_path: Path) -> None:
     lines = tmp_path / "lines.jsonl"
     written = (desk.folder() / "jsonl" / "short_term.jsonl").read_text().splitlines()
     lines.write_text(
-        "".join(json.dumps({**json.loads(line), "id": f"old-{place}"}) + "\n" for place, line in enumerate(written))
+        "".join(
+            json.dumps({**json.loads(line), "id": f"old-{place}"}) + "\n"
+            for place, line in enumerate(written)
+        )
     )
     certificate = operator.erase(gone.id)
     assert [one["place"] for one in certificate.unreached] == [str(export)]
@@ -236,7 +249,11 @@ def test_what_was_learned_is_forgotten(desk: Desk) -> None:
     operator = desk.operator()
     ids = []
     for number in range(60):
-        ids.append(operator.remember(f"a {MARK} on day {number}" if number % 2 else f"a dull day {number}").id)
+        ids.append(
+            operator.remember(
+                f"a {MARK} on day {number}" if number % 2 else f"a dull day {number}"
+            ).id
+        )
         if number % 2:
             operator.get(ids[-1])
         else:
@@ -253,7 +270,9 @@ def test_violations_are_masked_where_they_stand(desk: Desk) -> None:
     """P2, P5: a violation that names an erased word stays a violation."""
     operator = desk.operator()
     gone = operator.remember(f"the {MARK} is here")
-    desk.home.joinpath("violations.jsonl").write_text(f'{{"at":"x","value":"{MARK}"}}\n{{"value":"{STAYS}"}}\n')
+    desk.home.joinpath("violations.jsonl").write_text(
+        f'{{"at":"x","value":"{MARK}"}}\n{{"value":"{STAYS}"}}\n'
+    )
     operator.erase(gone.id)
     assert [MARK in line for line in desk.violations()] == [False, False]
     assert STAYS in desk.violations()[1]
@@ -269,7 +288,9 @@ def test_a_file_that_nobody_knows_is_named(desk: Desk) -> None:
     assert not certificate.is_complete
     assert [one["place"] for one in certificate.unreached] == ["agents/sky/notes-of-ana.txt"]
     assert MARK not in str(certificate.to_dict())
-    assert {path.name: MARK in path.read_text() for path in (desk.folder() / "erasures").iterdir()} == {"0001.json": False}
+    assert {
+        path.name: MARK in path.read_text() for path in (desk.folder() / "erasures").iterdir()
+    } == {"0001.json": False}
 
 
 EVERYDAY = "we went to the market and then we came home again"
@@ -277,11 +298,19 @@ EVERYDAY = "we went to the market and then we came home again"
 
 def told_by_everybody(operator: Operator) -> None:
     """Memories that have every word of the sentence, in other orders."""
-    for said in ("then home to the market", "we came again", "and we went", "the market again, and then home we came to"):
+    for said in (
+        "then home to the market",
+        "we came again",
+        "and we went",
+        "the market again, and then home we came to",
+    ):
         operator.remember(said)
 
 
-@pytest.mark.parametrize("said", [EVERYDAY, "昨天我们去了市场然后回家", "Занзибарит лежит в подвале", "Ünüvar gehört dazu"])
+@pytest.mark.parametrize(
+    "said",
+    [EVERYDAY, "昨天我们去了市场然后回家", "Занзибарит лежит в подвале", "Ünüvar gehört dazu"],
+)
 def test_a_sentence_is_known_by_its_order_and_in_every_script(desk: Desk, said: str) -> None:
     """P5, Q8: everyday words, words with accents and scripts without spaces are looked for as well."""
     operator = desk.operator()
@@ -307,10 +336,14 @@ def test_a_sentence_is_known_by_its_order_and_in_every_script(desk: Desk, said: 
     assert again.history(kept.id)[-1].reason is None
 
 
-def test_what_sleeps_meanwhile_does_not_bring_it_back(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_sleeps_meanwhile_does_not_bring_it_back(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P5, S1: a turn that is erased while sleep reads it becomes no fact."""
     operator, other = desk.operator(), desk.operator()
-    operator.remember_conversation([{"speaker": "Ana", "text": f"I live in {MARK.title()}."}], session="s1")
+    operator.remember_conversation(
+        [{"speaker": "Ana", "text": f"I live in {MARK.title()}."}], session="s1"
+    )
     said = Knowledge._said
 
     def erased_meanwhile(self: Knowledge, *given: Any) -> Any:
@@ -337,10 +370,13 @@ def test_what_was_read_before_is_not_stored_after(desk: Desk) -> None:
     assert MARK not in ending.content
     gone = operator.remember(f"the {MARK} is here")
     with operator._store.database.moment() as connection:
-        waiting = look.unseen(connection, 0, 100)
+        waiting = snapshot.unseen(connection, 0, 100)
     other.erase(gone.id)
     operator.index()
-    numbers = {number for (number,) in operator._store.database.reader().execute("SELECT record FROM vectors")}
+    numbers = {
+        number
+        for (number,) in operator._store.database.reader().execute("SELECT record FROM vectors")
+    }
     assert gone.seq in {number for number, _ in waiting}
     assert gone.seq not in numbers
     operator.close()
@@ -351,7 +387,10 @@ def test_what_was_read_before_is_not_stored_after(desk: Desk) -> None:
 def test_two_who_erase_the_same_do_not_disturb_each_other(desk: Desk) -> None:
     """P5: who comes second is told that it is gone, and whatever is erased later is erased."""
     handles = [desk.operator(), desk.operator()]
-    gone, later = handles[0].remember(f"the {MARK} is here"), handles[0].remember("and something else")
+    gone, later = (
+        handles[0].remember(f"the {MARK} is here"),
+        handles[0].remember("and something else"),
+    )
 
     def erased(operator: Operator) -> int | str:
         try:
@@ -375,7 +414,9 @@ def test_no_copy_holds_what_was_looked_for(desk: Desk) -> None:
     (copy,) = (desk.folder() / "backups").iterdir()
     with closing(apsw.Connection(str(copy / "memory.db"))) as connection:
         assert MARK not in str(list(connection.execute("SELECT todo FROM erasures")))
-        assert "known" not in str(list(connection.execute("SELECT todo FROM erasures WHERE todo LIKE '%words%'")))
+        assert "known" not in str(
+            list(connection.execute("SELECT todo FROM erasures WHERE todo LIKE '%words%'"))
+        )
 
 
 @pytest.mark.parametrize("reads", ["buffered", "strict"])
@@ -389,7 +430,9 @@ def test_what_others_asked_just_before_goes_too(desk: Desk, reads: str) -> None:
     asking.search(f"where is the {STAYS}?")
     asking.close()
     assert holding(desk.home, MARK) == []
-    told = [read.note.get("query", "") for read in operator.audit_reads() if read.action == "search"]
+    told = [
+        read.note.get("query", "") for read in operator.audit_reads() if read.action == "search"
+    ]
     assert [STAYS in query for query in told] == [True, False]
     assert operator.audit_verify()["reads"].ok
 
@@ -450,5 +493,7 @@ def test_one_users_erasure_bars_no_other(desk: Desk, tmp_path: Path) -> None:
     desk.operator().erase(user="ana")
     assert his.remember("something else", key="m-1").user == "ben"
     lines = tmp_path / "lines.jsonl"
-    lines.write_text(json.dumps({"content": "Thank you!", "timestamp": "2026-05-01T08:00:00Z"}) + "\n")
+    lines.write_text(
+        json.dumps({"content": "Thank you!", "timestamp": "2026-05-01T08:00:00Z"}) + "\n"
+    )
     assert desk.operator().import_(lines)["taken"] == 1

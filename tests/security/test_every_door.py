@@ -61,7 +61,9 @@ class Scene:
         folder.mkdir(exist_ok=True)
         self.attack = Attack(known, viewer.sees, folder)
         # What was given is in the trail of whoever gave it; nobody ever gives these.
-        self.never_given = frozenset(known.foreign(viewer.sees + viewer.as_guest)) - {*self.attack.ids}
+        self.never_given = frozenset(known.foreign(viewer.sees + viewer.as_guest)) - {
+            *self.attack.ids
+        }
         self.victims = [owner for owner in OWNERS if owner.name not in viewer.sees]
         self._before = owned(desk, self.victims)
         self.found: list[tuple[str, str, str, set[str]]] = []
@@ -104,7 +106,9 @@ def full_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Planted, 
 
 
 @pytest.fixture
-def scene(desk: Desk, tmp_path: Path, name: str, full_home: tuple[Path, Planted, datetime]) -> Scene:
+def scene(
+    desk: Desk, tmp_path: Path, name: str, full_home: tuple[Path, Planted, datetime]
+) -> Scene:
     home, known, now = full_home
     shutil.copytree(home, desk.home)
     desk.clock.set(now)
@@ -147,13 +151,20 @@ def test_no_command_crosses_to_another_user(
 ) -> None:
     """P2, R12, V7: an agent that LAMINA_USER binds gets nothing by `--user ben`, whatever the command."""
     viewer = scene.viewer
-    settings = {"HOME": str(scene.desk.home), "MAINTENANCE": "off", "ROLE": "agent", "AGENT": viewer.agent}
+    settings = {
+        "HOME": str(scene.desk.home),
+        "MAINTENANCE": "off",
+        "ROLE": "agent",
+        "AGENT": viewer.agent,
+    }
     for variable, value in {**settings, "USER": str(viewer.user)}.items():
         monkeypatch.setenv(f"LAMINA_{variable}", value)
     monkeypatch.chdir(scene.attack.folder)
     before = owned(scene.desk, OWNERS)
     capsys.readouterr()
-    for one in doors.commands(["--user", "ben"], scene.attack, scene.chance, MOST // 4 if FULL else 1):
+    for one in doors.commands(
+        ["--user", "ben"], scene.attack, scene.chance, MOST // 4 if FULL else 1
+    ):
         code = answered(one.call)
         scene.look(one, code + "".join(capsys.readouterr()))
     assert scene.found == []

@@ -12,16 +12,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from lamina import InvalidInput, NotFound, Operator, StoreUnavailable, operator_key
-from lamina.clock import agent_tag
-from lamina.endpoints import address
+from lamina import InvalidInput, NotFound, Operator, StoreUnavailable
 from lamina.failsafe.line import CHECKSUM
-from lamina.failsafe.spools import LONG, REJECTED, REPLAYING, SHORT, WRITING, Spool
-from lamina.locks import locked
-from lamina.model import Actor, Role, State, Trust
-from lamina.store.erasing import Wanted
+from lamina.failsafe.spool import LONG, REJECTED, REPLAYING, SHORT, WRITING, Spool
+from lamina.home import operator_key
+from lamina.home.http_client import address
+from lamina.home.locks import locked
+from lamina.model.clock import agent_tag
+from lamina.model.record import Actor, Role, State, Trust
+from lamina.store.upkeep.erase_plan import Wanted
 from tests.conftest import START, Desk, contents
-from tests.unit.test_failsafe import AWAY, folder_of, item, keep, outage, waiting
+from tests.unit.failsafe.test_outage import AWAY, folder_of, item, keep, outage, waiting
 
 KEY = "a key that is long"
 GIVEN: dict[str, Any] = {
@@ -63,7 +64,12 @@ def write(desk: Desk, payload: dict[str, Any], **more: Any) -> None:
         {"unless": {"event": 1 << 63, "hash": ""}},
         {"payload": {"occurred_at": "2026-05-01T08:00:00"}},
         {"payload": {"user": " \0 "}},
-        {"payload": {"layer": "profile", "metadata": {"profile_key": "k", "value": 1, "reason": "r"}}},
+        {
+            "payload": {
+                "layer": "profile",
+                "metadata": {"profile_key": "k", "value": 1, "reason": "r"},
+            }
+        },
     ],
 )
 def test_no_line_says_what_it_may_not(desk: Desk, more: dict[str, Any]) -> None:
@@ -91,11 +97,19 @@ def test_a_key_is_not_gone_around(desk: Desk) -> None:
     op = desk.operator()
     operator_key.change(desk.home, KEY)
     told = {"role": "operator", "name": "root", "surface": "cli"}
-    write(desk, {"trust": "operator", "layer": "semantic", "metadata": {"origin": "x", "topic_tags": []}}, actor=told)
+    write(
+        desk,
+        {"trust": "operator", "layer": "semantic", "metadata": {"origin": "x", "topic_tags": []}},
+        actor=told,
+    )
     assert contents(desk.agent(replay=False).list()) == []
     assert contents(desk.agent().list()) == []
     record = op.get(GIVEN["id"])
-    assert (record.state, record.trust, record.stored_in) == (State.CONSTRAINED, Trust.AGENT, "store")
+    assert (record.state, record.trust, record.stored_in) == (
+        State.CONSTRAINED,
+        Trust.AGENT,
+        "store",
+    )
     assert "operator key" in record.metadata["failsafe"]["reason"]
     assert [event.actor for event in op.history(record.id)] == ["system:failsafe"]
 
@@ -119,7 +133,9 @@ PLACES: dict[str, Callable[[Path, Path], object]] = {
 
 @pytest.mark.parametrize("name", [SHORT, LONG, REJECTED])
 @pytest.mark.parametrize("make", PLACES.values(), ids=PLACES.keys())
-def test_what_is_no_file_keeps_nobody_waiting(desk: Desk, tmp_path: Path, name: str, make: Callable[..., object]) -> None:
+def test_what_is_no_file_keeps_nobody_waiting(
+    desk: Desk, tmp_path: Path, name: str, make: Callable[..., object]
+) -> None:
     """B4, P2: something else in the place of a file of the fail-safe is told; the store goes on, and nothing hangs."""
     mem = desk.agent(settings=AWAY)
     folder_of(desk).mkdir(mode=0o700)
@@ -134,7 +150,9 @@ def test_what_is_no_file_keeps_nobody_waiting(desk: Desk, tmp_path: Path, name: 
             assert "fail-safe cannot be used" in error.message  # noqa: PT017 - it may also be kept
     assert mem.remember("again").stored_in == "store"
     assert {"stored", "again"} <= set(contents(mem.list()))
-    assert any(name in problem and "move it away" in problem for problem in mem.status()["problems"])
+    assert any(
+        name in problem and "move it away" in problem for problem in mem.status()["problems"]
+    )
     assert other.read_bytes() == b"not ours\n"
 
 
@@ -183,7 +201,9 @@ def test_a_file_with_the_number_of_another_is_read_anew(tmp_path: Path) -> None:
     keep(writing, item(1))
     assert waiting(watching) == ["memory 1"]
     length = (tmp_path / SHORT).stat().st_size
-    with (tmp_path / SHORT).open("r+b") as file:  # as a new file would have it that gets the same number
+    with (tmp_path / SHORT).open(
+        "r+b"
+    ) as file:  # as a new file would have it that gets the same number
         file.truncate(0)
     keep(writing, item(2), item(3))
     assert (tmp_path / SHORT).stat().st_size > length
@@ -216,11 +236,13 @@ def test_what_cannot_be_read_back_is_not_told_to_be_kept(tmp_path: Path) -> None
     assert not spool.is_waiting()
 
 
-def test_nothing_is_replayed_while_it_is_erased(desk: Desk, op: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_replayed_while_it_is_erased(
+    desk: Desk, op: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P5, B4: who erases waits for a replay, and a replay for who erases: nothing that is erased comes in between."""
     kept = op.remember("to be erased")
     spool = Spool(folder_of(desk))
-    monkeypatch.setattr("lamina.failsafe.spools.QUIET", 0.0)
+    monkeypatch.setattr("lamina.failsafe.spool.QUIET", 0.0)
     with spool.replaying() as is_alone:
         assert is_alone
         with pytest.raises(StoreUnavailable, match="replaying the fail-safe"):
@@ -247,7 +269,10 @@ def test_an_unfinished_erasure_comes_first(desk: Desk) -> None:
     assert set(contents(op.list(states=None))) == {"of nobody", "new"}
 
 
-@pytest.mark.parametrize("given", ["http://u:secret@h:99999", "http://[u:secret@h", "http://u:secret@h", "ftp://u:secret@h"])
+@pytest.mark.parametrize(
+    "given",
+    ["http://u:secret@h:99999", "http://[u:secret@h", "http://u:secret@h", "ftp://u:secret@h"],
+)
 def test_no_address_shows_its_password(given: str) -> None:
     """P6: an address with a user or password is refused without being repeated, whatever else is wrong with it."""
     with pytest.raises(InvalidInput) as refused:

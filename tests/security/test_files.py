@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from lamina import operator_key
-from lamina.access import Access
 from lamina.errors import LaminaError, NotFound, Refused
+from lamina.home import operator_key
+from lamina.home.tokens import Access
 from lamina.surfaces.cli.main import run
 from tests.conftest import START, Desk
 from tests.security.tally import probe
@@ -40,12 +40,17 @@ def open_umask() -> Iterator[None]:
 
 
 def modes(folder: Path) -> dict[str, int]:
-    return {str(path.relative_to(folder)): stat.S_IMODE(path.lstat().st_mode) for path in folder.rglob("*")}
+    return {
+        str(path.relative_to(folder)): stat.S_IMODE(path.lstat().st_mode)
+        for path in folder.rglob("*")
+    }
 
 
 @pytest.mark.parametrize("dangling", [False, True], ids=["to something", "to nothing"])
 @pytest.mark.parametrize("place", PLACES)
-def test_a_link_in_our_place_is_refused(desk: Desk, tmp_path: Path, place: str, dangling: bool) -> None:
+def test_a_link_in_our_place_is_refused(
+    desk: Desk, tmp_path: Path, place: str, dangling: bool
+) -> None:
     """P2: a symbolic link where a folder or file of ours should be is refused and logged, and its target untouched."""
     link, outside = desk.home / place, tmp_path / "outside"
     link.parent.mkdir(parents=True)
@@ -76,7 +81,9 @@ def test_reads_are_not_written_through_a_link(desk: Desk, tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize("verb", ["backup", "export", "restore"])
-def test_our_folders_are_not_followed_out_of_the_home(desk: Desk, tmp_path: Path, verb: str) -> None:
+def test_our_folders_are_not_followed_out_of_the_home(
+    desk: Desk, tmp_path: Path, verb: str
+) -> None:
     """P2: backups/ and exports/ that are links to elsewhere are refused, and nothing is written there."""
     op = desk.operator()
     op.remember("xylophone")
@@ -104,10 +111,18 @@ def test_everything_is_private(desk: Desk) -> None:
     with pytest.raises(NotFound):
         op.get(desk.agent("milton").remember("x").id)
     while_open = modes(desk.home)
-    assert {"violations.jsonl", "agents/sky/memory.db-wal", "agents/sky/reads.db"} <= while_open.keys()
+    assert {
+        "violations.jsonl",
+        "agents/sky/memory.db-wal",
+        "agents/sky/reads.db",
+    } <= while_open.keys()
     op.close()
     for found in (while_open, modes(desk.home)):
-        wrong = {name: oct(mode) for name, mode in found.items() if mode != (0o700 if (desk.home / name).is_dir() else 0o600)}
+        wrong = {
+            name: oct(mode)
+            for name, mode in found.items()
+            if mode != (0o700 if (desk.home / name).is_dir() else 0o600)
+        }
         assert {name: mode for name, mode in wrong.items() if (desk.home / name).exists()} == {}
 
 
@@ -173,7 +188,9 @@ def settled(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
         op.search("tea")
     (desk.home / "config.toml").write_text('audit.reads = "strict"\n', "utf-8")
     (desk.home / "retention_rules.yaml").write_text("short_term_max_lines: 50\n", "utf-8")
-    (desk.home / "schedule.yaml").write_text("every:\n- name: memory_rotate_check\n  minutes: 10\n", "utf-8")
+    (desk.home / "schedule.yaml").write_text(
+        "every:\n- name: memory_rotate_check\n  minutes: 10\n", "utf-8"
+    )
     operator_key.change(desk.home, KEY)
     Access(desk.home).create("sky", None, START)
     return desk
@@ -195,7 +212,9 @@ def test_what_others_may_write_is_not_trusted(settled: Desk, place: str, mode: i
     before = path.stat().st_mode
     use_every_file(settled)
     path.chmod(before | mode)
-    with pytest.raises(Refused, match=r"is not trusted: its mode is .* run `chmod go-w ") as refused:
+    with pytest.raises(
+        Refused, match=r"is not trusted: its mode is .* run `chmod go-w "
+    ) as refused:
         use_every_file(settled)
     assert refused.value.details["path"] == str(path)
     path.chmod(before)
@@ -208,24 +227,29 @@ def test_what_is_somebody_elses_is_not_trusted(settled: Desk, place: str) -> Non
     """B6: the same files in the hands of another account are refused, also for root."""
     path = settled.home / place
     os.chown(path, NOBODY, NOBODY)
-    with pytest.raises(Refused, match=r"is not trusted: it belongs to .* and Lamina runs as root; run Lamina as "):
+    with pytest.raises(
+        Refused, match=r"is not trusted: it belongs to .* and Lamina runs as root; run Lamina as "
+    ):
         use_every_file(settled)
     os.chown(path, 0, 0)
     use_every_file(settled)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another account")
-@pytest.mark.parametrize(("owner", "expected"), [(0, "done"), (NOBODY, "done"), (NOBODY - 1, "refused")])
+@pytest.mark.parametrize(
+    ("owner", "expected"), [(0, "done"), (NOBODY, "done"), (NOBODY - 1, "refused")]
+)
 def test_an_account_trusts_itself_and_root(owner: int, expected: str) -> None:
     """B6: a config.toml of root or of the account that runs Lamina is read, and that of a third one is refused."""
     code = """if True:
         import grp, os, pwd, sys, tomllib  # before the rights go that may be needed to read them
         from pathlib import Path
-        from lamina import LaminaError, config
+        from lamina import LaminaError
+        from lamina.home import settings
         os.setegid(int(sys.argv[2]))
         os.seteuid(int(sys.argv[2]))
         try:
-            values = config.load(Path(sys.argv[1]))
+            values = settings.load(Path(sys.argv[1]))
             print("done" if values["audit.reads"] == "strict" else "not read")
         except LaminaError as error:
             print(error.code)
@@ -240,7 +264,9 @@ def test_an_account_trusts_itself_and_root(owner: int, expected: str) -> None:
     assert done.stdout.strip() == expected
 
 
-def test_settings_that_anybody_could_write_send_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_anybody_could_write_send_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B6, P2: in a home with mode 0777, no command of the program obeys the settings that lie there."""
     desk.operator().close()
     (desk.home / "config.toml").write_text(
@@ -249,7 +275,17 @@ def test_settings_that_anybody_could_write_send_nothing(desk: Desk, monkeypatch:
     desk.home.chmod(0o777)
     monkeypatch.setenv("LAMINA_HOME", str(desk.home))
     monkeypatch.setenv("LAMINA_AGENT", "sky")
-    commands = ["remember x", "search x", "list", "status", "config", "index", "agents", "token create", "failsafe status"]
+    commands = [
+        "remember x",
+        "search x",
+        "list",
+        "status",
+        "config",
+        "index",
+        "agents",
+        "token create",
+        "failsafe status",
+    ]
     for command in commands:
         assert run(command.split()) == 1, command
         probe()
@@ -265,7 +301,10 @@ def test_a_shared_home_has_a_group(settled: Desk, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("LAMINA_SHARED_GROUP", str(settled.home.stat().st_gid))
     use_every_file(settled)
     settled.agent("milton").close()
-    assert {mode for name, mode in modes(settled.home).items() if "milton" in name} <= {0o700, 0o600}
+    assert {mode for name, mode in modes(settled.home).items() if "milton" in name} <= {
+        0o700,
+        0o600,
+    }
 
 
 def test_a_link_to_settings_is_judged_by_what_it_leads_to(desk: Desk, tmp_path: Path) -> None:

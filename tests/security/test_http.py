@@ -18,17 +18,38 @@ from hypothesis import strategies as st
 from starlette.responses import Response
 
 from lamina.errors import Corrupt, EmbedderFailed, StoreUnavailable
-from lamina.memory import Memory
-from lamina.model import Role
-from lamina.surfaces.http.asking import Who
+from lamina.memory.agent import Memory
+from lamina.model.record import Role
+from lamina.surfaces.http.dependencies import Who
 from lamina.surfaces.http.errors import discreet
 from lamina.surfaces.http.guard import Limits
 from lamina.surfaces.http.service import MOST_OPEN, Lending, Service, Visitor
 from tests.conftest import FULL, Desk
-from tests.surfaces.served import HOST, PATIENCE, Answer, Everything, Served, filled, paths, untouched
+from tests.surfaces.served import (
+    HOST,
+    PATIENCE,
+    Answer,
+    Everything,
+    Served,
+    filled,
+    paths,
+    untouched,
+)
 
 EXAMPLES = 100 if FULL else 4
-METHODS = ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "PURGE", "get", "GETT", "QUERY")
+METHODS = (
+    "POST",
+    "PUT",
+    "PATCH",
+    "DELETE",
+    "OPTIONS",
+    "TRACE",
+    "PROPFIND",
+    "PURGE",
+    "get",
+    "GETT",
+    "QUERY",
+)
 PAGES = ("/", "/docs", "/docs.css", "/openapi.json", "/sign-in?link=x", "/sign-out", "/nothing")
 
 
@@ -54,8 +75,14 @@ def test_without_a_token_that_opens_there_is_nothing(served: Served, all_: Every
     clock.jump(timedelta(seconds=5))
     tried: list[list[tuple[str, str]]] = [
         [],
-        *([("Authorization", value)] for value in ("", "Bearer", "Bearer ", f"Bearer {good}x", f"Bearer {good[:-1]}")),
-        *([("Authorization", f"{scheme} {good}")] for scheme in ("Basic", "Token", "Bearer Bearer", "")),
+        *(
+            [("Authorization", value)]
+            for value in ("", "Bearer", "Bearer ", f"Bearer {good}x", f"Bearer {good[:-1]}")
+        ),
+        *(
+            [("Authorization", f"{scheme} {good}")]
+            for scheme in ("Basic", "Token", "Bearer Bearer", "")
+        ),
         [("Authorization", f"Bearer {expired}")],
         [("Authorization", f"Bearer {revoked}")],
         [("Authorization", f"Bearer {good}"), ("Authorization", "Bearer wrong")],
@@ -71,7 +98,9 @@ def test_without_a_token_that_opens_there_is_nothing(served: Served, all_: Every
             assert found.headers["www-authenticate"] == "Bearer"
         assert served.ask(f"{path}{'&' if '?' in path else '?'}token={good}").status == 401
         assert served.ask(path, good).status == 200
-    assert served.ask("/memory/status", headers=[("Authorization", f"bearer  {good}")]).status == 200
+    assert (
+        served.ask("/memory/status", headers=[("Authorization", f"bearer  {good}")]).status == 200
+    )
 
 
 def test_a_token_is_for_one_agent(served: Served, desk: Desk, all_: Everything) -> None:
@@ -97,11 +126,16 @@ def test_a_token_is_for_one_user(served: Served, desk: Desk) -> None:
     for path in paths(bens.id):
         assert b"falcon" not in served.ask(path, anas).body
     for token in (served.token(user="ben"), everyones):
-        assert served.ask("/memory/search?query=falcon", token).json["hits"][0]["record"]["id"] == bens.id
+        assert (
+            served.ask("/memory/search?query=falcon", token).json["hits"][0]["record"]["id"]
+            == bens.id
+        )
 
 
 @pytest.mark.parametrize("name", ["agent", "user"])
-def test_no_parameter_widens_a_token(served: Served, desk: Desk, all_: Everything, name: str) -> None:
+def test_no_parameter_widens_a_token(
+    served: Served, desk: Desk, all_: Everything, name: str
+) -> None:
     """H2, P2: asking for another agent or user is refused on every route, and noted."""
     token = served.token(user="ana")
     for path in paths(all_.told.id):
@@ -110,7 +144,9 @@ def test_no_parameter_widens_a_token(served: Served, desk: Desk, all_: Everythin
     assert len(desk.violations()) == len(paths())
     assert "milton" in desk.violations()[0]
     for header in ("X-Agent", "X-Lamina-Agent", "X-User"):
-        assert served.ask("/memory/status", token, headers=[(header, "milton")]).json["user"] == "ana"
+        assert (
+            served.ask("/memory/status", token, headers=[(header, "milton")]).json["user"] == "ana"
+        )
 
 
 def test_the_owner_of_a_session_is_whoever_started_the_server(desk: Desk) -> None:
@@ -160,8 +196,21 @@ def foreign_hosts(port: int) -> list[str]:
 
 
 def foreign_origins(port: int) -> list[str]:
-    whole = ("null", "", "file://", "http://evil.example", "http://127.0.0.1", "http://localhost", f"127.0.0.1:{port}")
-    ours = (f"https://127.0.0.1:{port}", f"http://127.0.0.1:{port}/", f"http://LOCALHOST:{port}", f"ws://127.0.0.1:{port}")
+    whole = (
+        "null",
+        "",
+        "file://",
+        "http://evil.example",
+        "http://127.0.0.1",
+        "http://localhost",
+        f"127.0.0.1:{port}",
+    )
+    ours = (
+        f"https://127.0.0.1:{port}",
+        f"http://127.0.0.1:{port}/",
+        f"http://LOCALHOST:{port}",
+        f"ws://127.0.0.1:{port}",
+    )
     return [
         *whole,
         *ours,
@@ -192,9 +241,18 @@ def test_only_our_own_hosts_and_origins_pass(served: Served) -> None:
     for origin in foreign_origins(port):
         assert status(("Host", own_hosts(port)[0]), ("Origin", origin)) == 403, origin
     own = ("Host", own_hosts(port)[0])
-    assert status(own, ("Origin", f"http://127.0.0.1:{port}"), ("Origin", "http://evil.example")) == 403
+    assert (
+        status(own, ("Origin", f"http://127.0.0.1:{port}"), ("Origin", "http://evil.example"))
+        == 403
+    )
     assert status(own, ("Host", "evil.example")) == 400
-    for site, expected in (("none", 200), ("same-origin", 200), ("same-site", 403), ("cross-site", 403), ("", 403)):
+    for site, expected in (
+        ("none", 200),
+        ("same-origin", 200),
+        ("same-site", 403),
+        ("cross-site", 403),
+        ("", 403),
+    ):
         assert status(own, ("Sec-Fetch-Site", site)) == expected
     assert tried >= 40
 
@@ -218,7 +276,10 @@ def test_every_answer_carries_the_headers_of_caution(served: Served, all_: Every
     token = served.token(trail=True)
     answers = [served.ask(path, token) for path in (*paths(all_.told.id), *PAGES)]
     answers += [served.ask("/memory/status"), served.ask("/memory/status", token, "POST")]
-    preflight = [("Origin", f"http://127.0.0.1:{served.port}"), ("Access-Control-Request-Method", "GET")]
+    preflight = [
+        ("Origin", f"http://127.0.0.1:{served.port}"),
+        ("Access-Control-Request-Method", "GET"),
+    ]
     answers.append(served.ask("/memory/status", token, "OPTIONS", preflight))
     answers.append(served.ask("/memory/status", token, headers=[("Host", "evil.example")]))
     for found in answers:
@@ -234,24 +295,41 @@ def test_every_answer_carries_the_headers_of_caution(served: Served, all_: Every
         assert "server" not in found.headers
 
 
-def test_every_other_method_is_refused_everywhere(served: Served, desk: Desk, all_: Everything) -> None:
+def test_every_other_method_is_refused_everywhere(
+    served: Served, desk: Desk, all_: Everything
+) -> None:
     """H2: anything but GET and HEAD is a 405 in the one shape, with and without a body, and no byte changes."""
     token, before = served.token(trail=True), untouched(desk.folder())
     for path in (*paths(all_.told.id), *PAGES):
         for method in METHODS:
             found = served.ask(path, token, method)
-            assert (found.status, found.code, found.headers["allow"]) == (405, "refused", "GET, HEAD")
+            assert (found.status, found.code, found.headers["allow"]) == (
+                405,
+                "refused",
+                "GET, HEAD",
+            )
     body = b'{"content": "let me in"}'
     for method in ("POST", "PUT", "PATCH", "DELETE"):
-        assert served.ask("/memory/records", token, method, [("Content-Length", str(len(body)))], body).status == 405
+        assert (
+            served.ask(
+                "/memory/records", token, method, [("Content-Length", str(len(body)))], body
+            ).status
+            == 405
+        )
     assert untouched(desk.folder()) == before
 
 
-def test_fuzzed_requests_fail_well_and_change_nothing(served: Served, desk: Desk, all_: Everything) -> None:
+def test_fuzzed_requests_fail_well_and_change_nothing(
+    served: Served, desk: Desk, all_: Everything
+) -> None:
     """H2: whatever schemathesis asks of any route, right or wrong: no 5xx, one shape of errors, no byte and no event more."""
     import schemathesis
 
-    token, before, head = served.token(trail=True), untouched(desk.folder()), all_.op.audit_head()["events"]
+    token, before, head = (
+        served.token(trail=True),
+        untouched(desk.folder()),
+        all_.op.audit_head()["events"],
+    )
     schema = schemathesis.openapi.from_dict(served.ask("/openapi.json").json)
     schema.config.update(base_url=f"http://127.0.0.1:{served.port}")
     quick = settings(
@@ -269,7 +347,10 @@ def test_fuzzed_requests_fail_well_and_change_nothing(served: Served, desk: Desk
             @quick
             @given(case=operation.as_strategy(generation_mode=mode))
             def ask(case: Any) -> None:
-                if "record_id" in case.path_parameters and len(str(case.path_parameters["record_id"])) % 2:
+                if (
+                    "record_id" in case.path_parameters
+                    and len(str(case.path_parameters["record_id"])) % 2
+                ):
                     case.path_parameters["record_id"] = all_.told.id
                 found = case.call(headers={"Authorization": f"Bearer {token}"})
                 assert found.status_code < 500, found.text
@@ -283,7 +364,8 @@ def test_fuzzed_requests_fail_well_and_change_nothing(served: Served, desk: Desk
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=EXAMPLES * 5)
 @given(
-    data=st.binary(min_size=1, max_size=300) | st.text(max_size=60).map(lambda text: f"GET {text} HTTP/1.1\r\n\r\n".encode())
+    data=st.binary(min_size=1, max_size=300)
+    | st.text(max_size=60).map(lambda text: f"GET {text} HTTP/1.1\r\n\r\n".encode())
 )
 def test_garbage_is_answered_or_dropped(running: Served, data: bytes) -> None:
     """H2: bytes that are no request of HTTP get a 400 or an end, and the server goes on."""
@@ -319,7 +401,10 @@ def drained(client: socket.socket) -> bytes:
 def test_a_slow_client_is_not_waited_for(desk: Desk, sent: bytes) -> None:
     """H2: a request that does not arrive in its time ends the connection."""
     limits = Limits(arrival_seconds=0.1)
-    with Served(desk, limits) as served, socket.create_connection(served.address, timeout=PATIENCE) as client:
+    with (
+        Served(desk, limits) as served,
+        socket.create_connection(served.address, timeout=PATIENCE) as client,
+    ):
         client.sendall(sent)
         assert drained(client) == b""
 
@@ -352,10 +437,15 @@ class Slow(Served):
 
 
 @contextmanager
-def held_open(address: tuple[str, int], number: int, sent: bytes = b"") -> Iterator[list[socket.socket]]:
+def held_open(
+    address: tuple[str, int], number: int, sent: bytes = b""
+) -> Iterator[list[socket.socket]]:
     """Connections that begin a request, or not even that, and wait."""
     with ExitStack() as stack:
-        clients = [stack.enter_context(socket.create_connection(address, timeout=PATIENCE)) for _ in range(number)]
+        clients = [
+            stack.enter_context(socket.create_connection(address, timeout=PATIENCE))
+            for _ in range(number)
+        ]
         for client in clients:
             client.sendall(sent)
         yield clients
@@ -366,7 +456,10 @@ def test_idle_connections_make_room_for_a_token(desk: Desk, sent: bytes) -> None
     """H2: as many idle connections as there may be keep nobody with a token out; the oldest of them is let go of first."""
     desk.agent().remember("x")
     limits = Limits(arrival_seconds=20 * PATIENCE)  # so that it is not their time that ends them
-    with Served(desk, limits) as served, held_open(served.address, limits.connections, sent) as idle:
+    with (
+        Served(desk, limits) as served,
+        held_open(served.address, limits.connections, sent) as idle,
+    ):
         token = served.token()
         assert [served.ask("/memory/status", token).status for _ in range(3)] == [200] * 3
         assert drained(idle[0]) == b""
@@ -380,7 +473,9 @@ def test_a_connection_with_a_token_stays(desk: Desk) -> None:
     desk.agent().remember("x")
     limits = Limits(arrival_seconds=20 * PATIENCE, connections=8)
     with Served(desk, limits) as served:
-        known, stranger = (http.client.HTTPConnection(*served.address, timeout=PATIENCE) for _ in range(2))
+        known, stranger = (
+            http.client.HTTPConnection(*served.address, timeout=PATIENCE) for _ in range(2)
+        )
 
         def ask(connection: http.client.HTTPConnection, **headers: str) -> int:
             connection.request("GET", "/memory/status", headers=headers)
@@ -407,7 +502,11 @@ def test_when_all_are_needed_who_comes_is_told_so(desk: Desk) -> None:
         busy = [threads.submit(served.ask, SLOW, token) for _ in range(2)]
         served.wait_for(2)
         refused = served.ask("/memory/status", token)
-        assert (refused.status, refused.code, refused.headers["connection"]) == (503, "store_unavailable", "close")
+        assert (refused.status, refused.code, refused.headers["connection"]) == (
+            503,
+            "store_unavailable",
+            "close",
+        )
         served.gate.set()
         assert [one.result().status for one in busy] == [200, 200]
         assert served.ask("/memory/status", token).status == 200
@@ -425,7 +524,8 @@ def test_a_head_without_end_is_not_read(running: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    "headers", [("Content-Length", "100000000000"), ("Transfer-Encoding", "chunked"), ("Content-Length", "5")]
+    "headers",
+    [("Content-Length", "100000000000"), ("Transfer-Encoding", "chunked"), ("Content-Length", "5")],
 )
 def test_a_body_is_not_read(running: Served, headers: tuple[str, str]) -> None:
     """H2: a request that announces a body is refused before any of it has come, and the connection ends."""
@@ -439,7 +539,11 @@ def test_one_connection_serves_many_requests(running: Served) -> None:
     connection = http.client.HTTPConnection(*running.address, timeout=PATIENCE)
     token = running.token()
     for given_, expected in ((token, 200), (None, 401), ("wrong", 401), (token, 200)):
-        connection.request("GET", "/memory/status", headers={} if given_ is None else {"Authorization": f"Bearer {given_}"})
+        connection.request(
+            "GET",
+            "/memory/status",
+            headers={} if given_ is None else {"Authorization": f"Bearer {given_}"},
+        )
         answer = connection.getresponse()
         assert (answer.status, bool(answer.read())) == (expected, True)
     connection.close()
@@ -467,7 +571,10 @@ def test_a_long_question_does_not_hold_up_others(desk: Desk) -> None:
     service, gate = Service(desk.home, HOST, desk.clock), threading.Event()
 
     async def both() -> tuple[bool, None]:
-        return await asyncio.gather(service.ask(HOST, lambda _: gate.wait(PATIENCE)), service.ask(HOST, lambda _: gate.set()))
+        return await asyncio.gather(
+            service.ask(HOST, lambda _: gate.wait(PATIENCE)),
+            service.ask(HOST, lambda _: gate.set()),
+        )
 
     assert [*asyncio.run(both())] == [True, None]
     service.close()
@@ -481,7 +588,10 @@ def test_slow_questions_of_one_token_leave_a_thread_for_others(desk: Desk) -> No
         token, other = served.token(), served.token()
         busy = [clients.submit(served.ask, SLOW, token) for _ in range(2 * threads)]
         served.wait_for(threads - 1)
-        assert [served.ask(path, other).status for path in ("/memory/status", "/review", "/memory/proposals")] == [200] * 3
+        assert [
+            served.ask(path, other).status
+            for path in ("/memory/status", "/review", "/memory/proposals")
+        ] == [200] * 3
         served.gate.set()
         assert {one.result().status for one in busy} == {200}
 
@@ -591,7 +701,9 @@ def test_an_error_does_not_tell_where_files_lie(desk: Desk, path: str) -> None:
     assert found.status == 500
     assert str(desk.home) not in found.body.decode()
     for error in (StoreUnavailable, EmbedderFailed, Corrupt):
-        assert "/srv" not in str(discreet(error("/srv/ana/memory.db cannot be read", file="/srv/ana")).to_dict())
+        assert "/srv" not in str(
+            discreet(error("/srv/ana/memory.db cannot be read", file="/srv/ana")).to_dict()
+        )
     plain = StoreUnavailable("too many requests at once; try again")
     assert discreet(plain) is plain
 

@@ -17,10 +17,10 @@ from markdown_it import MarkdownIt
 
 from lamina import Memory
 from lamina.errors import LaminaError
-from lamina.formats.departures import NAMES as FORMS
-from lamina.home import Home
-from lamina.recall import RANKERS
-from lamina.surfaces.hooks import trouble
+from lamina.formats.exporting import NAMES as FORMS
+from lamina.home.folder import Home
+from lamina.search import RANKERS
+from lamina.surfaces.hooks import problems
 from tests.conftest import FULL, Desk, contents, size, verified
 from tests.security.canaries import answered
 from tests.security.hostile import HOSTILE
@@ -158,7 +158,9 @@ SOME = WORDS if FULL else WORDS[::5]
 @pytest.fixture
 def two(desk: Desk) -> Memory:
     """Ana's handle on a store in which Ben keeps something as well."""
-    desk.agent(user="ben").remember("tea of ben", tags=["t"], metadata={"place": "kitchen"}, speaker="Ben", session="s")
+    desk.agent(user="ben").remember(
+        "tea of ben", tags=["t"], metadata={"place": "kitchen"}, speaker="Ben", session="s"
+    )
     ana = desk.agent(user="ana")
     ana.remember("tea of ana", tags=["t"], metadata={"place": "office"}, speaker="Ana", session="s")
     return ana
@@ -169,7 +171,11 @@ def test_no_question_is_a_query(two: Memory, ranker: str) -> None:
     """D1, D5, Q2: operators of FTS and SQL in a question are words; there is no error of a database, and nothing of others."""
     for word in SOME:
         for query in (word, f"tea {word}", f"{word} tea"):
-            said = contents(two.search(query, ranker=ranker)) if query.strip() and "\0" not in query else []
+            said = (
+                contents(two.search(query, ranker=ranker))
+                if query.strip() and "\0" not in query
+                else []
+            )
             assert set(said) <= {"tea of ana"}, query
             probe()
     assert contents(two.search("tea", ranker=ranker)) == ["tea of ana"]
@@ -193,7 +199,13 @@ def test_no_filter_is_a_query(two: Memory) -> None:
             {"metadata": {word: "kitchen"}},
             {"kinds": [word]},
         ]
-        filters += [{"metadata": {"place": word}}, {"since": word}, {"run_id": word}, {"layers": [word]}, {"states": [word]}]
+        filters += [
+            {"metadata": {"place": word}},
+            {"since": word},
+            {"run_id": word},
+            {"layers": [word]},
+            {"states": [word]},
+        ]
         for chosen in filters:
             said = told_by(partial(two.search, "tea", **chosen))
             assert "of ben" not in said, chosen
@@ -253,7 +265,9 @@ def test_no_header_is_split(desk: Desk) -> None:
                 probe()
             for header in ("Host", "Origin", "Cookie", "Authorization", "X-Forwarded-Host"):
                 with socket.create_connection(served.address, timeout=PATIENCE) as client:
-                    client.sendall(f"GET /memory/status HTTP/1.1\r\n{header}: {word}\r\nConnection: close\r\n\r\n".encode())
+                    client.sendall(
+                        f"GET /memory/status HTTP/1.1\r\n{header}: {word}\r\nConnection: close\r\n\r\n".encode()
+                    )
                     answer = http.client.HTTPResponse(client)
                     answer.begin()
                     assert "x-evil" not in {name.lower() for name, _ in answer.getheaders()}
@@ -271,7 +285,7 @@ def test_no_log_gets_a_line_more(desk: Desk) -> None:
             desk.agent(f"{word}\n{{}}")
         assert len(desk.violations()) == number + 1
         assert json.loads(desk.violations()[-1])["attempt"]
-        trouble.note(home, "sky", desk.clock(), "stop", f"{word}\nforged")
+        problems.note(home, "sky", desk.clock(), "stop", f"{word}\nforged")
         probe(2)
     for path in home.status.glob("sky_hooks*"):
         assert all(json.loads(line) for line in path.read_text("utf-8").splitlines())
@@ -284,7 +298,12 @@ def test_files_of_the_world_are_read_as_data(desk: Desk, tmp_path: Path) -> None
     """R11, H5: YAML that would make objects, bombs or aliases is refused or is text; nothing is run."""
     op = desk.operator()
     ran = tmp_path / "ran"
-    tags = ["python/object/apply:os.system", "python/object/new:os.system", "python/name:os.system", "python/module:os"]
+    tags = [
+        "python/object/apply:os.system",
+        "python/object/new:os.system",
+        "python/name:os.system",
+        "python/module:os",
+    ]
     for tag in tags:
         given = tmp_path / "given.yaml"
         given.write_text(f"retention:\n  x: !!{tag} ['touch {ran}']\n", "utf-8")
@@ -313,6 +332,22 @@ def test_documents_hold_no_markup_of_others(desk: Desk, tmp_path: Path) -> None:
     op.export_as("markdown", tmp_path / "notes.md")
     parsed = MarkdownIt("commonmark").parse((tmp_path / "notes.md").read_text("utf-8"))
     found = {one.type for token in parsed for one in (token, *(token.children or ()))}
-    assert not {"html_block", "html_inline", "link_open", "image", "fence", "code_block", "hr", "table_open"} & found
-    headings = [after.content for before, after in pairwise(parsed) if before.type == "heading_open"]
-    assert not {heading for heading in headings for text in texts if len(text) > 3 and text in heading}
+    assert (
+        not {
+            "html_block",
+            "html_inline",
+            "link_open",
+            "image",
+            "fence",
+            "code_block",
+            "hr",
+            "table_open",
+        }
+        & found
+    )
+    headings = [
+        after.content for before, after in pairwise(parsed) if before.type == "heading_open"
+    ]
+    assert not {
+        heading for heading in headings for text in texts if len(text) > 3 and text in heading
+    }

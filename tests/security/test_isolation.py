@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lamina import Memory
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
-from lamina.home import AGENT_NAME, DEVICES
+from lamina.home.folder import AGENT_NAME, DEVICES
 from lamina.surfaces.cli.main import run as lamina
 from tests.conftest import CONTRACTS, FULL, Desk, contents, size
 from tests.security.tally import probe
@@ -38,8 +38,35 @@ NAMES: list[Any] = [
         "sky/.",
         "sky/../milton",
     ),
-    *("CON", "con", "Con", "nul", "NUL", "prn", "aux", "com0", "com1", "COM1", "com9", "lpt1", "lpt9"),
-    *("sky.", "sky ", " sky", "sky\n", "sky\r\n", "\nsky", "sky\t", "sky\0", "\0", "sky\0.db", "sky\x7f", "sky\x1b[31m"),
+    *(
+        "CON",
+        "con",
+        "Con",
+        "nul",
+        "NUL",
+        "prn",
+        "aux",
+        "com0",
+        "com1",
+        "COM1",
+        "com9",
+        "lpt1",
+        "lpt9",
+    ),
+    *(
+        "sky.",
+        "sky ",
+        " sky",
+        "sky\n",
+        "sky\r\n",
+        "\nsky",
+        "sky\t",
+        "sky\0",
+        "\0",
+        "sky\0.db",
+        "sky\x7f",
+        "sky\x1b[31m",
+    ),
     *(
         "Sky",
         "SKY",
@@ -97,7 +124,9 @@ def tree(home: Path) -> list[str]:
     return sorted(str(path.relative_to(home)) for path in home.rglob("*"))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "agents"], ids=lambda name: ascii(name)[:40])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name != "agents"], ids=lambda name: ascii(name)[:40]
+)
 @pytest.mark.parametrize("role", ["agent", "operator"])
 def test_no_name_leaves_the_home(desk: Desk, role: str, name: object) -> None:
     """P2: a name that is no plain slug is InvalidInput; nothing is made but one line of JSON that shows the attempt."""
@@ -163,7 +192,9 @@ def test_another_users_record_does_not_exist(desk: Desk, verb: str) -> None:
     """P2, R12: another user's id looks like an unknown one, and the attempt is logged."""
     record = desk.agent(user="ana").remember("of ana")
     ben = desk.agent(user="ben")
-    assert message(verb, ben, record.id) == message(verb, ben, UNKNOWN[:10] + record.id[10:14] + "0" * 12)
+    assert message(verb, ben, record.id) == message(
+        verb, ben, UNKNOWN[:10] + record.id[10:14] + "0" * 12
+    )
     (line,) = desk.violations()
     assert "another user's record" in json.loads(line)["attempt"]
 
@@ -204,7 +235,10 @@ def test_a_user_sees_their_own_and_the_unscoped(three: tuple[Memory, Memory, Mem
     ana, ben, common = three
     for handle, name in ((ana, "ana"), (ben, "ben"), (common, "common")):
         handle.remember(f"tea {name}", tags=[name, "t"], layer="episodic")
-    looks: list[Callable[[Memory], object]] = [lambda mem: mem.list(), lambda mem: mem.search("tea")]
+    looks: list[Callable[[Memory], object]] = [
+        lambda mem: mem.list(),
+        lambda mem: mem.search("tea"),
+    ]
     looks += [lambda mem: mem.list(tags=["t"]), lambda mem: mem.search("t")]
     for look in looks:
         assert sorted(contents(look(ana))) == ["tea ana", "tea common"]
@@ -237,7 +271,9 @@ def test_nobody_ends_or_joins_another_users_run(three: tuple[Memory, Memory, Mem
     assert size(ana) == before
 
 
-def test_a_run_that_somebody_else_closes_stays_its_users(desk: Desk, three: tuple[Memory, Memory, Memory]) -> None:
+def test_a_run_that_somebody_else_closes_stays_its_users(
+    desk: Desk, three: tuple[Memory, Memory, Memory]
+) -> None:
     """R12, L10: ana's crashed run, closed by an operator without a user, leaves an ending that ben cannot read."""
     ana, ben, _ = three
     ana.run("ana's diagnosis").note("private")
@@ -248,7 +284,9 @@ def test_a_run_that_somebody_else_closes_stays_its_users(desk: Desk, three: tupl
     assert contents(ana.list()) == ["Run ended: ana's diagnosis"]
 
 
-def test_evidence_tells_nobody_what_exists(desk: Desk, three: tuple[Memory, Memory, Memory]) -> None:
+def test_evidence_tells_nobody_what_exists(
+    desk: Desk, three: tuple[Memory, Memory, Memory]
+) -> None:
     """R12, P2, P1: as evidence, another user's record looks like an unknown id, and the attempt is logged."""
     ana, ben, _ = three
     record = ana.remember("of ana")
@@ -257,7 +295,9 @@ def test_evidence_tells_nobody_what_exists(desk: Desk, three: tuple[Memory, Memo
         ben.remember("x", evidence=[unknown])
     with pytest.raises(NotFound) as caught:
         ben.remember("x", evidence=[record.id])
-    assert caught.value.message.replace(record.id, "ID") == expected.value.message.replace(unknown, "ID")
+    assert caught.value.message.replace(record.id, "ID") == expected.value.message.replace(
+        unknown, "ID"
+    )
     assert len(desk.violations()) == 1
 
 
@@ -295,7 +335,19 @@ def test_trails_of_one_user_show_no_other(desk: Desk) -> None:
 def test_the_payload_gives_no_authority(desk: Desk) -> None:
     """V7: an agent cannot name another user, role, state or actor in what it stores."""
     mem = desk.agent(user="ana")
-    for field in ("user", "agent", "state", "actor", "role", "surface", "id", "seq", "run_id", "created_at", "supersedes"):
+    for field in (
+        "user",
+        "agent",
+        "state",
+        "actor",
+        "role",
+        "surface",
+        "id",
+        "seq",
+        "run_id",
+        "created_at",
+        "supersedes",
+    ):
         with pytest.raises(InvalidInput, match="unknown field"):
             mem.remember_many([{"content": "x", field: "operator"}])
     assert mem.remember("x", trust="operator").trust == "agent"
@@ -342,7 +394,9 @@ def bound(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> str:
     return record.id
 
 
-@pytest.mark.parametrize("name", ["ben", "Ana", "ana ", "аna", "ａna", "", "ana\u200b", "nobody"], ids=ascii)
+@pytest.mark.parametrize(
+    "name", ["ben", "Ana", "ana ", "аna", "ａna", "", "ana\u200b", "nobody"], ids=ascii
+)
 def test_an_agent_that_knows_its_user_reaches_no_other(
     desk: Desk, bound: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -372,19 +426,25 @@ def test_no_command_of_such_an_agent_reaches_another_user(
     assert len(desk.violations()) == (0 if words in OPERATORS else 1)
 
 
-def test_a_capture_for_another_user_is_refused(desk: Desk, bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_capture_for_another_user_is_refused(
+    desk: Desk, bound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P2, R12, H4: neither a captured message nor a hook writes into the memory of another user."""
     line = b'{"event":"message","topic":"t","id":"x","time":1,"message":"planted"}\n'
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(line)))
     assert lamina(["--user", "ben", "capture", "--source", "ntfy"]) == 3
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"prompt": "planted"}')))
     assert lamina(["--user", "ben", "hook", "user-prompt"]) == 0
-    assert [json.loads(one)["attempt"] for one in desk.violations()] == ["open another user's memory"] * 2
+    assert [json.loads(one)["attempt"] for one in desk.violations()] == [
+        "open another user's memory"
+    ] * 2
     everybody = desk.agent(scoped=False).list(states=None)
     assert not [record for record in everybody if "planted" in record.content]
 
 
-def test_an_operator_is_bound_by_no_user(desk: Desk, bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operator_is_bound_by_no_user(
+    desk: Desk, bound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """V7: LAMINA_USER is a default for people; only in the role of an agent does it bind."""
     monkeypatch.delenv("LAMINA_ROLE")
     assert lamina(["--user", "ben", "list"]) == 0
@@ -393,7 +453,11 @@ def test_an_operator_is_bound_by_no_user(desk: Desk, bound: str, monkeypatch: py
 
 USERS = st.sampled_from(["ana", "ben", "Ana", "ana2", "%", "_", "' OR 1=1 --", None])
 STEPS = st.lists(
-    st.tuples(USERS, st.sampled_from(["remember", "many", "key", "run", "note", "close"]), st.integers(0, 3)),
+    st.tuples(
+        USERS,
+        st.sampled_from(["remember", "many", "key", "run", "note", "close"]),
+        st.integers(0, 3),
+    ),
     min_size=5,
     max_size=25,
 )
@@ -406,17 +470,25 @@ def test_users_are_kept_apart_whatever_they_do(
 ) -> None:
     """R12: over get, list, search, history, runs and keys, a handle returns only its user's and unscoped records."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
-        handles = {user: desk.agent(user=user) for user in ("ana", "ben", "Ana", "ana2", "%", "_", "' OR 1=1 --", None)}
+        handles = {
+            user: desk.agent(user=user)
+            for user in ("ana", "ben", "Ana", "ana2", "%", "_", "' OR 1=1 --", None)
+        }
         for user, action, number in steps:
             act(handles[user], action, number)
         everything = handles[None].list(layers=None, states=None, limit=1000) + handles[None].list(
             layers=["working"], states=None
         )
         for user, handle in handles.items():
-            mine = {record.id for record in everything if user is None or record.user in (user, None)}
+            mine = {
+                record.id for record in everything if user is None or record.user in (user, None)
+            }
             assert {record.id for record in everything if visible(handle, record.id)} == mine
             probe(len(everything) + 4)
-            seen = [*handle.list(states=None, limit=1000), *handle.list(layers=["working"], states=None)]
+            seen = [
+                *handle.list(states=None, limit=1000),
+                *handle.list(layers=["working"], states=None),
+            ]
             seen += [hit.record for hit in handle.search("tea", limit=1000)]
             assert {record.id for record in seen} <= mine
             assert all(run.id in mine for run in handle.runs())

@@ -24,7 +24,7 @@ import pytest
 from mcp import Client
 
 from lamina.errors import InvalidInput
-from lamina.store import rawfile
+from lamina.store.engine import raw_file
 from lamina.surfaces.hooks import Hooks
 from tests.conftest import FULL, Desk
 from tests.security import doors
@@ -40,7 +40,9 @@ MOST = 20 if FULL else 5  # ways to call each verb
 AGENTS = ("sky", "milton")
 DATABASES = ("memory.db", "reads.db")
 PLACES = ("path", "to", "folder", "head_file", "source")  # arguments that are paths, at some door
-pytestmark = pytest.mark.skipif(not LOCKS.exists(), reason="the locks of a process are told in /proc, which is not here")
+pytestmark = pytest.mark.skipif(
+    not LOCKS.exists(), reason="the locks of a process are told in /proc, which is not here"
+)
 
 Lock = tuple[str, ...]
 
@@ -65,7 +67,9 @@ class Watch:
     def __init__(self, home: Path, stack: ExitStack) -> None:
         files = [home / "agents" / agent / name for agent in AGENTS for name in DATABASES]
         for path in files:
-            connection = stack.enter_context(closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)))
+            connection = stack.enter_context(
+                closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY))
+            )
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         held = [path.with_name(path.name + end) for path in files for end in ("", "-shm")]
         self._names = {path.stat().st_ino: path.name for path in held}
@@ -170,7 +174,7 @@ def scene(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def test_the_watch_sees_both(scene: Scene, tmp_path: Path) -> None:
     """B1: opening a database with Python drops the lock and is told; reading it through SQLite's file layer does neither."""
     path = scene.desk.folder() / "memory.db"
-    scene.watch.ask([Probe("Python", "rawfile", "", partial(rawfile.read, path))])
+    scene.watch.ask([Probe("Python", "rawfile", "", partial(raw_file.read, path))])
     scene.watch.check()
     scene.watch.ask([Probe("Python", "open", "", path.read_bytes)])
     (one, lost), *_ = scene.watch.lost
@@ -187,7 +191,9 @@ def test_no_verb_drops_a_lock(scene: Scene) -> None:
     scene.watch.check()
 
 
-def test_no_command_drops_a_lock(scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_command_drops_a_lock(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """B1: every command, in a process that has the store open."""
     monkeypatch.setenv("LAMINA_HOME", str(scene.desk.home))
     monkeypatch.setenv("LAMINA_MAINTENANCE", "off")
@@ -224,13 +230,17 @@ def test_no_hook_drops_a_lock(scene: Scene) -> None:
         for place in live(scene.desk.home):
             for event in ("Stop", "SubagentStop", "SubagentStart", "PreToolUse"):
                 data = json.dumps({"hook_event_name": event, "transcript_path": place}).encode()
-                scene.watch.ask([Probe("hooks", event, place, partial(doors.heard, keys.mem, data))])
+                scene.watch.ask(
+                    [Probe("hooks", event, place, partial(doors.heard, keys.mem, data))]
+                )
     scene.watch.check()
 
 
 def test_a_store_opened_by_many_threads_keeps_its_locks(scene: Scene) -> None:
     """B1: the header of a store is read before it is opened; a thread that has just opened it loses nothing by that."""
-    threads = [threading.Thread(target=lambda: scene.desk.agent("sky").close()) for _ in range(MOST)]
+    threads = [
+        threading.Thread(target=lambda: scene.desk.agent("sky").close()) for _ in range(MOST)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

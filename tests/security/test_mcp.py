@@ -17,16 +17,27 @@ from urllib.parse import urlsplit
 import pytest
 from mcp import Client
 
-from lamina import NotFound, fence
-from lamina.access import Access
+from lamina import NotFound
+from lamina.home.tokens import Access
 from lamina.surfaces.http.guard import own_names
 from lamina.surfaces.mcp import tools
-from lamina.surfaces.mcp.door import Door
+from lamina.surfaces.mcp.auth import Door
 from lamina.surfaces.mcp.frames import LONGEST
 from lamina.surfaces.mcp.http import CONNECTIONS
+from lamina.text import fence
 from tests.conftest import Desk, contents
 from tests.security.tally import probe
-from tests.surfaces.mcp_harness import GREETING, MODERN, Raw, Served, call, in_process, over_http, over_pipes, said
+from tests.surfaces.mcp_harness import (
+    GREETING,
+    MODERN,
+    Raw,
+    Served,
+    call,
+    in_process,
+    over_http,
+    over_pipes,
+    said,
+)
 
 MIB = 1024 * 1024
 PORT = 8766
@@ -76,7 +87,14 @@ def post(
 
 def test_no_tool_decides() -> None:
     """V7, H3: agents propose; there is no tool that confirms, rejects, corrects, forgets, erases or grants."""
-    assert set(tools.tools()) == {"remember", "search", "recall_context", "propose", "request_forget", "status"}
+    assert set(tools.tools()) == {
+        "remember",
+        "search",
+        "recall_context",
+        "propose",
+        "request_forget",
+        "status",
+    }
 
 
 def test_idle_connections_keep_no_client_out(served: Served) -> None:
@@ -84,7 +102,9 @@ def test_idle_connections_keep_no_client_out(served: Served) -> None:
     address = urlsplit(served.url)
     with ExitStack() as stack:
         for _ in range(CONNECTIONS + 10):
-            stack.enter_context(socket.create_connection((str(address.hostname), address.port or 0), timeout=60))
+            stack.enter_context(
+                socket.create_connection((str(address.hostname), address.port or 0), timeout=60)
+            )
         assert [post(served)[0] for _ in range(3)] == [200] * 3
         assert post(served, Authorization=None)[0] == 401
 
@@ -97,11 +117,15 @@ def test_another_agents_and_users_records_are_out_of_reach(desk: Desk) -> None:
     async def talk(client: Client) -> list[Any]:
         told = [(await client.call_tool("search", {"query": "plan"})).structured_content["outcome"]]
         for record in (other, ben):
-            asked = await client.call_tool("request_forget", {"record_id": record, "reason": "mine"})
+            asked = await client.call_tool(
+                "request_forget", {"record_id": record, "reason": "mine"}
+            )
             given = {"key": "k", "value": "v", "reason": "r", "evidence": [record]}
             proposed = await client.call_tool("propose", given)
             kept = await client.call_tool("remember", {"content": "x", "evidence": [record]})
-            told += [answer.structured_content["error"]["code"] for answer in (asked, proposed, kept)]
+            told += [
+                answer.structured_content["error"]["code"] for answer in (asked, proposed, kept)
+            ]
         return told
 
     told = in_process(partial(desk.agent, user="ana"), talk)
@@ -113,7 +137,12 @@ def test_another_agents_and_users_records_are_out_of_reach(desk: Desk) -> None:
 def test_started_for_a_user_it_serves_that_user(tmp_path: Path) -> None:
     """R12: user and agent are those of the command line; what is remembered belongs to them and to nobody else."""
     home = tmp_path / "home"
-    over_pipes(home, lambda client: client.call_tool("remember", {"content": "Ana's note"}), user="ana", mode=MODERN)
+    over_pipes(
+        home,
+        lambda client: client.call_tool("remember", {"content": "Ana's note"}),
+        user="ana",
+        mode=MODERN,
+    )
     with Desk(home) as desk:
         own, other = (desk.agent(user=user, clock=None, store_id=None) for user in ("ana", "ben"))
         assert contents(own.list()) == ["Ana's note"]
@@ -162,7 +191,10 @@ def test_recalled_text_is_not_remembered_again(desk: Desk) -> None:
 
 def test_an_error_cannot_forge_a_fence(desk: Desk) -> None:
     """Q9: what a client sent may come back in a message, but nothing in it looks like our marks."""
-    result = in_process(desk.agent, lambda client: client.call_tool("remember", {"content": "x", "kind": fence.OPEN}))
+    result = in_process(
+        desk.agent,
+        lambda client: client.call_tool("remember", {"content": "x", "kind": fence.OPEN}),
+    )
     assert result.is_error
     assert fence.OPEN not in said(result)
     assert fence.OPEN not in json.dumps(result.structured_content)
@@ -174,7 +206,11 @@ def test_a_secret_is_told_when_it_is_remembered(desk: Desk, mode: str) -> None:
     key = "AKIA" + "QYLPMN5HFIQR7XYA"
 
     async def talk(client: Client) -> list[Any]:
-        given = [{"content": f"the key is {key}"}, {"content": "no key"}, {"content": f"again {key}"}]
+        given = [
+            {"content": f"the key is {key}"},
+            {"content": "no key"},
+            {"content": f"again {key}"},
+        ]
         return [(await client.call_tool("remember", one)).structured_content for one in given]
 
     answers = in_process(partial(desk.agent, settings={"secrets.capture": mode}), talk)
@@ -195,7 +231,9 @@ def test_an_endless_line_takes_no_memory(tmp_path: Path) -> None:
         raw.send(call(1, "status"))
         assert raw.receive()["id"] == 1
         before = peak(raw.process.pid)
-        raw.send(b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"remember","arguments":{"content":"')
+        raw.send(
+            b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"remember","arguments":{"content":"'
+        )
         for _ in range(100):
             raw.send(b"x" * MIB)
         answer = raw.receive()
@@ -216,8 +254,22 @@ def test_a_huge_body_is_turned_away(served: Served) -> None:
 def names(port: int) -> list[tuple[str, int]]:
     own = [f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"]
     foreign = [
-        *("127.0.0.1", "localhost", "evil.example", f"evil.example:{port}", f"127.0.0.1:{port + 1}", f"127.0.0.1.evil:{port}"),
-        *(f"localhost.evil:{port}", f"127.0.0.1:{port}@evil", f"0.0.0.0:{port}", f"[::]:{port}", f"2130706433:{port}", ""),
+        *(
+            "127.0.0.1",
+            "localhost",
+            "evil.example",
+            f"evil.example:{port}",
+            f"127.0.0.1:{port + 1}",
+            f"127.0.0.1.evil:{port}",
+        ),
+        *(
+            f"localhost.evil:{port}",
+            f"127.0.0.1:{port}@evil",
+            f"0.0.0.0:{port}",
+            f"[::]:{port}",
+            f"2130706433:{port}",
+            "",
+        ),
     ]
     return [*((name, 200) for name in own), *((name, 421) for name in foreign)]
 
@@ -233,9 +285,22 @@ def test_only_exact_local_names_pass(served: Served) -> None:
 def test_only_exact_local_origins_pass(served: Served) -> None:
     """H3: pages of other origins may not ask, even those that know the token; programs send none."""
     port = urlsplit(served.url).port
-    for origin in (f"http://127.0.0.1:{port}", f"http://localhost:{port}", f"http://[::1]:{port}", None):
+    for origin in (
+        f"http://127.0.0.1:{port}",
+        f"http://localhost:{port}",
+        f"http://[::1]:{port}",
+        None,
+    ):
         assert post(served, Origin=origin)[0] == 200
-    foreign = ["null", "", "https://evil.example", f"https://localhost:{port}", "http://localhost", "http://127.0.0.1:1", "*"]
+    foreign = [
+        "null",
+        "",
+        "https://evil.example",
+        f"https://localhost:{port}",
+        "http://localhost",
+        "http://127.0.0.1:1",
+        "*",
+    ]
     for origin in foreign:
         assert (origin, post(served, Origin=origin)[0]) == (origin, 403)
 
@@ -243,7 +308,9 @@ def test_only_exact_local_origins_pass(served: Served) -> None:
 def test_only_a_token_of_this_memory_opens(served: Served) -> None:
     """H3: missing, wrong, expired and revoked tokens are 401 and do not show why; 403 says what a valid one is not for."""
     access, now = Access(served.home), datetime.now(UTC)
-    _, expired = access.create("sky", None, now - timedelta(days=2), expires=now - timedelta(days=1), tools=True)
+    _, expired = access.create(
+        "sky", None, now - timedelta(days=2), expires=now - timedelta(days=1), tools=True
+    )
     token, revoked = access.create("sky", None, now, tools=True)
     assert post(served, Authorization=f"Bearer {revoked}")[0] == 200
     access.revoke(token.id)

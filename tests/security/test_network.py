@@ -69,7 +69,9 @@ def test_a_swallowed_attempt_fails_its_test(tmp_path: Path) -> None:
         "no:cacheprovider",
         str(tries),
     ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
     assert "2 passed, 1 error" in done.stdout, done.stdout
     assert "ERROR" in done.stdout.partition("test_that_tries")[0]
     assert attempts() == []  # they were counted there
@@ -78,7 +80,13 @@ def test_a_swallowed_attempt_fails_its_test(tmp_path: Path) -> None:
 def test_children_are_guarded_too() -> None:
     """J: a program that a test starts cannot leave either."""
     script = "import socket; socket.create_connection(('192.0.2.1', 80))"
-    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 1
     assert "this machine alone" in done.stderr
     assert attempts() == ["socket.connect ('192.0.2.1', 80)"]
@@ -87,7 +95,10 @@ def test_children_are_guarded_too() -> None:
 def test_the_machine_itself_can_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """J: the loopback, by name and by number, and sockets that are files."""
     for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET, "localhost")):
-        with socket.create_server((host, 0), family=family) as server, socket.create_connection(server.getsockname()):
+        with (
+            socket.create_server((host, 0), family=family) as server,
+            socket.create_connection(server.getsockname()),
+        ):
             probe()
     with socket.socket(socket.AF_UNIX) as server:
         monkeypatch.chdir(tmp_path)  # paths of sockets are short
@@ -105,7 +116,10 @@ def test_a_name_that_cannot_exist_asks_nobody() -> None:
     assert attempts() == []
 
 
-@pytest.mark.parametrize("host", ["10.0.0.1", "example.org", "127.evil.example", "localhost.evil.example", b"::2", "fe80::1"])
+@pytest.mark.parametrize(
+    "host",
+    ["10.0.0.1", "example.org", "127.evil.example", "localhost.evil.example", b"::2", "fe80::1"],
+)
 def test_what_is_far(host: str | bytes) -> None:
     """J: an address or a name that merely begins like ours is not ours."""
     assert not offline.is_near(host)

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import lamina
-from lamina import Operator, handles
+from lamina import Operator
 from lamina.errors import LaminaError
-from lamina.formats.departures import NAMES as FORMS
+from lamina.formats.exporting import NAMES as FORMS
+from lamina.memory import opening
 from tests.conftest import FULL, Desk, digest
 from tests.security.tally import probe
 
@@ -60,7 +61,15 @@ PLACES = [
         "/proc/self/fd/1",
         "/etc/passwd",
     ),
-    *("file:///etc/passwd", "http://127.0.0.1:1/x", "sqlite:x", "x?mode=ro", "x#y", "%2e%2e%2foutside", "..%2foutside"),
+    *(
+        "file:///etc/passwd",
+        "http://127.0.0.1:1/x",
+        "sqlite:x",
+        "x?mode=ro",
+        "x#y",
+        "%2e%2e%2foutside",
+        "..%2foutside",
+    ),
 ]
 
 
@@ -81,7 +90,17 @@ class Yard:
         os.mkfifo(self.work / "pipe")
         (self.work / "folder").mkdir()
         (self.work / "readonly").mkdir(mode=0o500)
-        self.traps = ["link", "dangling", "folder-link/x", "folder-link", "loop", "loop/x", "hard", "folder", "readonly/x"]
+        self.traps = [
+            "link",
+            "dangling",
+            "folder-link/x",
+            "folder-link",
+            "loop",
+            "loop/x",
+            "hard",
+            "folder",
+            "readonly/x",
+        ]
 
     def given(self) -> Iterator[str]:
         yield from (*PLAIN, *ODD, *PLACES)
@@ -121,7 +140,10 @@ def readers(op: Operator) -> dict[str, Callable[[str], object]]:
         "import": lambda path: op.import_(path),
         "trusting import": lambda path: op.import_(path, True),
         "restore": lambda path: op.restore(path),
-        **{f"import {form}": partial(op.import_, format=form) for form in (FORMS if FULL else FORMS[:1])},
+        **{
+            f"import {form}": partial(op.import_, format=form)
+            for form in (FORMS if FULL else FORMS[:1])
+        },
     }
 
 
@@ -178,7 +200,12 @@ def remove(path: Path) -> None:
 def test_no_home_is_where_none_can_be(yard: Yard) -> None:
     """P2, B6: a home that is a file, a device, a pipe or a loop is an error of ours; any other name is a folder."""
     for path in yard.given():
-        if path in ("", ".", "..", "/", *WAITS) or "outside" in path or "link" in path or "dangling" in path:
+        if (
+            path in ("", ".", "..", "/", *WAITS)
+            or "outside" in path
+            or "link" in path
+            or "dangling" in path
+        ):
             continue  # those are folders that exist, and whoever names one has a home there
         attempt(_opened, path)
         yard.check()
@@ -202,7 +229,7 @@ def test_no_restore_over_damage_follows_a_path(desk: Desk, yard: Yard) -> None:
     """P2, H5: the way back from a damaged store looks at what it is given as carefully."""
     desk.operator().remember("tea")
     for path in yard.given():
-        attempt(lambda given: handles.restore(given, "sky", desk.home, desk.clock), path)
+        attempt(lambda given: opening.restore(given, "sky", desk.home, desk.clock), path)
     yard.check()
 
 
@@ -217,7 +244,9 @@ def test_files_that_are_also_elsewhere_stay(desk: Desk, yard: Yard) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "pipe", "link", "hard link"])
-@pytest.mark.parametrize("place", ["backups", "exports", "archive", "erasures", "failsafe", "memory.db-journal"])
+@pytest.mark.parametrize(
+    "place", ["backups", "exports", "archive", "erasures", "failsafe", "memory.db-journal"]
+)
 def test_something_else_in_our_place(desk: Desk, tmp_path: Path, place: str, kind: str) -> None:
     """P2, B6: whatever stands where a folder or file of ours would be, verbs say so or go on, and what it leads to stays."""
     op = desk.operator()

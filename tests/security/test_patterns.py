@@ -20,22 +20,26 @@ from typing import Any
 
 import pytest
 
-from lamina import dates, disguise, fence, signs, text
 from lamina.engines import compression, importance, summary, workflows
 from lamina.engines.claims import Turn
 from lamina.engines.claims.extraction import extract
 from lamina.formats import markdown
-from lamina.normal_forms import normal
-from lamina.patterns import Bounded
-from lamina.recall import echoes, renewal
-from lamina.rules import Drafter
-from lamina.secrets import credentials
+from lamina.model.rules import Drafter
+from lamina.search import echoes, renewal
+from lamina.text import cues, dates, fence, lookalikes, words
+from lamina.text.normal_forms import normal
+from lamina.text.patterns import Bounded
+from lamina.text.secrets import detection
 from tests.conftest import FULL, START, TESTER, Desk
 from tests.security.patterns import GENERIC, Found, Shape, everything, shapes
 from tests.security.tally import probe
 
-SIZE = 4000 if FULL else 1000  # characters; more than any bounded repeat that looks back at what it has read
-GROWTH = 3.2  # at most, when a text is twice as long: twice the time is linear, four times is quadratic
+SIZE = (
+    4000 if FULL else 1000
+)  # characters; more than any bounded repeat that looks back at what it has read
+GROWTH = (
+    3.2  # at most, when a text is twice as long: twice the time is linear, four times is quadratic
+)
 CHEAP = 40  # times a plain search over the same text: what is as quick as that need not be measured again
 DEAR = 1000  # times the same, for patterns that read short stretches only
 STUCK = 5.0  # seconds for what takes a few milliseconds
@@ -43,22 +47,24 @@ PLAIN = re.compile("[a-y]z")
 Read = Callable[[str], object]
 READERS: dict[str, Read] = {
     "rules.Drafter": lambda said: Drafter(TESTER).draft({"content": f"tea {said}"}),
-    "text.analyse": text.analyse,
-    "text.terms": text.terms,
-    "text.tokens": text.tokens,
-    "text.row": text.row,
-    "text.normalise": text.normalise,
-    "text.one_line": text.one_line,
-    "text.is_visible": text.is_visible,
+    "text.analyse": words.analyse,
+    "text.terms": words.terms,
+    "text.tokens": words.tokens,
+    "text.row": words.row,
+    "text.normalise": words.normalise,
+    "text.one_line": words.one_line,
+    "text.is_visible": words.is_visible,
     "dates.find": lambda said: dates.find(said, START),
-    "signs.of": lambda said: signs.of(said, "Ana"),
-    "signs.about_assistant": signs.about_assistant,
+    "signs.of": lambda said: cues.of(said, "Ana"),
+    "signs.about_assistant": cues.about_assistant,
     "fence.tamed": fence.tamed,
     "fence.unfenced": fence.unfenced,
     "fence.masked": fence.masked,
-    "disguise.bare": disguise.bare,
-    "credentials.redacted": credentials.redacted,
-    "credentials.without": lambda said: _without_secrets({"content": said, "metadata": {"password": said}}),
+    "disguise.bare": lookalikes.bare,
+    "credentials.redacted": detection.redacted,
+    "credentials.without": lambda said: _without_secrets(
+        {"content": said, "metadata": {"password": said}}
+    ),
     "claims.extract": lambda said: extract([Turn(said, "Ana", START)]),
     "summary.spans": lambda said: list(summary.spans(said)),
     "importance.explain": lambda said: importance.explain("fact", said, (), {}),
@@ -71,7 +77,7 @@ READERS: dict[str, Read] = {
 
 
 def _without_secrets(fields: dict[str, Any]) -> object:
-    return credentials.without(fields, credentials.in_fields(fields))
+    return detection.without(fields, detection.in_fields(fields))
 
 
 SAID = (
@@ -138,7 +144,11 @@ def _use(found: Found) -> Read:
     method: Callable[[Any], object] = getattr(found.pattern, found.method)
     if found.method == "search":
         method = lambda said: sum(1 for _ in found.pattern.finditer(said))  # noqa: E731
-    return (lambda said: method(said.encode("latin-1", "replace"))) if isinstance(found.pattern.pattern, bytes) else method
+    return (
+        (lambda said: method(said.encode("latin-1", "replace")))
+        if isinstance(found.pattern.pattern, bytes)
+        else method
+    )
 
 
 def _time(read: Read, said: str, times: int = 1) -> int:
@@ -175,7 +185,10 @@ def _is_slow(read: Read, make: Callable[[int], str], plain: int) -> bool:
     probe()
     try:
         with _limit():
-            return _growth(read, make, plain) > GROWTH and min(_growth(read, make, plain) for _ in range(3)) > GROWTH
+            return (
+                _growth(read, make, plain) > GROWTH
+                and min(_growth(read, make, plain) for _ in range(3)) > GROWTH
+            )
     except StuckError:
         return True
 
@@ -189,8 +202,12 @@ def _slow(read: Read, made: Iterator[Shape], plain: int) -> str | None:
 def _compiled() -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
     """The patterns, as Python writes them, and flags of what is compiled while the package is loaded, and while it reads."""
     root = Path(__file__).parents[2]
-    ran = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True, check=True, cwd=root)
-    loaded, later = ({(pattern, flags) for pattern, flags in made} for made in json.loads(ran.stdout))
+    ran = subprocess.run(
+        [sys.executable, "-c", COMPILED], capture_output=True, text=True, check=True, cwd=root
+    )
+    loaded, later = (
+        {(pattern, flags) for pattern, flags in made} for made in json.loads(ran.stdout)
+    )
     return loaded, later
 
 
@@ -209,7 +226,9 @@ def test_patterns_that_are_made_while_reading_take_linear_time() -> None:
     plain, later = _plain(4 * SIZE), sorted(_compiled()[1] - _known())
     assert any("month" in pattern for pattern, _ in later)
     made = [re.compile(literal_eval(pattern), flags) for pattern, flags in later]
-    slow = {one.pattern: _slow(_use(Found("", one, None, "search")), shapes(one), plain) for one in made}
+    slow = {
+        one.pattern: _slow(_use(Found("", one, None, "search")), shapes(one), plain) for one in made
+    }
     assert {pattern: said for pattern, said in slow.items() if said is not None} == {}
 
 
@@ -259,8 +278,12 @@ def test_marks_beyond_reason_are_normalised_in_pieces() -> None:
     """Q8: marks are ordered as Unicode wants it, also thirty of them; what has more is ordered thirty at a time."""
     marks = "\u0301\u0316"
     for number in (1, 15):
-        assert normal("NFKD", f"E{marks * number}cole") == unicodedata.normalize("NFKD", f"E{marks * number}cole")
-    assert normal("NFKD", f"e{marks * 30}cole") == "e" + ("\u0316" * 15 + "\u0301" * 15) * 2 + "cole"
+        assert normal("NFKD", f"E{marks * number}cole") == unicodedata.normalize(
+            "NFKD", f"E{marks * number}cole"
+        )
+    assert (
+        normal("NFKD", f"e{marks * 30}cole") == "e" + ("\u0316" * 15 + "\u0301" * 15) * 2 + "cole"
+    )
 
 
 def test_hostile_turns_cost_no_more_than_twice_as_much_as_ordinary_ones(desk: Desk) -> None:

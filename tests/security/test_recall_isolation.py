@@ -13,11 +13,11 @@ import pytest
 
 from lamina import Memory
 from lamina.errors import InvalidInput, LaminaError
-from lamina.model import State
-from lamina.recall import RANKERS
+from lamina.model.record import State
+from lamina.search import RANKERS
 from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move
 from tests.security.tally import probe
-from tests.unit.recall.test_similarity import Server, server  # noqa: F401 - a fixture
+from tests.unit.search.test_similarity import Server, server  # noqa: F401 - a fixture
 
 SECRET = "zanzibar"
 WORDS = "garden river bicycle coffee sister report office winter yesterday kitchen bread train music letter window".split()
@@ -41,7 +41,8 @@ def spoken(number: int, seed: int, **more: Any) -> Iterator[dict[str, Any]]:
     chance = random.Random(seed)
     for n in range(number):
         yield {
-            "content": " ".join(chance.choices(WORDS, k=chance.randint(3, 10))) + chance.choice(["", "?"]),
+            "content": " ".join(chance.choices(WORDS, k=chance.randint(3, 10)))
+            + chance.choice(["", "?"]),
             "speaker": chance.choice(["Ana", "Eva", "assistant"]),
             "session": f"s{n // 12}",
             "tags": ["shared", "more"] if chance.random() < 0.5 else ["shared"],
@@ -67,8 +68,21 @@ def secrets(seed: int = 9) -> Iterator[dict[str, Any]]:
 
 
 QUERIES = (
-    *("sister in the garden", "what did Zelda say about the garden", "Zelda's coffee", "zelda", "what happened on 7 May 2025"),
-    *("who plays music in the kitchen?", "letter", SECRET, f"{SECRET} bicycle", "trains", "what did you recommend"),
+    *(
+        "sister in the garden",
+        "what did Zelda say about the garden",
+        "Zelda's coffee",
+        "zelda",
+        "what happened on 7 May 2025",
+    ),
+    *(
+        "who plays music in the kitchen?",
+        "letter",
+        SECRET,
+        f"{SECRET} bicycle",
+        "trains",
+        "what did you recommend",
+    ),
 )
 
 
@@ -77,7 +91,9 @@ class Pair:
 
     def __init__(self, folder: Path, number: int) -> None:
         self.clock = Ticking(START, timedelta(0))
-        self.alone, self.crowded = (Desk(folder / name, self.clock) for name in ("alone", "crowded"))
+        self.alone, self.crowded = (
+            Desk(folder / name, self.clock) for name in ("alone", "crowded")
+        )
         for desk in (self.alone, self.crowded):
             ana = desk.operator("sky", "ana")
             ana.remember_many(spoken(number, 1))
@@ -87,7 +103,9 @@ class Pair:
         """Others write, are forgotten, replaced, and have open runs."""
         ben = self.crowded.operator("sky", "ben")
         made = ben.remember_many(secrets())
-        for record, state in zip(made, (State.TOMBSTONED, State.CONSTRAINED, State.SUPERSEDED), strict=False):
+        for record, state in zip(
+            made, (State.TOMBSTONED, State.CONSTRAINED, State.SUPERSEDED), strict=False
+        ):
             move(ben, record.id, state=state)
         for layer in ("profile", "semantic", "procedural"):
             ben.remember(f"{SECRET} sister in the garden", layer=layer, metadata=CONTRACTS[layer])
@@ -116,7 +134,9 @@ def told(memory: Memory, filters: dict[str, Any]) -> dict[str, str]:
 def everything(memory: Memory) -> dict[str, str]:
     """What the other verbs that rank or list say."""
     probe(5 * len(QUERIES) + 1)
-    limits = dict.fromkeys(("profile", "procedural", "semantic", "episodic", "short_term", "world"), 5)
+    limits = dict.fromkeys(
+        ("profile", "procedural", "semantic", "episodic", "short_term", "world"), 5
+    )
     said: dict[str, str] = {}
     for query in QUERIES:
         said[f"relevant {query}"] = json.dumps(
@@ -124,13 +144,17 @@ def everything(memory: Memory) -> dict[str, str]:
         )
         said[f"similar {query}"] = json.dumps(memory.recall_similar(query, 20).to_dict())
         said[f"context {query}"] = memory.memory_context(query, limits, 20_000).text
-    said["recent"] = json.dumps([record.to_dict() for record in memory.query_recent(hours=20_000, limit=1000)])
+    said["recent"] = json.dumps(
+        [record.to_dict() for record in memory.query_recent(hours=20_000, limit=1000)]
+    )
     return said
 
 
 @pytest.mark.parametrize("number", [60, 420], ids=["few", "more than candidates"])
 @pytest.mark.parametrize("indexed", [False, True], ids=["fresh", "indexed"])
-def test_others_change_nothing_in_what_a_user_is_told(tmp_path: Path, number: int, indexed: bool) -> None:
+def test_others_change_nothing_in_what_a_user_is_told(
+    tmp_path: Path, number: int, indexed: bool
+) -> None:
     """R12, Q6: hits, order, scores, parts and notes are the same bytes as if the others did not exist.
 
     Not even as numbers: how rare a word is, how long texts are and who speaks is counted over what the handle may see.
@@ -145,7 +169,9 @@ def test_others_change_nothing_in_what_a_user_is_told(tmp_path: Path, number: in
         for name, filters in chosen.items():
             one, other = told(alone, filters), told(crowded, filters)
             assert [asked for asked in one if one[asked] != other[asked]] == [], name
-            assert SECRET not in "".join(text for asked, text in other.items() if SECRET not in asked)
+            assert SECRET not in "".join(
+                text for asked, text in other.items() if SECRET not in asked
+            )
         assert everything(crowded) == everything(alone)
 
 
@@ -154,7 +180,11 @@ def test_no_filter_lets_another_users_record_through(desk: Desk, filters: dict[s
     """R12: by no ranker and no filter."""
     ben = desk.operator("sky", "ben")
     ben.remember_many({**item, "at": START - timedelta(days=3)} for item in secrets())
-    ben.remember(f"{SECRET} sister in the garden", layer="semantic", metadata={**CONTRACTS["semantic"], "place": "office"})
+    ben.remember(
+        f"{SECRET} sister in the garden",
+        layer="semantic",
+        metadata={**CONTRACTS["semantic"], "place": "office"},
+    )
     own = desk.operator("sky", "ana").remember_many(spoken(5, 3))
     desk.clock.set(START + timedelta(days=2))
     ana = desk.agent("sky", "ana")
@@ -178,7 +208,9 @@ def test_another_users_run_cannot_be_searched(desk: Desk, ranker: str) -> None:
         assert found.to_dict() == never.to_dict()
         assert SECRET not in "".join(contents(found))
     ben = desk.agent("sky", "ben")
-    assert contents(ben.search("sister in the garden", ranker=ranker, run_id=run.id, layers=["working"]))
+    assert contents(
+        ben.search("sister in the garden", ranker=ranker, run_id=run.id, layers=["working"])
+    )
 
 
 def test_the_past_belongs_to_whom_the_present_does(desk: Desk) -> None:
@@ -190,7 +222,9 @@ def test_the_past_belongs_to_whom_the_present_does(desk: Desk) -> None:
     ana = desk.agent("sky", "ana")
     for ranker in RANKERS:
         for query in QUERIES:
-            assert not ana.search(query, ranker=ranker, known_at=then, states=[state.value for state in State])
+            assert not ana.search(
+                query, ranker=ranker, known_at=then, states=[state.value for state in State]
+            )
     assert ben.search(record.content, known_at=then)
 
 
@@ -199,7 +233,9 @@ def test_what_was_confirmed_for_all_is_seen_by_all(desk: Desk) -> None:
     desk.operator("sky").remember("sister in the garden")
     for user in ("ana", "ben", None):
         for ranker in RANKERS:
-            assert contents(desk.agent("sky", user).search("sister in the garden", ranker=ranker)) == ["sister in the garden"]
+            assert contents(
+                desk.agent("sky", user).search("sister in the garden", ranker=ranker)
+            ) == ["sister in the garden"]
 
 
 def test_every_user_sees_all_of_theirs_and_the_store_all(desk: Desk) -> None:
@@ -224,7 +260,9 @@ def test_every_user_sees_all_of_theirs_and_the_store_all(desk: Desk) -> None:
         lambda memory: memory.recall_similar("x", top_k=0),
     ],
 )
-def test_errors_name_what_was_given_and_nothing_that_is_stored(desk: Desk, call: Callable[[Memory], object]) -> None:
+def test_errors_name_what_was_given_and_nothing_that_is_stored(
+    desk: Desk, call: Callable[[Memory], object]
+) -> None:
     """R12, Q7: the message of an error is the same with and without the records of others."""
     ana = desk.agent("sky", "ana")
     with pytest.raises(InvalidInput) as before:
@@ -239,7 +277,10 @@ def test_others_do_not_choose_the_candidates(tmp_path: Path) -> None:
     """R12, Q6: in a large store, a text of another user that equals the question does not push out what is less like it."""
     chance = random.Random(5)
     items = [
-        {"content": " ".join(chance.choices(WORDS, k=chance.choice([1, 2, 3, 60]))), "importance": chance.random()}
+        {
+            "content": " ".join(chance.choices(WORDS, k=chance.choice([1, 2, 3, 60]))),
+            "importance": chance.random(),
+        }
         for _ in range(1500)
     ]
     clock = Ticking(START, timedelta(0))
@@ -249,7 +290,12 @@ def test_others_do_not_choose_the_candidates(tmp_path: Path) -> None:
             desk.agent("sky", "ana").remember_many(items)
             desk.agent("sky", "ben").remember_many(others)
             ana = desk.agent("sky", "ana")
-            found.append([ana.search("garden river elephants", limit=limit).to_dict() for limit in (10, 50, 300)])
+            found.append(
+                [
+                    ana.search("garden river elephants", limit=limit).to_dict()
+                    for limit in (10, 50, 300)
+                ]
+            )
     assert found[0] == found[1]
     assert len(found[0][2]["hits"]) == 300
 
@@ -257,7 +303,9 @@ def test_others_do_not_choose_the_candidates(tmp_path: Path) -> None:
 def test_notes_do_not_count_what_others_have(desk: Desk, server: Server) -> None:  # noqa: F811
     """R12, Q5: how many memories have no vector yet is told of one's own."""
     for user in ("ben", "ana"):
-        desk.operator("sky", user, settings={"recall.embedders": ["none"]}).remember_many(spoken(50, 4))
+        desk.operator("sky", user, settings={"recall.embedders": ["none"]}).remember_many(
+            spoken(50, 4)
+        )
     ana, eve = (desk.agent("sky", user, settings=server.settings) for user in ("ana", "eve"))
     for ranker in ("hybrid", "semantic"):
         assert eve.search("sister in the garden", ranker=ranker).notes == ()

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from lamina import Hits, Memory
-from lamina.clock import system_clock
-from lamina.model import Record, Trust
+from lamina.model.clock import system_clock
+from lamina.model.record import Record, Trust
 from lamina.surfaces.cli.main import run
-from lamina.surfaces.hooks import telling
+from lamina.surfaces.hooks import context as telling
 from lamina.surfaces.hooks.switches import Switches
 from tests.conftest import CONTRACTS, FULL, Desk
 from tests.security.tally import probe
@@ -44,7 +44,10 @@ def with_numbers(text: str) -> Iterator[str]:
 def with_cases_and_signs(text: str) -> Iterator[str]:
     changes: tuple[Callable[[str], str], ...] = (str.upper, str.lower, str.title, str.swapcase)
     signs = ("", "!", "?", "...", " ?!", " –", ",")
-    return (f"{change(text)}{sign}" for change, sign in itertools.cycle(itertools.product(changes, signs)))
+    return (
+        f"{change(text)}{sign}"
+        for change, sign in itertools.cycle(itertools.product(changes, signs))
+    )
 
 
 def with_a_word_changed(text: str) -> Iterator[str]:
@@ -71,10 +74,16 @@ def office(desk: Desk) -> Record:
     return op.remember(OWN, layer="semantic", kind="fact", metadata=CONTRACTS["semantic"])
 
 
-def flood(desk: Desk, text: str, change: Callable[[str], Iterator[str]], number: int, many_sources: bool) -> None:
+def flood(
+    desk: Desk, text: str, change: Callable[[str], Iterator[str]], number: int, many_sources: bool
+) -> None:
     copies = itertools.islice(change(text), number)
     desk.agent().remember_many(
-        {"content": copy, "source": f"web:evil{place if many_sources else ''}.example", "importance": 1.0}
+        {
+            "content": copy,
+            "source": f"web:evil{place if many_sources else ''}.example",
+            "importance": 1.0,
+        }
         for place, copy in enumerate(copies)
     )
 
@@ -106,13 +115,19 @@ def test_repetition_hides_no_memory(
     own = office(desk)
     flood(desk, TEXTS[text], change, number, many_sources)
     hits = check(desk.agent(), own)
-    assert len([hit for hit in hits if hit.record.trust is Trust.EXTERNAL]) <= (3 if change is with_a_word_changed else 1)
+    assert len([hit for hit in hits if hit.record.trust is Trust.EXTERNAL]) <= (
+        3 if change is with_a_word_changed else 1
+    )
 
 
 @pytest.mark.parametrize("many_sources", [False, True])
 @pytest.mark.parametrize("change", CHANGES if FULL else CHANGES[1::2])
-@pytest.mark.parametrize("text", TEXTS if FULL else ["the question", "a lie with all words of the question"])
-def test_nor_do_ten_thousand(desk: Desk, text: str, change: Callable[[str], Iterator[str]], many_sources: bool) -> None:
+@pytest.mark.parametrize(
+    "text", TEXTS if FULL else ["the question", "a lie with all words of the question"]
+)
+def test_nor_do_ten_thousand(
+    desk: Desk, text: str, change: Callable[[str], Iterator[str]], many_sources: bool
+) -> None:
     """V8, Q5, Q9: the same with ten thousand copies, which are more than all candidates of a search."""
     own = office(desk)
     flood(desk, TEXTS[text], change, 10_000, many_sources)
@@ -187,7 +202,10 @@ def test_trust_makes_nothing_relevant(desk: Desk) -> None:
 def test_different_pages_are_all_found(desk: Desk) -> None:
     """Q5, V8: texts from outside that say different things in similar words are no copies of one another."""
     mem = desk.agent()
-    texts = [f"I ran {number} km on {day}" for number, day in ((5, "Monday"), (7, "Tuesday"), (9, "Friday"))]
+    texts = [
+        f"I ran {number} km on {day}"
+        for number, day in ((5, "Monday"), (7, "Tuesday"), (9, "Friday"))
+    ]
     mem.remember_many([{"content": text, "source": "import"} for text in texts])
     assert {hit.record.content for hit in mem.search("how far did I run")} == {*texts}
 
@@ -222,10 +240,14 @@ def test_a_burst_is_told(desk: Desk) -> None:
     """V8: many memories from one source at once are told with what to do about it, until they are under review; what comes in
     small numbers is not."""
     op, mem = desk.operator(), desk.agent()
-    mem.remember_many([{"content": f"{topic} {n}", "source": "mail"} for n, topic in enumerate(TOPICS)])
+    mem.remember_many(
+        [{"content": f"{topic} {n}", "source": "mail"} for n, topic in enumerate(TOPICS)]
+    )
     assert op.status()["bursts"] == []
     flood(desk, LIE, with_numbers, 312, many_sources=False)
-    assert op.status()["bursts"] == [{"source": "web:evil.example", "within_an_hour": 312, "alike": 312}]
+    assert op.status()["bursts"] == [
+        {"source": "web:evil.example", "within_an_hour": 312, "alike": 312}
+    ]
     told = "312 memories from source web:evil.example within an hour, 312 of which begin alike;"
     told += " `lamina revoke --source web:evil.example` puts them under review"
     assert told in mem.status()["problems"]
@@ -240,12 +262,16 @@ def test_the_command_tells_a_burst(desk: Desk, capsys: pytest.CaptureFixture[str
     for options in ([], ["--json"]):
         run(["--home", str(desk.home), "--agent", "sky", *options, "status"])
         told = capsys.readouterr()
-        assert "120 memories from source web:evil.example within an hour" in " ".join(f"{told.out} {told.err}".split())
+        assert "120 memories from source web:evil.example within an hour" in " ".join(
+            f"{told.out} {told.err}".split()
+        )
 
 
 def test_a_burst_is_told_for_some_days(desk: Desk) -> None:
     """V8, R12: each user is told of their own and of everybody's; after a week it is no news."""
-    desk.agent(user="ben").remember_many([{"content": f"page {n}", "source": "web"} for n in range(100)])
+    desk.agent(user="ben").remember_many(
+        [{"content": f"page {n}", "source": "web"} for n in range(100)]
+    )
     assert desk.agent(user="ana").status()["bursts"] == []
     assert [one["source"] for one in desk.agent(user="ben").status()["bursts"]] == ["web"]
     desk.clock.jump(timedelta(days=8))

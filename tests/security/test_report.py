@@ -18,10 +18,16 @@ PACKAGES = [Package("good", "1.0", "core", "MIT"), Package("bad", "2.0", "http",
 KNOWN = {"vulnerabilities": [{"id": "PYSEC-1"}, {"id": "PYSEC-2", "withdrawn": "2026-01-01"}]}
 
 
-def phase(when: str, *, failed: bool = False, skipped: bool = False, probes: int | None = None) -> Any:
+def phase(
+    when: str, *, failed: bool = False, skipped: bool = False, probes: int | None = None
+) -> Any:
     """A report of one phase of a test, as pytest makes it."""
     properties = [] if probes is None else [(PROBES, probes)]
-    told = {"nodeid": "tests/security/test_http.py::test_x[1]", "duration": 0.5, "user_properties": properties}
+    told = {
+        "nodeid": "tests/security/test_http.py::test_x[1]",
+        "duration": 0.5,
+        "user_properties": properties,
+    }
     return SimpleNamespace(when=when, failed=failed, skipped=skipped, **told)
 
 
@@ -61,13 +67,19 @@ def test_counting_begins_anew() -> None:
 
 def asked(path: str) -> dict[str, Any] | None:
     """An index that knows every release."""
-    return KNOWN if path in (f"{'/'.join(CONTROL)}/json", "bad/2.0/json") else {"vulnerabilities": []}
+    return (
+        KNOWN if path in (f"{'/'.join(CONTROL)}/json", "bad/2.0/json") else {"vulnerabilities": []}
+    )
 
 
 def newest_alone(path: str) -> dict[str, Any] | None:
     """An index that tells of the newest release of each package alone."""
     newest = {"pycrypto/json": "2.6.1", "good/json": "1.0", "bad/json": "3.0"}.get(path)
-    return None if newest is None else {"info": {"version": newest}, "vulnerabilities": KNOWN["vulnerabilities"]}
+    return (
+        None
+        if newest is None
+        else {"info": {"version": newest}, "vulnerabilities": KNOWN["vulnerabilities"]}
+    )
 
 
 def away(path: str) -> dict[str, Any] | None:
@@ -82,7 +94,13 @@ def test_a_known_weakness_is_found() -> None:
 def test_what_is_accepted_is_one_weakness_of_one_package() -> None:
     """J: it is told with its reason, by the name that all lists share; the same one elsewhere, or another one, is a failure."""
     (name, known), _ = next(iter(dependencies.ACCEPTED.items()))
-    found = {"vulnerabilities": [{"id": "GHSA-1", "aliases": [known]}, {"id": "PYSEC-9", "aliases": [known]}, {"id": "CVE-0"}]}
+    found = {
+        "vulnerabilities": [
+            {"id": "GHSA-1", "aliases": [known]},
+            {"id": "PYSEC-9", "aliases": [known]},
+            {"id": "CVE-0"},
+        ]
+    }
     packages = [Package(name, "1", "x", "MIT"), Package("other", "1", "x", "MIT")]
     chroma, other = dependencies.audited(packages, lambda path: found)
     assert (chroma.weaknesses, chroma.accepted) == (("CVE-0",), (known,))
@@ -93,7 +111,14 @@ def test_the_page_gets_the_table(tmp_path: Path) -> None:
     """J: between its marks, and whatever stands around them stays."""
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", "utf-8")
-    written(Report([Line("HTTP", probes=1234)], [Package("x", "1", "core", "MIT", not_audited="it is away")], 0), page)
+    written(
+        Report(
+            [Line("HTTP", probes=1234)],
+            [Package("x", "1", "core", "MIT", not_audited="it is away")],
+            0,
+        ),
+        page,
+    )
     text = page.read_text("utf-8")
     assert text.startswith("before\n")
     assert text.endswith(f"{END}\nafter\n")
@@ -109,7 +134,9 @@ def test_an_older_release_is_not_judged_by_the_newest() -> None:
     assert (bad.weaknesses, bad.not_audited) == ((), "the index tells of 3.0 alone")
 
 
-@pytest.mark.parametrize("ask", [away, lambda path: {"vulnerabilities": []}, lambda path: None, lambda path: {}])
+@pytest.mark.parametrize(
+    "ask", [away, lambda path: {"vulnerabilities": []}, lambda path: None, lambda path: {}]
+)
 def test_an_index_that_is_away_or_blind_has_audited_nothing(ask: dependencies.Ask) -> None:
     """J: an index that cannot be asked, or knows nothing of a release that is known to be weak, vouches for nothing."""
     assert all(one.not_audited for one in dependencies.audited(PACKAGES, ask))
@@ -118,6 +145,15 @@ def test_an_index_that_is_away_or_blind_has_audited_nothing(ask: dependencies.As
 def test_what_lamina_runs_on_is_found() -> None:
     """J: the packages of the project and of its extras, with what they need in turn, and each with a licence."""
     found = {one.name: one for one in dependencies.installed()}
-    assert {"msgspec", "numpy", "apsw-sqlite3mc", "fastapi", "starlette", "mcp", "chromadb", "psycopg"} <= found.keys()
+    assert {
+        "msgspec",
+        "numpy",
+        "apsw-sqlite3mc",
+        "fastapi",
+        "starlette",
+        "mcp",
+        "chromadb",
+        "psycopg",
+    } <= found.keys()
     assert not {"pytest", "ruff", "hypothesis", "lamina"} & found.keys()
     assert all(one.version and one.licence for one in found.values())

@@ -13,8 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.secrets import tokens
-from lamina.secrets.credentials import KINDS, MARKED, Found, in_fields, in_mapping, in_text, redacted, without
+from lamina.text.secrets import patterns
+from lamina.text.secrets.detection import (
+    KINDS,
+    MARKED,
+    Found,
+    in_fields,
+    in_mapping,
+    in_text,
+    redacted,
+    without,
+)
 from tests.conftest import FULL
 from tests.security.tally import probe
 
@@ -23,11 +32,16 @@ from .secrets_corpus import FORMATS, Planted, filled, known, ordinary, unseen, u
 KNOWN, UNSEEN, ORDINARY, UNSEEN_ORDINARY = known(), unseen(), ordinary(), unseen_ordinary()
 PLANTED = [*KNOWN, *UNSEEN]
 EVERYTHING = [*(one.text for one in PLANTED), *ORDINARY, *UNSEEN_ORDINARY]
-MOST_AROUND = 56  # characters that may be covered besides the secret: the address of a webhook is the longest
+MOST_AROUND = (
+    56  # characters that may be covered besides the secret: the address of a webhook is the longest
+)
 
 
 def covering(one: Planted) -> Found | None:
-    return next((found for found in in_text(one.text) if found.start <= one.start and one.end <= found.end), None)
+    return next(
+        (found for found in in_text(one.text) if found.start <= one.start and one.end <= found.end),
+        None,
+    )
 
 
 def missed(planted: list[Planted]) -> list[Planted]:
@@ -48,7 +62,16 @@ def test_the_corpus_is_large_and_varied() -> None:
 
 def test_many_formats_are_known() -> None:
     """P6: at least 40 formats of keys and tokens are told apart by name."""
-    assert len({shape.kind for shapes in (*tokens.PREFIXED.values(), tokens.SHAPES) for shape in shapes}) >= 40
+    assert (
+        len(
+            {
+                shape.kind
+                for shapes in (*patterns.PREFIXED.values(), patterns.SHAPES)
+                for shape in shapes
+            }
+        )
+        >= 40
+    )
 
 
 def test_secrets_are_found() -> None:
@@ -69,7 +92,11 @@ def test_every_format_is_found() -> None:
 
 def test_little_more_than_the_secret_is_found() -> None:
     """P6: what is covered besides the secret is short, and mostly nothing at all."""
-    around = [found.end - found.start - len(one.secret) for one in PLANTED if (found := covering(one)) is not None]
+    around = [
+        found.end - found.start - len(one.secret)
+        for one in PLANTED
+        if (found := covering(one)) is not None
+    ]
     assert max(around) <= MOST_AROUND
     assert sum(more == 0 for more in around) >= 0.95 * len(around)
 
@@ -91,9 +118,19 @@ def test_no_field_hides_a_secret_of_another() -> None:
     for text in EVERYTHING if FULL else EVERYTHING[::4]:
         probe()
         alone = {text[one.start : one.end] for one in in_text(text)}
-        fields = {"content": "we met", "source": text, "tags": ["tea"], "metadata": {"said": [text, "hello"]}, "speaker": "Ana"}
+        fields = {
+            "content": "we met",
+            "source": text,
+            "tags": ["tea"],
+            "metadata": {"said": [text, "hello"]},
+            "speaker": "Ana",
+        }
         found = in_fields(fields)
-        assert found.keys() == alone == in_fields({"content": "we met", "source": text, "speaker": "Ana"}).keys(), text
+        assert (
+            found.keys()
+            == alone
+            == in_fields({"content": "we met", "source": text, "speaker": "Ana"}).keys()
+        ), text
         left = without(fields, found)
         assert in_fields(left) == {}
         assert all(one not in left["source"] for one in alone if len(one) >= 12)
@@ -106,11 +143,16 @@ def test_redaction_leaves_no_part_of_a_secret() -> None:
         if covering(one) is None:
             continue
         text, found = redacted(one.text), in_text(one.text)
-        assert [one.text[: found[0].start], one.text[found[-1].end :]] == [text[: found[0].start], MARKED.split(text)[-1]]
+        assert [one.text[: found[0].start], one.text[found[-1].end :]] == [
+            text[: found[0].start],
+            MARKED.split(text)[-1],
+        ]
         assert all(f"[redacted: {each.kind}]" in text for each in found)
         if len(one.secret) >= 12:
             bare = MARKED.sub("", text)
-            assert not any(one.secret[place : place + 8] in bare for place in range(len(one.secret) - 7)), one.text
+            assert not any(
+                one.secret[place : place + 8] in bare for place in range(len(one.secret) - 7)
+            ), one.text
 
 
 def test_redacting_again_changes_nothing() -> None:
@@ -131,10 +173,19 @@ def test_a_mark_says_what_it_stands_for() -> None:
     assert all(in_text(f"the password: [redacted: {kind}]") == [] for kind in KINDS)
 
 
-@given(st.lists(st.tuples(st.sampled_from(EVERYTHING), st.integers(0, 80), st.integers(0, 80)), max_size=6), st.randoms())
-def test_nothing_is_found_in_what_was_redacted(pieces: list[tuple[str, int, int]], random: Random) -> None:
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(EVERYTHING), st.integers(0, 80), st.integers(0, 80)), max_size=6
+    ),
+    st.randoms(),
+)
+def test_nothing_is_found_in_what_was_redacted(
+    pieces: list[tuple[str, int, int]], random: Random
+) -> None:
     """P6: cut texts into each other as you like: once redacted, no secret is found, so `doctor` has nothing to list."""
-    text = random.choice(["", " ", "\n", "="]).join(text[start : len(text) - end] for text, start, end in pieces)
+    text = random.choice(["", " ", "\n", "="]).join(
+        text[start : len(text) - end] for text, start, end in pieces
+    )
     once = redacted(text)
     assert in_text(once) == []
     assert redacted(once) == once
@@ -152,7 +203,15 @@ NEAR = st.sampled_from(
     [
         *"password: password= pwd=\" is token=' Authorization: Bearer hunter2 \" ' , ; & :// @ ghp_ sk- =".split(),
         *"1a2b3c4d5e6f7g8h <password> </password> my PIN code 4711 密码 是 eyJabcdefghij. -----BEGIN -----END".split(),
-        *("[redacted: key]", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "\n", "\x1f", "api key", "key"),
+        *(
+            "[redacted: key]",
+            "-----BEGIN PRIVATE KEY-----",
+            "-----END PRIVATE KEY-----",
+            "\n",
+            "\x1f",
+            "api key",
+            "key",
+        ),
     ]
 )
 
@@ -164,24 +223,42 @@ def test_fragments_of_secrets_are_redacted_for_good(pieces: list[str], between: 
 
 
 WORDS = st.lists(
-    st.sampled_from("we met at the old harbour and had tea with Ana on 7 May, is it not lovely".split()), max_size=8
+    st.sampled_from(
+        "we met at the old harbour and had tea with Ana on 7 May, is it not lovely".split()
+    ),
+    max_size=8,
 )
 
 
 @given(st.sampled_from(sorted(FORMATS.items())), st.integers(0, 2**32), WORDS, WORDS)
-def test_tokens_among_any_words_are_covered(format: tuple[str, str], seed: int, before: list[str], after: list[str]) -> None:
+def test_tokens_among_any_words_are_covered(
+    format: tuple[str, str], seed: int, before: list[str], after: list[str]
+) -> None:
     """P6: a fresh token of every format is found among any words, but for one that chance made look like a word."""
     _, template = format
     lead, _, secret = filled(template, Random(seed)).rpartition("▸")
     text = " ".join([*before, lead + secret, *after])
     start = text.index(lead + secret) + len(lead)
-    covers = [found for found in in_text(text) if found.start <= start and start + len(secret) <= found.end]
+    covers = [
+        found
+        for found in in_text(text)
+        if found.start <= start and start + len(secret) <= found.end
+    ]
     if not template.startswith("«") or "." in template:
         assert len(covers) == 1
 
 
 @pytest.mark.parametrize(
-    "seed", ["password ", "a", "=", "key:", "password: x1y2z3 ", "aB3dE5fG7hJ9kL1mN3pQ5 ", "[redacted: key]"]
+    "seed",
+    [
+        "password ",
+        "a",
+        "=",
+        "key:",
+        "password: x1y2z3 ",
+        "aB3dE5fG7hJ9kL1mN3pQ5 ",
+        "[redacted: key]",
+    ],
 )
 def test_hostile_texts_are_redacted_to_their_end(seed: str) -> None:
     """P6: long texts made to keep the patterns busy are redacted, and nothing is found in what is left."""
@@ -198,7 +275,9 @@ def wide(text: str) -> str:
 def in_another_font(text: str) -> str:
     """In mathematical letters and digits, as some pages adorn their names."""
     starts = (("A", "Z", 0x1D670), ("a", "z", 0x1D68A), ("0", "9", 0x1D7F6))
-    return "".join(next((chr(at + ord(c) - ord(a)) for a, z, at in starts if a <= c <= z), c) for c in text)
+    return "".join(
+        next((chr(at + ord(c) - ord(a)) for a, z, at in starts if a <= c <= z), c) for c in text
+    )
 
 
 def said_aloud(text: str) -> str:
@@ -222,7 +301,9 @@ DISGUISES: dict[str, Callable[[str], str]] = {
 TOKENS = [
     one
     for one in KNOWN
-    if one.sort in FORMATS and len(one.secret) >= 16 and re.fullmatch(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*", one.secret)
+    if one.sort in FORMATS
+    and len(one.secret) >= 16
+    and re.fullmatch(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*", one.secret)
 ]
 
 
@@ -234,7 +315,10 @@ def test_a_disguise_hides_no_secret(disguise: str) -> None:
     missed = []
     for one in TOKENS:
         probe()
-        if covering(Planted(one.sort, f"we use {one.secret} there", 7, 7 + len(one.secret))) is None:
+        if (
+            covering(Planted(one.sort, f"we use {one.secret} there", 7, 7 + len(one.secret)))
+            is None
+        ):
             continue  # it is only known by what stands around it
         hidden = DISGUISES[disguise](one.secret)
         told = redacted(f"we use {hidden} there")
@@ -274,10 +358,17 @@ def test_a_login_in_base64_is_found() -> None:
     for login in ("ana:hunter2", "deploy-bot:correct horse battery", "_json_key:abc"):
         encoded = base64.b64encode(login.encode()).decode()
         config = {"auths": {"https://index.docker.io/v1/": {"auth": encoded}}}
-        assert redacted(json.dumps(config)) == json.dumps(config).replace(encoded, "[redacted: key]")
+        assert redacted(json.dumps(config)) == json.dumps(config).replace(
+            encoded, "[redacted: key]"
+        )
         assert [one.kind for one in in_mapping(config)] == ["key"]
         assert in_fields({"metadata": config}) == {encoded: "key"}
-    for harmless in ('{"auth": "required"}', '{"auth": "aGVsbG8gd29ybGQ="}', "auth: disabled", '{"auth": "oauth2"}'):
+    for harmless in (
+        '{"auth": "required"}',
+        '{"auth": "aGVsbG8gd29ybGQ="}',
+        "auth: disabled",
+        '{"auth": "oauth2"}',
+    ):
         assert in_text(harmless) == []
 
 
@@ -297,7 +388,9 @@ SEEDED = "abandon ability able abstract acid actor adapt advice album amateur an
         lambda words: "\u200b".join(" ".join(words)),
     ],
 )
-@pytest.mark.parametrize("before", ["", "my wallet, do not lose it: ", "seed: ", "Seed phrase = ", "ana's mnemonic\n"])
+@pytest.mark.parametrize(
+    "before", ["", "my wallet, do not lose it: ", "seed: ", "Seed phrase = ", "ana's mnemonic\n"]
+)
 @pytest.mark.parametrize("number", [12, 24])
 def test_a_seed_phrase_is_found(form: Callable[[list[str]], str], before: str, number: int) -> None:
     """P6: twelve words of the list or more are a seed phrase, with or without a name, in whatever form they are listed."""
@@ -310,6 +403,9 @@ def test_a_seed_phrase_is_found(form: Callable[[list[str]], str], before: str, n
 def test_sentences_are_no_seed_phrases() -> None:
     """P6: fewer words of the list, or words with others between, are ordinary."""
     assert in_text(" ".join(SEEDED[:11])) == []
-    assert in_text("about above across after again alone already also always among the usual words") == []
+    assert (
+        in_text("about above across after again alone already also always among the usual words")
+        == []
+    )
     assert in_text(" whereas ".join(SEEDED)) == []
     assert in_text("word " * 40) == in_text("tick clock " * 12) == []

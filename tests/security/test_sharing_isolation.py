@@ -21,10 +21,10 @@ import pytest
 
 from lamina import Memory
 from lamina.errors import LaminaError, NotFound
-from lamina.guests import Guest
-from lamina.model import State
-from lamina.recall import RANKERS
-from lamina.store.connection import _OPEN, SqliteDatabase, present
+from lamina.memory.shared import Guest
+from lamina.model.record import State
+from lamina.search import RANKERS
+from lamina.store.engine.sqlite import _OPEN, SqliteDatabase, present
 from tests.conftest import CONTRACTS, FULL, START, Desk, Ticking, move, supersede, verified
 from tests.security.tally import probe
 from tests.security.test_recall_isolation import FILTERS, SECRET, everything, secrets, spoken, told
@@ -33,7 +33,13 @@ READS = 10_000 if FULL else 600
 LAYERS = ("short_term", "episodic", "semantic", "procedural", "profile", "world")
 TAGS = ("house", "garden", "work", "private")
 USERS = (None, "ana", "ben")
-READERS = (("milton", None), ("milton", "ana"), ("milton", "ben"), ("aegis", None), ("aegis", "ben"))
+READERS = (
+    ("milton", None),
+    ("milton", "ana"),
+    ("milton", "ben"),
+    ("aegis", None),
+    ("aegis", "ben"),
+)
 MARKER = re.compile(r"marker\d{4}")
 ALL = 10_000
 
@@ -98,7 +104,9 @@ class World:
         self.given: list[Given] = []
         self.operators = {user: desk.operator("sky", user) for user in USERS}
         self.own = {user: desk.agent("sky", user) for user in USERS}
-        self.readers: dict[tuple[str, str | None], Memory] = {who: desk.agent(*who) for who in READERS}
+        self.readers: dict[tuple[str, str | None], Memory] = {
+            who: desk.agent(*who) for who in READERS
+        }
         self.guests: dict[tuple[str, str | None], Guest] = {}
         for handle in self.readers.values():
             handle.remember("common words of my own", tags=["own"])
@@ -122,9 +130,16 @@ class World:
             user = None
             record = self.run.note(content, tags=tags)
         else:
-            metadata = {**CONTRACTS[layer], **({"profile_key": marker} if layer == "profile" else {})}
-            record = self.operators[user].remember(content, layer=layer, tags=tags, metadata=metadata, session="talk")
-        self.known.append(Known(record.id, marker, user, record.tags, layer, now, [(now, "active", layer)]))
+            metadata = {
+                **CONTRACTS[layer],
+                **({"profile_key": marker} if layer == "profile" else {}),
+            }
+            record = self.operators[user].remember(
+                content, layer=layer, tags=tags, metadata=metadata, session="talk"
+            )
+        self.known.append(
+            Known(record.id, marker, user, record.tags, layer, now, [(now, "active", layer)])
+        )
 
     def change(self) -> None:
         """Something happens to a memory, a grant or the time."""
@@ -139,11 +154,16 @@ class World:
 
     def grant(self) -> None:
         now, user = self.tick(), self.chance.choice(USERS)
-        agent, what = self.chance.choice(["milton", "milton", "aegis"]), self.chance.choice(["layer", "tag", "record"])
+        agent, what = (
+            self.chance.choice(["milton", "milton", "aegis"]),
+            self.chance.choice(["layer", "tag", "record"]),
+        )
         values = {
             "layer": LAYERS,
             "tag": TAGS,
-            "record": [one.id for one in self.known if not one.archived and user in (None, one.user)],
+            "record": [
+                one.id for one in self.known if not one.archived and user in (None, one.user)
+            ],
         }[what]
         until = self.chance.choice([None, now + timedelta(minutes=30), now + timedelta(hours=5)])
         value = self.chance.choice(values) if values else ""
@@ -191,25 +211,37 @@ class World:
 
     def _any(self, *layers: str) -> Known | None:
         """An active memory, never the first, which others are replaced by."""
-        active = [one for one in self.known[1:] if one.state == "active" and not one.archived and one.layer != "working"]
+        active = [
+            one
+            for one in self.known[1:]
+            if one.state == "active" and not one.archived and one.layer != "working"
+        ]
         active = [one for one in active if not layers or one.layer in layers]
         return self.chance.choice(active) if active else None
 
     def covered(self, who: tuple[str, str | None]) -> list[Known]:
         """What grants let a reader see at all, in whatever state it is that can be seen."""
         agent, user = who
-        holding = [given for given in self.given if given.agent == agent and given.holds(self.clock.now)]
+        holding = [
+            given for given in self.given if given.agent == agent and given.holds(self.clock.now)
+        ]
         mine = [one for one in self.known if user is None or one.user in (None, user)]
         return [one for one in mine if any(given.covers(one) for given in holding)]
 
     def offers(self, who: tuple[str, str | None]) -> set[int]:
         agent, user = who
         covered = {one.id for one in self.covered(who)}
-        holding = [given for given in self.given if given.agent == agent and given.holds(self.clock.now)]
+        holding = [
+            given for given in self.given if given.agent == agent and given.holds(self.clock.now)
+        ]
         return {
             one.number
             for one in holding
-            if (one.value in covered if one.what == "record" else user is None or one.user in (None, user))
+            if (
+                one.value in covered
+                if one.what == "record"
+                else user is None or one.user in (None, user)
+            )
         }
 
 
@@ -231,7 +263,10 @@ class Reads:
 
     def one(self) -> None:
         probe()
-        kind = self.chance.choices((self.by_guest, self.by_open, self.by_own, self.by_user, self.by_error), (20, 2, 2, 3, 3))[0]
+        kind = self.chance.choices(
+            (self.by_guest, self.by_open, self.by_own, self.by_user, self.by_error),
+            (20, 2, 2, 3, 3),
+        )[0]
         kind()
 
     def guest(self, who: tuple[str, str | None]) -> Guest | None:
@@ -256,7 +291,16 @@ class Reads:
         guest = self.guest(who)
         if guest is None:
             return
-        verbs = (self.get, self.listed, self.listed, self.relevant, self.relevant, self.found, self.found, self.told)
+        verbs = (
+            self.get,
+            self.listed,
+            self.listed,
+            self.relevant,
+            self.relevant,
+            self.found,
+            self.found,
+            self.told,
+        )
         self.chance.choice(verbs)(who, guest)
 
     def _check(self, found: object, may: set[str], *, exactly: bool = False) -> None:
@@ -280,7 +324,9 @@ class Reads:
 
     def listed(self, who: tuple[str, str | None], guest: Guest) -> None:
         """Exactly what is granted, with every filter."""
-        layers = self.chance.choice([None, ["semantic", "working"], ["working"], [self.chance.choice(LAYERS)]])
+        layers = self.chance.choice(
+            [None, ["semantic", "working"], ["working"], [self.chance.choice(LAYERS)]]
+        )
         tags = self.chance.choice([None, None, [self.chance.choice(TAGS)]])
         states = self.chance.choice([("active",), None, [state.value for state in State]])
         since = self.chance.choice([None, START + timedelta(seconds=30)])
@@ -291,14 +337,26 @@ class Reads:
             and (tags is None or tags[0] in one.tags)
             and (since is None or one.created >= since)
         }
-        self._check(guest.list(layers=layers, tags=tags, states=states, since=since, limit=ALL), may, exactly=True)
+        self._check(
+            guest.list(layers=layers, tags=tags, states=states, since=since, limit=ALL),
+            may,
+            exactly=True,
+        )
 
     def relevant(self, who: tuple[str, str | None], guest: Guest) -> None:
         """By words that every memory holds: exactly what is granted now, and was so then."""
         now = self.world.clock.now
-        moved = [one.past[-1][0] - timedelta(milliseconds=1) for one in self.world.known if len(one.past) > 1]
-        back = self.chance.choice([now, now - timedelta(minutes=30), *self.chance.sample(moved, 4)])  # just before a change
-        times: dict[str, Any] = self.chance.choice([{}, {"as_of": back}, {"known_at": back}, {"as_of": back, "known_at": back}])
+        moved = [
+            one.past[-1][0] - timedelta(milliseconds=1)
+            for one in self.world.known
+            if len(one.past) > 1
+        ]
+        back = self.chance.choice(
+            [now, now - timedelta(minutes=30), *self.chance.sample(moved, 4)]
+        )  # just before a change
+        times: dict[str, Any] = self.chance.choice(
+            [{}, {"as_of": back}, {"known_at": back}, {"as_of": back, "known_at": back}]
+        )
         layers = self.chance.choice([None, None, [self.chance.choice(LAYERS)]])
         may = set()
         for one in self.world.covered(who):
@@ -306,7 +364,9 @@ class Reads:
             wanted = ("active", "superseded") if "as_of" in times else ("active",)
             if was is None or was[0] not in wanted or (layers and was[1] not in layers):
                 continue
-            if "as_of" not in times or self._was_true(one, times["as_of"], times.get("known_at", now)):
+            if "as_of" not in times or self._was_true(
+                one, times["as_of"], times.get("known_at", now)
+            ):
                 may.add(one.marker)
         found = guest.search("common", limit=ALL, ranker="overlap", layers=layers, **times)
         self._check(found, may, exactly=True)
@@ -325,13 +385,24 @@ class Reads:
         active = self._active(who)
         wanted = self.chance.choice(self.world.known)
         query = self.chance.choice(
-            ["common boiler", f"common {wanted.marker}", "what was said about the garden?", wanted.marker]
+            [
+                "common boiler",
+                f"common {wanted.marker}",
+                "what was said about the garden?",
+                wanted.marker,
+            ]
         )
         may = {one.marker for one in active}
         ranker = self.chance.choice(RANKERS)
-        hits = guest.search(query, limit=self.chance.choice([1, 10, ALL]), ranker=ranker, run_id=self.world.run.id)
+        hits = guest.search(
+            query, limit=self.chance.choice([1, 10, ALL]), ranker=ranker, run_id=self.world.run.id
+        )
         self._check(hits, may)
-        if wanted.marker in may and query == wanted.marker and ranker in ("keyword", "overlap", "exact"):
+        if (
+            wanted.marker in may
+            and query == wanted.marker
+            and ranker in ("keyword", "overlap", "exact")
+        ):
             assert wanted.marker in markers(hits)
 
     def told(self, who: tuple[str, str | None], guest: Guest) -> None:
@@ -339,13 +410,17 @@ class Reads:
         may = {one.marker for one in self._active(who)}
         verb = self.chance.randrange(4)
         if verb == 0:
-            self._check(guest.query_relevant("common", limit=ALL, recency_bias=1), may, exactly=True)
+            self._check(
+                guest.query_relevant("common", limit=ALL, recency_bias=1), may, exactly=True
+            )
         elif verb == 1:
             self._check(guest.recall_similar("a letter about the boiler", top_k=50), may)
         elif verb == 2:
             self._check(guest.query_recent(hours=90_000, limit=ALL), may, exactly=True)
         else:
-            self._check(guest.memory_context("common boiler", dict.fromkeys(LAYERS, 5), 20_000).text, may)
+            self._check(
+                guest.memory_context("common boiler", dict.fromkeys(LAYERS, 5), 20_000).text, may
+            )
 
     def by_open(self) -> None:
         """What is offered, as the reader is told."""
@@ -354,23 +429,40 @@ class Reads:
 
     def by_own(self) -> None:
         """A reader's own handle shows nothing of the giver, by its id or otherwise."""
-        handle, one = self.chance.choice([*self.world.readers.values()]), self.chance.choice(self.world.known)
+        handle, one = (
+            self.chance.choice([*self.world.readers.values()]),
+            self.chance.choice(self.world.known),
+        )
         for verb in (handle.get, handle.history):
             with pytest.raises(NotFound) as error:
                 verb(one.id)
             assert not markers(error.value.to_dict())
         asked = handle.search("common", ranker=self.chance.choice(RANKERS), limit=ALL)
-        assert not markers(asked, handle.list(limit=ALL), handle.search_archive("common"), handle.pending(), handle.status())
+        assert not markers(
+            asked,
+            handle.list(limit=ALL),
+            handle.search_archive("common"),
+            handle.pending(),
+            handle.status(),
+        )
 
     def by_user(self) -> None:
         """Another user of the giver itself sees that user's and nobody's, whatever is granted to agents."""
         user = self.chance.choice(USERS)
         handle = self.world.own[user]
         here = [one for one in self.world.known if user is None or one.user in (None, user)]
-        active = {one.marker for one in here if one.state == "active" and not one.archived and one.layer != "working"}
+        active = {
+            one.marker
+            for one in here
+            if one.state == "active" and not one.archived and one.layer != "working"
+        }
         self._check(handle.list(limit=ALL), active, exactly=True)
         self._check(handle.search("common", limit=ALL, ranker=self.chance.choice(RANKERS)), active)
-        self._check(handle.search_archive("common", limit=ALL), {one.marker for one in here if one.archived}, exactly=True)
+        self._check(
+            handle.search_archive("common", limit=ALL),
+            {one.marker for one in here if one.archived},
+            exactly=True,
+        )
         self._check(handle.status(), set())
 
     def by_error(self) -> None:
@@ -419,7 +511,9 @@ def test_after_the_end_of_all_grants_nothing_is_left(desk: Desk) -> None:
     reads = Reads(world)
     for _ in range(30):
         world.grant()
-    guests = {who: handle.shared("sky") for who, handle in world.readers.items() if world.offers(who)}
+    guests = {
+        who: handle.shared("sky") for who, handle in world.readers.items() if world.offers(who)
+    }
     assert guests
     for given in world.given:
         if given.holds(world.clock.now):
@@ -434,7 +528,9 @@ def test_after_the_end_of_all_grants_nothing_is_left(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["fresh", "indexed"])
-def test_what_is_not_shared_changes_nothing_in_what_a_guest_is_told(tmp_path: Path, indexed: bool) -> None:
+def test_what_is_not_shared_changes_nothing_in_what_a_guest_is_told(
+    tmp_path: Path, indexed: bool
+) -> None:
     """P3, Q6: hits, order, scores, parts and notes are the same bytes as if nothing else were there.
 
     Not even as numbers: how rare a word is, how long texts are and who speaks is counted over what is shared.
@@ -450,7 +546,11 @@ def test_what_is_not_shared_changes_nothing_in_what_a_guest_is_told(tmp_path: Pa
                 made = sky.remember_many(secrets())
                 move(sky, made[0].id, state=State.TOMBSTONED)
                 supersede(sky, made[1].id, made[2].id)
-                sky.remember(f"{SECRET} sister in the garden", layer="semantic", metadata=CONTRACTS["semantic"])
+                sky.remember(
+                    f"{SECRET} sister in the garden",
+                    layer="semantic",
+                    metadata=CONTRACTS["semantic"],
+                )
             if indexed:
                 sky.index()
             guests.append(milton.shared("sky"))
@@ -466,7 +566,11 @@ def test_others_may_open_while_somebody_looks(tmp_path: Path) -> None:
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        opening = threading.Thread(target=lambda: kept.extend(SqliteDatabase(tmp_path / str(n), 100, 100) for n in range(3000)))
+        opening = threading.Thread(
+            target=lambda: kept.extend(
+                SqliteDatabase(tmp_path / str(n), 100, 100) for n in range(3000)
+            )
+        )
         opening.start()
         while opening.is_alive():
             assert present(_OPEN) is not None

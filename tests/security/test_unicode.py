@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from lamina import Memory, Operator, doctor, fence
-from lamina.access import Access
+from lamina import Memory, Operator
 from lamina.errors import InvalidInput, LaminaError
-from lamina.handles import look
+from lamina.home.tokens import Access
+from lamina.memory import doctor
+from lamina.memory.opening import look
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.output import show_json
 from lamina.surfaces.hooks import Hooks
-from lamina.text import is_invisible
+from lamina.text import fence
+from lamina.text.words import is_invisible
 from tests.conftest import FULL, START, Desk, contents, size, tamper
 from tests.security.doors import PATIENT
 from tests.security.tally import probe
@@ -24,14 +26,49 @@ from tests.security.test_console import harmless
 from tests.surfaces.mcp_harness import in_process, said
 from tests.surfaces.served import Served
 
-BIDI = [chr(point) for point in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))]
-UNSEEN = [chr(point) for point in (0x00AD, 0x034F, 0x115F, 0x180E, 0x200B, 0x200C, 0x2060, 0x2064, 0x3164, 0xFEFF, 0xFFA0)]
+BIDI = [
+    chr(point) for point in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+]
+UNSEEN = [
+    chr(point)
+    for point in (
+        0x00AD,
+        0x034F,
+        0x115F,
+        0x180E,
+        0x200B,
+        0x200C,
+        0x2060,
+        0x2064,
+        0x3164,
+        0xFEFF,
+        0xFFA0,
+    )
+]
 TAGS = [chr(point) for point in (0xE0001, 0xE0041, 0xE007F, 0xE0100)]
-CONTROLS = [chr(point) for point in (*range(1, 9), 11, 12, *range(14, 32), *range(127, 160)) if chr(point) not in "\t\n\r"]
+CONTROLS = [
+    chr(point)
+    for point in (*range(1, 9), 11, 12, *range(14, 32), *range(127, 160))
+    if chr(point) not in "\t\n\r"
+]
 LINES = ["\r", "\r\n", "\u2028", "\u2029", "\x85", "\x0b", "\x0c"]
 ESCAPES = [
-    *("\x1b[31mred", "\x1b[2J\x1b[H", "\x1b]0;title\x07", "\x1b]8;;http://evil.example\x07click\x1b]8;;\x07", "\x1bPq\x1b\\"),
-    *("\x1b[8mhidden\x1b[0m", "\x9b31m", "\x1b]52;c;ZXZpbA==\x07", "\x1b[6n", "\x1b[1A\x1b[2K", "a\b\b\bbcd", "\x07" * 9),
+    *(
+        "\x1b[31mred",
+        "\x1b[2J\x1b[H",
+        "\x1b]0;title\x07",
+        "\x1b]8;;http://evil.example\x07click\x1b]8;;\x07",
+        "\x1bPq\x1b\\",
+    ),
+    *(
+        "\x1b[8mhidden\x1b[0m",
+        "\x9b31m",
+        "\x1b]52;c;ZXZpbA==\x07",
+        "\x1b[6n",
+        "\x1b[1A\x1b[2K",
+        "a\b\b\bbcd",
+        "\x07" * 9,
+    ),
 ]
 SYSTEM = [  # words that look like "system"
     *(
@@ -47,7 +84,14 @@ SYSTEM = [  # words that look like "system"
         "ꜱystem",
         "system\u0301",
     ),
-    *("\u202emetsys\u202c", "s\u0443stem", "syst\u0435m", "\U000e0073\U000e0079\U000e0073", "ⓢⓨⓢⓣⓔⓜ", "ſystem"),
+    *(
+        "\u202emetsys\u202c",
+        "s\u0443stem",
+        "syst\u0435m",
+        "\U000e0073\U000e0079\U000e0073",
+        "ⓢⓨⓢⓣⓔⓜ",
+        "ſystem",
+    ),
 ]
 PILED = [
     "e" + "\u0301" * 5_000,
@@ -60,7 +104,18 @@ FORMS = [
     for word in ("José", "Å", "ﬁle", "각", "ﷺ", "ẛ̣")
     for form in ("NFC", "NFD", "NFKC", "NFKD")
 ]
-WHOLE = ["👩‍💻 at work", "🏳️‍🌈", "नमस्ते क्षत्रिय", "שלום עולם", "مرحبا", "👍🏽", "日本語", "Zoë", "𝓯𝓪𝓷𝓬𝔂", "\u00a0space"]
+WHOLE = [
+    "👩‍💻 at work",
+    "🏳️‍🌈",
+    "नमस्ते क्षत्रिय",
+    "שלום עולם",
+    "مرحبا",
+    "👍🏽",
+    "日本語",
+    "Zoë",
+    "𝓯𝓪𝓷𝓬𝔂",
+    "\u00a0space",
+]
 BROKEN = ["\ud800", "\udfff", "tea \ud83d", "\udc80tea", "\0", "tea\0", "\ud800\udc00"[::-1]]
 EVERY = [
     *(f"tea {character} pot" for character in (*BIDI, *UNSEEN, *TAGS, *CONTROLS)),
@@ -75,7 +130,12 @@ JOINING = "\u200d\ufe0f\u200c"  # they belong to letters and emoji of some scrip
 
 def steers(text: str, *, may: str = "\n\t") -> set[str]:
     """Characters that a terminal would obey, or that nobody would see."""
-    return {c for c in text if (unicodedata.category(c) == "Cc" and c not in may) or (is_invisible(c) and c not in JOINING)}
+    return {
+        c
+        for c in text
+        if (unicodedata.category(c) == "Cc" and c not in may)
+        or (is_invisible(c) and c not in JOINING)
+    }
 
 
 @pytest.fixture
@@ -101,7 +161,10 @@ def test_broken_text_is_refused(mem: Memory, text: str) -> None:
     """R8: a lone surrogate or a NUL is no text anywhere, is shown in an error that can be printed, and leaves no trace."""
     before = size(mem)
     fields = ("content", "kind", "layer", "source", "speaker", "session", "key")
-    ways: list[dict[str, Any]] = [*({"content": "tea", field: text} for field in fields), {"content": "tea", "tags": [text]}]
+    ways: list[dict[str, Any]] = [
+        *({"content": "tea", field: text} for field in fields),
+        {"content": "tea", "tags": [text]},
+    ]
     ways += [
         {"content": "tea", "evidence": [text]},
         {"content": "tea", "metadata": {text: 1}},
@@ -118,20 +181,41 @@ def test_broken_text_is_refused(mem: Memory, text: str) -> None:
 
 def test_stored_text_is_what_was_said(full: Memory) -> None:
     """R8, D2: what is taken is found again to the letter, in one normal form, whatever it looks like."""
-    kept = {record.tags[0]: record for record in full.list(limit=10_000) if record.tags and record.tags[0][1:].isdigit()}
+    kept = {
+        record.tags[0]: record
+        for record in full.list(limit=10_000)
+        if record.tags and record.tags[0][1:].isdigit()
+    }
     for number, text in enumerate(TEXTS):
         record = kept[f"t{number}"]
-        assert unicodedata.normalize("NFKC", record.content).split() == unicodedata.normalize("NFKC", text).split()
+        assert (
+            unicodedata.normalize("NFKC", record.content).split()
+            == unicodedata.normalize("NFKC", text).split()
+        )
         probe()
 
 
 @pytest.mark.usefixtures("full")
-def test_no_terminal_is_steered(desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_terminal_is_steered(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """H1: in tables, answers and complaints of the program every control and invisible character is spelled out."""
     monkeypatch.setenv("LAMINA_HOME", str(desk.home))
     monkeypatch.setenv("LAMINA_MAINTENANCE", "off")
-    ask = [["list", "--limit", "1000"], ["context", "tea system"], ["status"], ["pending"], ["runs", "list"], ["audit", "log"]]
-    ask += [["search", "tea", "--explain", "--limit", "500"], ["audit", "log", "--reads"], ["facts"], ["profile", "show"]]
+    ask = [
+        ["list", "--limit", "1000"],
+        ["context", "tea system"],
+        ["status"],
+        ["pending"],
+        ["runs", "list"],
+        ["audit", "log"],
+    ]
+    ask += [
+        ["search", "tea", "--explain", "--limit", "500"],
+        ["audit", "log", "--reads"],
+        ["facts"],
+        ["profile", "show"],
+    ]
     ids = [record.id for record in desk.agent().list(limit=10_000)]
     ask += [["inspect", one] for one in (ids if FULL else ids[::10])]
     ask += [
@@ -142,7 +226,11 @@ def test_no_terminal_is_steered(desk: Desk, monkeypatch: pytest.MonkeyPatch, cap
     capsys.readouterr()
     for words in ask:
         for more in ([], ["--json"]):
-            run(["--agent", "sky", *words[:1], *more, *words[1:]] if len(words) < 3 else ["--agent", "sky", *words, *more])
+            run(
+                ["--agent", "sky", *words[:1], *more, *words[1:]]
+                if len(words) < 3
+                else ["--agent", "sky", *words, *more]
+            )
             out, err = capsys.readouterr()
             assert not steers(out + err), words
             assert not (more and out) or json.loads(out) is not None
@@ -201,7 +289,9 @@ def test_no_tool_answers_with_them(full: Memory, desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["\x9b31m", "\x7f", "\u202e", "\U000e0041", "日本 👩\u200d💻", "\u2028", "a\\\x9b", "\ue000"], ids=ascii
+    "text",
+    ["\x9b31m", "\x7f", "\u202e", "\U000e0041", "日本 👩\u200d💻", "\u2028", "a\\\x9b", "\ue000"],
+    ids=ascii,
 )
 def test_json_for_a_terminal_means_the_same(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     """H1: what a terminal would obey is written as an escape, and a program reads the same value."""
@@ -211,7 +301,19 @@ def test_json_for_a_terminal_means_the_same(text: str, capsys: pytest.CaptureFix
     assert not steers(out)
 
 
-REFUSED = ["аna", "anа", "аnа", "ɑna", "αna", "Ꭺna", "ana\u200b", "ana ", "a\u00adna", "\u202eana", "ꓮna"]
+REFUSED = [
+    "аna",
+    "anа",
+    "аnа",
+    "ɑna",
+    "αna",
+    "Ꭺna",
+    "ana\u200b",
+    "ana ",
+    "a\u00adna",
+    "\u202eana",
+    "ꓮna",
+]
 OTHERS = ["Ana", "ANA", "ana\u0301", "ana1", "aña", "Ана"]
 SAME = ["ａna", "ａｎａ", "𝐚𝐧𝐚", "ⓐⓝⓐ", "ªna"]
 
@@ -256,7 +358,11 @@ def test_a_name_in_another_form_is_the_same(desk: Desk, tmp_path: Path, name: st
     desk.agent(user=name).remember("what Ana said about tea")
     planted_as(desk.operator(), tmp_path, name)
     assert {record.user for record in desk.operator().list(states=None)} == {"ana"}
-    assert len(desk.agent(user="ana").list(states=None)) == len(look("sky", name, desk.home).list(states=None)) == 2
+    assert (
+        len(desk.agent(user="ana").list(states=None))
+        == len(look("sky", name, desk.home).list(states=None))
+        == 2
+    )
     assert Access(desk.home).create("sky", name, START)[0].user == "ana"
     assert len(desk.operator(user=name).erasable(user=name)["records"]) == 2
     probe(4)
@@ -273,14 +379,18 @@ def test_a_name_from_before_is_read(desk: Desk, tmp_path: Path, name: str) -> No
     assert len(look("sky", name, desk.home).list(states=None)) == 2
     op = desk.operator()
     assert len(op.erasable(user=name)["records"]) == 2
-    assert [one for one in doctor.examine(op.home, "sky") if one.check == "users"] or name == "Jose\u0301"
+    assert [
+        one for one in doctor.examine(op.home, "sky") if one.check == "users"
+    ] or name == "Jose\u0301"
 
 
 @pytest.mark.usefixtures("full")
 def test_documents_hold_no_raw_escape(desk: Desk, tmp_path: Path) -> None:
     """H5: what goes out as a document for people has nothing in it that a terminal obeys when it is shown."""
     desk.operator().export_as("markdown", tmp_path / "notes")
-    files = [path for path in (tmp_path / "notes", *(tmp_path / "notes").rglob("*")) if path.is_file()]
+    files = [
+        path for path in (tmp_path / "notes", *(tmp_path / "notes").rglob("*")) if path.is_file()
+    ]
     assert files
     for path in files:
         assert not steers(path.read_text("utf-8")), path

@@ -17,9 +17,14 @@ def main(names: list[str]) -> None:
         for kind in KINDS:
             if kind.name in names or not names:
                 server = stack.enter_context(kind())
-                address = server.url() if isinstance(server, Postgres) else getattr(server, "url", "")
+                address = (
+                    server.url() if isinstance(server, Postgres) else getattr(server, "url", "")
+                )
                 more = f" grpc_port {server.grpc_port}" if isinstance(server, Weaviate) else ""
-                print(f"{server.name} pid {server.pid} {address}{more} folder {server.folder}", flush=True)
+                print(
+                    f"{server.name} pid {server.pid} {address}{more} folder {server.folder}",
+                    flush=True,
+                )
         signal.pause()
 
 

@@ -22,7 +22,11 @@ class Chroma(Server):
 
     @classmethod
     def missing(cls) -> str | None:
-        return None if importlib.util.find_spec("chromadb") else "its wheel is not installed: pip install chromadb"
+        return (
+            None
+            if importlib.util.find_spec("chromadb")
+            else "its wheel is not installed: pip install chromadb"
+        )
 
     @property
     def url(self) -> str:
@@ -30,7 +34,16 @@ class Chroma(Server):
 
     def command(self) -> list[str]:
         program = Path(sys.executable).with_name("chroma")
-        return [str(program), "run", "--host", HOST, "--port", str(self.port), "--path", str(self.folder / "data")]
+        return [
+            str(program),
+            "run",
+            "--host",
+            HOST,
+            "--port",
+            str(self.port),
+            "--path",
+            str(self.folder / "data"),
+        ]
 
     def environment(self) -> Mapping[str, str]:
         return {"ANONYMIZED_TELEMETRY": "False", "DO_NOT_TRACK": "1", "NO_COLOR": "1"}

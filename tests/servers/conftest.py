@@ -22,7 +22,10 @@ _agents = itertools.count(1)
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """`make test` needs no server: the tests of this folder run when it is named."""
-    named = [Path(config.invocation_params.dir, argument.partition("::")[0]).resolve() for argument in config.args]
+    named = [
+        Path(config.invocation_params.dir, argument.partition("::")[0]).resolve()
+        for argument in config.args
+    ]
     return None if any(FOLDER in (path, *path.parents) for path in named) else True
 
 

@@ -1,4 +1,4 @@
-"""Tests that were written for files, on PostgreSQL: `pytest -p tests.servers.everywhere tests/unit/test_memory.py`.
+"""Tests that were written for files, on PostgreSQL: `pytest -p tests.servers.everywhere tests/unit/memory/test_agent.py`.
 
 Every test has a database of its own, and `LAMINA_STORE_URL` leads to it: what the tests promise of a memory, they then
 promise of one on a server. The server writes nothing to the disk that it need not: this is about promises, not about crashes.
@@ -39,7 +39,9 @@ class Copied(Postgres):
         if not self.pattern:
             self.pattern = self.database()
             with tempfile.TemporaryDirectory() as home:
-                lamina.operator("pattern", home=home, settings={"store.url": self.url(self.pattern)}).close()
+                lamina.operator(
+                    "pattern", home=home, settings={"store.url": self.url(self.pattern)}
+                ).close()
                 self.execute("DELETE FROM lamina.meta", self.pattern)
 
     def copy(self) -> str:

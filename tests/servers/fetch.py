@@ -69,7 +69,11 @@ def _install(go: str, folder: Path) -> str | None:
             if number % STEPS_PER_LINE == 0:
                 print(f"weaviate {WEAVIATE}: {number} steps", flush=True)
     limit.cancel()
-    return None if process.returncode == 0 else f"go install ended with {process.returncode}: " + " | ".join(last)
+    return (
+        None
+        if process.returncode == 0
+        else f"go install ended with {process.returncode}: " + " | ".join(last)
+    )
 
 
 def main() -> int:

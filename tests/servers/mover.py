@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 
-from lamina import moves
-from lamina.home import Home
+from lamina.home.folder import Home
+from lamina.memory import migrate
 
 
 def main(home: str, to: str, steps: str) -> None:
@@ -19,7 +19,7 @@ def main(home: str, to: str, steps: str) -> None:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    moves.move(Home(home), "sky", to, advance)
+    migrate.move(Home(home), "sky", to, advance)
 
 
 if __name__ == "__main__":

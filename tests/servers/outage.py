@@ -43,7 +43,9 @@ class Place(NamedTuple):
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
     """A PostgreSQL for the tests of this file; each leaves it as it was."""
-    with there(Postgres)({"fsync": "off"}) as made:  # a killed process loses nothing by that, only a machine would
+    with there(Postgres)(
+        {"fsync": "off"}
+    ) as made:  # a killed process loses nothing by that, only a machine would
         yield made
 
 

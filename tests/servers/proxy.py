@@ -75,7 +75,12 @@ class Proxy:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def _call(self, work: Coroutine[Any, Any, Result]) -> Result:
@@ -130,7 +135,9 @@ class Proxy:
             for end in ends:
                 end.close()
 
-    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, way: asyncio.Event) -> None:
+    async def _pump(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, way: asyncio.Event
+    ) -> None:
         while data := await source.read(CHUNK):
             if self._delay_seconds:
                 await asyncio.sleep(self._delay_seconds)

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import lamina
-import lamina.clock
+import lamina.model.clock
 
 DIE, DEATH = "die in the middle", 9
 SHORT: dict[str, Any] = {"layer": "short_term"}
-LONG: dict[str, Any] = {"layer": "episodic", "metadata": {"participants": ["Ana"], "raw_hash": "ab12"}}
+LONG: dict[str, Any] = {
+    "layer": "episodic",
+    "metadata": {"participants": ["Ana"], "raw_hash": "ab12"},
+}
 
 
 def remembered(memory: lamina.Memory, text: str) -> dict[str, Any]:
@@ -29,7 +32,12 @@ def remembered(memory: lamina.Memory, text: str) -> dict[str, Any]:
 
 def die(memory: lamina.Memory) -> None:
     """End when Weaviate has taken a memory, and the store has not committed it."""
-    with memory._turn(), memory._store.change(memory.actor, "remember", lamina.clock.system_clock()) as transaction:
+    with (
+        memory._turn(),
+        memory._store.change(
+            memory.actor, "remember", lamina.model.clock.system_clock()
+        ) as transaction,
+    ):
         memory._insert(transaction, [memory._draft({"content": DIE})])
         os._exit(DEATH)
 

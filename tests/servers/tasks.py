@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import lamina
-import lamina.clock
-from lamina.runs import Run
+import lamina.model.clock
+from lamina.memory.runs import Run
 
-LONG: dict[str, Any] = {"layer": "episodic", "metadata": {"participants": ["Ana"], "raw_hash": "ab12"}}
+LONG: dict[str, Any] = {
+    "layer": "episodic",
+    "metadata": {"participants": ["Ana"], "raw_hash": "ab12"},
+}
 WAYS = ("short", "short", "long", "keyed", "many", "note")
 
 
@@ -31,11 +34,15 @@ def drawn(name: str, chance: random.Random, number: int) -> list[Task]:
     for place in range(number):
         way, text = chance.choice(WAYS), f"{name} task {place}"
         if way == "many":
-            tasks.append(Task(way, [f"{text} part {part}" for part in range(chance.randrange(2, 40))]))
+            tasks.append(
+                Task(way, [f"{text} part {part}" for part in range(chance.randrange(2, 40))])
+            )
         elif way == "keyed":
             tasks += [Task(way, [text], text)] * chance.randrange(1, 4)
         else:
-            tasks.append(Task(way, [text if chance.random() < 0.8 else f"{text} {'and so on ' * 2000}"]))
+            tasks.append(
+                Task(way, [text if chance.random() < 0.8 else f"{text} {'and so on ' * 2000}"])
+            )
     return tasks
 
 
@@ -54,7 +61,11 @@ def done(memory: lamina.Memory, run: Run, task: Task) -> dict[str, Any]:
     try:
         made = remembered(memory, run, task)
     except lamina.LaminaError as error:
-        return {"seconds": time.monotonic() - began, "place": "nowhere", "error": f"{error.code}: {error.message}"}
+        return {
+            "seconds": time.monotonic() - began,
+            "place": "nowhere",
+            "error": f"{error.code}: {error.message}",
+        }
     seconds = time.monotonic() - began
     assert [record.content for record in made] == task.texts
     return {"seconds": seconds, "place": made[0].stored_in}
@@ -62,7 +73,9 @@ def done(memory: lamina.Memory, run: Run, task: Task) -> dict[str, Any]:
 
 def hold(memory: lamina.Memory) -> None:
     """Stand in the middle of a write for as long as somebody listens."""
-    with memory._store.change(memory.actor, "remember", lamina.clock.system_clock()) as transaction:
+    with memory._store.change(
+        memory.actor, "remember", lamina.model.clock.system_clock()
+    ) as transaction:
         transaction.insert([memory._draft({"content": "never"})])
         print("held", flush=True)
         sys.stdin.read()

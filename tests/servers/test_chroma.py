@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 
 from lamina import Operator
-from lamina.endpoints import Service
+from lamina.embedders import Embedder, wordllama
 from lamina.errors import Refused, StoreUnavailable
+from lamina.home.http_client import Service
 from lamina.mirrors import Asked, Mirror
 from lamina.mirrors.chroma import ChromaMirror
 from lamina.mirrors.chroma_server import ROOM, ChromaServer
-from lamina.model import Layer
-from lamina.recall.embedders import Embedder, wordllama
-from lamina.recall.via import PAUSE
+from lamina.model.record import Layer
+from lamina.search.mirror import PAUSE
 from tests.conftest import Desk
 from tests.contract.mirrors import FIRST, STEPS, SearchContract, check_any_history, made
 from tests.servers.chroma import Chroma
@@ -30,7 +30,9 @@ from tests.servers.proxy import Proxy
 def ask(server: Chroma, method: str, path: str, question: Mapping[str, Any] | None = None) -> Any:
     """What the server says to anybody."""
     service = Service(server.url, None, 10.0, 1 << 28, StoreUnavailable)
-    return msgspec.json.decode(service.ask(method, path, None if question is None else msgspec.json.encode(question)))
+    return msgspec.json.decode(
+        service.ask(method, path, None if question is None else msgspec.json.encode(question))
+    )
 
 
 class TestChromaServer(SearchContract):
@@ -60,7 +62,9 @@ class TestChromaServer(SearchContract):
 @settings(max_examples=10)
 @given(steps=STEPS)
 def test_any_history(
-    chroma: Chroma, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, Layer | None]]
+    chroma: Chroma,
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[tuple[str, int, Layer | None]],
 ) -> None:
     """B2: whatever is put, dropped, cleared, committed and lost, a mirror holds what was committed and knows where it is."""
     contract = TestChromaServer()
@@ -68,9 +72,13 @@ def test_any_history(
     check_any_history(contract, tmp_path_factory.mktemp("mirror"), steps)
 
 
-def opened(server: Chroma, agent: str, store: str = "store", port: int | None = None, timeout: float = 10.0) -> ChromaMirror:
+def opened(
+    server: Chroma, agent: str, store: str = "store", port: int | None = None, timeout: float = 10.0
+) -> ChromaMirror:
     url = server.url if port is None else f"http://127.0.0.1:{port}"
-    return ChromaMirror(ChromaServer(url, f"{agent}_memory", timeout=timeout), store, wordllama.shared())
+    return ChromaMirror(
+        ChromaServer(url, f"{agent}_memory", timeout=timeout), store, wordllama.shared()
+    )
 
 
 def test_a_collection_of_somebody_else(chroma: Chroma, fresh_agent: str) -> None:
@@ -113,9 +121,19 @@ def test_what_was_tampered_with_is_found(desk: Desk, chroma: Chroma, fresh_agent
     op.sync_mirrors()
     collection = ask(chroma, "GET", f"{ROOM}/{fresh_agent}_memory")["id"]
     vectors = [[0.1] * 256]
-    ask(chroma, "POST", f"{ROOM}/{collection}/update", {"ids": [records[0].id], "documents": ["mud"], "embeddings": vectors})
+    ask(
+        chroma,
+        "POST",
+        f"{ROOM}/{collection}/update",
+        {"ids": [records[0].id], "documents": ["mud"], "embeddings": vectors},
+    )
     ask(chroma, "POST", f"{ROOM}/{collection}/delete", {"ids": [records[1].id]})
-    ask(chroma, "POST", f"{ROOM}/{collection}/add", {"ids": ["x"], "documents": ["mud"], "embeddings": vectors})
+    ask(
+        chroma,
+        "POST",
+        f"{ROOM}/{collection}/add",
+        {"ids": ["x"], "documents": ["mud"], "embeddings": vectors},
+    )
     found = op.verify_mirrors()["chroma"]
     assert found.ids == {"missing": [records[1].id], "outdated": [records[0].id], "unknown": ["x"]}
     hits = op.search("mud")
@@ -142,13 +160,17 @@ def test_searches_go_through_it(desk: Desk, chroma: Chroma, fresh_agent: str) ->
     """B2: the answer is the one of the store, with the parts of its scores."""
     desk.clock.step = timedelta(0)
     op = desk.operator(fresh_agent, settings=through(chroma))
-    op.remember_many([{"content": text} for text in ("green tea in the morning", "the car", "a violin")])
+    op.remember_many(
+        [{"content": text} for text in ("green tea in the morning", "the car", "a violin")]
+    )
     op.sync_mirrors()
     plain = desk.operator(fresh_agent)
     for question in ("what is in the morning?", "car", "music"):
         found = op.search(question)
         assert found.notes == ()
-        assert [(hit.record, hit.parts) for hit in found] == [(hit.record, hit.parts) for hit in plain.search(question)]
+        assert [(hit.record, hit.parts) for hit in found] == [
+            (hit.record, hit.parts) for hit in plain.search(question)
+        ]
 
 
 @pytest.mark.parametrize("trouble", ["stop", "kill", "pause"])
@@ -193,13 +215,17 @@ def test_an_erasure_names_the_server(desk: Desk, chroma: Chroma, fresh_agent: st
     op.sync_mirrors()
     done = op.erase(record.id)
     assert done.mirrors == {"chroma": "told"}
-    assert [one["place"] for one in done.unreached] == [f"mirror chroma: {chroma.url} ({fresh_agent}_memory)"]
+    assert [one["place"] for one in done.unreached] == [
+        f"mirror chroma: {chroma.url} ({fresh_agent}_memory)"
+    ]
     mirror: Any = op._copies["chroma"]
     assert list(mirror.entries()) == []
 
 
 def test_an_address_with_nobody(fresh_agent: str) -> None:
     """B2: the error says what could not be reached."""
-    mirror = ChromaMirror(ChromaServer("http://127.0.0.1:9", f"{fresh_agent}_memory"), "store", wordllama.shared())
+    mirror = ChromaMirror(
+        ChromaServer("http://127.0.0.1:9", f"{fresh_agent}_memory"), "store", wordllama.shared()
+    )
     with pytest.raises(StoreUnavailable, match="cannot be reached"):
         mirror.candidates(Asked("tea", [0.0] * 256, 1))

@@ -15,33 +15,43 @@ __all__ = ["quick_postgres"]  # a fixture
 ROOT = Path(__file__).parents[2]
 # Some run always, all of them with LAMINA_FAULTS=full. Tests that make many homes would make them in one database.
 ALWAYS = (
-    "tests/unit/test_memory.py",
-    "tests/unit/test_reviews.py",
-    "tests/unit/test_runs.py",
-    "tests/unit/test_full_id.py",
-    "tests/unit/store/test_feed.py",
+    "tests/unit/memory/test_agent.py",
+    "tests/unit/memory/test_reviews.py",
+    "tests/unit/memory/test_runs.py",
+    "tests/unit/memory/test_full_id.py",
+    "tests/unit/store/test_outbox.py",
     "tests/unit/store/test_facets.py",
 )
 REST = (
-    "tests/unit/recall/test_context.py",
-    "tests/unit/recall/test_semantic.py",
+    "tests/unit/search/test_context.py",
+    "tests/unit/search/test_semantic.py",
     "tests/unit/store/test_events.py",
-    "tests/unit/store/test_look.py",
+    "tests/unit/store/test_snapshot.py",
     "tests/unit/store/test_verify.py",
     "tests/unit/mirrors/test_sync.py",
-    "tests/unit/test_conversations.py",
-    "tests/unit/test_profiles.py",
-    "tests/unit/test_proposals.py",
-    "tests/unit/test_reader.py",
-    "tests/unit/test_sharing.py",
-    "tests/unit/test_sleep.py",
-    "tests/unit/test_updates.py",
+    "tests/unit/memory/test_conversations.py",
+    "tests/unit/memory/test_profiles.py",
+    "tests/unit/memory/test_proposals.py",
+    "tests/unit/memory/test_read.py",
+    "tests/unit/memory/test_sharing.py",
+    "tests/unit/memory/test_night.py",
+    "tests/unit/memory/test_fact_updates.py",
 )
 
 
 @pytest.mark.parametrize("path", ALWAYS + REST if FULL else ALWAYS)
 def test_the_same_tests_on_postgres(quick_postgres: Copied, path: str) -> None:
     """B3: what a file of tests promises of a memory holds wherever the memory is kept."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.servers.everywhere", "-p", "no:cacheprovider", path]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.servers.everywhere",
+        "-p",
+        "no:cacheprovider",
+        path,
+    ]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-3000:]

@@ -18,13 +18,15 @@ import pytest
 from click.testing import CliRunner
 
 import lamina
-from lamina import Operator, doctor, erasure, moves
+from lamina import Operator
 from lamina.errors import Conflict, Corrupt, InvalidInput, Refused
-from lamina.home import Home
-from lamina.store import moving, transfer
-from lamina.store.postgres.database import Session
-from lamina.store.sql import Connection
-from lamina.store.transfer import Transfer
+from lamina.home.folder import Home
+from lamina.memory import doctor, erasure, migrate
+from lamina.store.engine.postgres.database import Session
+from lamina.store.engine.sql import Connection
+from lamina.store.upkeep import migrate as copying
+from lamina.store.upkeep import transfer
+from lamina.store.upkeep.transfer import Transfer
 from lamina.surfaces.cli.main import cli
 from tests.conftest import CONTRACTS, FULL, Desk, contents, tamper, verified
 from tests.contract.keeping import lived
@@ -33,7 +35,9 @@ from tests.servers.processes import free_port
 
 __all__ = ["quick_postgres"]  # a fixture
 ROOT = Path(__file__).parents[2]
-LATER = datetime(2027, 1, 1, tzinfo=UTC)  # scores fall a little with every moment, so that it stands still
+LATER = datetime(
+    2027, 1, 1, tzinfo=UTC
+)  # scores fall a little with every moment, so that it stands still
 NUMBER = 50_000 if FULL else 400
 ROUNDS = 12 if FULL else 4
 STEPS = (30, 300, NUMBER)  # a kill comes early, on the way, or when the rows are compared
@@ -52,7 +56,11 @@ def grown(home: Path, number: int) -> None:
                 {
                     "content": f"memory {n} of the {chance.choice(['boiler', 'garden', 'train'])} 猫 {chance.random()}",
                     "layer": (layer := chance.choice(layers)),
-                    "metadata": {**CONTRACTS[layer], "n": n % 7, "city": chance.choice(["Porto", "Köln"])},
+                    "metadata": {
+                        **CONTRACTS[layer],
+                        "n": n % 7,
+                        "city": chance.choice(["Porto", "Köln"]),
+                    },
                     "tags": chance.sample(["a", "b", "c", "old" if n % 9 == 0 else "new"], 2),
                     "importance": chance.random(),
                     "confidence": chance.random(),
@@ -64,7 +72,9 @@ def grown(home: Path, number: int) -> None:
             )
             for record in chance.sample(made, 8):
                 op.forget(record.id, f"number {record.seq}")
-            op.correct(made[3].id, "it was otherwise", "so it is") if made[3].layer == "semantic" else None
+            op.correct(made[3].id, "it was otherwise", "so it is") if made[
+                3
+            ].layer == "semantic" else None
             op.prune(tags=["old"])
             op.erase(*(record.id for record in chance.sample(made[100:], 3)))
         op.index()
@@ -91,7 +101,9 @@ def url(quick_postgres: Copied) -> Iterator[str]:
 
 
 def opened(home: Path, url: str = "") -> Operator:
-    return lamina.operator("sky", home=home, clock=lambda: LATER, settings={"store.url": url, "failsafe": "off"})
+    return lamina.operator(
+        "sky", home=home, clock=lambda: LATER, settings={"store.url": url, "failsafe": "off"}
+    )
 
 
 def exported(home: Path, url: str = "") -> bytes:
@@ -107,15 +119,18 @@ def exported(home: Path, url: str = "") -> bytes:
 def back(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setenv("LAMINA_STORE_URL", url)
-        moves.move(Home(home), "sky", "file")
+        migrate.move(Home(home), "sky", "file")
 
 
 def test_there_and_back(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """B3, H5: everything arrives, in every layer and state, with archive, stubs, grants and notes; to the byte, both ways."""
     before = exported(home)
     with opened(home) as op:
-        head, found = op.audit_head()["events"], [(hit.record.id, hit.score) for hit in op.search("boiler in Porto", 20)]
-    told = moves.move(Home(home), "sky", url)
+        head, found = (
+            op.audit_head()["events"],
+            [(hit.record.id, hit.score) for hit in op.search("boiler in Porto", 20)],
+        )
+    told = migrate.move(Home(home), "sky", url)
     assert (told["events"], told["archived"] > 0) == (head["seq"], True)
     assert exported(home, url) == before
     with opened(home, url) as op:
@@ -128,9 +143,11 @@ def test_there_and_back(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -
         assert [(hit.record.id, hit.score) for hit in op.search("boiler in Porto", 20)] == found
 
 
-def test_life_goes_on_in_the_new_place(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_life_goes_on_in_the_new_place(
+    home: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B3: what happens on the server comes back with the rest; files of the archive that changed there, too."""
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     with opened(home, url) as op:
         op.remember("said on the server", key="new", tags=["old"])
         archived = op.search_archive("memory", limit=6)
@@ -154,7 +171,7 @@ def test_a_move_that_is_killed_goes_on(
     """B3: killed after any step, again and again, nothing is switched; run again it ends complete and the same."""
     before = exported(home)
     if direction == "back":
-        moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
     chance = random.Random(20261116)
     here, to = ("", url) if direction == "there" else (url, "file")
     for number in range(ROUNDS):
@@ -188,7 +205,7 @@ def test_a_memory_that_changed_meanwhile_is_moved_anew(
 ) -> None:
     """B3: after a crash the memory lives on where it was; the next try brings over what it is then, and nothing of before."""
     if direction == "back":
-        moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
     here, to = ("", url) if direction == "there" else (url, "file")
     assert killed(home, to, here, 12)
     with opened(home, here) as op:
@@ -208,13 +225,13 @@ def test_what_changes_without_an_event_is_moved_anew(
     """B3: jobs are run and vectors made after a move was cut off; the next one brings over those, not what was there before."""
     here = "" if direction == "there" else url
     if here:
-        moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
 
     def move() -> None:
-        back(home, url, monkeypatch) if here else moves.move(Home(home), "sky", url)
+        back(home, url, monkeypatch) if here else migrate.move(Home(home), "sky", url)
 
     with monkeypatch.context() as patch:
-        patch.setattr(moving, "_check", interrupted)
+        patch.setattr(migrate, "_check", interrupted)
         with pytest.raises(KeyboardInterrupt):
             move()
     with opened(home, here) as op, op._store.database.atomic() as transaction:
@@ -228,22 +245,26 @@ def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_copy_that_is_not_the_same_is_made_anew(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_is_not_the_same_is_made_anew(
+    home: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B3: what arrived as something else is not believed, and nobody is stuck with it: the next try begins anew."""
     before = exported(home)
     with monkeypatch.context() as patch:
-        patch.setattr(moving, "_check", interrupted)
+        patch.setattr(migrate, "_check", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            moves.move(Home(home), "sky", url)
+            migrate.move(Home(home), "sky", url)
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE lamina.records SET importance = 0.123 WHERE seq = 7")
     with pytest.raises(Corrupt, match="a row of records arrived as something else: seq 7"):
-        moves.move(Home(home), "sky", url)
-    moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     assert exported(home, url) == before
 
 
-def test_the_server_waits_for_a_long_move(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_waits_for_a_long_move(
+    home: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B3, H5: however long it takes to write, index and compare a file, the server does not cut off who moves or restores."""
     limits: list[str] = []
     copy, compare = Transfer.copy, Transfer.compare
@@ -260,7 +281,7 @@ def test_the_server_waits_for_a_long_move(home: Path, url: str, monkeypatch: pyt
         note(work._source)
         compare(work, target, folder)
 
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     monkeypatch.setattr(Transfer, "copy", noted_copy)
     monkeypatch.setattr(Transfer, "compare", noted_compare)
     with opened(home, url) as op:
@@ -271,14 +292,14 @@ def test_the_server_waits_for_a_long_move(home: Path, url: str, monkeypatch: pyt
 
 def test_a_crash_at_the_very_end(home: Path, url: str) -> None:
     """B3: all has arrived and the old place was not told: it goes on there, and the next move ends what was begun."""
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     tamper(home / "agents" / "sky" / "memory.db", "DELETE FROM meta WHERE name = 'moved'")
-    assert moves.move(Home(home), "sky", url)["records"]
+    assert migrate.move(Home(home), "sky", url)["records"]
     tamper(home / "agents" / "sky" / "memory.db", "DELETE FROM meta WHERE name = 'moved'")
     with opened(home) as op:
         op.remember("later")
     before = exported(home)
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     assert exported(home, url) == before
 
 
@@ -287,7 +308,7 @@ def test_a_place_that_is_taken_stays_as_it_is(home: Path, url: str, tmp_path: Pa
     with lamina.operator("sky", home=tmp_path / "other", settings={"store.url": url}) as other:
         other.remember("of somebody else")
     with pytest.raises(Conflict, match="holds another memory of sky"):
-        moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
     with lamina.operator("sky", home=tmp_path / "other", settings={"store.url": url}) as other:
         assert contents(other.list()) == ["of somebody else"]
         assert verified(other)
@@ -296,20 +317,20 @@ def test_a_place_that_is_taken_stays_as_it_is(home: Path, url: str, tmp_path: Pa
 
 def test_a_copy_that_lived_on_is_not_replaced(home: Path, url: str) -> None:
     """B3: when both places were written to, neither is thrown away."""
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     tamper(home / "agents" / "sky" / "memory.db", "DELETE FROM meta WHERE name = 'moved'")
     for place, text in (("", "in the file"), (url, "on the server")):
         with opened(home, place) as op:
             op.remember(text)
     with pytest.raises(Conflict, match="in use"):
-        moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
     with opened(home, url) as op:
         assert contents(op.list(limit=1)) == ["on the server"]
 
 
 def test_the_old_place_says_where_to(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """B3: what was left behind refuses to be used, and names the new place without its password; so does the doctor."""
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     with pytest.raises(Refused) as error:
         lamina.open("sky", home=home)
     place = url.rpartition("@")[2]
@@ -317,7 +338,9 @@ def test_the_old_place_says_where_to(home: Path, url: str, monkeypatch: pytest.M
     assert f"was moved to postgresql://{place}; set store.url" in error.value.message
     assert password not in error.value.message
     assert password.encode() not in (home / "agents" / "sky" / "memory.db").read_bytes()
-    assert error.value.message in [found.message for found in doctor.examine(Home(home), "sky") if found.level == "fail"]
+    assert error.value.message in [
+        found.message for found in doctor.examine(Home(home), "sky") if found.level == "fail"
+    ]
     back(home, url, monkeypatch)
     with pytest.raises(Refused, match="out of the settings"):
         opened(home, url)
@@ -326,7 +349,7 @@ def test_the_old_place_says_where_to(home: Path, url: str, monkeypatch: pytest.M
 def test_who_has_it_open_is_told(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """B3: a handle from before the move, there or back, writes nothing into a place that nobody looks into any more."""
     with opened(home) as op:
-        moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
         with pytest.raises(Refused, match="was moved to postgresql://"):
             op.remember("too late")
     before = exported(home, url)
@@ -344,7 +367,7 @@ def test_what_waits_in_the_fail_safe_goes_along(home: Path, url: str) -> None:
         with lamina.open("sky", home=home, settings=away) as mem:
             kept = mem.remember("while nobody was there")
         assert kept.stored_in == "failsafe"
-        moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
         with pytest.raises(Refused, match="was moved to"):
             op.replay_failsafe()
     with opened(home, url) as op:
@@ -352,10 +375,12 @@ def test_what_waits_in_the_fail_safe_goes_along(home: Path, url: str) -> None:
         assert op.failsafe_status()["rejected"] == 0
 
 
-def test_what_was_left_behind_is_a_backup(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_left_behind_is_a_backup(
+    home: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """H5, B3: when the memory comes home, the old file and its archive are a backup like any other, and can be restored."""
     before = exported(home)
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     with opened(home, url) as op:
         op.remember("said on the server")
         for _ in range(3):
@@ -371,14 +396,23 @@ def test_what_was_left_behind_is_a_backup(home: Path, url: str, monkeypatch: pyt
     assert records in (home.parent / "after.json").read_bytes()
 
 
-def test_what_was_left_behind_can_be_emptied(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_left_behind_can_be_emptied(
+    home: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P5, B3: nothing of the copy in the home remains but where the memory went, and that is still said."""
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     with opened(home, url) as op:
-        texts = [op.search_archive("memory", limit=1)[0].content.encode(), op.list(limit=1)[0].content.encode()]
-        assert len(moving.hollow(op._store, LATER)) > 1
-        assert moving.hollow(op._store, LATER) == [home / "agents" / "sky" / "memory.db"]
-    left = [path for path in home.rglob("*") if path.is_file() and any(text in path.read_bytes() for text in texts)]
+        texts = [
+            op.search_archive("memory", limit=1)[0].content.encode(),
+            op.list(limit=1)[0].content.encode(),
+        ]
+        assert len(copying.hollow(op._store, LATER)) > 1
+        assert copying.hollow(op._store, LATER) == [home / "agents" / "sky" / "memory.db"]
+    left = [
+        path
+        for path in home.rglob("*")
+        if path.is_file() and any(text in path.read_bytes() for text in texts)
+    ]
     assert left == []
     with pytest.raises(Refused, match="was moved to"):
         opened(home)
@@ -389,7 +423,7 @@ def test_what_was_left_behind_can_be_emptied(home: Path, url: str, monkeypatch: 
 
 def test_an_erasure_reaches_what_was_left_behind(home: Path, url: str) -> None:
     """P5: what is erased on the server is gone from the files that the memory has left, which still say where it went."""
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     with opened(home, url) as op:
         archived = op.search_archive("memory", limit=1)[0]
         words = archived.content.rpartition(" ")[2].encode()  # a number that nothing else has
@@ -400,9 +434,11 @@ def test_an_erasure_reaches_what_was_left_behind(home: Path, url: str) -> None:
         opened(home)
 
 
-def test_a_copy_that_was_left_on_a_server_is_told(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_was_left_on_a_server_is_told(
+    home: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P5: a certificate names every server that the memory has been on and left, since nobody cleans there."""
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     with opened(home, url) as op:
         certificate = op.erase(op.list(limit=1)[0].id)
         assert erasure.LEFT_THERE not in [one["why"] for one in certificate.unreached]
@@ -414,7 +450,9 @@ def test_a_copy_that_was_left_on_a_server_is_told(home: Path, url: str, monkeypa
     assert not certificate.is_complete
 
 
-def test_a_memory_of_its_own_is_not_emptied(home: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_of_its_own_is_not_emptied(
+    home: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P5, B3: a file that was never moved is no copy: an erasure on a server leaves it and says so, as the doctor does."""
     before = exported(home)
     with opened(home) as op:
@@ -423,9 +461,16 @@ def test_a_memory_of_its_own_is_not_emptied(home: Path, url: str, tmp_path: Path
         other.remember("of the server's own")
     with opened(home, url) as op:
         certificate = op.erase(op.remember(text).id)
-        assert {"place": "agents/sky/memory.db", "why": erasure.ANOTHER_MEMORY} in certificate.unreached
+        assert {
+            "place": "agents/sky/memory.db",
+            "why": erasure.ANOTHER_MEMORY,
+        } in certificate.unreached
     monkeypatch.setenv("LAMINA_STORE_URL", url)
-    told = [finding for finding in doctor.examine(Home(home), "sky") if "is another memory" in finding.message]
+    told = [
+        finding
+        for finding in doctor.examine(Home(home), "sky")
+        if "is another memory" in finding.message
+    ]
     monkeypatch.delenv("LAMINA_STORE_URL")
     assert [finding.level for finding in told] == ["warn"]
     assert exported(home) == before
@@ -439,7 +484,7 @@ def test_a_neighbour_is_not_disturbed(home: Path, url: str, tmp_path: Path) -> N
         assert killed(home, url, "", 12)
         with opened(home) as op:
             op.remember("later")
-        moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
         assert milton.get(record.id).content == "of milton"
         assert verified(milton)
 
@@ -453,12 +498,12 @@ def test_what_cannot_be_a_move(home: Path, url: str) -> None:
         ("postgresql://u:hid%den@h", "%25"),
     ):
         with pytest.raises(InvalidInput, match=message) as error:
-            moves.move(Home(home), "sky", to)
+            migrate.move(Home(home), "sky", to)
         assert "hid" not in error.value.message
     assert exported(home)
-    moves.move(Home(home), "sky", url)
+    migrate.move(Home(home), "sky", url)
     with pytest.raises(Refused, match="was moved"):
-        moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
 
 
 def test_the_command(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -475,7 +520,9 @@ def test_the_command(home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert '"to":' in run.output
 
 
-def test_the_command_goes_on_with_the_others(home: Path, url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_command_goes_on_with_the_others(
+    home: Path, url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """H4, B3: of several agents one cannot move; those that have are shown, and are left out when it is run again."""
     with lamina.operator("sky", home=tmp_path / "other", settings={"store.url": url}) as other:
         other.remember("of somebody else")
@@ -489,19 +536,21 @@ def test_the_command_goes_on_with_the_others(home: Path, url: str, monkeypatch: 
     assert runs == [True, False]
 
 
-def test_two_who_move_it_do_so_once(home: Path, url: str, quick_postgres: Copied, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_who_move_it_do_so_once(
+    home: Path, url: str, quick_postgres: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B3: who has waited while somebody else moved the memory does not move what was left behind to yet another place."""
     other = quick_postgres.url(quick_postgres.copy())
-    begin = moving._opened
+    begin = copying._opened
 
     def late(*given: Any) -> Any:
         monkeypatch.undo()
-        moves.move(Home(home), "sky", url)
+        migrate.move(Home(home), "sky", url)
         return begin(*given)
 
-    monkeypatch.setattr(moving, "_opened", late)
+    monkeypatch.setattr(migrate, "_opened", late)
     with pytest.raises(Refused, match="was moved to"):
-        moves.move(Home(home), "sky", other)
+        migrate.move(Home(home), "sky", other)
     with opened(home, url) as op:
         assert op.list(limit=1)
 
@@ -523,7 +572,7 @@ def test_a_setting_that_came_before_the_move_hides_nothing(
     monkeypatch.setenv("LAMINA_STORE_URL", quick_postgres.url(name))
     with pytest.raises(Refused, match=r"still in .*memory\.db.*lamina migrate"):
         lamina.open("sky", home=tmp_path)
-    assert moves.move(Home(tmp_path), "sky", quick_postgres.url(name))["records"] == 1
+    assert migrate.move(Home(tmp_path), "sky", quick_postgres.url(name))["records"] == 1
     with lamina.open("sky", home=tmp_path) as memory:
         assert contents(memory.list()) == ["tea"]
     quick_postgres.drop(name)
@@ -537,7 +586,7 @@ def test_who_only_looked_is_in_nobodys_way(tmp_path: Path, quick_postgres: Copie
         assert memory.list() == []
     with lamina.open("sky", home=tmp_path / "home") as memory:
         memory.remember("tea")
-    assert moves.move(Home(tmp_path / "home"), "sky", url)["records"] == 1
+    assert migrate.move(Home(tmp_path / "home"), "sky", url)["records"] == 1
     with lamina.operator("sky", home=tmp_path / "other", settings={"store.url": url}) as operator:
         assert contents(operator.list()) == ["tea"]
         assert verified(operator)

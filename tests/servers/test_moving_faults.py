@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import lamina
-from lamina import handles, moves
-from lamina.home import Home
+from lamina.home.folder import Home
+from lamina.memory import migrate, opening
 from tests.faults import forgotten, tally
 from tests.faults.forgotten import SETTINGS, check_unreadable, check_whole, furnish
 from tests.faults.harness import (
@@ -73,7 +73,7 @@ class Bench:
         url = self.server.url(database)
         gone = furnish(home, usb, "" if name != "there from the beginning" else url)
         if name == "moved there":
-            moves.move(Home(home), AGENT, url)
+            migrate.move(Home(home), AGENT, url)
         return Base(home, usb, database, gone, exported(home, "" if name == "in a file" else url))
 
     def place(self, base: Base) -> Place:
@@ -132,9 +132,9 @@ def served(home: Path, url: str, whole: bytes) -> bool:
         assert exported(home, url) == whole
     except (lamina.Refused, lamina.Corrupt):
         with pytest.raises(lamina.LaminaError):
-            handles.look(AGENT, None, home, settings=settings)
+            opening.look(AGENT, None, home, settings=settings)
         return False
-    with closing(handles.look(AGENT, None, home, settings=settings)) as reader:
+    with closing(opening.look(AGENT, None, home, settings=settings)) as reader:
         assert reader.list(limit=1)
     return True
 

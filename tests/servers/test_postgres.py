@@ -16,10 +16,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import lamina
-from lamina import Operator, erasure, text
+from lamina import Operator
 from lamina.errors import NotFound, StoreUnavailable
-from lamina.recall import RANKERS
-from lamina.store import erasing, fulltext
+from lamina.memory import erasure
+from lamina.search import RANKERS
+from lamina.store.tables import fulltext
+from lamina.store.upkeep import erase_plan
+from lamina.text import words as text
 from tests.conftest import FULL, Ticking, contents, verified
 from tests.contract.stores import Place, StoreContract, StoreDesk
 from tests.faults.harness import AGENT, Child, check_sound, size
@@ -53,7 +56,10 @@ class TestPostgres(StoreContract):
 
 def altered(server: Copied, desk: StoreDesk, statement: str) -> None:
     """Change rows without any trigger being asked."""
-    server.execute(f"SET session_replication_role = replica; SET search_path = lamina, public; {statement}", name_of(desk))
+    server.execute(
+        f"SET session_replication_role = replica; SET search_path = lamina, public; {statement}",
+        name_of(desk),
+    )
 
 
 def name_of(desk: StoreDesk) -> str:
@@ -114,14 +120,32 @@ def pair(tmp_path_factory: pytest.TempPathFactory, quick_postgres: Copied) -> It
     url = quick_postgres.url(quick_postgres.copy())
     with ExitStack() as stack:
         homes = [tmp_path_factory.mktemp("file"), tmp_path_factory.mktemp("server")]
-        desks = [StoreDesk(homes[0], {}, Ticking()), StoreDesk(homes[1], {"store.url": url}, Ticking())]
+        desks = [
+            StoreDesk(homes[0], {}, Ticking()),
+            StoreDesk(homes[1], {"store.url": url}, Ticking()),
+        ]
         yield Pair(*(stack.enter_context(one).operator() for one in desks))
 
 
-WRITTEN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=120)
+WRITTEN = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=120
+)
 SPOKEN = st.lists(
     st.sampled_from(
-        [*TOPICS, *NAMES, "l'été", "don't", "naïve", "e\u0301", "ﬁx", "ＴＥＡ", "x" * 700, "猫" * 200, "😀", "a\\b"]
+        [
+            *TOPICS,
+            *NAMES,
+            "l'été",
+            "don't",
+            "naïve",
+            "e\u0301",
+            "ﬁx",
+            "ＴＥＡ",
+            "x" * 700,
+            "猫" * 200,
+            "😀",
+            "a\\b",
+        ]
     )
 ).map(" ".join)
 TEXTS = (WRITTEN | SPOKEN).filter(str.strip)
@@ -131,7 +155,9 @@ TEXTS = (WRITTEN | SPOKEN).filter(str.strip)
 @given(TEXTS, st.lists(WRITTEN.filter(lambda tag: len(tag) < 60 and tag.strip()), max_size=2))
 @example("it's 'quoted' \\ and \\' odd", ["a & b | !c", "x:*"])
 @example("<-> @@ :* 'x' ''", [])
-def test_the_same_words_lead_to_the_same_memories(pair: Pair, content: str, tags: list[str]) -> None:
+def test_the_same_words_lead_to_the_same_memories(
+    pair: Pair, content: str, tags: list[str]
+) -> None:
     """B3, Q1: whatever the script, every word of a text is found in both places, in the same memories."""
     try:
         number = pair.remember(content, tags=tags, metadata={"said": content})
@@ -143,7 +169,9 @@ def test_the_same_words_lead_to_the_same_memories(pair: Pair, content: str, tags
         for where in (fulltext.SAID, fulltext.METADATA):
             found = fulltext.holding(server, word, where).tolist()
             assert found == fulltext.holding(file, word, where).tolist()
-    found, expected = ([hit.record.seq for hit in handle.search(content, 50, ranker="keyword")] for handle in pair)
+    found, expected = (
+        [hit.record.seq for hit in handle.search(content, 50, ranker="keyword")] for handle in pair
+    )
     assert found == expected
     assert number not in fulltext.missing(server)
 
@@ -215,7 +243,10 @@ def test_searches_answer_the_same(told: Pair, ranker: str) -> None:
     for question in QUESTIONS:
         for filters in FILTERS:
             file, server = (
-                [(hit.record.id, hit.score, hit.parts) for hit in handle.search(question, 20, ranker=ranker, **filters)]
+                [
+                    (hit.record.id, hit.score, hit.parts)
+                    for hit in handle.search(question, 20, ranker=ranker, **filters)
+                ]
                 for handle in told
             )
             assert file == server, (question, filters)
@@ -223,7 +254,10 @@ def test_searches_answer_the_same(told: Pair, ranker: str) -> None:
 
 def test_everything_else_answers_the_same(told: Pair) -> None:
     """B3: lists, contexts, and what is pending."""
-    file, server = ((handle.list(limit=1000), handle.memory_context("tea in Porto").text, handle.pending()) for handle in told)
+    file, server = (
+        (handle.list(limit=1000), handle.memory_context("tea in Porto").text, handle.pending())
+        for handle in told
+    )
     assert file == server
 
 
@@ -244,7 +278,9 @@ def test_two_homes_write_at_once(tmp_path: Path, postgres_url: str) -> None:
     people, each = size(quick=8, full=32), size(quick=15, full=150)
     places = homes(tmp_path, postgres_url)
     with ExitStack() as stack:
-        children = [stack.enter_context(Child("crowd", places[n % 2], each, f"p{n}")) for n in range(people)]
+        children = [
+            stack.enter_context(Child("crowd", places[n % 2], each, f"p{n}")) for n in range(people)
+        ]
         for child in children:
             child.hear()
         for child in children:
@@ -265,7 +301,9 @@ def test_two_homes_write_at_once(tmp_path: Path, postgres_url: str) -> None:
 
 
 @pytest.mark.parametrize("level", ["repeatable read", "serializable"])
-def test_writers_take_turns_whatever_a_role_has_by_default(tmp_path: Path, quick_postgres: Copied, level: str) -> None:
+def test_writers_take_turns_whatever_a_role_has_by_default(
+    tmp_path: Path, quick_postgres: Copied, level: str
+) -> None:
     """B3, P4: who has waited for its turn sees what was written meanwhile, also where transactions are stricter by default."""
     name = quick_postgres.copy()
     quick_postgres.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{level}'")
@@ -286,7 +324,9 @@ def test_writers_take_turns_whatever_a_role_has_by_default(tmp_path: Path, quick
 def test_names_are_compared_as_in_a_file(tmp_path: Path, quick_postgres: Copied) -> None:
     """P5, B3: who is to be erased is found as its speaker has it, whatever the locale of the database makes of capitals."""
     locale = "LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'"
-    quick_postgres.execute(f"CREATE DATABASE lamina_locale OWNER lamina ENCODING 'UTF8' {locale} TEMPLATE template0")
+    quick_postgres.execute(
+        f"CREATE DATABASE lamina_locale OWNER lamina ENCODING 'UTF8' {locale} TEMPLATE template0"
+    )
     quick_postgres.execute("CREATE EXTENSION vector", "lamina_locale")
     found = []
     for number, url in enumerate(("", quick_postgres.url("lamina_locale"))):
@@ -294,7 +334,12 @@ def test_names_are_compared_as_in_a_file(tmp_path: Path, quick_postgres: Copied)
             for speaker in ("ÄNNE", "Bob"):
                 op.remember("I like tea", speaker=speaker)
             reader = op._store.database.reader()
-            found.append([len(erasing.naming(reader, name)) for name in ("ÄNNE", "Änne", "änne", "BOB", "bo")])
+            found.append(
+                [
+                    len(erase_plan.naming(reader, name))
+                    for name in ("ÄNNE", "Änne", "änne", "BOB", "bo")
+                ]
+            )
     assert found == [[1, 1, 0, 1, 0]] * 2
     quick_postgres.drop("lamina_locale")
 
@@ -303,7 +348,9 @@ def test_each_home_sees_the_other_at_once(tmp_path: Path, quick_postgres: Copied
     """B3, L1: what one home has remembered, forgotten or archived is so for the other when the call returns."""
     with ExitStack() as stack:
         url = quick_postgres.url(quick_postgres.copy())
-        here, there = (stack.enter_context(lamina.operator(AGENT, home=home)) for home in homes(tmp_path, url))
+        here, there = (
+            stack.enter_context(lamina.operator(AGENT, home=home)) for home in homes(tmp_path, url)
+        )
         for n in range(20):
             record = here.remember(f"memory {n} of the boiler", tags=["x"], key=f"k{n}")
             assert there.get(record.id) == record
@@ -322,7 +369,9 @@ def test_runs_of_one_home_are_closed_by_the_other(tmp_path: Path, quick_postgres
     """L10, B3: working memory is shared like the rest."""
     with ExitStack() as stack:
         url = quick_postgres.url(quick_postgres.copy())
-        here, there = (stack.enter_context(lamina.operator(AGENT, home=home)) for home in homes(tmp_path, url))
+        here, there = (
+            stack.enter_context(lamina.operator(AGENT, home=home)) for home in homes(tmp_path, url)
+        )
         here.run("task").note("a note")
         (run,) = there.runs()
         run.close("done")
@@ -334,7 +383,9 @@ def rows_seen(url: str, agent: str | None) -> dict[str, int]:
     with psycopg.connect(url, autocommit=True) as connection:
         if agent is not None:
             connection.execute("SELECT set_config('lamina.agent', %s, false)", (agent,))
-        views = connection.execute("SELECT viewname FROM pg_views WHERE schemaname = 'lamina_own'").fetchall()
+        views = connection.execute(
+            "SELECT viewname FROM pg_views WHERE schemaname = 'lamina_own'"
+        ).fetchall()
         count = "SELECT count(*) FROM lamina_own."
         found = {name: connection.execute((count + name).encode()).fetchone() for (name,) in views}
         return {name: row[0] for name, row in found.items() if row is not None}
@@ -344,7 +395,10 @@ def test_agents_never_see_each_other(desk: StoreDesk) -> None:
     """P2, B3: two agents in one database have each their own rows; without an agent there are none, and none can be made."""
     sky, milton = desk.operator(), desk.operator("milton", store_id="6" * 32)
     for handle in (sky, milton):
-        handle.remember_many({"content": f"{handle.agent} {n}", "tags": ["x"], "metadata": {"a": n}} for n in range(5))
+        handle.remember_many(
+            {"content": f"{handle.agent} {n}", "tags": ["x"], "metadata": {"a": n}}
+            for n in range(5)
+        )
         handle.index()
     milton.remember("one more")
     url = str(desk.settings["store.url"])
@@ -357,8 +411,12 @@ def test_agents_never_see_each_other(desk: StoreDesk) -> None:
             connection.execute(insert)
         connection.execute("SELECT set_config('lamina.agent', 'sky', false)")
         with pytest.raises(psycopg.errors.WithCheckOptionViolation):
-            connection.execute("INSERT INTO lamina_own.meta (owner, name, value) VALUES ('milton', 'x', 'y')")
-        changed = connection.execute("UPDATE lamina_own.meta SET value = value WHERE owner = 'milton'")
+            connection.execute(
+                "INSERT INTO lamina_own.meta (owner, name, value) VALUES ('milton', 'x', 'y')"
+            )
+        changed = connection.execute(
+            "UPDATE lamina_own.meta SET value = value WHERE owner = 'milton'"
+        )
         assert changed.rowcount == 0
         with pytest.raises(psycopg.errors.WithCheckOptionViolation):
             connection.execute("UPDATE lamina_own.meta SET owner = 'aegis'")
@@ -366,21 +424,29 @@ def test_agents_never_see_each_other(desk: StoreDesk) -> None:
     assert verified(milton)
 
 
-def test_two_homes_take_turns_to_erase(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_homes_take_turns_to_erase(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P5, B3: an erasure waits for one on another machine, and not for ever; the lock takes no connection from the pool."""
     monkeypatch.setattr(erasure, "PATIENCE", 0.2)
     small = {"store.pool_size": 2, "mirrors.jsonl": "sky"}
     with ExitStack() as stack:
         one, two = (
-            stack.enter_context(lamina.operator(AGENT, home=place, settings=small)) for place in homes(tmp_path, postgres_url)
+            stack.enter_context(lamina.operator(AGENT, home=place, settings=small))
+            for place in homes(tmp_path, postgres_url)
         )
         record = one.remember("x")
-        with one._erasures.alone(), pytest.raises(StoreUnavailable, match="another process holds the store; try again"):
+        with (
+            one._erasures.alone(),
+            pytest.raises(StoreUnavailable, match="another process holds the store; try again"),
+        ):
             two.erase(record.id)
         assert two.erase(record.id).records == [record.id]
         with ThreadPoolExecutor(2) as people:
             monkeypatch.setattr(erasure, "PATIENCE", 60.0)
-            done = people.map(lambda op: op.erase(op.remember("one more memory").id).number, (one, two))
+            done = people.map(
+                lambda op: op.erase(op.remember("one more memory").id).number, (one, two)
+            )
             assert sorted(done) == [2, 3]
         check_sound(one)
 
@@ -455,7 +521,9 @@ RULES = {
     ],
     ids=["gone", "asleep", "replaced"],
 )
-def test_a_rule_that_is_gone_is_told(desk: StoreDesk, quick_postgres: Copied, name: str, how: str) -> None:
+def test_a_rule_that_is_gone_is_told(
+    desk: StoreDesk, quick_postgres: Copied, name: str, how: str
+) -> None:
     """P4: a trigger that was dropped, disabled or replaced is a door left open; a check says so."""
     op = desk.operator()
     op.remember("x")
@@ -468,12 +536,20 @@ def test_a_rule_that_is_gone_is_told(desk: StoreDesk, quick_postgres: Copied, na
     ("name", "statement"),
     [
         ("refuse", "refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$"),
-        ("is_known", "is_known(whose TEXT, wanted TEXT) RETURNS boolean LANGUAGE sql STABLE RETURN true"),
-        ("has_left", "has_left(whose TEXT, wanted TEXT) RETURNS boolean LANGUAGE sql STABLE RETURN true"),
+        (
+            "is_known",
+            "is_known(whose TEXT, wanted TEXT) RETURNS boolean LANGUAGE sql STABLE RETURN true",
+        ),
+        (
+            "has_left",
+            "has_left(whose TEXT, wanted TEXT) RETURNS boolean LANGUAGE sql STABLE RETURN true",
+        ),
         ("owner", "owner() RETURNS TEXT LANGUAGE sql STABLE RETURN 'sky'"),
     ],
 )
-def test_a_rule_that_does_nothing_is_told(desk: StoreDesk, quick_postgres: Copied, name: str, statement: str) -> None:
+def test_a_rule_that_does_nothing_is_told(
+    desk: StoreDesk, quick_postgres: Copied, name: str, statement: str
+) -> None:
     """P4, P2: a function that was made to let everything pass is told."""
     op = desk.operator()
     op.remember("x")
@@ -485,7 +561,9 @@ def test_a_view_that_shows_more_is_told(desk: StoreDesk, quick_postgres: Copied)
     """P2, P4: a view that no longer looks at whose rows they are is told."""
     op = desk.operator()
     op.remember("x")
-    ((definition,),) = quick_postgres.execute("SELECT pg_get_viewdef('lamina_own.tags'::regclass)", name_of(desk))
+    ((definition,),) = quick_postgres.execute(
+        "SELECT pg_get_viewdef('lamina_own.tags'::regclass)", name_of(desk)
+    )
     body = definition.replace("WHERE (owner = lamina.owner())", "").rstrip("; ")
     quick_postgres.execute(f"CREATE OR REPLACE VIEW lamina_own.tags AS {body}", name_of(desk))
     assert not verified(op)
@@ -529,7 +607,9 @@ def test_lost_words_are_noticed_and_made_again(desk: StoreDesk, quick_postgres: 
     assert contents(op.search("boiler")) == ["the boiler is old"]
 
 
-def test_what_is_shared_is_read_where_both_are_at_home(tmp_path: Path, quick_postgres: Copied) -> None:
+def test_what_is_shared_is_read_where_both_are_at_home(
+    tmp_path: Path, quick_postgres: Copied
+) -> None:
     """P3, P4: the giver's trail has every read of a guest; a home that has no trail of the giver's lets nobody read."""
     here, there = homes(tmp_path, quick_postgres.url(quick_postgres.copy()))
     with ExitStack() as stack:

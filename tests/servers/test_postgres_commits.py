@@ -28,7 +28,9 @@ def test_a_connection_that_dies_in_a_statement(place: Place, table: str, when: s
     with place.open() as memory:
         memory.remember("before")
         place.execute(DIE.format(table, when))
-        kept = memory.remember_many([{"content": f"many {n}", "tags": ["t"], "key": f"k{n}"} for n in range(60)])
+        kept = memory.remember_many(
+            [{"content": f"many {n}", "tags": ["t"], "key": f"k{n}"} for n in range(60)]
+        )
         assert {record.stored_in for record in kept} == {"failsafe"}
         assert place.texts() == ["before"]
         place.execute(f"DROP TRIGGER die ON lamina.{table}")
@@ -53,7 +55,11 @@ def test_a_transaction_that_cannot_be_kept_says_so(place: Place) -> None:
     """R1: a server that answers COMMIT with ROLLBACK has kept nothing, and nobody is told otherwise."""
     with place.open() as memory:
         atomic = memory._store.database.atomic()
-        with pytest.raises(StoreUnavailable, match="rolled back"), atomic, pytest.raises(lamina.LaminaError):
+        with (
+            pytest.raises(StoreUnavailable, match="rolled back"),
+            atomic,
+            pytest.raises(lamina.LaminaError),
+        ):
             atomic.cursor.execute("SELECT 1 / 0")
         memory.remember("afterwards")
     check_all(place, ["afterwards"])

@@ -21,8 +21,8 @@ import psycopg
 import pytest
 
 import lamina
-from lamina import doctor
-from lamina.home import Home
+from lamina.home.folder import Home
+from lamina.memory import doctor
 from tests.faults.harness import AGENT, FULL, ROOT, SEED, check_sound, size
 from tests.servers.postgres import Postgres
 from tests.servers.proxy import Proxy
@@ -61,7 +61,10 @@ class Threads:
 
     def __init__(self, homes: Sequence[Path], stack: ExitStack) -> None:
         self._handles = [
-            stack.enter_context(lamina.open(AGENT, home=homes[0], settings={"store.retry_ms": retry})) for retry in RETRIES
+            stack.enter_context(
+                lamina.open(AGENT, home=homes[0], settings={"store.retry_ms": retry})
+            )
+            for retry in RETRIES
         ]
         self._runs = [handle.run("write") for handle in self._handles]
         self._outcome: Said = []
@@ -69,7 +72,9 @@ class Threads:
 
     def begin(self, tasks: Sequence[Sequence[Task]]) -> None:
         self._outcome = []
-        self._threads = [threading.Thread(target=self._write, args=(n, some)) for n, some in enumerate(tasks)]
+        self._threads = [
+            threading.Thread(target=self._write, args=(n, some)) for n, some in enumerate(tasks)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -82,7 +87,9 @@ class Threads:
 
     def _write(self, number: int, tasks: Sequence[Task]) -> None:
         for task in tasks:
-            self._outcome.append({**done(self._handles[number], self._runs[number], task), "task": task})
+            self._outcome.append(
+                {**done(self._handles[number], self._runs[number], task), "task": task}
+            )
 
 
 class Processes:
@@ -128,7 +135,10 @@ class Processes:
         assert ear is not None
         for task in self._told[number]:
             line = ear.readline()
-            yield {**(json.loads(line) if line else {"seconds": 0.0, "place": "unknown"}), "task": task}
+            yield {
+                **(json.loads(line) if line else {"seconds": 0.0, "place": "unknown"}),
+                "task": task,
+            }
 
     def _child(self, number: int) -> subprocess.Popen[str]:
         arguments = [str(self._homes[number % len(self._homes)]), AGENT, str(RETRIES[number])]
@@ -140,10 +150,14 @@ class Processes:
 
 @contextmanager
 def child(module: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")
+    }
     command = [sys.executable, "-m", module, *arguments]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT) as process:
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT
+    ) as process:
         try:
             yield process
             if process.poll() is None:
@@ -181,7 +195,9 @@ class PostgresTrouble(Trouble):
         }
 
     def terminate(self) -> None:
-        self._execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'lamina'")
+        self._execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'lamina'"
+        )
 
     def _execute(self, statement: str) -> list[tuple[Any, ...]]:
         """A statement on a server that may not have recovered yet from what was done to it last."""
@@ -200,7 +216,9 @@ class PostgresTrouble(Trouble):
             os.kill(self._killed, signal.SIGKILL)
 
     def _recover(self) -> None:
-        while self._execute(f"SELECT 1 FROM pg_stat_activity WHERE pid = {self._killed}"):  # it has not been noticed yet
+        while self._execute(
+            f"SELECT 1 FROM pg_stat_activity WHERE pid = {self._killed}"
+        ):  # it has not been noticed yet
             pause(0.02)
 
     def _limit(self, number: int) -> None:
@@ -210,7 +228,9 @@ class PostgresTrouble(Trouble):
 
     def _make_read_only(self, value: str) -> None:
         """As a server is that became a replica. Connections that knew it as one are kept."""
-        self._execute(f"ALTER DATABASE {self._database} SET default_transaction_read_only = {value}")
+        self._execute(
+            f"ALTER DATABASE {self._database} SET default_transaction_read_only = {value}"
+        )
         if value == "on":
             self.terminate()
 
@@ -250,7 +270,12 @@ def healed(writers: Writers, number: int) -> Said:
     while not said or any(one["place"] != "store" for one in said[-len(RETRIES) :]):
         assert time.monotonic() < deadline, said[-len(RETRIES) :]
         pause(0.1)
-        writers.begin([[Task("short", [f"{ROUND} {number} afterwards {len(said)} of {n}"])] for n in range(len(RETRIES))])
+        writers.begin(
+            [
+                [Task("short", [f"{ROUND} {number} afterwards {len(said)} of {n}"])]
+                for n in range(len(RETRIES))
+            ]
+        )
         writers.wait()
         said += writers.said()
     return said
@@ -266,7 +291,10 @@ def check(server: Postgres, database: str, homes: Sequence[Path], said: Said) ->
     """Each acknowledged memory is there once, none is there twice, what belongs together is whole or absent, all is sound."""
     for home in homes:
         recover(home)
-    rows = server.execute("SELECT content, state, key FROM lamina.records WHERE starts_with(content, 'round')", database)
+    rows = server.execute(
+        "SELECT content, state, key FROM lamina.records WHERE starts_with(content, 'round')",
+        database,
+    )
     stored = Counter(content for content, _, _ in rows)
     assert [text for text, number in stored.items() if number > 1] == []
     acknowledged = {text for one in said if one["place"] != "unknown" for text in one["task"].texts}
@@ -276,7 +304,9 @@ def check(server: Postgres, database: str, homes: Sequence[Path], said: Said) ->
     for texts in unknown:
         assert len({text in stored for text in texts}) == 1, texts
     kept = {line["payload"]["content"] for home in homes for line in archived(home)}
-    assert {text for one in said if one["place"] == "failsafe" for text in one["task"].texts} <= kept
+    assert {
+        text for one in said if one["place"] == "failsafe" for text in one["task"].texts
+    } <= kept
     for home in homes:
         assert [found for found in doctor.examine(Home(home), AGENT) if found.level == "fail"] == []
     with lamina.operator(AGENT, home=homes[0]) as operator:
@@ -285,12 +315,25 @@ def check(server: Postgres, database: str, homes: Sequence[Path], said: Said) ->
 
 def heard(server: Postgres, database: str, homes: Sequence[Path]) -> Counter[str]:
     """Of the writes whose end nobody has heard, how many had happened."""
-    lines = {line["batch"]: line["unless"] for home in homes for line in archived(home) if "unless" in line}
-    happened = {seq: digest.hex() for seq, digest in server.execute("SELECT seq, hash FROM lamina.events", database)}
-    return Counter("happened" if happened.get(one["event"]) == one["hash"] else "had not" for one in lines.values())
+    lines = {
+        line["batch"]: line["unless"]
+        for home in homes
+        for line in archived(home)
+        if "unless" in line
+    }
+    happened = {
+        seq: digest.hex()
+        for seq, digest in server.execute("SELECT seq, hash FROM lamina.events", database)
+    }
+    return Counter(
+        "happened" if happened.get(one["event"]) == one["hash"] else "had not"
+        for one in lines.values()
+    )
 
 
-def told(kind: str, chosen: Sequence[Chosen], said: Said, homes: Sequence[Path], ambiguous: Counter[str]) -> str:
+def told(
+    kind: str, chosen: Sequence[Chosen], said: Said, homes: Sequence[Path], ambiguous: Counter[str]
+) -> str:
     """The run in numbers."""
     faults = dict(sorted(Counter(one.fault for one in chosen).items()))
     places = dict(Counter(str(one["place"]) for one in said))
@@ -307,7 +350,9 @@ def told(kind: str, chosen: Sequence[Chosen], said: Said, homes: Sequence[Path],
 
 
 @pytest.mark.parametrize("kind", [Threads, Processes])
-def test_whatever_happens_to_it(own_postgres: Postgres, tmp_path: Path, kind: type[Threads] | type[Processes]) -> None:
+def test_whatever_happens_to_it(
+    own_postgres: Postgres, tmp_path: Path, kind: type[Threads] | type[Processes]
+) -> None:
     """B3, B4, R1: stopped, killed, paused, restarted, crashed, cut off, silent, full or read-only, before, during and after
     the writes of four: no acknowledged memory is lost, none is there twice, and `remember` never takes 1.5 s."""
     chance = random.Random(os.environ.get("LAMINA_FAULTS_SEED", f"{SEED} {kind.__name__}"))
@@ -318,7 +363,9 @@ def test_whatever_happens_to_it(own_postgres: Postgres, tmp_path: Path, kind: ty
         url = own_postgres.url(database, port=line.port)
         homes = [home_on(tmp_path / name, url) for name in ("one", "two")]
         writers, trouble = kind(homes, stack), PostgresTrouble(own_postgres, line, chance, database)
-        own_postgres.execute(SLOW_COMMIT.format(seconds=0.03), database)  # so that many faults come in the middle of one
+        own_postgres.execute(
+            SLOW_COMMIT.format(seconds=0.03), database
+        )  # so that many faults come in the middle of one
         finish = partial(finished, writers, chance)
         for number in range(size(quick=10, full=100)):
             rounds.append(trouble.draw())

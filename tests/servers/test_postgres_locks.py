@@ -66,7 +66,9 @@ def name_of(url: str) -> str:
 @contextmanager
 def holding(postgres: Postgres, url: str) -> Iterator[psycopg.Connection[Any]]:
     """A stranger who holds every lock that writers once took."""
-    with psycopg.connect(postgres.url(name_of(url), STRANGER, SECRET), autocommit=True) as connection:
+    with psycopg.connect(
+        postgres.url(name_of(url), STRANGER, SECRET), autocommit=True
+    ) as connection:
         for lock in FORMER:
             connection.execute(f"SELECT {lock}".encode())
         yield connection
@@ -76,12 +78,17 @@ def test_a_role_that_may_only_connect_holds_up_nobody(
     postgres: Postgres, postgres_url: str, stranger: str, tmp_path: Path
 ) -> None:
     """B3: whatever such a role holds, tables are made, memories written and mirrored, and others wait for nothing."""
-    with holding(postgres, postgres_url) as other, opened(tmp_path / "home", postgres_url, **MIRRORED) as op:
+    with (
+        holding(postgres, postgres_url) as other,
+        opened(tmp_path / "home", postgres_url, **MIRRORED) as op,
+    ):
         op.remember("first")
         for statement in TRIED:
             with pytest.raises(psycopg.errors.InsufficientPrivilege), other.transaction():
                 other.execute(statement.encode())
-        other.execute(b"BEGIN; LOCK TABLE pg_class IN ACCESS SHARE MODE; CREATE TEMP TABLE meta (name TEXT); LISTEN lamina")
+        other.execute(
+            b"BEGIN; LOCK TABLE pg_class IN ACCESS SHARE MODE; CREATE TEMP TABLE meta (name TEXT); LISTEN lamina"
+        )
         op.remember("second")
         assert op.sync_mirrors()["jsonl"]
         assert set(contents(op.list())) == {"first", "second"}
@@ -93,7 +100,10 @@ def test_one_writer_of_an_agent_at_a_time(postgres_url: str, tmp_path: Path) -> 
     home = tmp_path / "home"
     with opened(home, postgres_url) as first, opened(home, postgres_url, **HASTY) as second:
         with first._store.database.atomic():
-            with pytest.raises(StoreUnavailable, match="another process holds the store"), second._store.database.atomic():
+            with (
+                pytest.raises(StoreUnavailable, match="another process holds the store"),
+                second._store.database.atomic(),
+            ):
                 pass
             assert second.list() == []  # readers wait for nobody
         with second._store.database.atomic():
@@ -115,7 +125,10 @@ def test_other_agents_do_not_wait(postgres_url: str, tmp_path: Path) -> None:
 def test_only_one_is_alone(postgres_url: str, tmp_path: Path) -> None:
     """B5: of two homes one writes the mirrors of an agent at a time, for however long that takes."""
     order: list[str] = []
-    with opened(tmp_path / "one", postgres_url) as one, opened(tmp_path / "other", postgres_url) as other:
+    with (
+        opened(tmp_path / "one", postgres_url) as one,
+        opened(tmp_path / "other", postgres_url) as other,
+    ):
         began = threading.Event()
 
         def wait() -> None:
@@ -152,7 +165,10 @@ def test_tables_are_made_once(postgres_url: str, tmp_path: Path) -> None:
 def test_many_writers_lose_nothing(postgres_url: str, tmp_path: Path) -> None:
     """B3, R1: writers that come at once take turns; each write is there once, and the chain is whole."""
     with ExitStack() as stack:
-        handles: list[Memory] = [stack.enter_context(opened(tmp_path / f"home{number}", postgres_url)) for number in range(4)]
+        handles: list[Memory] = [
+            stack.enter_context(opened(tmp_path / f"home{number}", postgres_url))
+            for number in range(4)
+        ]
 
         def write(handle: Memory) -> list[str]:
             return [handle.remember(f"{id(handle)} {number}").stored_in for number in range(10)]
@@ -164,13 +180,22 @@ def test_many_writers_lose_nothing(postgres_url: str, tmp_path: Path) -> None:
         assert verified(stack.enter_context(opened(tmp_path / "home", postgres_url)))
 
 
-def test_a_right_of_everybody_is_reported(postgres: Postgres, postgres_url: str, tmp_path: Path) -> None:
+def test_a_right_of_everybody_is_reported(
+    postgres: Postgres, postgres_url: str, tmp_path: Path
+) -> None:
     """B3: tables are made without rights of PUBLIC, also where defaults would give some; one that is given is told."""
-    postgres.execute("ALTER DEFAULT PRIVILEGES FOR ROLE lamina GRANT ALL ON TABLES TO PUBLIC", name_of(postgres_url))
+    postgres.execute(
+        "ALTER DEFAULT PRIVILEGES FOR ROLE lamina GRANT ALL ON TABLES TO PUBLIC",
+        name_of(postgres_url),
+    )
     with opened(tmp_path / "home", postgres_url) as op:
         op.remember("tea")
         assert verified(op)
         postgres.execute("GRANT SELECT, UPDATE ON lamina_own.meta TO PUBLIC", name_of(postgres_url))
         report = op.audit_verify()["events"]
         assert not report.ok
-        assert ["UPDATE" in one.message for one in report.problems if one.place == "table lamina_own.meta"] == [False, True]
+        assert [
+            "UPDATE" in one.message
+            for one in report.problems
+            if one.place == "table lamina_own.meta"
+        ] == [False, True]

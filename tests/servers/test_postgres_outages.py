@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import lamina
-from lamina.clock import system_clock
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.failsafe import replay
+from lamina.model.clock import system_clock
 from tests.conftest import contents
 from tests.faults.harness import AGENT, FULL
 from tests.servers.conftest import there
@@ -106,11 +106,16 @@ def test_a_restart_is_not_noticed(place: Place) -> None:
             lambda: memory.search("before"),
             lambda: memory.history(kept.id),
             memory.status,
-            lambda: memory.remember("after").stored_in == "store" or pytest.fail("it was kept elsewhere"),
+            lambda: (
+                memory.remember("after").stored_in == "store"
+                or pytest.fail("it was kept elsewhere")
+            ),
             lambda: memory.remember_many([{"content": "many"}, {"content": "more"}]),
         ]
         for verb in verbs:
-            threads = [threading.Thread(target=memory.list) for _ in range(4)]  # several connections lie idle
+            threads = [
+                threading.Thread(target=memory.list) for _ in range(4)
+            ]  # several connections lie idle
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -123,7 +128,9 @@ def test_a_restart_is_not_noticed(place: Place) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"key": "k"}, {"importance": 0.5}])
 @pytest.mark.parametrize("wrote_before", [False, True])
-def test_a_silent_server_is_waited_for_once(place: Place, given: dict[str, Any], wrote_before: bool) -> None:
+def test_a_silent_server_is_waited_for_once(
+    place: Place, given: dict[str, Any], wrote_before: bool
+) -> None:
     """B4: all that a write asks of a server that says nothing takes less than 1.5 s in all."""
     with place.open() as memory:
         expected = ["before"] if wrote_before else []
@@ -141,7 +148,9 @@ def test_a_silent_server_is_waited_for_once(place: Place, given: dict[str, Any],
 
 
 @pytest.mark.parametrize("hosts", ["{host}:{port},{host}:{port}", ""])
-def test_a_silent_server_whose_address_is_not_one(place: Place, hosts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_server_whose_address_is_not_one(
+    place: Place, hosts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B4: the same where the address names several hosts, or leaves it to the environment which it is."""
     monkeypatch.setenv("PGHOST", HOST)
     monkeypatch.setenv("PGPORT", str(place.server.port))
@@ -274,7 +283,9 @@ def test_what_it_cannot_hold_is_refused_and_not_kept(place: Place) -> None:
     """B4: a memory that can never be stored does not lie in the fail-safe, where it would keep out all that follow."""
     with place.open() as memory:
         memory.remember("zero")
-        place.execute("CREATE INDEX ON lamina.records (content)")  # what the rules allow is not too much for our own tables
+        place.execute(
+            "CREATE INDEX ON lamina.records (content)"
+        )  # what the rules allow is not too much for our own tables
         with pytest.raises(InvalidInput, match="cannot hold this value"):
             memory.remember(os.urandom(10_000).hex())
         assert memory.failsafe_status()["waiting"] == 0

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 import lamina
-from lamina import doctor, moves
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
-from lamina.handles import look, restore
-from lamina.home import Home
-from lamina.store.postgres import failures, pool
-from lamina.store.postgres.opening import VERSION
+from lamina.home.folder import Home
+from lamina.memory import doctor, migrate
+from lamina.memory.opening import look, restore
+from lamina.store.engine.postgres import errors, pool
+from lamina.store.engine.postgres.opening import VERSION
 from lamina.surfaces.cli.main import cli
 from tests.conftest import Desk, contents, verified
 from tests.contract.keeping import lived
@@ -31,7 +31,9 @@ SECRET = "hush-9x7"
 def refused(home: Path, url: str, **settings: Any) -> LaminaError:
     """The error of a handle that cannot be opened."""
     with pytest.raises(LaminaError) as error:
-        lamina.open("sky", home=home, settings={"store.url": url, "failsafe": "off", **settings}).close()
+        lamina.open(
+            "sky", home=home, settings={"store.url": url, "failsafe": "off", **settings}
+        ).close()
     assert SECRET not in error.value.message
     return error.value
 
@@ -49,24 +51,45 @@ def bare(quick_postgres: Copied) -> Iterator[str]:
     [
         ("postgresql://lamina:{s}@127.0.0.1:{free}/x", StoreUnavailable, "nobody answers there"),
         ("postgresql://lamina:{s}@no-such-host.invalid/x", StoreUnavailable, "cannot be reached"),
-        ("postgresql://lamina:{s}@127.0.0.1:{port}/lamina", Refused, "check the user and the password"),
-        ("postgresql://nobody:{s}@127.0.0.1:{port}/lamina", Refused, "check the user and the password"),
+        (
+            "postgresql://lamina:{s}@127.0.0.1:{port}/lamina",
+            Refused,
+            "check the user and the password",
+        ),
+        (
+            "postgresql://nobody:{s}@127.0.0.1:{port}/lamina",
+            Refused,
+            "check the user and the password",
+        ),
         ("postgresql://lamina@127.0.0.1:{port}/lamina", Refused, "check the user and the password"),
-        ("postgresql://lamina:{password}@127.0.0.1:{port}/nowhere", InvalidInput, "create it first"),
+        (
+            "postgresql://lamina:{password}@127.0.0.1:{port}/nowhere",
+            InvalidInput,
+            "create it first",
+        ),
         ("mysql://lamina:{s}@127.0.0.1/x", InvalidInput, "begins with 'mysql'"),
         ("/var/lib/lamina", InvalidInput, "postgresql://user@host/database"),
         ("postgresql://lamina:{s}%zz@127.0.0.1/x", InvalidInput, "%25"),
         ("postgresql://lamina:{s}@127.0.0.1:port/x", InvalidInput, "is not the address"),
         ("postgresql://lamina:a@{s}@127.0.0.1:{port}/x", InvalidInput, "%40"),
         ("postgresql://lamina:{s}/a@127.0.0.1:{port}/x", InvalidInput, "is not the address"),
-        ("postgresql://lamina@127.0.0.1:{port}/x?password={s}&nonsense=1", InvalidInput, "is not the address"),
+        (
+            "postgresql://lamina@127.0.0.1:{port}/x?password={s}&nonsense=1",
+            InvalidInput,
+            "is not the address",
+        ),
     ],
 )
 def test_an_address_that_leads_nowhere(
     quick_postgres: Copied, tmp_path: Path, address: str, kind: type[LaminaError], message: str
 ) -> None:
     """B3: says what is wrong with it and what to do, and never the password."""
-    given = {"s": SECRET, "free": free_port(), "port": quick_postgres.port, "password": quick_postgres.password}
+    given = {
+        "s": SECRET,
+        "free": free_port(),
+        "port": quick_postgres.port,
+        "password": quick_postgres.password,
+    }
     error = refused(tmp_path, address.format(**given))
     assert isinstance(error, kind)
     assert message in error.message
@@ -90,24 +113,33 @@ def test_without_pgvector(quick_postgres: Copied, tmp_path: Path) -> None:
     error = refused(tmp_path, quick_postgres.url(name))
     assert isinstance(error, StoreUnavailable)
     assert "CREATE EXTENSION vector" in error.message
-    assert quick_postgres.execute("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'lamina%'", name) == []
+    assert (
+        quick_postgres.execute("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'lamina%'", name)
+        == []
+    )
     quick_postgres.execute("CREATE EXTENSION vector", name)
     with lamina.open("sky", home=tmp_path, settings={"store.url": quick_postgres.url(name)}) as mem:
         assert mem.remember("tea").stored_in == "store"
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
-def test_a_database_that_cannot_hold_every_text(quick_postgres: Copied, tmp_path: Path, encoding: str) -> None:
+def test_a_database_that_cannot_hold_every_text(
+    quick_postgres: Copied, tmp_path: Path, encoding: str
+) -> None:
     """B3: one that was made for some languages only is refused at once, not by the first memory in another."""
     name = f"lamina_{encoding.lower()}"
-    quick_postgres.execute(f"CREATE DATABASE {name} OWNER lamina ENCODING '{encoding}' TEMPLATE template0")
+    quick_postgres.execute(
+        f"CREATE DATABASE {name} OWNER lamina ENCODING '{encoding}' TEMPLATE template0"
+    )
     error = refused(tmp_path, quick_postgres.url(name))
     assert f"its encoding is {encoding}; create it with ENCODING 'UTF8'" in error.message
     quick_postgres.drop(name)
 
 
 @pytest.mark.parametrize("how", ["address", "environment", "database"])
-def test_texts_travel_as_they_are(quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_texts_travel_as_they_are(
+    quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
     """B3: whichever encoding a client has by default, every script arrives."""
     name = quick_postgres.copy()
     url = quick_postgres.url(name)
@@ -132,16 +164,21 @@ def test_pgvector_in_a_schema_of_its_own(quick_postgres: Copied, tmp_path: Path)
         "GRANT USAGE ON SCHEMA extensions TO lamina",
     ):
         quick_postgres.execute(statement, name)
-    with lamina.operator("sky", home=tmp_path, settings={"store.url": quick_postgres.url(name)}) as op:
+    with lamina.operator(
+        "sky", home=tmp_path, settings={"store.url": quick_postgres.url(name)}
+    ) as op:
         record = op.remember("the boiler is old")
         assert op.index() == 1
         assert op.search("old boiler", ranker="semantic")[0].record == record
 
 
 @pytest.mark.parametrize(
-    "statement", ["CREATE SCHEMA lamina", "CREATE SCHEMA lamina; CREATE TABLE lamina.version (schema int)"]
+    "statement",
+    ["CREATE SCHEMA lamina", "CREATE SCHEMA lamina; CREATE TABLE lamina.version (schema int)"],
 )
-def test_a_schema_of_somebody_else(quick_postgres: Copied, bare: str, tmp_path: Path, statement: str) -> None:
+def test_a_schema_of_somebody_else(
+    quick_postgres: Copied, bare: str, tmp_path: Path, statement: str
+) -> None:
     """B3: one with our name that is not ours is left as it is."""
     quick_postgres.execute(statement, bare)
     count = "SELECT count(*) FROM pg_tables WHERE schemaname LIKE 'lamina%'"
@@ -191,7 +228,9 @@ def test_a_damaged_server_is_not_replaced_by_a_file(
     assert not (tmp_path / "agents" / "sky" / "memory.db").exists()
 
 
-def test_a_server_that_is_too_old(quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_too_old(
+    quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B3: is told by its version."""
     monkeypatch.setattr(pool, "OLDEST_SERVER", 99)
     error = refused(tmp_path, quick_postgres.url(quick_postgres.copy()))
@@ -203,7 +242,9 @@ def test_a_server_that_is_too_old(quick_postgres: Copied, tmp_path: Path, monkey
 def reading(quick_postgres: Copied, tmp_path: Path) -> Iterator[str]:
     """The address of a memory for a role that may only read it."""
     name = quick_postgres.copy()
-    with lamina.operator("sky", home=tmp_path, settings={"store.url": quick_postgres.url(name)}) as op:
+    with lamina.operator(
+        "sky", home=tmp_path, settings={"store.url": quick_postgres.url(name)}
+    ) as op:
         op.remember("tea")
     quick_postgres.execute(f"CREATE ROLE reader LOGIN PASSWORD '{SECRET}'")
     for statement in (
@@ -221,14 +262,18 @@ def test_a_role_that_may_only_read(reading: str, tmp_path: Path) -> None:
     with look("sky", home=tmp_path, settings={"store.url": reading}) as mem:
         assert contents(mem.list()) == ["tea"]
         assert contents(mem.search("tea")) == ["tea"]
-    with lamina.open("sky", home=tmp_path, settings={"store.url": reading, "failsafe": "off"}) as mem:
+    with lamina.open(
+        "sky", home=tmp_path, settings={"store.url": reading, "failsafe": "off"}
+    ) as mem:
         with pytest.raises(Refused, match="lacks a right") as error:
             mem.remember("coffee")
         assert SECRET not in error.value.message
         assert contents(mem.list()) == ["tea"]
 
 
-def test_what_waits_is_not_laid_aside_for_want_of_rights(reading: str, quick_postgres: Copied, tmp_path: Path) -> None:
+def test_what_waits_is_not_laid_aside_for_want_of_rights(
+    reading: str, quick_postgres: Copied, tmp_path: Path
+) -> None:
     """B4: a role that lost its rights during an outage blames no memory for that; all wait until somebody may store them."""
     away = f"postgresql://lamina@127.0.0.1:{free_port()}/x"
     with lamina.open("sky", home=tmp_path, settings={"store.url": away}) as mem:
@@ -266,14 +311,19 @@ def test_who_only_looks_makes_nothing(quick_postgres: Copied, bare: str, tmp_pat
     """P2: a look at an empty database, or at an agent that is not there, leaves it empty."""
     with pytest.raises(NotFound):
         look("sky", home=tmp_path, settings={"store.url": quick_postgres.url(bare)})
-    assert quick_postgres.execute("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'lamina%'", bare) == []
+    assert (
+        quick_postgres.execute("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'lamina%'", bare)
+        == []
+    )
     name = quick_postgres.copy()
     with pytest.raises(NotFound):
         look("sky", home=tmp_path, settings={"store.url": quick_postgres.url(name)})
     assert quick_postgres.execute("SELECT count(*) FROM lamina.meta", name) == [(0,)]
 
 
-def test_who_only_looks_from_a_new_home_is_in_its_trail(quick_postgres: Copied, tmp_path: Path) -> None:
+def test_who_only_looks_from_a_new_home_is_in_its_trail(
+    quick_postgres: Copied, tmp_path: Path
+) -> None:
     """P4: the memory is on a server, and what is read of it is noted in the home it is read from."""
     settings = {"store.url": quick_postgres.url(quick_postgres.copy())}
     with lamina.open("sky", home=tmp_path / "one", settings=settings) as mem:
@@ -285,8 +335,12 @@ def test_who_only_looks_from_a_new_home_is_in_its_trail(quick_postgres: Copied, 
         assert [read.action for read in op.audit_reads()] == ["list"]
 
 
-@pytest.mark.parametrize("name", ["content", "tags", "metadata", "session", "speaker", "source", "key"])
-def test_what_postgresql_cannot_hold_is_refused_everywhere(quick_postgres: Copied, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["content", "tags", "metadata", "session", "speaker", "source", "key"]
+)
+def test_what_postgresql_cannot_hold_is_refused_everywhere(
+    quick_postgres: Copied, tmp_path: Path, name: str
+) -> None:
     """R1: a NUL or half a character is refused with the same words in a file and on a server, and leaves no trace."""
     url, said = quick_postgres.url(quick_postgres.copy()), []
     for number, settings in enumerate(({}, {"store.url": url})):
@@ -300,14 +354,16 @@ def test_what_postgresql_cannot_hold_is_refused_everywhere(quick_postgres: Copie
     assert said[:2] == said[2:]
 
 
-def test_a_password_is_told_nowhere(quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_is_told_nowhere(
+    quick_postgres: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P6, B3: not by status, the doctor, the settings, an error or a move, in tables or in JSON; nor is it in any file."""
     url = quick_postgres.url(quick_postgres.copy())
     monkeypatch.setenv("LAMINA_HOME", str(tmp_path))
     monkeypatch.setenv("LAMINA_AGENT", "sky")
     moves_to = quick_postgres.url(quick_postgres.copy())
     lamina.open("sky", home=tmp_path).close()
-    moves.move(Home(tmp_path), "sky", url)
+    migrate.move(Home(tmp_path), "sky", url)
     monkeypatch.setenv("LAMINA_STORE_URL", url)
     said = ""
     for command in (
@@ -331,7 +387,9 @@ def test_the_doctor_looks_at_a_server(quick_postgres: Copied, tmp_path: Path) ->
     """H4: a sound memory on a server is sound, and one that cannot be reached is told."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
-    (home / "config.toml").write_text(f'[store]\nurl = "{quick_postgres.url(quick_postgres.copy())}"\n', "utf-8")
+    (home / "config.toml").write_text(
+        f'[store]\nurl = "{quick_postgres.url(quick_postgres.copy())}"\n', "utf-8"
+    )
     (home / "config.toml").chmod(0o600)
     with lamina.operator("sky", home=home) as op:
         op.remember("tea")
@@ -360,7 +418,7 @@ def test_the_doctor_looks_at_a_server(quick_postgres: Copied, tmp_path: Path) ->
 )
 def test_errors_of_the_server_are_ours(error: psycopg.Error, kind: type[LaminaError]) -> None:
     """B3: every error names the place, is of a kind that callers know, and has one line."""
-    told = failures.translate(error, "postgresql://db:5432/lamina")
+    told = errors.translate(error, "postgresql://db:5432/lamina")
     assert type(told) is kind
     assert told.message.startswith("postgresql://db:5432/lamina: ")
     assert "\n" not in told.message
@@ -383,7 +441,9 @@ def test_what_is_altered_beside_the_records_is_named(
     name = quick_postgres.copy()
     settings = {"store.url": quick_postgres.url(name)}
     with lamina.open("sky", home=tmp_path, settings=settings) as memory:
-        said = memory.remember_conversation([{"speaker": "Ana", "text": "I live in Rome."}], session="s1")
+        said = memory.remember_conversation(
+            [{"speaker": "Ana", "text": "I live in Rome."}], session="s1"
+        )
         memory.propose_profile("town", "Rome", "said so", [said[0].id])
     with lamina.operator("sky", home=tmp_path, settings=settings) as operator:
         operator.sleep()

@@ -48,7 +48,12 @@ def ask(server: Server, method: str, path: str, body: Any = None) -> Any:
     assert isinstance(server, Chroma | Weaviate)
     connection = http.client.HTTPConnection(HOST, server.port, timeout=30)
     try:
-        connection.request(method, path, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"})
+        connection.request(
+            method,
+            path,
+            json.dumps(body) if body is not None else None,
+            {"Content-Type": "application/json"},
+        )
         answer = connection.getresponse()
         text = answer.read().decode()
         assert answer.status < 300, f"{answer.status} {text}"
@@ -64,7 +69,12 @@ def write(server: Server, text: str) -> None:
     elif isinstance(server, Chroma):
         ask(server, "POST", COLLECTIONS, {"name": "notes", "metadata": {"text": text}})
     else:
-        ask(server, "POST", "/v1/objects", {"class": "Note", "id": OBJECT, "properties": {"text": text}, "vector": [1, 0]})
+        ask(
+            server,
+            "POST",
+            "/v1/objects",
+            {"class": "Note", "id": OBJECT, "properties": {"text": text}, "vector": [1, 0]},
+        )
 
 
 def read(server: Server) -> str:
@@ -79,7 +89,9 @@ def knock(server: Server) -> socket.socket:
     """A connection on which something was asked that a server answers at once."""
     assert isinstance(server, Postgres | Chroma | Weaviate)
     connection = socket.create_connection((HOST, server.port), timeout=30)
-    connection.sendall(TLS_ASKED if isinstance(server, Postgres) else b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    connection.sendall(
+        TLS_ASKED if isinstance(server, Postgres) else b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    )
     return connection
 
 
@@ -182,8 +194,12 @@ def test_databases_are_empty_and_apart(postgres: Postgres) -> None:
         tables = b"SELECT count(*) FROM pg_tables WHERE tablename = 'note'"
         assert one.execute(tables).fetchone() == (1,)
         assert other.execute(tables).fetchone() == (0,)
-        assert one.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() == (False,)
-        assert str((one.execute("SELECT version()").fetchone() or "")[0]).startswith("PostgreSQL 18")
+        assert one.execute(
+            "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+        ).fetchone() == (False,)
+        assert str((one.execute("SELECT version()").fetchone() or "")[0]).startswith(
+            "PostgreSQL 18"
+        )
 
 
 def test_postgres_wants_the_password(postgres: Postgres) -> None:
@@ -210,19 +226,41 @@ def test_weaviate_wants_its_key() -> None:
 @pytest.mark.parametrize(("required", "code", "word"), [("0", 0, "SKIPPED"), ("1", 1, "ERROR")])
 def test_a_missing_server_is_named(tmp_path: Path, required: str, code: int, word: str) -> None:
     """A server that cannot be had is named in the summary as not run; where it is required that is a failure."""
-    environment = {**os.environ, "LAMINA_SERVERS": str(tmp_path), "LAMINA_REQUIRE_SERVERS": required}
+    environment = {
+        **os.environ,
+        "LAMINA_SERVERS": str(tmp_path),
+        "LAMINA_REQUIRE_SERVERS": required,
+    }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     asked = [f"{__file__}::test_kill_ends_every_process", "-k", "weaviate"]
-    ended = subprocess.run([*command, *asked], cwd=ROOT, env=environment, capture_output=True, text=True)
+    ended = subprocess.run(
+        [*command, *asked], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
     assert ended.returncode == code, ended.stdout
     assert word in ended.stdout
-    assert "not run: weaviate (it was not built: make servers, which needs Go 1.26 or newer)" in ended.stdout
+    assert (
+        "not run: weaviate (it was not built: make servers, which needs Go 1.26 or newer)"
+        in ended.stdout
+    )
 
 
 def test_other_tests_need_no_servers() -> None:
     """The tests of this folder are not among those of a run that does not name it."""
-    others = [path for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "servers"]
+    others = [
+        path for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "servers"
+    ]
     ignored = [f"--ignore={path}" for path in others]
-    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "-p", "no:xdist", "tests"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--collect-only",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "tests",
+    ]
     ended = subprocess.run([*command, *ignored], cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, ended.stdout

@@ -13,17 +13,25 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from lamina.clock import system_clock
+from lamina.embedders import Embedder
 from lamina.errors import Refused, StoreUnavailable
 from lamina.mirrors import Asked, Mirror
 from lamina.mirrors.breaker import Breaker
 from lamina.mirrors.required import Turns
 from lamina.mirrors.weaviate import WeaviateMirror, tenant_of
 from lamina.mirrors.weaviate_server import COLLECTION, WeaviateServer
-from lamina.model import Layer
-from lamina.recall.embedders import Embedder
+from lamina.model.clock import system_clock
+from lamina.model.record import Layer
 from tests.conftest import Desk
-from tests.contract.mirrors import FIRST, SECOND, STEPS, SearchContract, check_any_history, embedder, made
+from tests.contract.mirrors import (
+    FIRST,
+    SECOND,
+    STEPS,
+    SearchContract,
+    check_any_history,
+    embedder,
+    made,
+)
 from tests.servers.weaviate import Weaviate
 
 KEY = "a-key-of-the-tests"
@@ -32,7 +40,9 @@ KEY = "a-key-of-the-tests"
 def asked(url: str, method: str, path: str, body: object = None) -> Any:
     """What the server says to another program; nothing where it has nothing."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{url}/v1/{path}", data, {"Content-Type": "application/json"}, method=method)
+    request = urllib.request.Request(
+        f"{url}/v1/{path}", data, {"Content-Type": "application/json"}, method=method
+    )
     try:
         with urllib.request.urlopen(request) as answer:
             said = answer.read()
@@ -49,7 +59,9 @@ def objects(url: str, tenant: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     while True:
         after = found[-1]["id"] if found else ""
-        page = asked(url, "GET", f"objects?class={COLLECTION}&tenant={tenant}&limit=500&after={after}")
+        page = asked(
+            url, "GET", f"objects?class={COLLECTION}&tenant={tenant}&limit=500&after={after}"
+        )
         if not page or not page["objects"]:
             return found
         found += page["objects"]
@@ -60,9 +72,13 @@ def memories(url: str, tenant: str) -> list[dict[str, Any]]:
     return [one["properties"] for one in objects(url, tenant) if "record" in one["properties"]]
 
 
-def mirror(url: str, folder: Path, agent: str, store: str = "store", used: Embedder | None = None) -> WeaviateMirror:
+def mirror(
+    url: str, folder: Path, agent: str, store: str = "store", used: Embedder | None = None
+) -> WeaviateMirror:
     folder.mkdir(exist_ok=True)
-    server = WeaviateServer(url, None, tenant_of(agent, store), Breaker(folder / "outage", system_clock))
+    server = WeaviateServer(
+        url, None, tenant_of(agent, store), Breaker(folder / "outage", system_clock)
+    )
     return WeaviateMirror(server, store, lambda: used, Turns(folder / "lock"))
 
 
@@ -77,7 +93,10 @@ class TestWeaviate(SearchContract):
         return mirror(self.url, folder, agent_of(folder), used=embedder)
 
     def held(self, folder: Path) -> dict[str, str]:
-        return {one["record"]: one["content"] for one in memories(self.url, tenant_of(agent_of(folder), "store"))}
+        return {
+            one["record"]: one["content"]
+            for one in memories(self.url, tenant_of(agent_of(folder), "store"))
+        }
 
 
 def agent_of(folder: Path) -> str:
@@ -87,7 +106,9 @@ def agent_of(folder: Path) -> str:
 @settings(max_examples=10)
 @given(steps=STEPS)
 def test_any_history(
-    weaviate: Weaviate, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, Layer | None]]
+    weaviate: Weaviate,
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[tuple[str, int, Layer | None]],
 ) -> None:
     """B3: whatever is put, dropped, cleared, committed and lost, it holds what was committed and knows where it is."""
     contract = TestWeaviate()
@@ -128,7 +149,9 @@ def test_who_fills_anew_is_noticed(weaviate: Weaviate, tmp_path: Path, fresh_age
         other.commit(SECOND)
 
 
-def test_what_the_store_never_had_is_taken_out(weaviate: Weaviate, tmp_path: Path, fresh_agent: str) -> None:
+def test_what_the_store_never_had_is_taken_out(
+    weaviate: Weaviate, tmp_path: Path, fresh_agent: str
+) -> None:
     """B4: what was put before a commit that never came is no candidate, and is gone once it is settled; the rest stays."""
     url, tenant = weaviate.url, tenant_of(fresh_agent, "store")
     one = mirror(url, tmp_path, fresh_agent)
@@ -144,14 +167,22 @@ def test_what_the_store_never_had_is_taken_out(weaviate: Weaviate, tmp_path: Pat
     assert [said["record"] for said in memories(url, tenant)] == [made(1).id]
 
 
-def test_one_that_is_not_taken_is_an_error(weaviate: Weaviate, tmp_path: Path, fresh_agent: str) -> None:
+def test_one_that_is_not_taken_is_an_error(
+    weaviate: Weaviate, tmp_path: Path, fresh_agent: str
+) -> None:
     """B3: an error about one object of a batch is raised, though the server answers well; what was there is there still."""
     one = mirror(weaviate.url, tmp_path, fresh_agent, used=embedder())
     one.put([made(1)])
     one.commit(FIRST)
-    bad = {"id": "1b9c7f6e-6a43-5c0f-9b0d-3f0a5d1e7c42", "properties": {"record": "bad"}, "vector": [1.0, 2.0]}
+    bad = {
+        "id": "1b9c7f6e-6a43-5c0f-9b0d-3f0a5d1e7c42",
+        "properties": {"record": "bad"},
+        "vector": [1.0, 2.0],
+    }
     good = {"id": "1b9c7f6e-6a43-5c0f-9b0d-3f0a5d1e7c43", "properties": {"record": "good"}}
-    server = WeaviateServer(weaviate.url, None, tenant_of(fresh_agent, "store"), Breaker(tmp_path / "b", system_clock))
+    server = WeaviateServer(
+        weaviate.url, None, tenant_of(fresh_agent, "store"), Breaker(tmp_path / "b", system_clock)
+    )
     with pytest.raises(StoreUnavailable, match="did not take 1 of 2 records, such as 'bad'"):
         server.put([bad, good])
     assert one.position() == FIRST
@@ -163,11 +194,17 @@ def test_other_programs_read_it(weaviate: Weaviate, tmp_path: Path, fresh_agent:
     one = mirror(weaviate.url, tmp_path, fresh_agent, used=embedder())
     one.put([made(1, "a cup of green tea", tags=("drink",)), made(2, "the car broke down")])
     one.commit(FIRST)
-    with client.connect_to_local(port=weaviate.port, grpc_port=weaviate.grpc_port, skip_init_checks=True) as connected:
+    with client.connect_to_local(
+        port=weaviate.port, grpc_port=weaviate.grpc_port, skip_init_checks=True
+    ) as connected:
         held = connected.collections.get(COLLECTION).with_tenant(tenant_of(fresh_agent, "store"))
         by_words = held.query.bm25("green", query_properties=["words"]).objects
-        by_vector = held.query.near_vector(embedder().embed(["automobile"])[0].tolist(), limit=1).objects
-        tagged = held.query.fetch_objects(filters=client.classes.query.Filter.by_property("tags").contains_any(["drink"]))
+        by_vector = held.query.near_vector(
+            embedder().embed(["automobile"])[0].tolist(), limit=1
+        ).objects
+        tagged = held.query.fetch_objects(
+            filters=client.classes.query.Filter.by_property("tags").contains_any(["drink"])
+        )
     assert [found.properties["content"] for found in by_words] == ["a cup of green tea"]
     assert [found.properties["content"] for found in by_vector] == ["the car broke down"]
     assert [found.properties["record"] for found in tagged.objects] == [made(1).id]
@@ -181,18 +218,27 @@ def test_a_handle_feeds_it(weaviate: Weaviate, tmp_path: Path, fresh_agent: str)
         agent.remember("the car broke down", kind="fact", tags=["car"])
         assert agent.sync_mirrors()["weaviate"]["put"] >= 0
         tenant = tenant_of(fresh_agent, "5" * 32)
-        assert {one["content"] for one in memories(weaviate.url, tenant)} == {"a cup of green tea", "the car broke down"}
+        assert {one["content"] for one in memories(weaviate.url, tenant)} == {
+            "a cup of green tea",
+            "the car broke down",
+        }
 
 
 @pytest.mark.parametrize("limit", [1, 5])
-def test_searches_go_through_it(weaviate: Weaviate, tmp_path: Path, fresh_agent: str, limit: int) -> None:
+def test_searches_go_through_it(
+    weaviate: Weaviate, tmp_path: Path, fresh_agent: str, limit: int
+) -> None:
     """B3: with `recall.via` the answers are those of the store: same memories, same parts of their scores."""
     with Desk(tmp_path) as desk:
         here = desk.agent(fresh_agent, settings={"mirrors.weaviate": weaviate.url})
-        here.remember_many({"content": f"tea number {number}", "tags": ["tea"]} for number in range(20))
+        here.remember_many(
+            {"content": f"tea number {number}", "tags": ["tea"]} for number in range(20)
+        )
         here.remember("the car broke down")
         here.sync_mirrors()
-        there = desk.agent(fresh_agent, settings={"mirrors.weaviate": weaviate.url, "recall.via": "weaviate"})
+        there = desk.agent(
+            fresh_agent, settings={"mirrors.weaviate": weaviate.url, "recall.via": "weaviate"}
+        )
         for query in ("tea number 7", "car", "what broke?"):
             expected, found = here.search(query, limit=limit), there.search(query, limit=limit)
             assert [hit.record.id for hit in found] == [hit.record.id for hit in expected]
@@ -209,7 +255,13 @@ def test_unknown_and_foreign_ids(weaviate: Weaviate, tmp_path: Path, fresh_agent
         agent.remember("a cup of green tea")
         agent.sync_mirrors()
         tenant = tenant_of(fresh_agent, "5" * 32)
-        foreign = {"record": made(9).id, "content": "green tea", "words": "green tea", "layer": "short_term", "seq": 9}
+        foreign = {
+            "record": made(9).id,
+            "content": "green tea",
+            "words": "green tea",
+            "layer": "short_term",
+            "seq": 9,
+        }
         bad = {"class": COLLECTION, "tenant": tenant, "properties": foreign}
         asked(weaviate.url, "POST", "batch/objects", {"objects": [bad]})
         assert [hit.record.content for hit in agent.search("green tea")] == ["a cup of green tea"]
@@ -218,7 +270,12 @@ def test_unknown_and_foreign_ids(weaviate: Weaviate, tmp_path: Path, fresh_agent
 
 def test_a_collection_of_somebody_else(own_weaviate: Weaviate, tmp_path: Path) -> None:
     """B3: one that we did not make is not touched: the memories are in the store, and `status` says what to do."""
-    asked(own_weaviate.url, "POST", "schema", {"class": COLLECTION, "properties": [{"name": "a", "dataType": ["text"]}]})
+    asked(
+        own_weaviate.url,
+        "POST",
+        "schema",
+        {"class": COLLECTION, "properties": [{"name": "a", "dataType": ["text"]}]},
+    )
     before = asked(own_weaviate.url, "GET", f"schema/{COLLECTION}")
     with Desk(tmp_path) as desk:
         agent = desk.agent(settings={"mirrors.weaviate": own_weaviate.url})
@@ -231,7 +288,9 @@ def test_a_collection_of_somebody_else(own_weaviate: Weaviate, tmp_path: Path) -
     assert asked(own_weaviate.url, "GET", f"schema/{COLLECTION}") == before
     asked(own_weaviate.url, "DELETE", f"schema/{COLLECTION}")
     with Desk(tmp_path) as desk:
-        assert desk.agent(settings={"mirrors.weaviate": own_weaviate.url}).sync_mirrors()["weaviate"]["rebuilt"]
+        assert desk.agent(settings={"mirrors.weaviate": own_weaviate.url}).sync_mirrors()[
+            "weaviate"
+        ]["rebuilt"]
 
 
 @pytest.fixture
@@ -246,7 +305,10 @@ def keyed() -> Iterator[Weaviate]:
 def test_keys(keyed: Weaviate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """B3: the right key opens it; a wrong one and none are told by the setting, and no key is in any message."""
     with Desk(tmp_path) as desk:
-        given = {"mirrors.weaviate": keyed.url, "mirrors.weaviate_key_variable": "TEST_WEAVIATE_KEY"}
+        given = {
+            "mirrors.weaviate": keyed.url,
+            "mirrors.weaviate_key_variable": "TEST_WEAVIATE_KEY",
+        }
         for wrong in ("", "a-wrong-key"):
             monkeypatch.setenv("TEST_WEAVIATE_KEY", wrong)
             agent = desk.agent(settings=given)

@@ -33,7 +33,11 @@ PATIENCE = 60.0
 
 
 def handle(home: Path, url: str, **more: Any) -> lamina.Memory:
-    return lamina.open(AGENT, home=home, settings={"mirrors.weaviate": url, "mirrors.weaviate_required": True, **more})
+    return lamina.open(
+        AGENT,
+        home=home,
+        settings={"mirrors.weaviate": url, "mirrors.weaviate_required": True, **more},
+    )
 
 
 class Writers(Protocol):
@@ -95,9 +99,13 @@ class Processes:
 @contextmanager
 def child(home: Path, url: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "tests.servers.rememberer", str(home), AGENT, url]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")
+    }
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT) as process:
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT
+    ) as process:
         try:
             yield process
             assert process.stdin is not None
@@ -136,7 +144,9 @@ def calm(number: int, writers: Writers) -> list[dict[str, Any]]:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         attempt = len(said) // WRITERS
-        writers.begin([[f"calm {number} writer {n} attempt {attempt} short"] for n in range(WRITERS)])
+        writers.begin(
+            [[f"calm {number} writer {n} attempt {attempt} short"] for n in range(WRITERS)]
+        )
         last = writers.finish()
         said += last
         if all(one.get("place") == "store" for one in last):
@@ -145,12 +155,17 @@ def calm(number: int, writers: Writers) -> list[dict[str, Any]]:
     return [{**one, "fault": "none"} for one in said]
 
 
-def a_round(number: int, writers: Writers, trouble: Trouble, chance: random.Random) -> list[dict[str, Any]]:
+def a_round(
+    number: int, writers: Writers, trouble: Trouble, chance: random.Random
+) -> list[dict[str, Any]]:
     """One fault, before, during or after some writes, and mended before, during or after some more."""
     fault = chance.choice(list(trouble.faults))
     when, until = chance.choice(["before", "during", "after"]), chance.choice(["soon", "late"])
     begin, mend = trouble.faults[fault]
-    texts = [[f"round {number} writer {n} memory {m} {'short' if m % 2 else 'long'}" for m in range(4)] for n in range(WRITERS)]
+    texts = [
+        [f"round {number} writer {n} memory {m} {'short' if m % 2 else 'long'}" for m in range(4)]
+        for n in range(WRITERS)
+    ]
     if when == "before":
         begin()
     writers.begin(texts)
@@ -196,7 +211,9 @@ def check(home: Path, server: Weaviate, expected: Sequence[str], **more: Any) ->
 
 
 @pytest.mark.parametrize("kind", [Threads, Processes])
-def test_whatever_happens_to_it(own_weaviate: Weaviate, tmp_path: Path, kind: type[Threads] | type[Processes]) -> None:
+def test_whatever_happens_to_it(
+    own_weaviate: Weaviate, tmp_path: Path, kind: type[Threads] | type[Processes]
+) -> None:
     """B3, B4: stopped, killed, paused, restarted, cut off, silent or slow, before, during and after the writes of four:
     no acknowledged memory is lost, none is there twice, `mirror verify` is clean, and `remember` never takes 1.5 s."""
     chance = random.Random(f"{SEED} {kind.__name__}")
@@ -245,12 +262,16 @@ def test_the_same_key_again_hides_nothing(weaviate: Weaviate, tmp_path: Path) ->
         assert memory.verify_mirrors()["weaviate"].ok
 
 
-def test_a_dead_one_that_is_not_required_costs_nothing(own_weaviate: Weaviate, tmp_path: Path) -> None:
+def test_a_dead_one_that_is_not_required_costs_nothing(
+    own_weaviate: Weaviate, tmp_path: Path
+) -> None:
     """B3: writers go on, memories are in the store, `status` says that the mirror is behind; afterwards it has all."""
     with handle(tmp_path, own_weaviate.url, **{"mirrors.weaviate_required": False}) as memory:
         memory.remember("before")
         own_weaviate.kill()
-        assert [memory.remember(f"meanwhile {number}").stored_in for number in range(20)] == ["store"] * 20
+        assert [memory.remember(f"meanwhile {number}").stored_in for number in range(20)] == [
+            "store"
+        ] * 20
         assert "error" in memory.sync_mirrors()["weaviate"]
         assert any("weaviate" in problem for problem in memory.status()["problems"])
         assert memory.search("meanwhile 7")[0].record.content == "meanwhile 7"
@@ -266,5 +287,7 @@ def test_a_writer_that_dies_in_the_middle(weaviate: Weaviate, tmp_path: Path) ->
     command = [sys.executable, "-m", "tests.servers.rememberer", str(tmp_path), AGENT, weaviate.url]
     died = subprocess.run(command, input=json.dumps([DIE]), text=True, cwd=ROOT, check=False)
     assert died.returncode == DEATH
-    assert Counter(one["content"] for one in memories(weaviate.url, tenant)) == Counter(["before", DIE])
+    assert Counter(one["content"] for one in memories(weaviate.url, tenant)) == Counter(
+        ["before", DIE]
+    )
     check(tmp_path, weaviate, ["before"])

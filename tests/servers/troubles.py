@@ -57,9 +57,15 @@ class Trouble:
 
     def draw(self) -> Chosen:
         pick = self.chance.choice
-        return Chosen(pick(list(self.faults())), pick(["before", "during", "during", "after"]), pick(["soon", "late"]))
+        return Chosen(
+            pick(list(self.faults())),
+            pick(["before", "during", "during", "after"]),
+            pick(["soon", "late"]),
+        )
 
-    def befall(self, chosen: Chosen, begin: Callable[[], object], finish: Callable[[], object]) -> None:
+    def befall(
+        self, chosen: Chosen, begin: Callable[[], object], finish: Callable[[], object]
+    ) -> None:
         """Let writers write, with one fault before, during or after it, that is mended while they write or afterwards."""
         break_, mend = self.faults()[chosen.fault]
         if chosen.when == "before":

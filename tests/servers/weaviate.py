@@ -9,7 +9,12 @@ from tests.servers import fetch
 from tests.servers.processes import HOST, Server, answers, free_ports
 
 USER = "lamina"
-INNER_PORTS = ("CLUSTER_GOSSIP_BIND_PORT", "CLUSTER_DATA_BIND_PORT", "RAFT_PORT", "RAFT_INTERNAL_RPC_PORT")
+INNER_PORTS = (
+    "CLUSTER_GOSSIP_BIND_PORT",
+    "CLUSTER_DATA_BIND_PORT",
+    "RAFT_PORT",
+    "RAFT_INTERNAL_RPC_PORT",
+)
 
 
 class Weaviate(Server):
@@ -29,7 +34,11 @@ class Weaviate(Server):
 
     @classmethod
     def missing(cls) -> str | None:
-        return None if fetch.weaviate().exists() else "it was not built: make servers, which needs Go 1.26 or newer"
+        return (
+            None
+            if fetch.weaviate().exists()
+            else "it was not built: make servers, which needs Go 1.26 or newer"
+        )
 
     @property
     def url(self) -> str:
@@ -38,7 +47,16 @@ class Weaviate(Server):
     def command(self) -> list[str]:
         # A stop waits no longer for clients that keep their connections.
         patience = ["--cleanup-timeout", "1s", "--graceful-timeout", "2s"]
-        return [str(fetch.weaviate()), "--host", HOST, "--port", str(self.port), "--scheme", "http", *patience]
+        return [
+            str(fetch.weaviate()),
+            "--host",
+            HOST,
+            "--port",
+            str(self.port),
+            "--scheme",
+            "http",
+            *patience,
+        ]
 
     def environment(self) -> Mapping[str, str]:
         return {

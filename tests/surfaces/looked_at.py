@@ -61,7 +61,11 @@ class Page(HTMLParser):
 
     def all(self, tag: str, **attributes: str) -> list[Element]:
         """The elements with this tag and these attributes, in their order; `class_` is a word among the classes."""
-        return [one for one in self.elements if one.tag == tag and all(_has(one, *item) for item in attributes.items())]
+        return [
+            one
+            for one in self.elements
+            if one.tag == tag and all(_has(one, *item) for item in attributes.items())
+        ]
 
     def one(self, tag: str, **attributes: str) -> Element:
         (found,) = self.all(tag, **attributes)

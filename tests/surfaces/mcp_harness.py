@@ -20,15 +20,19 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from lamina import Memory
-from lamina.access import Access
-from lamina.model import Trust
+from lamina.home.tokens import Access
+from lamina.model.record import Trust
 from lamina.surfaces.mcp import server, tools
-from lamina.surfaces.mcp.keeper import Keeper
+from lamina.surfaces.mcp.worker import Keeper
 
 PROGRAM = [sys.executable, "-P", "-m", "lamina.surfaces.cli.main"]
 PATIENCE = 60.0
 LEGACY, MODERN = "legacy", "2026-07-28"
-GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+GREETING = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
 
 
 def command(home: Path, *options: str, agent: str = "sky", user: str | None = None) -> list[str]:
@@ -46,13 +50,19 @@ Talk = Callable[[Client], Awaitable[Any]]
 
 
 def in_process(
-    opened: Callable[[], Memory], talk: Talk, mode: str = MODERN, trust: Trust | None = None, seconds: float = PATIENCE
+    opened: Callable[[], Memory],
+    talk: Talk,
+    mode: str = MODERN,
+    trust: Trust | None = None,
+    seconds: float = PATIENCE,
 ) -> Any:
     """Let a client talk to a server in this process."""
 
     async def run() -> Any:
         with closing(Keeper(opened, seconds)) as keeper:
-            async with Client(server.made(keeper, tools.tools(trust)), mode=mode, read_timeout_seconds=PATIENCE) as client:
+            async with Client(
+                server.made(keeper, tools.tools(trust)), mode=mode, read_timeout_seconds=PATIENCE
+            ) as client:
                 return await talk(client)
 
     return asyncio.run(run())
@@ -90,7 +100,11 @@ class Served(NamedTuple):
         headers = {"Authorization": f"Bearer {self.secret}"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as http,
-            Client(streamable_http_client(self.url, http_client=http), mode=mode, read_timeout_seconds=PATIENCE) as client,
+            Client(
+                streamable_http_client(self.url, http_client=http),
+                mode=mode,
+                read_timeout_seconds=PATIENCE,
+            ) as client,
         ):
             yield client
 
@@ -101,7 +115,10 @@ def over_http(home: Path, *options: str, agent: str = "sky") -> Iterator[Served]
     ending: list[tuple[int, str]] = []
     _, secret = Access(home).create(agent, None, datetime.now(UTC), tools=True)
     with subprocess.Popen(
-        command(home, "--http", "--port", "0", *options, agent=agent), stderr=subprocess.PIPE, text=True, env=environment()
+        command(home, "--http", "--port", "0", *options, agent=agent),
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
     ) as process:
         try:
             assert process.stderr is not None
@@ -119,14 +136,20 @@ class Raw:
 
     def __init__(self, home: Path, *options: str) -> None:
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command(home, *options), stdin=pipe, stdout=pipe, stderr=pipe, env=environment())
-        self._patience = threading.Timer(PATIENCE, self.process.kill)  # a test that waits in vain fails, and does not hang
+        self.process = subprocess.Popen(
+            command(home, *options), stdin=pipe, stdout=pipe, stderr=pipe, env=environment()
+        )
+        self._patience = threading.Timer(
+            PATIENCE, self.process.kill
+        )  # a test that waits in vain fails, and does not hang
         self._patience.start()
 
     def send(self, *lines: bytes | dict[str, Any]) -> None:
         assert self.process.stdin is not None
         for line in lines:
-            self.process.stdin.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
+            self.process.stdin.write(
+                line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n"
+            )
         self.process.stdin.flush()
 
     def receive(self) -> dict[str, Any]:
@@ -160,7 +183,12 @@ class Raw:
 
 def call(number: int, tool: str, **arguments: Any) -> dict[str, Any]:
     """A call of a tool as it is on the wire."""
-    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    return {
+        "jsonrpc": "2.0",
+        "id": number,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments},
+    }
 
 
 def said(result: types.CallToolResult) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from lamina.memory import Memory
-from lamina.model import Record, Role
-from lamina.operators import Operator
+from lamina.memory.agent import Memory
+from lamina.memory.operator import Operator
+from lamina.model.record import Record, Role
 from lamina.surfaces.http import app, server
 from lamina.surfaces.http.guard import Limits
 from lamina.surfaces.http.service import Service, Visitor
@@ -68,7 +68,12 @@ class Served:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._server.should_exit = True
         self._thread.join()
         self._listening.close()
@@ -101,7 +106,11 @@ class Served:
                 connection.putheader(name, value)
             connection.endheaders(body)
             answer = connection.getresponse()
-            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+            return Answer(
+                answer.status,
+                {name.lower(): value for name, value in answer.getheaders()},
+                answer.read(),
+            )
         finally:
             connection.close()
 
@@ -130,7 +139,9 @@ def filled(desk: Desk) -> Everything:
     ]
     mem.remember_conversation(turns, session="s1", participants=["Ana", "Ben"])
     mem.sleep()
-    told = mem.remember("Ana wants daily reports at 7am", kind="request", tags=["reports"], speaker="Ana")
+    told = mem.remember(
+        "Ana wants daily reports at 7am", kind="request", tags=["reports"], speaker="Ana"
+    )
     known = op.remember(
         "Reports are due at seven",
         layer="semantic",
@@ -155,8 +166,19 @@ def paths(record_id: str = ID) -> list[str]:
     one = f"/memory/records/{record_id}"
     plain = ("records", "facts", "profile", "projects", "proposals", "pending", "status")
     audit = ("/memory/audit", "/memory/audit/reads", "/memory/audit/head", "/memory/audit/verify")
-    asked = ("search?query=reports", "context?goal=reports", "archive?query=invoice", "timeline?subject=Ana")
-    return [*(f"/memory/{name}" for name in (*plain, *asked)), one, f"{one}/history", f"{one}/lineage", *audit]
+    asked = (
+        "search?query=reports",
+        "context?goal=reports",
+        "archive?query=invoice",
+        "timeline?subject=Ana",
+    )
+    return [
+        *(f"/memory/{name}" for name in (*plain, *asked)),
+        one,
+        f"{one}/history",
+        f"{one}/lineage",
+        *audit,
+    ]
 
 
 def untouched(folder: Path) -> tuple[str, ...]:

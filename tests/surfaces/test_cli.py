@@ -7,54 +7,27 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
-from lamina.surfaces.cli.main import run
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Call = Callable[..., Outcome]
-
-
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run `lamina` with a home of its own."""
-    monkeypatch.setenv("LAMINA_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("LAMINA_AGENT", raising=False)
-
-    def invoke(*arguments: str, stdin: str | None = None) -> Outcome:
-        if stdin is not None:
-            monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        code = run(arguments)
-        return Outcome(code, *capsys.readouterr())
-
-    return invoke
-
-
-def remembered(call: Call, *arguments: str) -> dict[str, Any]:
-    outcome = call("remember", *arguments, "--json")
-    assert outcome.code == 0, outcome.err
-    record: dict[str, Any] = outcome.json
-    return record
+from tests.surfaces.conftest import Call, remembered
 
 
 def test_remember_prints_the_record_as_json(call: Call) -> None:
     """`remember --json` prints a record with the names of R1, times in ISO-8601 with Z, and the score (R1, R4, H1)."""
     record = remembered(
-        call, "Sleep improved", "--score", "8", "--tag", "Sleep ", "--meta", "category=health", "--meta", "retry=1"
+        call,
+        "Sleep improved",
+        "--score",
+        "8",
+        "--tag",
+        "Sleep ",
+        "--meta",
+        "category=health",
+        "--meta",
+        "retry=1",
     )
     assert (record["importance"], record["score"]) == (0.8, 8)
     assert record["tags"] == ["sleep"]
@@ -63,7 +36,9 @@ def test_remember_prints_the_record_as_json(call: Call) -> None:
     assert record["trust"] == "operator"
 
 
-def test_remember_reads_standard_input(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_remember_reads_standard_input(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """With - the text comes from standard input (H1)."""
     source = tmp_path / "input.txt"
     source.write_text("from a pipe: 日本語", "utf-8")
@@ -130,7 +105,9 @@ def test_search_finds_explains_and_abstains(call: Call) -> None:
         (["remember"], 2),
     ],
 )
-def test_bad_input_has_one_shape_and_a_code(call: Call, arguments: Sequence[str], code: int) -> None:
+def test_bad_input_has_one_shape_and_a_code(
+    call: Call, arguments: Sequence[str], code: int
+) -> None:
     """Bad input exits with its code, prints one JSON error on stderr with --json, and stores nothing (H1)."""
     outcome = call(*arguments, "--json")
     assert outcome.code == code
@@ -144,7 +121,11 @@ def test_bad_input_has_one_shape_and_a_code(call: Call, arguments: Sequence[str]
 def test_a_long_task_is_closed_later(call: Call, tmp_path: Path) -> None:
     """A run of a process that died is listed and closed from the command line (L10)."""
     code = "import lamina, os; run = lamina.open('default').run('report'); run.note('half done'); os._exit(9)"
-    subprocess.run([sys.executable, "-c", code], check=False, env={**os.environ, "LAMINA_HOME": str(tmp_path / "home")})
+    subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        env={**os.environ, "LAMINA_HOME": str(tmp_path / "home")},
+    )
     (run_entry,) = call("runs", "list", "--json").json
     assert (run_entry["task"], run_entry["note_count"]) == ("report", 1)
     ending = call("runs", "close", run_entry["id"], "--failed", "the process died", "--json").json
@@ -160,7 +141,9 @@ def test_export_import_restore_everything(call: Call, tmp_path: Path) -> None:
     first, second = tmp_path / "one.json", tmp_path / "two.json"
     assert call("export", str(first)).code == 0
     other = str(tmp_path / "other")
-    assert call("--home", other, "import", str(first), "--trust", "--json").json["mode"] == "restored"
+    assert (
+        call("--home", other, "import", str(first), "--trust", "--json").json["mode"] == "restored"
+    )
     assert call("--home", other, "export", str(second)).code == 0
     assert first.read_bytes() == second.read_bytes()
 
@@ -214,7 +197,14 @@ def test_an_agent_is_refused_operator_verbs(call: Call, monkeypatch: pytest.Monk
     """LAMINA_ROLE=agent leaves remember and search, and refuses what only an operator may do (V7)."""
     monkeypatch.setenv("LAMINA_ROLE", "agent")
     assert remembered(call, "said by an agent")["trust"] == "agent"
-    for verb in (["export"], ["backup"], ["audit", "verify"], ["restore", "x", "--yes"], ["import", "x"], ["reindex"]):
+    for verb in (
+        ["export"],
+        ["backup"],
+        ["audit", "verify"],
+        ["restore", "x", "--yes"],
+        ["import", "x"],
+        ["reindex"],
+    ):
         outcome = call(*verb, "--json")
         assert outcome.code == 1, verb
         assert json.loads(outcome.err)["error"]["code"] == "refused"
@@ -250,13 +240,20 @@ def test_config_tells_where_values_come_from(call: Call, monkeypatch: pytest.Mon
     """`config` shows each setting's value and its origin."""
     monkeypatch.setenv("LAMINA_AUDIT_READS", "strict")
     settings = {entry["name"]: entry for entry in call("config", "--json").json}
-    assert (settings["audit.reads"]["value"], settings["audit.reads"]["origin"]) == ("strict", "LAMINA_AUDIT_READS")
+    assert (settings["audit.reads"]["value"], settings["audit.reads"]["origin"]) == (
+        "strict",
+        "LAMINA_AUDIT_READS",
+    )
 
 
 def test_stored_text_cannot_steer_the_terminal(call: Call) -> None:
     """Escape sequences and invisible characters are printed as their names (H1)."""
     record = remembered(call, "red \x1b[31m alert \u200b\u202e hidden")
-    for outcome in (call("list"), call("inspect", record["id"]), call("search", "alert", "--explain")):
+    for outcome in (
+        call("list"),
+        call("inspect", record["id"]),
+        call("search", "alert", "--explain"),
+    ):
         assert "\x1b[31m" not in outcome.out
         assert "<U+001B>" in outcome.out
         assert "<U+202E>" in outcome.out
@@ -274,7 +271,9 @@ def test_a_closed_pipe_is_not_a_traceback(tmp_path: Path) -> None:
     fill = "import lamina; lamina.open('default').remember_many({'content': f'memory {n}'} for n in range(5000))"
     subprocess.run([sys.executable, "-c", fill], check=True, env=environment)
     command = f"{sys.executable} -m lamina.surfaces.cli.main list --limit 5000 | head -1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, env=environment, check=False
+    )
     assert "Traceback" not in done.stderr
     assert done.stdout.startswith("id ")
 
@@ -283,7 +282,9 @@ def test_users_are_kept_apart(call: Call) -> None:
     """--user limits reading and writing to one person's memories and those of nobody in particular (R12)."""
     hers = call("--user", "ana", "remember", "Ana's secret", "--json").json
     remembered(call, "for everybody")
-    assert [record["content"] for record in call("--user", "ben", "list", "--json").json] == ["for everybody"]
+    assert [record["content"] for record in call("--user", "ben", "list", "--json").json] == [
+        "for everybody"
+    ]
     assert call("--user", "ben", "inspect", hers["id"]).code == 3
     assert len(call("--user", "ana", "list", "--json").json) == 2
 
@@ -316,7 +317,9 @@ def test_a_lost_store_is_not_silently_replaced(call: Call, tmp_path: Path) -> No
     assert "lamina restore" in outcome.err
 
 
-def test_an_agent_that_knows_its_name_gets_no_other_memory(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_agent_that_knows_its_name_gets_no_other_memory(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """With LAMINA_ROLE=agent and LAMINA_AGENT another agent's memory does not exist, and the attempt is logged (P2, V7)."""
     call("--agent", "aegis", "remember", "secret of aegis")
     monkeypatch.setenv("LAMINA_ROLE", "agent")
@@ -342,13 +345,17 @@ def test_a_full_output_is_not_a_traceback(tmp_path: Path) -> None:
         pytest.skip("this system has no /dev/full")
     command = f"{sys.executable} -m lamina.surfaces.cli.main config > /dev/full"
     environment = {**os.environ, "LAMINA_HOME": str(tmp_path)}
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, env=environment, check=False
+    )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "cannot be written" in done.stderr
 
 
-def test_backups_are_listed_and_nothing_is_restored_unasked(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backups_are_listed_and_nothing_is_restored_unasked(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`restore` without a path lists the backups; without a yes it changes nothing (B1, H1)."""
     remembered(call, "x")
     made = call("backup", "--json").json["path"]

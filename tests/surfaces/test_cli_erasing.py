@@ -28,7 +28,9 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]
     return code, captured.out + captured.err
 
 
-def test_a_request_is_answered_in_one_command(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_request_is_answered_in_one_command(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """P5: the preview shows what goes and what mentions the name, the command erases it, the certificate is there again."""
     code, shown = told(capsys, "erase", "--user", "ana", "--dry-run")
     assert (code, "I have diabetes" in shown) == (0, True)
@@ -37,7 +39,12 @@ def test_a_request_is_answered_in_one_command(home: Path, capsys: pytest.Capture
     assert (code, "nothing of it was found in this home afterwards" in shown) == (0, True)
     code, shown = told(capsys, "--json", "erasures", "1")
     certificate = json.loads(shown)
-    assert (code, certificate["what"], len(certificate["records"]), certificate["complete"]) == (0, "user", 1, True)
+    assert (code, certificate["what"], len(certificate["records"]), certificate["complete"]) == (
+        0,
+        "user",
+        1,
+        True,
+    )
     code, shown = told(capsys, "inspect", certificate["records"][0])
     assert (code, "[erased]" in shown) == (0, True)
     code, shown = told(capsys, "erasures")
@@ -51,17 +58,30 @@ def test_an_altered_certificate_is_named(home: Path, capsys: pytest.CaptureFixtu
     folder = home / "agents" / "default"
     (folder / "erasures" / "0001.json").unlink()
     code, shown = told(capsys, "audit", "verify")
-    assert (code, "?    events  certificate erasures/0001.json: cannot be compared" in shown) == (0, True)
-    quietly(folder / "memory.db", "UPDATE erasures SET certificate = json_set(certificate, '$.asked_for', 7)")
+    assert (code, "?    events  certificate erasures/0001.json: cannot be compared" in shown) == (
+        0,
+        True,
+    )
+    quietly(
+        folder / "memory.db",
+        "UPDATE erasures SET certificate = json_set(certificate, '$.asked_for', 7)",
+    )
     for command in (["erasures"], ["erasures", "1"], ["audit", "verify"], ["doctor"]):
         code, shown = told(capsys, *command)
-        assert (code, "erasure 1: its certificate was altered" in " ".join(shown.split())) == (1, True), command
+        assert (code, "erasure 1: its certificate was altered" in " ".join(shown.split())) == (
+            1,
+            True,
+        ), command
 
 
-def test_what_a_fact_was_taken_from_is_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_fact_was_taken_from_is_shown(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """P5: whoever erases a fact is told which turn stays, before and after, and can erase that too."""
     with lamina.operator("default", home=home) as operator:
-        (turn, *_) = operator.remember_conversation([{"speaker": "Ben", "text": "I live in Porto."}], session="s")
+        (turn, *_) = operator.remember_conversation(
+            [{"speaker": "Ben", "text": "I live in Porto."}], session="s"
+        )
         operator.sleep()
         (fact,) = operator.facts("Ben", "lives_in")
     code, shown = told(capsys, "erase", fact.record, "--dry-run")
@@ -72,7 +92,9 @@ def test_what_a_fact_was_taken_from_is_shown(home: Path, capsys: pytest.CaptureF
     assert (code, turn.id in shown) == (0, True)
 
 
-def test_nobody_to_ask_is_a_no(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_to_ask_is_a_no(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P5: without --yes and without a person, nothing is erased."""
     monkeypatch.setattr("click.confirm", lambda *_, **__: False)
     code, shown = told(capsys, "erase", "--user", "ana")
@@ -80,7 +102,9 @@ def test_nobody_to_ask_is_a_no(home: Path, capsys: pytest.CaptureFixture[str], m
     assert told(capsys, "erase", "--user", "ana", "--dry-run")[0] == 0
 
 
-def test_what_was_not_reached_is_an_exit_code(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_not_reached_is_an_exit_code(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """P5: 1 when a certificate is not complete, and it says why."""
     (home / "agents" / "default" / "note.txt").write_text("diabetes")
     code, shown = told(capsys, "erase", "--user", "ana", "--yes")
@@ -99,7 +123,9 @@ def test_what_was_not_reached_is_an_exit_code(home: Path, capsys: pytest.Capture
         (["erase", "--resume"], 0, "no erasure was interrupted"),
     ],
 )
-def test_bad_input(home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str) -> None:
+def test_bad_input(
+    home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str
+) -> None:
     """P5: wrong requests say what is wrong, with a code that says which kind."""
     assert told(capsys, *arguments)[0] == code
     assert words in told(capsys, *arguments)[1]

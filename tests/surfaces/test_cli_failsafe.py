@@ -10,7 +10,7 @@ import pytest
 
 import lamina
 from lamina.surfaces.cli.main import run
-from tests.unit.test_failsafe import damage, outage
+from tests.unit.failsafe.test_outage import damage, outage
 
 AGENT = "default"
 
@@ -31,7 +31,9 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return code, captured.out, captured.err
 
 
-def test_a_memory_that_was_kept_is_exit_code_5(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_memory_that_was_kept_is_exit_code_5(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """B4, H1: the command says where the memory is, exits with 5, and the next command has stored it."""
     with outage(home, AGENT):
         code, out, err = told(capsys, "remember", "Ana drinks tea")
@@ -66,7 +68,9 @@ def test_replay_tells_what_it_did(home: Path, capsys: pytest.CaptureFixture[str]
     code, out, _ = told(capsys, "failsafe", "replay")
     first, *rest = out.splitlines()
     assert code == 0
-    assert first.startswith("1 stored, 1 of them constrained, see `lamina review list`, 1 that could not be used")
+    assert first.startswith(
+        "1 stored, 1 of them constrained, see `lamina review list`, 1 that could not be used"
+    )
     assert len(rest) == 2
     code, out, _ = told(capsys, "--json", "failsafe", "replay")
     assert (code, json.loads(out)["stored"]) == (0, 0)
@@ -83,14 +87,22 @@ def test_reads_without_the_store_say_so(home: Path, capsys: pytest.CaptureFixtur
         assert told(capsys, "remember", "Ana drinks tea")[0] == 5
         code, out, err = told(capsys, "search", "tea")
         assert (code, "Ana drinks tea" in out) == (0, True)
-        assert (err.startswith("note: only the fail-safe was searched: "), err.count("damaged")) == (True, 1)
+        assert (
+            err.startswith("note: only the fail-safe was searched: "),
+            err.count("damaged"),
+        ) == (True, 1)
         code, out, err = told(capsys, "list")
-        assert (err.startswith("attention: the store could not be read: "), err.count("damaged")) == (True, 1)
+        assert (
+            err.startswith("attention: the store could not be read: "),
+            err.count("damaged"),
+        ) == (True, 1)
         code, out, err = told(capsys, "profile", "show")
         assert (code, err.count("damaged")) == (1, 1)
 
 
-def test_a_status_without_the_store_knows_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_status_without_the_store_knows_nothing(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """B4, H1: what is not known is not said to be nothing; where it was looked for, and why in vain, is said once."""
     with damage(home, AGENT):
         assert told(capsys, "remember", "Ana drinks tea")[0] == 5
@@ -113,16 +125,25 @@ def test_nobody_could_look(home: Path, capsys: pytest.CaptureFixture[str]) -> No
         assert json.loads(told(capsys, "--json", "search", "zebra")[1])["outcome"] == "unavailable"
 
 
-def test_one_cause_is_told_once(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_cause_is_told_once(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B4, H1: a store that is read while a required Weaviate is down is told to be not written, and no more."""
     monkeypatch.setenv("LAMINA_MIRRORS_WEAVIATE", "http://127.0.0.1:9")
     monkeypatch.setenv("LAMINA_MIRRORS_WEAVIATE_REQUIRED", "true")
     assert told(capsys, "remember", "Ana drinks tea")[0] == 5
     code, out, err = told(capsys, "status")
-    assert (code, err, out.count("cannot be reached"), out.count("the store could not be written: ")) == (0, "", 1, 1)
+    assert (
+        code,
+        err,
+        out.count("cannot be reached"),
+        out.count("the store could not be written: "),
+    ) == (0, "", 1, 1)
 
 
-def test_without_the_failsafe_it_fails(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_failsafe_it_fails(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B4: `failsafe = off` is exit code 5 as well, and nothing is kept."""
     monkeypatch.setenv("LAMINA_FAILSAFE", "off")
     with outage(home, AGENT):
@@ -131,9 +152,13 @@ def test_without_the_failsafe_it_fails(home: Path, capsys: pytest.CaptureFixture
     assert not (home / "agents" / AGENT / "failsafe").exists()
 
 
-def test_captures_go_to_the_failsafe(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_captures_go_to_the_failsafe(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B4, H4: what ntfy says is kept once, whoever repeats it, and the exit code tells of it."""
-    line = json.dumps({"id": "m1", "event": "message", "time": 1_790_000_000, "message": "water the plants"}).encode()
+    line = json.dumps(
+        {"id": "m1", "event": "message", "time": 1_790_000_000, "message": "water the plants"}
+    ).encode()
     with outage(home, AGENT):
         for _ in range(2):
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(line + b"\n")))
@@ -147,7 +172,9 @@ def test_a_hook_keeps_what_was_said(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, away: object
 ) -> None:
     """B4, H4: a message is kept though nothing can be recalled about it, and the agent hears nothing bad."""
-    event = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "I drink tea"}).encode()
+    event = json.dumps(
+        {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "I drink tea"}
+    ).encode()
     with away(home, AGENT):  # type: ignore[operator]
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(event)))
         assert told(capsys, "hook", "user-prompt")[0] == 0

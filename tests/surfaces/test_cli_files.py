@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.formats.test_forms import FILES, golden
-
-from .test_cli import Call, call, remembered  # noqa: F401 - a fixture
+from tests.surfaces.conftest import Call, remembered
+from tests.unit.formats.test_registry import FILES, golden
 
 FORMS = ("sky", "milton", "skylattice", "sentinel", "mem0", "mcp-memory")
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_foreign_file_is_taken_in(call: Call, tmp_path: Path, name: str) -> None:  # noqa: F811
+def test_a_foreign_file_is_taken_in(call: Call, tmp_path: Path, name: str) -> None:
     """H5: each form is known by itself; the first time something is taken, the second time it is here already."""
     path = str(golden(tmp_path, name))
     first = call("import", path, "--json")
@@ -25,7 +24,7 @@ def test_a_foreign_file_is_taken_in(call: Call, tmp_path: Path, name: str) -> No
     assert f"{FILES[name]}: 0 taken, " in again.out
 
 
-def test_what_is_rejected_is_told(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_what_is_rejected_is_told(call: Call, tmp_path: Path) -> None:
     """B5, H5: the place and what is wrong with it on standard error, and where it is kept."""
     path = golden(tmp_path, "milton.jsonl")
     done = call("import", str(path))
@@ -34,7 +33,7 @@ def test_what_is_rejected_is_told(call: Call, tmp_path: Path) -> None:  # noqa: 
     assert f"kept in {path}.rejected" in done.err
 
 
-def test_a_dry_run_says_so(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_a_dry_run_says_so(call: Call, tmp_path: Path) -> None:
     """H5: the report of an import, and nothing has changed: no memory, no file."""
     path = golden(tmp_path, "milton.jsonl")
     done = call("import", str(path), "--dry-run")
@@ -45,7 +44,7 @@ def test_a_dry_run_says_so(call: Call, tmp_path: Path) -> None:  # noqa: F811
     assert not Path(f"{path}.rejected").exists()
 
 
-def test_conflicts_by_choice(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_conflicts_by_choice(call: Call, tmp_path: Path) -> None:
     """H5: skip is the default, replace supersedes, and anything else is wrong usage."""
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"id": "m1", "memory": "likes tea"}))
@@ -57,14 +56,14 @@ def test_conflicts_by_choice(call: Call, tmp_path: Path) -> None:  # noqa: F811
     assert call("import", str(path), "--on-conflict", "overwrite").code == 2
 
 
-def test_what_waits_is_counted(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_what_waits_is_counted(call: Call, tmp_path: Path) -> None:
     """V8, H5: records that claim authority wait for a review, unless the operator believes the file."""
     path = str(golden(tmp_path, "skylattice.json"))
     assert "2 wait for review" in call("import", path).out
     assert "1 waits for review" in call("--agent", "other", "import", path, "--trust").out
 
 
-def test_a_form_can_be_named(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_a_form_can_be_named(call: Call, tmp_path: Path) -> None:
     """H5: --format says what a file is; an unknown name is wrong usage, and lists the known ones."""
     path = str(golden(tmp_path, "milton.jsonl"))
     assert call("import", path, "--format", "milton", "--json").json["format"] == "milton"
@@ -73,7 +72,7 @@ def test_a_form_can_be_named(call: Call, tmp_path: Path) -> None:  # noqa: F811
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_out_and_in_again(call: Call, tmp_path: Path, form: str) -> None:  # noqa: F811
+def test_out_and_in_again(call: Call, tmp_path: Path, form: str) -> None:
     """H5: what is exported in a form can be imported from it, into another agent."""
     remembered(call, "went to the market", "--layer", "episodic")
     path = str(tmp_path / "export")
@@ -82,7 +81,7 @@ def test_out_and_in_again(call: Call, tmp_path: Path, form: str) -> None:  # noq
     assert call("--agent", "other", "import", path, "--json").json["taken"] == 1
 
 
-def test_an_export_says_what_it_cannot_hold(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_an_export_says_what_it_cannot_hold(call: Call, tmp_path: Path) -> None:
     """H5: how many memories were left out and why, and which fields of the others are lost."""
     remembered(call, "tea", "--tag", "drink")
     remembered(call, "went out", "--layer", "episodic")
@@ -93,7 +92,7 @@ def test_an_export_says_what_it_cannot_hold(call: Call, tmp_path: Path) -> None:
     assert "sentinel cannot hold: kind (1), trust (1)" in done.out
 
 
-def test_a_document_for_people(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_a_document_for_people(call: Call, tmp_path: Path) -> None:
     """H5: --format markdown is one readable file, in which a memory is only text."""
     remembered(call, "# not a heading", "--layer", "episodic")
     assert call("export", str(tmp_path / "x.md"), "--format", "markdown").code == 0
@@ -108,14 +107,16 @@ def test_a_document_for_people(call: Call, tmp_path: Path) -> None:  # noqa: F81
         (["export", "x", "--format", "csv"], "known are lamina"),
     ],
 )
-def test_wrong_usage(call: Call, arguments: list[str], said: str) -> None:  # noqa: F811
+def test_wrong_usage(call: Call, arguments: list[str], said: str) -> None:
     """H1: what cannot be meant is wrong usage, with what to do, and nothing is written."""
     done = call(*arguments)
     assert (done.code, said in done.err) == (2, True)
     assert not Path("x").exists()
 
 
-def test_agents_neither_import_nor_export(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_agents_neither_import_nor_export(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """V7: both are for people."""
     monkeypatch.setenv("LAMINA_ROLE", "agent")
     assert call("import", str(golden(tmp_path, "mem0.json")), "--dry-run").code == 1
@@ -123,7 +124,7 @@ def test_agents_neither_import_nor_export(call: Call, tmp_path: Path, monkeypatc
     assert not (tmp_path / "x.md").exists()
 
 
-def test_a_damaged_file_is_one_error(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_a_damaged_file_is_one_error(call: Call, tmp_path: Path) -> None:
     """H1, H5: a file that was cut off is an error in the one shape, with exit code 2, and nothing is stored."""
     path = tmp_path / "mem0.json"
     path.write_text('[{"id": "a", "memory": "tea"}, {"id"')
@@ -144,7 +145,7 @@ def damaged(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_damaged_store_without_a_backup_can_begin_anew(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_a_damaged_store_without_a_backup_can_begin_anew(call: Call, tmp_path: Path) -> None:
     """B1: the way out is named, keeps the damaged file, and what waited in the fail-safe is in the new store."""
     remembered(call, "lost")
     path = damaged(tmp_path)
@@ -162,7 +163,7 @@ def test_a_damaged_store_without_a_backup_can_begin_anew(call: Call, tmp_path: P
     assert call("audit", "verify").code == 0
 
 
-def test_a_store_that_is_gone_can_begin_anew(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_a_store_that_is_gone_can_begin_anew(call: Call, tmp_path: Path) -> None:
     """B1: where only the trail of reads is left, that is damage too, and the trail stays."""
     remembered(call, "lost")
     call("search", "lost")
@@ -173,7 +174,9 @@ def test_a_store_that_is_gone_can_begin_anew(call: Call, tmp_path: Path) -> None
     assert "search" in call("audit", "log", "--reads").out
 
 
-def test_a_healthy_store_never_begins_anew(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: F811
+def test_a_healthy_store_never_begins_anew(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """B1, V1: --empty is refused where memories can be read, where an agent asks, and beside a backup that is named."""
     kept = remembered(call, "kept")
     told = call("restore", "--empty", "--yes")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .test_cli import Call, call, remembered  # noqa: F401 - a fixture
+from tests.surfaces.conftest import Call, remembered
 
 AGENT_FOLDER = Path("home", "agents", "default")
 DECISION = {"id", "action", "layer", "rule", "importance", "threshold", "twin"}
@@ -18,9 +18,18 @@ FILE = {"number", "file", "why", "lines", "made_at", "sha256"}
 
 
 @pytest.fixture
-def filled(call: Call) -> Call:  # noqa: F811
+def filled(call: Call) -> Call:
     """A home with one memory that deserves promotion and two that do not."""
-    remembered(call, "User wants daily Garmin reports", "--importance", "0.9", "--kind", "preference", "--tag", "garmin")
+    remembered(
+        call,
+        "User wants daily Garmin reports",
+        "--importance",
+        "0.9",
+        "--kind",
+        "preference",
+        "--tag",
+        "garmin",
+    )
     remembered(call, "Garmin sleep data read", "--importance", "0.2", "--meta", "tool=downloader")
     remembered(call, "hello", "--importance", "0.1")
     return call
@@ -44,7 +53,7 @@ def error(outcome: Any) -> dict[str, Any]:
     return told
 
 
-def listed(call: Call) -> list[str]:  # noqa: F811
+def listed(call: Call) -> list[str]:
     return [record["content"] for record in call("list", "--all", "--json").json]
 
 
@@ -74,7 +83,11 @@ def test_a_dry_run_as_json(filled: Call) -> None:
     """`--json` gives a list with one decision for each entry, in the order in which they came (L7, H1)."""
     first, *others = filled("promote", "--dry-run", "--json").json
     assert [one.keys() for one in (first, *others)] == [DECISION] * 3
-    assert (first["action"], first["layer"], first["rule"]) == ("promote", "semantic", "importance 0.90 reaches 0.70")
+    assert (first["action"], first["layer"], first["rule"]) == (
+        "promote",
+        "semantic",
+        "importance 0.90 reaches 0.70",
+    )
     assert {(one["action"], one["layer"], one["twin"]) for one in others} == {("keep", None, None)}
 
 
@@ -83,22 +96,31 @@ def test_a_dry_run_names_every_rule(filled: Call, tmp_path: Path) -> None:
     rules = "short_term_max_lines: 1\npromote_tags: [goal]\ndeduplicate: 0.95\n"
     (tmp_path / "home" / "retention_rules.yaml").write_text(rules)
     remembered(filled, "a goal", "--importance", "0.1", "--tag", "goal")
-    twin = remembered(filled, "User wants daily Garmin reports", "--importance", "0.8", "--kind", "preference")
+    twin = remembered(
+        filled, "User wants daily Garmin reports", "--importance", "0.8", "--kind", "preference"
+    )
     decided = {one["id"]: one for one in filled("promote", "--dry-run", "--json").json}
     said = [one["rule"] for one in decided.values()]
     assert said[1] == "the oldest, beyond the most that short-term memory holds"
     assert said[3] == "the tag goal always promotes"
     assert decided[twin["id"]]["twin"] == next(iter(decided))
-    assert decided[twin["id"]]["rule"] == f"says the same as {next(iter(decided))}, and joins it as evidence"
+    assert (
+        decided[twin["id"]]["rule"]
+        == f"says the same as {next(iter(decided))}, and joins it as evidence"
+    )
     table = filled("promote", "--dry-run").out
     assert table.splitlines()[-1] == "2 to promote, 1 to join, 1 to rotate, 1 to keep"
-    assert filled("promote").out == "promoted 2 at 0.70, archived 1 joined and 1 rotated, 1 remain\n"
+    assert (
+        filled("promote").out == "promoted 2 at 0.70, archived 1 joined and 1 rotated, 1 remain\n"
+    )
 
 
 def test_a_long_dry_run_is_cut(filled: Call) -> None:
     """`--limit` bounds the lines, and the end says of how many; nothing at all is said as such (H1)."""
     out = filled("promote", "--dry-run", "--limit", "1").out
-    assert out.splitlines()[-1] == "1 to promote, 2 to keep; the first 1 of 3 are shown, see --limit"
+    assert (
+        out.splitlines()[-1] == "1 to promote, 2 to keep; the first 1 of 3 are shown, see --limit"
+    )
     assert filled("promote", "--dry-run", "--limit", "0").code == 2
     filled("prune", "--layer", "short_term", "--yes")
     assert filled("promote", "--dry-run").out == "short-term memory is empty\n"
@@ -122,18 +144,24 @@ def test_promote_tells_that_it_could_not_tell(filled: Call, tmp_path: Path) -> N
 
 def test_bad_rules_are_an_error_with_their_line(filled: Call, tmp_path: Path) -> None:
     """Nothing is promoted by a file that makes no sense; the error names file and line (L6)."""
-    (tmp_path / "home" / "retention_rules.yaml").write_text("promote_threshold: 0.7\nshort_term_max_lines: -1\n")
+    (tmp_path / "home" / "retention_rules.yaml").write_text(
+        "promote_threshold: 0.7\nshort_term_max_lines: -1\n"
+    )
     for arguments in (["promote"], ["promote", "--dry-run"]):
         outcome = filled(*arguments, "--json")
         assert outcome.code == 2
-        assert "retention_rules.yaml, line 2: short_term_max_lines = -1" in error(outcome)["message"]
+        assert (
+            "retention_rules.yaml, line 2: short_term_max_lines = -1" in error(outcome)["message"]
+        )
     assert {record["layer"] for record in filled("list", "--json").json} == {"short_term"}
 
 
 # prune
 
 
-def test_prune_shows_and_asks(filled: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_prune_shows_and_asks(
+    filled: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """It shows what would go and asks; only a yes moves it, and it is in the archive then (L11)."""
     answer(monkeypatch, "n\n")
     outcome = filled("prune", "--below", "0.5")
@@ -150,15 +178,23 @@ def test_prune_shows_and_asks(filled: Call, monkeypatch: pytest.MonkeyPatch, tmp
 
 def test_prune_does_not_ask_when_told(filled: Call) -> None:
     """`--yes` is for scripts, with --json too (L11, H1)."""
-    assert filled("prune", "--below", "0.15", "--yes").out.splitlines()[-1] == "1 moved to the archive"
-    assert filled("prune", "--below", "0.5", "--yes", "--json").json == {"pruned": 1, "dry_run": False}
+    assert (
+        filled("prune", "--below", "0.15", "--yes").out.splitlines()[-1] == "1 moved to the archive"
+    )
+    assert filled("prune", "--below", "0.5", "--yes", "--json").json == {
+        "pruned": 1,
+        "dry_run": False,
+    }
 
 
 def test_a_preview_changes_nothing(filled: Call) -> None:
     """`--dry-run` counts and shows, without a question (L11)."""
     outcome = filled("prune", "--tag", "garmin", "--dry-run")
     assert (outcome.code, outcome.out.splitlines()[-1]) == (0, "1 would go to the archive")
-    assert filled("prune", "--tag", "garmin", "--dry-run", "--json").json == {"pruned": 1, "dry_run": True}
+    assert filled("prune", "--tag", "garmin", "--dry-run", "--json").json == {
+        "pruned": 1,
+        "dry_run": True,
+    }
     assert len(listed(filled)) == 3
 
 
@@ -174,7 +210,10 @@ def test_json_without_yes_is_refused(filled: Call) -> None:
 def test_nothing_to_prune(filled: Call) -> None:
     """Where nothing matches nobody is asked, and a real run does not call itself a dry one (L11)."""
     assert filled("prune", "--tag", "nowhere").out.endswith("0 moved to the archive\n")
-    assert filled("prune", "--tag", "nowhere", "--yes", "--json").json == {"pruned": 0, "dry_run": False}
+    assert filled("prune", "--tag", "nowhere", "--yes", "--json").json == {
+        "pruned": 0,
+        "dry_run": False,
+    }
 
 
 @pytest.mark.parametrize(
@@ -201,7 +240,11 @@ def test_agents_do_not_prune(pruned: Call, monkeypatch: pytest.MonkeyPatch) -> N
     """Under LAMINA_ROLE=agent whatever takes memories away or brings them back is refused; searching is not (V7)."""
     (first, *_) = pruned("archive", "search", "garmin", "--json").json
     monkeypatch.setenv("LAMINA_ROLE", "agent")
-    for arguments in (["prune", "--below", "1", "--yes"], ["archive", "restore", first["id"]], ["archive", "list"]):
+    for arguments in (
+        ["prune", "--below", "1", "--yes"],
+        ["archive", "restore", first["id"]],
+        ["archive", "list"],
+    ):
         outcome = pruned(*arguments, "--json")
         assert (outcome.code, error(outcome)["code"]) == (1, "refused")
     assert len(pruned("archive", "search", "garmin", "--json").json) == 1
@@ -239,7 +282,11 @@ def test_archive_search_is_bounded(pruned: Call) -> None:
     assert "hello" in outcome.out
     assert "Garmin" not in outcome.out
     assert "there may be more" in outcome.err
-    for arguments in (["", "--json"], ["x", "--limit", "0", "--json"], ["x", "--since", "lately", "--json"]):
+    for arguments in (
+        ["", "--json"],
+        ["x", "--limit", "0", "--json"],
+        ["x", "--since", "lately", "--json"],
+    ):
         outcome = pruned("archive", "search", *arguments)
         assert (outcome.code, error(outcome)["code"]) == (2, "invalid_input")
 
@@ -254,7 +301,7 @@ def test_archive_list(pruned: Call, tmp_path: Path) -> None:
     assert "pruned" in pruned("archive", "list").out
 
 
-def test_an_empty_archive(call: Call) -> None:  # noqa: F811
+def test_an_empty_archive(call: Call) -> None:
     """Nothing there is said as such (H1)."""
     assert call("archive", "list").out == "nothing is archived\n"
     assert call("archive", "list", "--json").json == []
@@ -267,7 +314,10 @@ def test_archive_restore(pruned: Call) -> None:
     outcome = pruned("archive", "restore", *(record["id"].upper() for record in found), "--json")
     assert [record["id"] for record in outcome.json] == [record["id"] for record in found]
     assert not any("archived" in record for record in outcome.json)
-    assert pruned("search", "sleep data", "--json").json["hits"][0]["record"]["content"] == "Garmin sleep data read"
+    assert (
+        pruned("search", "sleep data", "--json").json["hits"][0]["record"]["content"]
+        == "Garmin sleep data read"
+    )
     assert pruned("archive", "search", "e").code == 4
     assert pruned("archive", "restore", found[0]["id"]).code == 1
     assert pruned("archive", "restore", "0" * 26).code == 3
@@ -280,7 +330,9 @@ def test_an_archived_record_can_be_inspected(pruned: Call) -> None:
     shown = pruned("inspect", record["id"], "--json").json
     assert shown["archived"] == record["archived"]
     assert [event["action"] for event in shown["history"]] == ["remember", "prune"]
-    assert record["archived"].rsplit("/", 1)[1] in pruned("inspect", record["id"]).out.replace("\n", "")
+    assert record["archived"].rsplit("/", 1)[1] in pruned("inspect", record["id"]).out.replace(
+        "\n", ""
+    )
     assert pruned("status", "--json").json["archived"] == 2
 
 
@@ -303,10 +355,12 @@ def test_a_lost_file_is_an_error_with_its_name(pruned: Call, tmp_path: Path) -> 
     assert pruned("list").code == 0
 
 
-def test_users_see_their_own_archive(call: Call) -> None:  # noqa: F811
+def test_users_see_their_own_archive(call: Call) -> None:
     """`--user` limits what is pruned, searched and restored (R12)."""
     for user in ("ana", "ben"):
-        assert call("--user", user, "remember", f"secret of {user}", "--importance", "0.1").code == 0
+        assert (
+            call("--user", user, "remember", f"secret of {user}", "--importance", "0.1").code == 0
+        )
     assert call("--user", "ana", "prune", "--below", "0.5", "--yes", "--json").json["pruned"] == 1
     (record,) = call("--user", "ana", "archive", "search", "secret", "--json").json
     assert call("--user", "ben", "archive", "search", "secret").code == 4

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.test_cli import Call, call, remembered
-
-__all__ = ["call"]
+from tests.surfaces.conftest import Call, remembered
 
 
 @pytest.fixture
@@ -59,7 +57,11 @@ def test_verify(mirrored: Call, tmp_path: Path) -> None:
     path = lines(tmp_path)
     path.write_bytes(path.read_bytes().replace(b"tea", b"mud"))
     done = mirrored("mirror", "verify")
-    assert (done.code, "1 outdated of 1 held" in done.out, "lamina mirror rebuild jsonl" in done.out) == (1, True, True)
+    assert (
+        done.code,
+        "1 outdated of 1 held" in done.out,
+        "lamina mirror rebuild jsonl" in done.out,
+    ) == (1, True, True)
     found = mirrored("mirror", "verify", "jsonl", "--json")
     assert (found.code, found.json["jsonl"]["outdated"]) == (1, 1)
     assert mirrored("mirror", "rebuild").code == 0
@@ -81,7 +83,11 @@ def test_a_pipe_is_told_everything(call: Call, monkeypatch: pytest.MonkeyPatch) 
     """H1: what is wrong with a mirror is not cut where nobody reads it on a terminal."""
     monkeypatch.setenv("LAMINA_MIRRORS_CHROMA", f"http://127.0.0.1:9/{'long' * 60}")
     done = call("mirror", "status")
-    assert (done.code, "start the server, or correct its address" in done.out, len(done.out.splitlines())) == (0, True, 2)
+    assert (
+        done.code,
+        "start the server, or correct its address" in done.out,
+        len(done.out.splitlines()),
+    ) == (0, True, 2)
 
 
 def test_the_status_tells_of_mirrors(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import click
 import pytest
 
-from lamina.surfaces.cli import profiles
-
-from .test_cli import Call, call, remembered  # noqa: F401 - a fixture
+from lamina.surfaces.cli import profile
+from tests.surfaces.conftest import Call, remembered
 
 
 @pytest.fixture
-def filled(call: Call) -> Call:  # noqa: F811
+def filled(call: Call) -> Call:
     """A home with memories that compression knows, and one that it leaves."""
     remembered(call, "Ana lives in Oslo", "--kind", "fact")
     remembered(call, "07:00", "--kind", "preference", "--meta", "profile_key=schedule.wake_up")
     remembered(
-        call, "Ben is her brother", "--kind", "fact", "--meta", "profile_key=relationships.Ben", "--meta", "value=brother"
+        call,
+        "Ben is her brother",
+        "--kind",
+        "fact",
+        "--meta",
+        "profile_key=relationships.Ben",
+        "--meta",
+        "value=brother",
     )
     remembered(call, "grow tomatoes", "--kind", "project", "--tag", "project:garden")
     remembered(call, "no water", "--kind", "fact", "--tag", "project:garden", "--tag", "blocker")
@@ -44,7 +50,7 @@ def test_the_profile_is_shown(filled: Call) -> None:
     assert filled("inspect", shown["evidence_ids"][0]).code == 0
 
 
-def test_an_empty_profile_says_so(call: Call) -> None:  # noqa: F811
+def test_an_empty_profile_says_so(call: Call) -> None:
     """Where nothing is known, `profile show` says so, and --json has every field (H1, R10)."""
     assert "nothing is known yet" in call("profile", "show").out
     assert call("profile", "show", "--json").json["name"] is None
@@ -60,31 +66,42 @@ def test_projects_are_shown(filled: Call) -> None:
     assert "grow tomatoes" in out
     assert "blockers" in out
     shown = filled("project", "show", "garden", "--json").json
-    assert (shown["goals"], shown["blockers"], shown["next_steps"]) == (["grow tomatoes"], ["no water"], [])
+    assert (shown["goals"], shown["blockers"], shown["next_steps"]) == (
+        ["grow tomatoes"],
+        ["no water"],
+        [],
+    )
     assert filled("project", "show", "--json").json == [shown]
 
 
-def test_an_unknown_project_is_not_found(call: Call) -> None:  # noqa: F811
+def test_an_unknown_project_is_not_found(call: Call) -> None:
     """A project that does not exist is exit code 3 (H1)."""
     outcome = call("project", "show", "garden")
     assert (outcome.code, "garden" in outcome.err) == (3, True)
 
 
-def test_the_profile_of_a_user(call: Call) -> None:  # noqa: F811
+def test_the_profile_of_a_user(call: Call) -> None:
     """`--user` shows that user's profile, and no one else's (R12, H1)."""
     call("--user", "ana", "remember", "lives in Oslo", "--kind", "fact")
     call("compress", "--hours", "0")
-    assert call("--user", "ana", "profile", "show", "--json").json["stable_facts"] == ["lives in Oslo"]
+    assert call("--user", "ana", "profile", "show", "--json").json["stable_facts"] == [
+        "lives in Oslo"
+    ]
     assert call("--user", "ben", "profile", "show", "--json").json["stable_facts"] == []
     assert call("profile", "show", "--json").json["stable_facts"] == []
 
 
-def test_what_was_stored_steers_no_terminal(call: Call) -> None:  # noqa: F811
+def test_what_was_stored_steers_no_terminal(call: Call) -> None:
     """Control characters in a profile or project are spelled out (H1)."""
     remembered(call, "red \x1b[31m", "--kind", "fact")
     remembered(call, "blue \x1b[34m", "--tag", "project:garden")
     remembered(call, "ask \x1b[35m", "--kind", "request")
-    outputs = [call("pending"), call("compress", "--hours", "0"), call("profile", "show"), call("project", "show", "garden")]
+    outputs = [
+        call("pending"),
+        call("compress", "--hours", "0"),
+        call("profile", "show"),
+        call("project", "show", "garden"),
+    ]
     assert all("\x1b" not in outcome.out and outcome.code == 0 for outcome in outputs)
 
 
@@ -134,7 +151,7 @@ def test_an_agent_only_proposes(filled: Call, monkeypatch: pytest.MonkeyPatch) -
 # pending
 
 
-def test_pending_lists_what_waits(call: Call) -> None:  # noqa: F811
+def test_pending_lists_what_waits(call: Call) -> None:
     """`pending` lists what waits for somebody, oldest first, until it is answered (L12, H1)."""
     assert call("pending").out.strip() == "nothing is pending"
     assert call("pending", "--json").json == []
@@ -155,8 +172,8 @@ def test_pending_lists_what_waits(call: Call) -> None:  # noqa: F811
 def test_other_files_may_hang_commands_beside_these() -> None:
     """A group that another file has made already is used, and one that is made here can be found again (H1)."""
     program = click.Group("lamina")
-    profiles.register(program)
-    group = profiles.subgroup(program, "profile", "other words")
+    profile.register(program)
+    group = profile.subgroup(program, "profile", "other words")
     assert group is program.commands["profile"]
     assert list(group.commands) == ["show"]
     assert group.help == "What is known about a person."

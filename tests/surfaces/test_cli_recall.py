@@ -11,25 +11,35 @@ from typing import Any
 
 import pytest
 
-from lamina import fence
-from lamina.recall import RANKERS
+from lamina.search import RANKERS
 from lamina.surfaces.cli import output
-
-from .test_cli import Call, call, remembered  # noqa: F401 - a fixture
+from lamina.text import fence
+from tests.surfaces.conftest import Call, remembered
 
 TEA = "Ana drinks green tea every morning"
 BICYCLE = "Ben repaired the old bicycle"
 
 
 @pytest.fixture
-def filled(call: Call) -> Call:  # noqa: F811
+def filled(call: Call) -> Call:
     """A home with some memories."""
-    remembered(call, TEA, "--tag", "drink", "--tag", "morning", "--meta", "place=kitchen", "--meta", "cups=2")
+    remembered(
+        call,
+        TEA,
+        "--tag",
+        "drink",
+        "--tag",
+        "morning",
+        "--meta",
+        "place=kitchen",
+        "--meta",
+        "cups=2",
+    )
     remembered(call, BICYCLE, "--tag", "morning", "--meta", "place=garage")
     return call
 
 
-def found(call: Call, *arguments: str) -> list[str]:  # noqa: F811
+def found(call: Call, *arguments: str) -> list[str]:
     """The texts that a search finds."""
     outcome = call("search", *arguments, "--json")
     assert outcome.code == (0 if outcome.json["hits"] else 4), outcome.err
@@ -88,9 +98,11 @@ def test_explain_draws_the_parts(filled: Call) -> None:
     assert all(float(words[1]) > 0 for words in parts)
 
 
-def test_explain_draws_negative_parts(call: Call) -> None:  # noqa: F811
+def test_explain_draws_negative_parts(call: Call) -> None:
     """A part that takes away is shown with its sign, and the sum is right (H1, Q6)."""
-    remembered(call, "I recommend green tea in the morning", "--speaker", "assistant", "--session", "s")
+    remembered(
+        call, "I recommend green tea in the morning", "--speaker", "assistant", "--session", "s"
+    )
     remembered(call, "What about green tea in the morning?", "--speaker", "user", "--session", "s")
     outcome = call("search", "who drinks green tea in the morning", "--explain")
     assert outcome.code == 0
@@ -101,13 +113,19 @@ def test_explain_draws_negative_parts(call: Call) -> None:  # noqa: F811
             shown.append([])
         elif words[:2] == ["=", "score"]:
             assert sum(shown[-1]) == pytest.approx(float(words[2]), abs=0.01)
-        elif line.startswith("   ") and len(words) >= 2 and words[1].lstrip("-").replace(".", "").isdigit():
+        elif (
+            line.startswith("   ")
+            and len(words) >= 2
+            and words[1].lstrip("-").replace(".", "").isdigit()
+        ):
             shown[-1].append(float(words[1]))
     assert len(shown) == 2
     assert all(min(parts) < 0 for parts in shown)
 
 
-@pytest.mark.parametrize(("value", "best"), [(0, 1), (1, 1), (0.5, 1), (1, 0), (0.3, -1), (-1, 1), (0.01, 1)])
+@pytest.mark.parametrize(
+    ("value", "best"), [(0, 1), (1, 1), (0.5, 1), (1, 0), (0.3, -1), (-1, 1), (0.01, 1)]
+)
 def test_a_bar_fits(value: float, best: float) -> None:
     """A bar is never longer than its place for a part that is no larger than the best score (H1)."""
     assert len(output.bar(value, best)) <= output.BAR
@@ -134,7 +152,9 @@ def test_a_bar_fits(value: float, best: float) -> None:
 )
 def test_filters(filled: Call, arguments: list[str], expected: list[str]) -> None:
     """Each filter of a search can be given, several are joined, and none finds what does not pass (H1, Q3)."""
-    assert sorted(found(filled, "morning tea bicycle", "--ranker", "keyword", *arguments)) == sorted(expected)
+    assert sorted(
+        found(filled, "morning tea bicycle", "--ranker", "keyword", *arguments)
+    ) == sorted(expected)
 
 
 def test_two_times(filled: Call) -> None:
@@ -144,7 +164,9 @@ def test_two_times(filled: Call) -> None:
     assert found(filled, "green tea", "--as-of", "2001-01-01") == []
     assert found(filled, "green tea", "--as-of", "2999-01-01")[0] == TEA
     remembered(filled, "The office was in Lisbon", "--at", "1999-12-31")
-    assert found(filled, "office in Lisbon", "--as-of", "2001-01-01") == ["The office was in Lisbon"]
+    assert found(filled, "office in Lisbon", "--as-of", "2001-01-01") == [
+        "The office was in Lisbon"
+    ]
     assert found(filled, "office in Lisbon", "--known-at", "2001-01-01") == []
 
 
@@ -191,7 +213,7 @@ def test_notes_stand_beside_the_answer(filled: Call, monkeypatch: pytest.MonkeyP
     ],
     ids=lambda arguments: " ".join(arguments)[:40],
 )
-def test_wrong_usage_is_exit_code_2(call: Call, arguments: list[str]) -> None:  # noqa: F811
+def test_wrong_usage_is_exit_code_2(call: Call, arguments: list[str]) -> None:
     """Wrong words exit with 2 and one error on stderr, as JSON with --json (H1, Q7)."""
     outcome = call(*arguments, "--json")
     assert (outcome.code, outcome.out) == (2, "")
@@ -200,7 +222,9 @@ def test_wrong_usage_is_exit_code_2(call: Call, arguments: list[str]) -> None:  
 
 
 @pytest.mark.parametrize("name", ["word2vec", "openai:", "minilm,word2vec"])
-def test_a_wrong_embedder_is_exit_code_2(call: Call, monkeypatch: pytest.MonkeyPatch, name: str) -> None:  # noqa: F811
+def test_a_wrong_embedder_is_exit_code_2(
+    call: Call, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """A wrong `LAMINA_RECALL_EMBEDDERS` is named (H1, Q5)."""
     monkeypatch.setenv("LAMINA_RECALL_EMBEDDERS", name)
     outcome = call("search", "x")
@@ -208,10 +232,14 @@ def test_a_wrong_embedder_is_exit_code_2(call: Call, monkeypatch: pytest.MonkeyP
     assert "LAMINA_RECALL_EMBEDDERS" in outcome.err
 
 
-def test_what_is_found_cannot_steer_the_terminal(call: Call) -> None:  # noqa: F811
+def test_what_is_found_cannot_steer_the_terminal(call: Call) -> None:
     """Stored control characters are spelled out in tables and explanations (H1)."""
     remembered(call, "tea \x1b[31m\u202e\x07 red", "--tag", "a")
-    for arguments in (["search", "tea"], ["search", "tea", "--explain"], ["search", "tea", "--ranker", "keyword"]):
+    for arguments in (
+        ["search", "tea"],
+        ["search", "tea", "--explain"],
+        ["search", "tea", "--ranker", "keyword"],
+    ):
         out = call(*arguments).out
         assert "\x1b[31m\u202e" not in out
         assert "\u202e" not in out
@@ -222,12 +250,21 @@ def test_what_is_found_cannot_steer_the_terminal(call: Call) -> None:  # noqa: F
 # context
 
 
-def profile(call: Call, text: str) -> dict[str, Any]:  # noqa: F811
-    more = ("--layer", "profile", "--meta", "profile_key=drink", "--meta", "value=tea", "--meta", "reason=said")
+def profile(call: Call, text: str) -> dict[str, Any]:
+    more = (
+        "--layer",
+        "profile",
+        "--meta",
+        "profile_key=drink",
+        "--meta",
+        "value=tea",
+        "--meta",
+        "reason=said",
+    )
     return remembered(call, text, *more)
 
 
-def test_context_is_fenced(call: Call) -> None:  # noqa: F811
+def test_context_is_fenced(call: Call) -> None:
     """`context` prints the fenced text, with --json also the hits in it; nothing relevant is exit code 4 (H1, Q9)."""
     outcome = call("context", "green tea")
     assert (outcome.code, outcome.out.strip()) == (4, "nothing relevant")
@@ -244,7 +281,7 @@ def test_context_is_fenced(call: Call) -> None:  # noqa: F811
     assert [item["record"]["id"] for item in answer["items"]] == [record["id"]]
 
 
-def test_context_is_bounded(call: Call) -> None:  # noqa: F811
+def test_context_is_bounded(call: Call) -> None:
     """`--max-chars` bounds the text (H1, Q9)."""
     profile(call, f"{TEA}. " * 100)
     assert len(call("context", "green tea", "--json").json["text"]) <= 2000
@@ -281,7 +318,7 @@ def test_index_with_an_embedder_that_is_away(filled: Call, monkeypatch: pytest.M
 # models
 
 
-def test_models_are_listed(call: Call) -> None:  # noqa: F811
+def test_models_are_listed(call: Call) -> None:
     """`model list` shows the known models, and which are here (H1)."""
     models = call("model", "list", "--json").json
     assert {"wordllama", "minilm"} <= {model["name"] for model in models}
@@ -292,7 +329,7 @@ def test_models_are_listed(call: Call) -> None:  # noqa: F811
     assert "licence" in table.out
 
 
-def test_an_unknown_model_is_not_fetched(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_an_unknown_model_is_not_fetched(call: Call, tmp_path: Path) -> None:
     """`model pull` of a name that nobody knows exits with 2, names the known ones, and leaves nothing behind (H1)."""
     outcome = call("model", "pull", "gpt-17")
     assert outcome.code == 2
@@ -312,10 +349,14 @@ def test_an_unknown_model_is_not_fetched(call: Call, tmp_path: Path) -> None:  #
         ("We met", []),
     ],
 )
-def test_inspect_shows_the_days_that_a_text_speaks_of(call: Call, text: str, expected: list[str]) -> None:  # noqa: F811
+def test_inspect_shows_the_days_that_a_text_speaks_of(
+    call: Call, text: str, expected: list[str]
+) -> None:
     """Dates are resolved against when it happened, and shown with the words that said so (H1, Q5)."""
     record = remembered(call, text, "--at", "2026-05-13")
-    spoken = [line for line in call("inspect", record["id"]).out.splitlines() if "speaks of" in line]
+    spoken = [
+        line for line in call("inspect", record["id"]).out.splitlines() if "speaks of" in line
+    ]
     assert [line.partition(" (")[0] for line in spoken] == expected
     assert all(line.partition('"')[2].rstrip('")') in text for line in spoken)
 
@@ -325,12 +366,16 @@ def test_inspect_shows_the_days_that_a_text_speaks_of(call: Call, text: str, exp
 
 def test_the_program_searches_in_a_process_of_its_own(tmp_path: Path) -> None:
     """Through the real program: found is 0, nothing relevant 4, wrong usage 2; output is UTF-8 whatever the locale (H1)."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")
+    }
     environment |= {"LAMINA_HOME": str(tmp_path), "LC_ALL": "C", "PYTHONIOENCODING": "utf-8"}
 
     def program(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "lamina.surfaces.cli.main", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
+        return subprocess.run(
+            command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False
+        )
 
     assert program("remember", "緑茶を毎朝飲む green tea").returncode == 0
     done = program("search", "green tea", "--json")

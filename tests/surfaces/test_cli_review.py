@@ -6,24 +6,24 @@ import json
 
 import pytest
 
-from .test_cli import Call, call, remembered  # noqa: F401 - a fixture
+from tests.surfaces.conftest import Call, remembered
 
 UNKNOWN = "0" * 26
 
 
-def proposed(call: Call, value: str, key: str = "drink") -> str:  # noqa: F811
+def proposed(call: Call, value: str, key: str = "drink") -> str:
     return str(call("profile", "propose", key, value, "--reason", "said so", "--json").json["id"])
 
 
-def state(call: Call, record_id: str) -> str:  # noqa: F811
+def state(call: Call, record_id: str) -> str:
     return str(call("inspect", record_id, "--json").json["state"])
 
 
-def last_event(call: Call) -> str:  # noqa: F811
+def last_event(call: Call) -> str:
     return str(call("audit", "log", "--limit", "1", "--json").json[0]["seq"])
 
 
-def test_propose_confirm_rollback_undo(call: Call) -> None:  # noqa: F811
+def test_propose_confirm_rollback_undo(call: Call) -> None:
     """V1, V4: confirming supersedes the same key, rollback restores what was before, undo takes the rollback back."""
     tea = proposed(call, "tea")
     assert state(call, tea) == "constrained"
@@ -38,7 +38,7 @@ def test_propose_confirm_rollback_undo(call: Call) -> None:  # noqa: F811
     assert call("audit", "verify").code == 0
 
 
-def test_reject_tombstones_bars_and_lift_lets_in(call: Call) -> None:  # noqa: F811
+def test_reject_tombstones_bars_and_lift_lets_in(call: Call) -> None:
     """V1, V6: what is rejected is refused in any spelling, with exit code 1, until somebody lifts it."""
     tea = proposed(call, "tea")
     assert call("review", "reject", tea, "--reason", "never").code == 0
@@ -49,10 +49,19 @@ def test_reject_tombstones_bars_and_lift_lets_in(call: Call) -> None:  # noqa: F
     assert call("review", "confirm", proposed(call, "TEA")).code == 0
 
 
-def test_compact_proposes_only_with_its_flag(call: Call) -> None:  # noqa: F811
+def test_compact_proposes_only_with_its_flag(call: Call) -> None:
     """V2: `semantic compact` shows; `--create-proposals` proposes; confirming supersedes the sources."""
     facts = [
-        remembered(call, text, "--layer", "semantic", "--meta", "origin=test", "--meta", 'topic_tags=["boiler"]')["id"]
+        remembered(
+            call,
+            text,
+            "--layer",
+            "semantic",
+            "--meta",
+            "origin=test",
+            "--meta",
+            'topic_tags=["boiler"]',
+        )["id"]
         for text in ("The boiler is old", "The boiler is loud")
     ]
     shown = call("semantic", "compact")
@@ -65,10 +74,19 @@ def test_compact_proposes_only_with_its_flag(call: Call) -> None:  # noqa: F811
     assert "nothing to put together" in call("semantic", "compact").out
 
 
-def test_dedup_proposes_only_with_its_flag(call: Call) -> None:  # noqa: F811
+def test_dedup_proposes_only_with_its_flag(call: Call) -> None:
     """V3: `procedural dedup` shows; `--create-proposals` proposes; confirming supersedes the duplicates."""
     steps = [
-        remembered(call, text, "--layer", "procedural", "--meta", "workflow=deploy", "--meta", "canonical=false")["id"]
+        remembered(
+            call,
+            text,
+            "--layer",
+            "procedural",
+            "--meta",
+            "workflow=deploy",
+            "--meta",
+            "canonical=false",
+        )["id"]
         for text in ("Run make check, then push", "run make check then push")
     ]
     assert call("procedural", "dedup", "--json").json[0]["outcome"] == "possible"
@@ -77,7 +95,7 @@ def test_dedup_proposes_only_with_its_flag(call: Call) -> None:  # noqa: F811
     assert [state(call, one) for one in steps] == ["superseded", "superseded"]
 
 
-def test_the_four_states_are_seen(call: Call) -> None:  # noqa: F811
+def test_the_four_states_are_seen(call: Call) -> None:
     """R3: `list`, `inspect` and `search --state` show active, constrained, superseded and tombstoned records."""
     superseded, active = proposed(call, "green tea"), proposed(call, "black tea", "Drink")
     call("review", "confirm", superseded)
@@ -86,7 +104,12 @@ def test_the_four_states_are_seen(call: Call) -> None:  # noqa: F811
     tombstoned = proposed(call, "iced tea")
     call("review", "reject", tombstoned, "--reason", "too cold")
     constrained = proposed(call, "mint tea")
-    found = {"active": active, "constrained": constrained, "superseded": superseded, "tombstoned": tombstoned}
+    found = {
+        "active": active,
+        "constrained": constrained,
+        "superseded": superseded,
+        "tombstoned": tombstoned,
+    }
     for name, record_id in found.items():
         assert state(call, record_id) == name
         listed = call("list", "--layer", "profile", "--state", name, "--json").json
@@ -96,18 +119,27 @@ def test_the_four_states_are_seen(call: Call) -> None:  # noqa: F811
         assert {hit["record"]["state"] for hit in hits} == {name}
 
 
-def test_the_queue_is_a_table_and_json(call: Call) -> None:  # noqa: F811
+def test_the_queue_is_a_table_and_json(call: Call) -> None:
     """H1: `review list` has age, source, trust and what is replaced; --json has all that a program needs."""
     call("review", "confirm", proposed(call, "tea"))
     waiting = proposed(call, "coffee")
     out = call("review", "list").out
-    for word in ("age", "source", "trust", "replaces", waiting, "profile.propose", "operator", "coffee"):
+    for word in (
+        "age",
+        "source",
+        "trust",
+        "replaces",
+        waiting,
+        "profile.propose",
+        "operator",
+        "coffee",
+    ):
         assert word in out
     (told,) = call("review", "list", "--json").json
     assert set(told) == {"record", "by", "since", "replaces", "problem", "rivals", "similar"}
 
 
-def test_a_long_queue_comes_in_parts(call: Call) -> None:  # noqa: F811
+def test_a_long_queue_comes_in_parts(call: Call) -> None:
     """H1: `review list --limit` says how many more there are and how to go on; --json stays a list, of all unless told."""
     ids = [proposed(call, f"tea {number}", f"key{number}") for number in range(5)]
     first = call("review", "list", "--limit", "2").out
@@ -125,7 +157,7 @@ def test_a_long_queue_comes_in_parts(call: Call) -> None:  # noqa: F811
     assert (gone.code, "does not wait any more" in gone.err) == (3, True)
 
 
-def test_several_are_decided_after_a_look(call: Call) -> None:  # noqa: F811
+def test_several_are_decided_after_a_look(call: Call) -> None:
     """V5: several ids show a preview and ask; --yes does not ask; each is a decision, and one failure stops no other."""
     first, second = proposed(call, "tea"), proposed(call, "Oslo", "city")
     refused = call("review", "confirm", first, second, stdin="n\n")
@@ -138,7 +170,7 @@ def test_several_are_decided_after_a_look(call: Call) -> None:  # noqa: F811
     assert [state(call, one) for one in (third, fourth)] == ["tombstoned", "tombstoned"]
 
 
-def test_revoke_shows_asks_and_can_be_undone(call: Call) -> None:  # noqa: F811
+def test_revoke_shows_asks_and_can_be_undone(call: Call) -> None:
     """V8: `revoke --source` previews, asks unless --yes, puts all of it under review, and `undo` takes it back."""
     told = remembered(call, "the bridge is closed", "--source", "web:news")["id"]
     assert "the bridge is closed" in call("revoke", "--source", "web:news", "--dry-run").out
@@ -173,8 +205,12 @@ BAD: list[tuple[tuple[str, ...], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "code", "message"), BAD, ids=[" ".join(case[0]) for case in BAD])
-def test_bad_input_is_told_and_leaves_no_trace(call: Call, arguments: tuple[str, ...], code: int, message: str) -> None:  # noqa: F811
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"), BAD, ids=[" ".join(case[0]) for case in BAD]
+)
+def test_bad_input_is_told_and_leaves_no_trace(
+    call: Call, arguments: tuple[str, ...], code: int, message: str
+) -> None:
     """H1, V5: the right exit code, a message that names what is wrong, JSON for programs, and no event."""
     remembered(call, "something")
     before = last_event(call)
@@ -186,11 +222,15 @@ def test_bad_input_is_told_and_leaves_no_trace(call: Call, arguments: tuple[str,
     assert last_event(call) == before
 
 
-def test_what_cannot_be_decided_says_why(call: Call) -> None:  # noqa: F811
+def test_what_cannot_be_decided_says_why(call: Call) -> None:
     """V5, R3: confirming what is not pending, rejecting twice, rolling back what is gone, a value that is active already."""
     tea = proposed(call, "tea")
     call("review", "confirm", tea)
-    for arguments in (("review", "confirm", tea), ("review", "reject", tea, "--reason", "no"), ("undo", "1")):
+    for arguments in (
+        ("review", "confirm", tea),
+        ("review", "reject", tea, "--reason", "no"),
+        ("undo", "1"),
+    ):
         assert call(*arguments).code == 1
     again = call("profile", "propose", "drink", "Tea", "--reason", "x")
     assert (again.code, tea in again.err) == (1, True)
@@ -201,7 +241,7 @@ def test_what_cannot_be_decided_says_why(call: Call) -> None:  # noqa: F811
     assert call("correct", remembered(call, "a")["id"], "b", "--reason", "  ").code == 2
 
 
-def test_an_agent_decides_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_an_agent_decides_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """V7, P1: with LAMINA_ROLE=agent every operator verb is refused, and a proposal needs evidence."""
     tea, told = proposed(call, "tea"), remembered(call, "x")["id"]
     monkeypatch.setenv("LAMINA_ROLE", "agent")
@@ -225,7 +265,7 @@ def test_an_agent_decides_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) -
     assert call("profile", "propose", "food", "rice", "--reason", "x", "--evidence", told).code == 0
 
 
-def test_the_operator_key(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_the_operator_key(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """V7: with a key set, operator verbs need it; without it the program may do what an agent may; nothing keeps the key."""
     assert "no key" in call("key", "status").out
     assert call("key", "set", stdin="short\n").code == 2

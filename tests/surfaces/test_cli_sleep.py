@@ -8,27 +8,41 @@ from pathlib import Path
 import pytest
 
 from lamina import operator
-from lamina.surfaces.cli.sleeping import bar
-
-from .test_cli import Call, call  # noqa: F401 - a fixture
+from lamina.surfaces.cli.sleep import bar
+from tests.surfaces.conftest import Call
 
 
 @pytest.fixture
-def filled(call: Call, tmp_path: Path) -> Call:  # noqa: F811
+def filled(call: Call, tmp_path: Path) -> Call:
     """A home in which Ana has said a few things, months apart."""
     with operator(home=tmp_path / "home") as op:
-        for month, said in ((1, "I live in Porto. I love hiking."), (3, "I moved to Lisbon."), (5, "I went to Rome with Ben.")):
+        for month, said in (
+            (1, "I live in Porto. I love hiking."),
+            (3, "I moved to Lisbon."),
+            (5, "I went to Rome with Ben."),
+        ):
             at = datetime(2026, month, 10, tzinfo=UTC)
-            op.remember_conversation([{"speaker": "Ana", "text": said, "at": at}], session=f"s{month}")
+            op.remember_conversation(
+                [{"speaker": "Ana", "text": said, "at": at}], session=f"s{month}"
+            )
     return call
 
 
 def test_a_dry_run_prints_the_plan(filled: Call) -> None:
     """S5, H1: each claim with its effect and the reason; nothing is known afterwards."""
     out = filled("sleep", "--dry-run").out
-    for words in ("Ana lives in Porto", "not known before", "Ana lives in Lisbon", "ends 'Porto'", "change"):
+    for words in (
+        "Ana lives in Porto",
+        "not known before",
+        "Ana lives in Lisbon",
+        "ends 'Porto'",
+        "change",
+    ):
         assert words in out
-    assert {one["effect"] for one in filled("sleep", "--dry-run", "--json").json["facts"]} >= {"new", "change"}
+    assert {one["effect"] for one in filled("sleep", "--dry-run", "--json").json["facts"]} >= {
+        "new",
+        "change",
+    }
     assert "nothing is known" in filled("facts").out
 
 
@@ -41,11 +55,23 @@ def test_sleep_tells_what_it_did(filled: Call) -> None:
     assert "nothing to do" in filled("sleep", "--dry-run").out
 
 
-def test_sleep_says_what_it_does_not_read_yet(call: Call) -> None:  # noqa: F811
+def test_sleep_says_what_it_does_not_read_yet(call: Call) -> None:
     """S1, H1: a memory in short-term memory is not read before it is promoted; whoever misses it hears why."""
-    call("remember", "I am vegetarian. I work at Acme.", "--speaker", "Ana", "--session", "s1", "--importance", "0.9")
+    call(
+        "remember",
+        "I am vegetarian. I work at Acme.",
+        "--speaker",
+        "Ana",
+        "--session",
+        "s1",
+        "--importance",
+        "0.9",
+    )
     for words in (("sleep",), ("sleep", "--dry-run")):
-        assert "1 memory waits in short-term memory: sleep reads what is promoted; see `lamina promote" in call(*words).out
+        assert (
+            "1 memory waits in short-term memory: sleep reads what is promoted; see `lamina promote"
+            in call(*words).out
+        )
     assert call("sleep", "--json").json["waiting"] == 1
     call("promote")
     out = call("sleep").out
@@ -60,7 +86,9 @@ def test_facts_are_a_table_and_json(filled: Call) -> None:
     assert "since 2026-03-10" in out
     assert "Porto" not in out
     then = filled("facts", "Ana", "--as-of", "2026-02-01", "--attribute", "lives_in", "--json").json
-    assert [(fact["value"], fact["valid_to"]) for fact in then] == [("Porto", "2026-03-10T00:00:00.000000Z")]
+    assert [(fact["value"], fact["valid_to"]) for fact in then] == [
+        ("Porto", "2026-03-10T00:00:00.000000Z")
+    ]
     assert "nothing is known about Zoe" in filled("facts", "Zoe").out
 
 
@@ -68,7 +96,9 @@ def test_a_timeline_is_a_picture(filled: Call) -> None:
     """S2, H1: intervals on one scale, what held in front of what holds, a point for what happened once; JSON for programs."""
     filled("sleep")
     lines = filled("timeline", "Ana").out.splitlines()
-    porto, lisbon = (next(line for line in lines if city in line and "█" in line) for city in ("Porto", "Lisbon"))
+    porto, lisbon = (
+        next(line for line in lines if city in line and "█" in line) for city in ("Porto", "Lisbon")
+    )
     assert porto.index("█") < lisbon.index("█")
     assert porto.rstrip().endswith("2026-01-10 to 2026-03-10")
     assert lisbon.rstrip().endswith("since 2026-03-10")
@@ -103,10 +133,12 @@ def test_a_model_that_is_down_is_told(filled: Call, monkeypatch: pytest.MonkeyPa
     assert "Lisbon" in filled("facts").out
 
 
-def test_what_was_said_steers_no_terminal(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_what_was_said_steers_no_terminal(call: Call, tmp_path: Path) -> None:
     """H1: control characters of a name or a value are shown, not sent."""
     with operator(home=tmp_path / "home") as op:
-        op.remember_conversation([{"speaker": "A\u202ena", "text": "I live in Por\x1b[31mto."}], session="s")
+        op.remember_conversation(
+            [{"speaker": "A\u202ena", "text": "I live in Por\x1b[31mto."}], session="s"
+        )
     call("sleep")
     for arguments in (("facts",), ("sleep", "--dry-run")):
         assert not set(call(*arguments).out) & {"\x1b", "\u202e"}

@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
-from .test_cli import Call, call  # noqa: F401 - a fixture
+from tests.surfaces.conftest import Call
 
-FLIGHTS = {"name": "search_flights", "description": "Finds flights.", "parameters": {"properties": {"origin": {}}}}
+FLIGHTS = {
+    "name": "search_flights",
+    "description": "Finds flights.",
+    "parameters": {"properties": {"origin": {}}},
+}
 GITHUB = {"description": "Issues of the observatory", "auth": {"token": "${GITHUB_TOKEN}"}}
 
 
@@ -23,7 +27,7 @@ def written(tmp_path: Path, value: Any) -> str:
 
 
 @pytest.fixture
-def filled(call: Call, tmp_path: Path) -> Call:  # noqa: F811
+def filled(call: Call, tmp_path: Path) -> Call:
     """A home that knows one tool and one integration."""
     assert call("world", "tool", "add", written(tmp_path, FLIGHTS)).code == 0
     assert call("world", "integration", "set", "github", written(tmp_path, GITHUB)).code == 0
@@ -43,10 +47,14 @@ def test_list_shows_both_with_their_variables(filled: Call) -> None:
     github, flights = filled("world", "list", "--json").json
     assert (github["world"], github["name"], github["config"]) == ("integration", "github", GITHUB)
     assert github["variables"] == ["GITHUB_TOKEN"]
-    assert (flights["world"], flights["name"], flights["definition"]) == ("tool", "search_flights", FLIGHTS)
+    assert (flights["world"], flights["name"], flights["definition"]) == (
+        "tool",
+        "search_flights",
+        FLIGHTS,
+    )
 
 
-def test_an_empty_world(call: Call) -> None:  # noqa: F811
+def test_an_empty_world(call: Call) -> None:
     """H1: with nothing to show, it says so."""
     assert call("world", "list").out.strip() == "no tools or integrations"
     assert call("world", "list", "--json").json == []
@@ -69,14 +77,22 @@ def test_they_are_found_by_search(filled: Call) -> None:
     assert hits[0]["record"]["tags"] == ["integration", "github"]
 
 
-def test_several_tools_from_standard_input(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_several_tools_from_standard_input(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """H1: with - the definition is read from standard input; a list is taken whole or not at all."""
     with Path(written(tmp_path, [FLIGHTS, {"name": "brew"}])).open(encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stdin", stream)
         kept = call("world", "tool", "add", "-", "--json").json
     assert [one["name"] for one in kept] == ["search_flights", "brew"]
-    assert call("world", "tool", "add", written(tmp_path, [{"name": "new"}, {"name": "a b"}])).code == 2
-    assert call("world", "tool", "add", written(tmp_path, [{"name": "new"}, {"name": "BREW"}])).code == 1
+    assert (
+        call("world", "tool", "add", written(tmp_path, [{"name": "new"}, {"name": "a b"}])).code
+        == 2
+    )
+    assert (
+        call("world", "tool", "add", written(tmp_path, [{"name": "new"}, {"name": "BREW"}])).code
+        == 1
+    )
     assert len(call("world", "list", "--json").json) == 2
 
 
@@ -104,14 +120,16 @@ def test_a_secret_is_refused_with_its_field(filled: Call, tmp_path: Path) -> Non
         (["integration", "set", "x"], "[]", 2),
     ],
 )
-def test_bad_input(call: Call, tmp_path: Path, arguments: list[str], content: str, code: int) -> None:  # noqa: F811
+def test_bad_input(
+    call: Call, tmp_path: Path, arguments: list[str], content: str, code: int
+) -> None:
     """H1: exit codes say what was wrong, and nothing is stored."""
     assert call("world", *arguments, written(tmp_path, content)).code == code
     assert call("world", *arguments, str(tmp_path / "missing.json")).code == 3
     assert call("world", "list", "--json").json == []
 
 
-def test_a_mistake_in_a_file_is_named_by_line(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_a_mistake_in_a_file_is_named_by_line(call: Call, tmp_path: Path) -> None:
     """H1: what is not JSON is told with its line."""
     assert "line 2" in call("world", "tool", "add", written(tmp_path, '{\n"name" oops}')).err
 
@@ -149,7 +167,12 @@ def test_agents_only_look(filled: Call, tmp_path: Path, monkeypatch: pytest.Monk
     """V7: with LAMINA_ROLE=agent the world can be read, and changed by no command."""
     monkeypatch.setenv("LAMINA_ROLE", "agent")
     given = written(tmp_path, {"name": "x"})
-    for arguments in (["tool", "add", given], ["integration", "set", "x", given], ["remove", "github"], ["sync"]):
+    for arguments in (
+        ["tool", "add", given],
+        ["integration", "set", "x", given],
+        ["remove", "github"],
+        ["sync"],
+    ):
         refused = filled("world", *arguments)
         assert (refused.code, "operator" in refused.err) == (1, True)
     assert len(filled("world", "list", "--json").json) == 2

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines.facts import Fact
-from lamina.model import Change, Event, Hit, Hits, State
+from lamina.model.record import Change, Event, Hit, Hits, State
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.reviewer import comparison, texts
 from lamina.surfaces.cli.reviewer.wording import because
@@ -23,7 +23,17 @@ from tests.conftest import START, Desk, quietly
 from tests.surfaces.looked_at import Page
 from tests.surfaces.served import ID, Everything, Served, filled
 
-PATHS = ("/", "/search", "/records", "/archive", "/facts", "/review", "/profile", "/audit", "/audit/verify")
+PATHS = (
+    "/",
+    "/search",
+    "/records",
+    "/archive",
+    "/facts",
+    "/review",
+    "/profile",
+    "/audit",
+    "/audit/verify",
+)
 
 
 class Visit:
@@ -58,7 +68,13 @@ def visit(served: Served) -> Visit:
 
 def test_every_page_is_well_made(visit: Visit, all_: Everything) -> None:
     """H2: each page has a language, a title, one first heading, landmarks, names for all fields and plots, and no script."""
-    for path in (*PATHS, f"/records/{all_.corrected.id}", "/search?query=reports", "/audit?of=reads", "/audit?of=violations"):
+    for path in (
+        *PATHS,
+        f"/records/{all_.corrected.id}",
+        "/search?query=reports",
+        "/audit?of=reads",
+        "/audit?of=violations",
+    ):
         page = visit(path)
         assert page.one("html")["lang"] == "en"
         assert page.all("title")[0].text.endswith(" · Lamina")
@@ -70,7 +86,11 @@ def test_every_page_is_well_made(visit: Visit, all_: Everything) -> None:
         assert len(names) == len(set(names))
         for one in page.elements:
             assert {*one.attributes.get("aria-labelledby", "").split()} <= {*names}, one
-        fields = [one for one in page.all("input") + page.all("select") if one.attributes.get("type") != "hidden"]
+        fields = [
+            one
+            for one in page.all("input") + page.all("select")
+            if one.attributes.get("type") != "hidden"
+        ]
         assert len(page.all("label")) == len(fields)
         for plot in page.all("svg"):
             seen = plot.attributes.get("role") in ("img", "group")
@@ -109,7 +129,10 @@ def test_a_theme_that_was_chosen_stays(visit: Visit) -> None:
 
 def test_the_overview_tells_a_burst_and_the_search_its_copies(visit: Visit, desk: Desk) -> None:
     """H2, V8: many memories that came from one source at once need attention, and of copies one hit is shown."""
-    said = [{"content": f"the zeppelin lands on the roof {n}", "source": "web:<b>evil</b>"} for n in range(130)]
+    said = [
+        {"content": f"the zeppelin lands on the roof {n}", "source": "web:<b>evil</b>"}
+        for n in range(130)
+    ]
     desk.agent().remember_many(said)
     notice = visit("/").one("section", class_="notice").text
     assert "130 memories from source web:<b>evil</b> within an hour" in notice
@@ -129,10 +152,16 @@ def test_the_overview_counts(visit: Visit, all_: Everything, desk: Desk) -> None
     assert numbers[3] == str(status["archived"])
     since = desk.clock.now - timedelta(days=overview.DAYS - 1)
     every = ["short_term", "episodic", "semantic", "procedural", "profile", "world"]
-    listed = all_.mem.list(layers=every, states=None, since=since.replace(hour=0, minute=0, second=0), limit=10_000)
+    listed = all_.mem.list(
+        layers=every, states=None, since=since.replace(hour=0, minute=0, second=0), limit=10_000
+    )
     assert f"{len(listed)} memories in 30 days" in page.text
-    drawn = [one for one in page.all("title") if ": " in one.text and one.text.endswith(" semantic")]
-    assert sum(int(one.text.split(": ")[1].split()[0]) for one in drawn) == sum(r.layer == "semantic" for r in listed)
+    drawn = [
+        one for one in page.all("title") if ": " in one.text and one.text.endswith(" semantic")
+    ]
+    assert sum(int(one.text.split(": ")[1].split()[0]) for one in drawn) == sum(
+        r.layer == "semantic" for r in listed
+    )
 
 
 def test_recalls_are_timed(visit: Visit, served: Served) -> None:
@@ -162,7 +191,9 @@ def test_a_backlog_is_counted_back_from_now() -> None:
     """H2: how many waited at the end of each day follows from what waits now and the events since."""
 
     def event(day: int, before: str | None, after: str) -> Event:
-        change = Change("r", "h", {} if before is None else {"state": before}, {"state": after}, None)
+        change = Change(
+            "r", "h", {} if before is None else {"state": before}, {"state": after}, None
+        )
         return Event(day, START + timedelta(days=day), "x", "a", "s", (change,), {}, {}, "h")
 
     newest_first = [
@@ -180,9 +211,9 @@ def test_hits_show_what_their_scores_are_made_of(visit: Visit, all_: Everything)
     """H2, Q6: each hit of the library is there in its order, with a bar of parts that add up to its score."""
     hits = all_.mem.search("when are reports due", limit=5)
     page = visit("/search?query=when+are+reports+due&limit=5")
-    assert [one for one in page.links("/records/") if one[9:] in {hit.record.id for hit in hits}] == [
-        f"/records/{hit.record.id}" for hit in hits
-    ]
+    assert [
+        one for one in page.links("/records/") if one[9:] in {hit.record.id for hit in hits}
+    ] == [f"/records/{hit.record.id}" for hit in hits]
     assert [one.text for one in page.all("strong")][:-1] == [f"{hit.score:.3f}" for hit in hits]
     parts = [float(one.text) for one in page.all("dd")]
     assert abs(sum(parts) - sum(hit.score for hit in hits)) < 0.05
@@ -192,7 +223,12 @@ def test_hits_show_what_their_scores_are_made_of(visit: Visit, all_: Everything)
 def test_what_is_taken_off_makes_no_bar_longer(all_: Everything) -> None:
     """H2, Q6: parts below zero lie over the end of their bar; what is left of it is as long as the score."""
     record = all_.mem.search("reports")[0].record
-    hits = Hits([Hit(record, 0.72, {"words": 0.5, "asks": -0.08, "meaning": 0.3}), Hit(record, 0.0, {"asks": -0.2})])
+    hits = Hits(
+        [
+            Hit(record, 0.72, {"words": 0.5, "asks": -0.08, "meaning": 0.3}),
+            Hit(record, 0.0, {"asks": -0.2}),
+        ]
+    )
     first, second = search.drawn(hits)
     added, less = [box for box in first.boxes if box.tone != "part-less"], first.boxes[-1]
     assert sum(box.width for box in added) == pytest.approx(charts.WIDTH)
@@ -203,7 +239,10 @@ def test_what_is_taken_off_makes_no_bar_longer(all_: Everything) -> None:
 
 def test_a_reason_is_said_once() -> None:
     """H2: a reason that begins with "because" is not told so twice."""
-    assert [because(one) for one in ("it rains", "Because it rains")] == ["because it rains", "Because it rains"]
+    assert [because(one) for one in ("it rains", "Because it rains")] == [
+        "because it rains",
+        "Because it rains",
+    ]
 
 
 def test_the_archive_is_in_the_menu(visit: Visit) -> None:
@@ -217,7 +256,12 @@ def test_a_search_can_abstain_and_can_be_wrong(visit: Visit) -> None:
     """H2, Q7: nothing relevant is said so; fields left empty are not asked; what is not acceptable is told on a page."""
     assert "Nothing relevant" in visit("/search?query=zzzzqqq").text
     assert "Nothing relevant" not in visit("/search?query=&layer=&ranker=&as_of=&tag=").text
-    assert visit("/search?query=reports&layer=semantic&ranker=exact&as_of=2026-05-06&tag=").one("h1").text == "Search"
+    assert (
+        visit("/search?query=reports&layer=semantic&ranker=exact&as_of=2026-05-06&tag=")
+        .one("h1")
+        .text
+        == "Search"
+    )
     for asked in ("ranker=best", "limit=0", "as_of=soon", "layer=attic", "colour=red"):
         assert visit(f"/search?query=reports&{asked}", 400).one("h1").text == "That did not work"
 
@@ -259,14 +303,21 @@ def test_a_record_tells_where_it_comes_from(visit: Visit, all_: Everything) -> N
     older = visit(f"/records/{before}")
     assert f"/records/{all_.corrected.id}" in older.links("/records/")
     assert older.one("span", class_="state").text == "superseded"
-    assert visit(f"/records/{all_.corrected.id.upper()}").one("h1").text == "Reports are due at eight"
+    assert (
+        visit(f"/records/{all_.corrected.id.upper()}").one("h1").text == "Reports are due at eight"
+    )
 
 
 def test_what_is_not_there_is_told(visit: Visit, all_: Everything) -> None:
     """H2: an unknown record is a page that says so; an erased one is a stub with its history; an archived one is there."""
     for name in (ID, "nonsense", "01"):
         assert visit(f"/records/{name}", 404).one("h1").text == "There is nothing like that"
-    gone = next(change.record for event in all_.op.audit_log(200) if event.action == "erase" for change in event.changes)
+    gone = next(
+        change.record
+        for event in all_.op.audit_log(200)
+        if event.action == "erase"
+        for change in event.changes
+    )
     assert "gone for good" not in visit(f"/records/{gone}").text
     kept = all_.mem.search_archive("invoice")[0]
     assert visit(f"/records/{kept.id}").one("h1").text == kept.content
@@ -284,11 +335,18 @@ def test_facts_are_intervals(visit: Visit, all_: Everything) -> None:
     assert "Nothing is known about them" in visit("/facts?subject=Nobody").text
 
 
-@given(st.lists(st.tuples(st.integers(0, 1000), st.none() | st.integers(0, 500), st.booleans()), max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 1000), st.none() | st.integers(0, 500), st.booleans()), max_size=8
+    )
+)
 def test_intervals_stay_on_the_line(spans: list[tuple[int, int | None, bool]]) -> None:
     """H2: whatever the facts, each bar lies on the line, and is wide enough to be seen."""
     now = START + timedelta(days=600)
-    known = [_fact(begin, length, State.ACTIVE if active else State.SUPERSEDED) for begin, length, active in spans]
+    known = [
+        _fact(begin, length, State.ACTIVE if active else State.SUPERSEDED)
+        for begin, length, active in spans
+    ]
     line = facts.line(known, now)
     assert sum(len(lanes) for _, lanes in line.groups) == len(known)
     for _, lanes in line.groups:
@@ -303,19 +361,28 @@ def _fact(begin: int, length: int | None, state: State) -> Fact:
     start = START + timedelta(days=begin)
     fields: dict[str, Any] = dict.fromkeys(Fact.__struct_fields__, ())
     fields |= {"attribute": "likes", "state": state, "valid_from": start}
-    return Fact(**{**fields, "valid_to": None if length is None else start + timedelta(days=length)})
+    return Fact(
+        **{**fields, "valid_to": None if length is None else start + timedelta(days=length)}
+    )
 
 
 def test_a_decision_is_a_command_to_copy(visit: Visit, all_: Everything, desk: Desk) -> None:
     """H2, V1: the command beside a proposal does exactly that when it is typed, and the proposal is gone from the queue."""
     page = visit("/review")
     commands = [one.text for one in page.all("code") if all_.proposal.id in one.text]
-    assert [command.split(" review ")[1].split()[0] for command in commands] == ["confirm", "reject"]
+    assert [command.split(" review ")[1].split()[0] for command in commands] == [
+        "confirm",
+        "reject",
+    ]
     assert run(shlex.split(commands[0])[1:]) == 0
     assert all_.mem.get(all_.proposal.id).state is State.ACTIVE
     assert all_.proposal.id not in str([one.text for one in visit("/review").all("code")])
     second = all_.mem.propose_profile("schedule.wake_up", "07:00", "later", [all_.told.id])
-    reject = next(one.text for one in visit("/review").all("code") if second.id in one.text and "reject" in one.text)
+    reject = next(
+        one.text
+        for one in visit("/review").all("code")
+        if second.id in one.text and "reject" in one.text
+    )
     assert run(shlex.split(reject)[1:]) == 0
     assert all_.mem.get(second.id).state is State.TOMBSTONED
 
@@ -344,7 +411,11 @@ def test_the_queue_goes_on_from_page_to_page(visit: Visit, all_: Everything) -> 
     path: str | None = "/review"
     while path is not None:
         page = visit(path)
-        seen += [one["href"][9:35] for one in page.all("a") if one["href"].startswith("/records/") and "/" in one.text]
+        seen += [
+            one["href"][9:35]
+            for one in page.all("a")
+            if one["href"].startswith("/records/") and "/" in one.text
+        ]
         path = next((one["href"] for one in page.all("a", rel="next")), None)
     waiting = [one.record.id for one in all_.mem.proposals()]
     assert [one for one in seen if one in waiting] == seen
@@ -379,7 +450,10 @@ def test_the_trail_can_be_read_and_checked(visit: Visit, all_: Everything, desk:
     visit("/search?query=reports+of+ana")
     assert "reports of ana" in visit("/audit?of=reads").text
     assert "Nobody tried" in visit("/audit?of=violations").text
-    quietly(desk.folder() / "memory.db", f"UPDATE records SET content = 'forged' WHERE id = '{all_.told.id}'")
+    quietly(
+        desk.folder() / "memory.db",
+        f"UPDATE records SET content = 'forged' WHERE id = '{all_.told.id}'",
+    )
     assert "Something is not as it was written" in visit("/audit/verify").text
     assert "broken" in visit("/audit").text
 
@@ -427,11 +501,18 @@ def test_sources_are_drawn_to_the_left(number: int, pairs: list[tuple[int, int]]
     """H2: whatever the lineage, each memory is drawn or counted, inside the drawing, to the right of what it rests on."""
     names = [f"n{place}" for place in range(number)]
     edges = [(max(pair), min(pair)) for pair in pairs if pair[0] != pair[1] and max(pair) < number]
-    node: dict[str, Any] = {"is_record": True, "layer": "semantic", "state": "active", "occurred_at": "2026-05-01T00:00:00Z"}
+    node: dict[str, Any] = {
+        "is_record": True,
+        "layer": "semantic",
+        "state": "active",
+        "occurred_at": "2026-05-01T00:00:00Z",
+    }
     graph = {
         "record": names[-1],
         "nodes": [{"id": name, "content": name, **node} for name in names],
-        "edges": [{"from": names[one], "to": names[other], "relation": "evidence"} for one, other in edges],
+        "edges": [
+            {"from": names[one], "to": names[other], "relation": "evidence"} for one, other in edges
+        ],
     }
     made = tree.drawn(graph)
     places = {one.id: one for one in made.nodes}
@@ -468,9 +549,24 @@ def test_a_line_fits_its_box(text: str, room: int) -> None:
     assert words.fitted("short", 10) == "short"
 
 
-def test_commands_name_the_memory_that_is_meant(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_name_the_memory_that_is_meant(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """H2: a command that is typed elsewhere means the same memory: its home, agent and user, quoted for a shell."""
     monkeypatch.setenv("LAMINA_HOME", str(desk.home))
-    assert words.command(desk.home, "default", None, "review", "confirm", ID) == f"lamina review confirm {ID}"
+    assert (
+        words.command(desk.home, "default", None, "review", "confirm", ID)
+        == f"lamina review confirm {ID}"
+    )
     told = words.command(desk.home / "my home", "sky", "ana", "forget", ID)
-    assert shlex.split(told) == ["lamina", "--home", f"{desk.home}/my home", "--agent", "sky", "--user", "ana", "forget", ID]
+    assert shlex.split(told) == [
+        "lamina",
+        "--home",
+        f"{desk.home}/my home",
+        "--agent",
+        "sky",
+        "--user",
+        "ana",
+        "forget",
+        ID,
+    ]

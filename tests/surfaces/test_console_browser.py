@@ -14,13 +14,27 @@ from tests.security.test_console import poisoned
 from tests.surfaces.served import Everything, Served, filled
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+)
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 THEMES = ("light", "dark")
 LOOKS = [*product((1280, 390), THEMES)] if FULL else [(1280, "light"), (390, "dark")]
-PAGES = ("/", "/search", "/records", "/archive?query=invoice", "/facts", "/review", "/profile", "/audit", "/audit/verify")
+PAGES = (
+    "/",
+    "/search",
+    "/records",
+    "/archive?query=invoice",
+    "/facts",
+    "/review",
+    "/profile",
+    "/audit",
+    "/audit/verify",
+)
 OWN = frozenset({"document", "stylesheet", "image", "other"})
 
 
@@ -66,7 +80,11 @@ def signed_in(browser: Any, served: Served, **options: Any) -> tuple[Any, Seen]:
 def quiet(seen: Seen, served: Served) -> bool:
     """Whether nothing ran, and nothing was asked for but our own pages and what they look like."""
     own = f"http://127.0.0.1:{served.port}/"
-    foreign = [one for one in seen.requests if one.split()[0] not in OWN or not one.split()[1].startswith(own)]
+    foreign = [
+        one
+        for one in seen.requests
+        if one.split()[0] not in OWN or not one.split()[1].startswith(own)
+    ]
     assert not foreign
     return not seen.dialogs and not seen.errors
 
@@ -80,12 +98,18 @@ def test_a_person_finds_their_way(browser: Any, served: Served, all_: Everything
     page.get_by_role("button", name="Search").click()
     page.get_by_role("link", name="Reports are due at eight").click()
     assert page.get_by_role("heading", level=1).inner_text() == "Reports are due at eight"
-    page.get_by_role("group", name="Lineage of this memory").get_by_role("link", name="Ana wants daily reports").click()
+    page.get_by_role("group", name="Lineage of this memory").get_by_role(
+        "link", name="Ana wants daily reports"
+    ).click()
     assert page.url.endswith(all_.told.id)
     page.go_back()
-    page.get_by_role("group", name="Lineage of this memory").get_by_role("link", name="Reports are due at seven").click()
+    page.get_by_role("group", name="Lineage of this memory").get_by_role(
+        "link", name="Reports are due at seven"
+    ).click()
     assert page.url.endswith(all_.corrected.supersedes[0])
-    page.get_by_role("group", name="Lineage of this memory").get_by_role("link", name="Reports are due at eight").click()
+    page.get_by_role("group", name="Lineage of this memory").get_by_role(
+        "link", name="Reports are due at eight"
+    ).click()
     assert page.url.endswith(all_.corrected.id)
     page.get_by_role("link", name="Review", exact=True).click()
     assert page.get_by_text(f"review confirm {all_.proposal.id}").is_visible()
@@ -100,13 +124,24 @@ def test_a_person_finds_their_way(browser: Any, served: Served, all_: Everything
 def test_everybody_can_use_it(browser: Any, served: Served, all_: Everything) -> None:
     """H2: axe-core finds nothing wrong on any page, wide or narrow, dark or light; and no page is wider than its screen."""
     page, seen = signed_in(browser, served)
-    for path in (*PAGES, f"/records/{all_.corrected.id}", "/search?query=reports", "/records/nothing", "/audit?of=reads"):
+    for path in (
+        *PAGES,
+        f"/records/{all_.corrected.id}",
+        "/search?query=reports",
+        "/records/nothing",
+        "/audit?of=reads",
+    ):
         for width, theme in LOOKS:
             page.set_viewport_size({"width": width, "height": 900})
             page.goto(f"{path}{'&' if '?' in path else '?'}theme={theme}")
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
             found = axe.Axe().run(page).response["violations"]
-            assert not found, (path, width, theme, [(one["id"], one["nodes"][0]["html"]) for one in found])
+            assert not found, (
+                path,
+                width,
+                theme,
+                [(one["id"], one["nodes"][0]["html"]) for one in found],
+            )
     assert quiet(seen, served)
 
 
@@ -139,7 +174,9 @@ def test_the_system_chooses_the_theme(browser: Any, served: Served) -> None:
         assert page.evaluate(colour) != unchosen
 
 
-@pytest.mark.parametrize("without_policy", [False, True], ids=["as served", "without the security policy"])
+@pytest.mark.parametrize(
+    "without_policy", [False, True], ids=["as served", "without the security policy"]
+)
 def test_hostile_text_does_nothing(browser: Any, desk: Desk, without_policy: bool) -> None:
     """H2: a hundred stored texts that would run or load something do neither, on any page; not even if the browser knew
     no content security policy."""
@@ -147,7 +184,12 @@ def test_hostile_text_does_nothing(browser: Any, desk: Desk, without_policy: boo
     opened = records if without_policy or FULL else records[::5]
     with Served(desk) as served:
         page, seen = signed_in(browser, served, bypass_csp=without_policy)
-        for path in (*PAGES, "/records?limit=500", "/audit?limit=500", *(f"/records/{one}" for one in opened)):
+        for path in (
+            *PAGES,
+            "/records?limit=500",
+            "/audit?limit=500",
+            *(f"/records/{one}" for one in opened),
+        ):
             page.goto(path)
             assert page.evaluate("window.pwned") is None, path
             assert page.locator("main").count() == 1

@@ -16,19 +16,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import Memory, Operator, fence
-from lamina.clock import system_clock
+from lamina import Memory, Operator
 from lamina.errors import InvalidInput
-from lamina.home import Home
-from lamina.model import Layer, Role, Trust
+from lamina.home.folder import Home
+from lamina.model.clock import system_clock
+from lamina.model.record import Layer, Role, Trust
 from lamina.surfaces.cli.main import run
-from lamina.surfaces.hooks import Hooks, Switches, ntfy, protocol, switches, telling, transcript, trouble
+from lamina.surfaces.hooks import Hooks, Switches, ntfy, problems, protocol, switches, transcript
+from lamina.surfaces.hooks import context as telling
+from lamina.text import fence
 from tests.conftest import CONTRACTS, Desk, contents
 
 PROGRAM = [sys.executable, "-P", "-m", "lamina.surfaces.cli.main"]
 QUESTION = "how do we deploy the billing service?"
 ANSWER = "The billing service is deployed with make ship"
-PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "cwd": "/srv/billing", "prompt": QUESTION}
+PROMPT = {
+    "hook_event_name": "UserPromptSubmit",
+    "session_id": "s1",
+    "cwd": "/srv/billing",
+    "prompt": QUESTION,
+}
 
 
 class Outcome(NamedTuple):
@@ -51,10 +58,16 @@ def call(desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     monkeypatch.setenv("LAMINA_HOME", str(desk.home))
     monkeypatch.setenv("LAMINA_AGENT", "sky")
 
-    def invoke(*arguments: str, event: Any = None, given: bytes | None = None, **environment: str) -> Outcome:
+    def invoke(
+        *arguments: str, event: Any = None, given: bytes | None = None, **environment: str
+    ) -> Outcome:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(event).encode() if given is None else given)))
+        monkeypatch.setattr(
+            sys,
+            "stdin",
+            io.TextIOWrapper(io.BytesIO(json.dumps(event).encode() if given is None else given)),
+        )
         return Outcome(run(arguments), *capsys.readouterr())
 
     return invoke
@@ -65,17 +78,26 @@ def hooks(memory: Memory, **fields: Any) -> Hooks:
 
 
 def troubles(desk: Desk) -> list[str]:
-    return trouble.recent(Home(desk.home), "sky", system_clock())
+    return problems.recent(Home(desk.home), "sky", system_clock())
 
 
 def teach(op: Operator, *texts: str) -> None:
-    op.remember_many([{"content": text, "layer": Layer.SEMANTIC, "metadata": CONTRACTS["semantic"]} for text in texts])
+    op.remember_many(
+        [
+            {"content": text, "layer": Layer.SEMANTIC, "metadata": CONTRACTS["semantic"]}
+            for text in texts
+        ]
+    )
 
 
 def test_switches_are_read_under_both_names() -> None:
     """H4: the switches of the Milton document work under both prefixes, ours first, and have the document's defaults."""
     assert switches.read({}) == Switches(
-        enabled=True, store_responses=False, context_limit=6, context_max_chars=2000, timeout_ms=1500
+        enabled=True,
+        store_responses=False,
+        context_limit=6,
+        context_max_chars=2000,
+        timeout_ms=1500,
     )
     given = {
         "MILTON_MEMORY_ENABLED": "false",
@@ -89,13 +111,20 @@ def test_switches_are_read_under_both_names() -> None:
     assert switches.read(given) == Switches(False, True, 4, 500, 250)
 
 
-@given(st.dictionaries(st.sampled_from([p + n for p in switches.PREFIXES for n in ("ENABLED", *switches.MOST)]), st.text()))
+@given(
+    st.dictionaries(
+        st.sampled_from([p + n for p in switches.PREFIXES for n in ("ENABLED", *switches.MOST)]),
+        st.text(),
+    )
+)
 def test_a_wrong_switch_is_told_and_harmless(environment: Mapping[str, str]) -> None:
     """H4: whatever stands in the environment, the switches make sense, and what does not is told with its name."""
     found = switches.read(environment)
     assert 0 <= found.context_limit <= 100
     assert 0 <= found.timeout_ms <= 600_000
-    assert all(any(problem.startswith(f"{name}=") for name in environment) for problem in found.problems)
+    assert all(
+        any(problem.startswith(f"{name}=") for name in environment) for problem in found.problems
+    )
 
 
 def test_before_a_message_it_tells_what_is_known(mem: Memory, op: Operator) -> None:
@@ -132,7 +161,9 @@ def test_what_was_said_elsewhere_is_told_and_what_was_just_said_is_not(mem: Memo
         assert called.before_message(QUESTION, session="s1") == ""
         assert QUESTION not in called.before_message("deploy the billing service!", session="s3")
         called.after_message("deploy the billing service")
-        assert "| deploy the billing service" not in called.before_message("Deploy the billing service!!", session="s3")
+        assert "| deploy the billing service" not in called.before_message(
+            "Deploy the billing service!!", session="s3"
+        )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +171,10 @@ def test_what_was_said_elsewhere_is_told_and_what_was_just_said_is_not(mem: Memo
     [
         ("how do we deploy the billing service variant {}", "how do we deploy the billing service"),
         ("tell me how to deploy billing variant {}", "tell me how to deploy billing"),
-        ("remind me how we deploy billing service number {}", "remind me how we deploy the billing service"),
+        (
+            "remind me how we deploy billing service number {}",
+            "remind me how we deploy the billing service",
+        ),
         ("please deploy the billing service", "deploy billing service {} now"),
     ],
 )
@@ -160,7 +194,11 @@ def test_what_was_noted_stands_beside_what_a_user_keeps_saying(mem: Memory) -> N
         mem.remember(ANSWER)
         for number in range(6):
             called.after_message(f"deploy billing service variant {number}", session=f"s{number}")
-        told = [line for line in called.before_message("deploy billing service").splitlines() if line.startswith("| ")]
+        told = [
+            line
+            for line in called.before_message("deploy billing service").splitlines()
+            if line.startswith("| ")
+        ]
     assert len(told) == 6
     assert f"| {ANSWER}" in told[:3]
 
@@ -195,9 +233,16 @@ def test_what_is_known_goes_before_what_was_said() -> None:
 def test_after_a_message_it_is_kept(mem: Memory) -> None:
     """H4, V8: the user's message always, the reply only when asked for: a crumb of importance 0.2; both an agent's word."""
     with hooks(mem) as silent, hooks(mem, store_responses=True) as full:
-        assert contents(silent.after_message("I moved to Berlin", "Noted.", session="s1")) == ["I moved to Berlin"]
+        assert contents(silent.after_message("I moved to Berlin", "Noted.", session="s1")) == [
+            "I moved to Berlin"
+        ]
         message, reply = full.after_message("I like tea", "Good to know.", session="s1")
-    assert (message.speaker, message.layer, message.kind, message.session) == ("user", Layer.EPISODIC, "crumb", "s1")
+    assert (message.speaker, message.layer, message.kind, message.session) == (
+        "user",
+        Layer.EPISODIC,
+        "crumb",
+        "s1",
+    )
     assert (reply.speaker, reply.kind, reply.importance) == ("assistant", "crumb", 0.2)
     assert message.trust is reply.trust is Trust.AGENT
 
@@ -216,7 +261,11 @@ def test_hooks_can_be_switched_off(mem: Memory, op: Operator) -> None:
     """H4: switched off, nothing is told and nothing kept."""
     teach(op, ANSWER)
     with hooks(mem, enabled=False) as off:
-        assert (off.before_message(QUESTION), off.after_message("hello"), off.on_start()) == ("", [], "")
+        assert (off.before_message(QUESTION), off.after_message("hello"), off.on_start()) == (
+            "",
+            [],
+            "",
+        )
     assert len(mem.list()) == 1
 
 
@@ -239,7 +288,11 @@ def test_a_broken_memory_does_not_break_its_agent(desk: Desk, mem: Memory) -> No
     """H4: with a store that is gone every hook answers with nothing, and the failure is told and kept for the status."""
     mem.close()
     with hooks(mem) as called:
-        assert (called.before_message(QUESTION), called.after_message("hello"), called.on_spawn("x")) == ("", [], "")
+        assert (
+            called.before_message(QUESTION),
+            called.after_message("hello"),
+            called.on_spawn("x"),
+        ) == ("", [], "")
         assert called.after_message(7) == []  # type: ignore[arg-type]
     assert called.on_start() == ""  # after it was closed
     assert len(called.problems) == 5
@@ -287,7 +340,14 @@ def test_other_agents_names_are_known(call: Call, op: Operator) -> None:
     gemini = call("hook", event={**PROMPT, "hook_event_name": "BeforeAgent"})
     assert json.loads(gemini.out)["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
     assert ANSWER in gemini.context
-    cursor = call("hook", event={"hook_event_name": "sessionStart", "conversation_id": "c", "cwd": "/x/billing service"})
+    cursor = call(
+        "hook",
+        event={
+            "hook_event_name": "sessionStart",
+            "conversation_id": "c",
+            "cwd": "/x/billing service",
+        },
+    )
     assert ANSWER in json.loads(cursor.out)["additional_context"]
     plain = call("hook", "user-prompt", "--plain", given=QUESTION.encode())
     assert plain.out.startswith(fence.OPEN)
@@ -296,19 +356,32 @@ def test_other_agents_names_are_known(call: Call, op: Operator) -> None:
 
 def test_a_reply_is_kept_when_it_is_wanted(call: Call, mem: Memory, tmp_path: Path) -> None:
     """H4: `hook stop` keeps the reply with the switch alone, from the event or from the end of the transcript."""
-    event = {"hook_event_name": "Stop", "session_id": "s1", "last_assistant_message": "It is deployed."}
+    event = {
+        "hook_event_name": "Stop",
+        "session_id": "s1",
+        "last_assistant_message": "It is deployed.",
+    }
     assert call("hook", "stop", event=event).out == "{}\n"
     assert mem.list() == []
     call("hook", "stop", event=event, MILTON_MEMORY_STORE_RESPONSES="true")
     path = tmp_path / "talk.jsonl"
     lines: list[Any] = [
         {"message": {"role": "user", "content": "go"}},
-        {"message": {"role": "assistant", "content": [{"type": "text", "text": "Gone."}, {"type": "tool_use", "input": {}}]}},
+        {
+            "message": {
+                "role": "assistant",
+                "content": [{"type": "text", "text": "Gone."}, {"type": "tool_use", "input": {}}],
+            }
+        },
         {"type": "summary"},
     ]
     path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     call("hook", "subagent-stop", event={"transcript_path": str(path)})
-    call("hook", "stop", event={"hook_event_name": "AfterAgent", "prompt": "q", "prompt_response": "Gemini says"})
+    call(
+        "hook",
+        "stop",
+        event={"hook_event_name": "AfterAgent", "prompt": "q", "prompt_response": "Gemini says"},
+    )
     assert [(one.content, one.importance) for one in mem.list()] == [
         ("Gemini says", 0.2),
         ("Gone.", 0.2),
@@ -316,22 +389,36 @@ def test_a_reply_is_kept_when_it_is_wanted(call: Call, mem: Memory, tmp_path: Pa
     ]
 
 
-def test_an_agent_that_is_spawned_knows_about_its_task(call: Call, op: Operator, tmp_path: Path) -> None:
+def test_an_agent_that_is_spawned_knows_about_its_task(
+    call: Call, op: Operator, tmp_path: Path
+) -> None:
     """H4: the task comes from the event or from the transcript, and nothing is kept of it."""
     teach(op, ANSWER)
     path = tmp_path / "talk.jsonl"
     asked = {"type": "tool_use", "name": "Task", "input": {"prompt": "deploy the billing service"}}
-    path.write_text(json.dumps({"message": {"role": "assistant", "content": [asked]}}) + "\n", "utf-8")
-    for more in ({"prompt": QUESTION}, {"tool_input": {"prompt": QUESTION}}, {"transcript_path": str(path)}):
-        outcome = call("hook", event={"hook_event_name": "SubagentStart", "agent_type": "Explore", **more})
+    path.write_text(
+        json.dumps({"message": {"role": "assistant", "content": [asked]}}) + "\n", "utf-8"
+    )
+    for more in (
+        {"prompt": QUESTION},
+        {"tool_input": {"prompt": QUESTION}},
+        {"transcript_path": str(path)},
+    ):
+        outcome = call(
+            "hook", event={"hook_event_name": "SubagentStart", "agent_type": "Explore", **more}
+        )
         assert ANSWER in outcome.context
     assert call("hook", "subagent-start", event={"agent_type": "Explore"}).out == "{}\n"
     assert transcript.last_task(str(tmp_path)) is None
     assert len(op.list()) == 1
 
 
-@pytest.mark.parametrize("name", ["pre-compact", "session-end", "PreCompact", "SessionEnd", "PreToolUse", "SomethingNew"])
-def test_events_without_a_question_are_harmless(call: Call, mem: Memory, desk: Desk, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["pre-compact", "session-end", "PreCompact", "SessionEnd", "PreToolUse", "SomethingNew"]
+)
+def test_events_without_a_question_are_harmless(
+    call: Call, mem: Memory, desk: Desk, name: str
+) -> None:
     """H4: an event that asks for nothing, or that we have never heard of, is answered with an empty object."""
     arguments = ["hook", name] if name.islower() else ["hook"]
     outcome = call(*arguments, event={"hook_event_name": name, "prompt": "x"})
@@ -340,12 +427,17 @@ def test_events_without_a_question_are_harmless(call: Call, mem: Memory, desk: D
     assert troubles(desk) == []
 
 
-@pytest.mark.parametrize("event", [{"prompt": "x"}, {"prompt": "x", "hook_event_name": ""}, {"hook_event_name": 7}])
+@pytest.mark.parametrize(
+    "event", [{"prompt": "x"}, {"prompt": "x", "hook_event_name": ""}, {"hook_event_name": 7}]
+)
 def test_an_event_without_a_name_is_told(call: Call, mem: Memory, desk: Desk, event: Any) -> None:
     """H4: whoever names the event in neither place hears what is missing; the answer is an empty object all the same."""
     outcome = call("hook", event=event)
     assert (outcome.code, outcome.out) == (0, "{}\n")
-    assert "Neither EVENT nor the field hook_event_name says; known are session-start, user-prompt" in outcome.err
+    assert (
+        "Neither EVENT nor the field hook_event_name says; known are session-start, user-prompt"
+        in outcome.err
+    )
     assert mem.list() == []
     assert len(troubles(desk)) == 1
 
@@ -359,7 +451,8 @@ def test_an_empty_standard_input_is_told(call: Call, mem: Memory, given: bytes) 
 
 
 @pytest.mark.parametrize(
-    ("words", "answer", "expected"), [("", "{}\n", "a JSON object"), ("--plain", "", "the text of a message")]
+    ("words", "answer", "expected"),
+    [("", "{}\n", "a JSON object"), ("--plain", "", "the text of a message")],
 )
 def test_a_hook_that_is_typed_in_a_terminal_says_what_it_reads(
     call: Call,
@@ -384,9 +477,15 @@ def test_a_hook_that_is_typed_in_a_terminal_says_what_it_reads(
     assert f"standard input is a terminal; {expected} is expected there" in err
 
 
-def test_a_mistake_in_the_settings_of_an_agent_does_not_stop_its_user(call: Call, desk: Desk, mem: Memory) -> None:
+def test_a_mistake_in_the_settings_of_an_agent_does_not_stop_its_user(
+    call: Call, desk: Desk, mem: Memory
+) -> None:
     """H4: an unknown event, option or switch would block every prompt if it were an error; it is told instead."""
-    for arguments in (("hook", "user-promt"), ("hook", "user-prompt", "--verbose"), ("hook", "user-prompt", "and", "more")):
+    for arguments in (
+        ("hook", "user-promt"),
+        ("hook", "user-prompt", "--verbose"),
+        ("hook", "user-prompt", "and", "more"),
+    ):
         assert call(*arguments, event=PROMPT).code == 0
     outcome = call("hook", "stop", event={}, LAMINA_MEMORY_CONTEXT_LIMIT="many")
     assert (outcome.code, outcome.out) == (0, "{}\n")
@@ -415,7 +514,10 @@ def test_wrong_usage_of_a_hook_is_no_veto(call: Call, desk: Desk, mem: Memory, w
     assert mem.list() == []
 
 
-@pytest.mark.parametrize("words", ["remember hook --bogus", "--agent hook list --bogus", "hooks", "bogus hook", "--bogus"])
+@pytest.mark.parametrize(
+    "words",
+    ["remember hook --bogus", "--agent hook list --bogus", "hooks", "bogus hook", "--bogus"],
+)
 def test_wrong_usage_of_other_commands_is_an_error(call: Call, words: str) -> None:
     """H1: the word `hook` elsewhere changes nothing."""
     outcome = call(*words.split())
@@ -426,7 +528,12 @@ def test_a_reply_that_is_told_twice_is_kept_once(call: Call, mem: Memory) -> Non
     """L1, H4: the same `stop` again stores nothing; the same words in another session, and prompts said twice, are stored."""
     event = {"session_id": "s1", "last_assistant_message": "It is deployed."}
     for session in ("s1", "s1", "s2"):
-        call("hook", "stop", event={**event, "session_id": session}, LAMINA_MEMORY_STORE_RESPONSES="true")
+        call(
+            "hook",
+            "stop",
+            event={**event, "session_id": session},
+            LAMINA_MEMORY_STORE_RESPONSES="true",
+        )
     assert sorted((one.content, str(one.session)) for one in mem.list()) == [
         ("It is deployed.", "s1"),
         ("It is deployed.", "s2"),
@@ -439,7 +546,9 @@ def test_a_reply_that_is_told_twice_is_kept_once(call: Call, mem: Memory) -> Non
 def test_a_hook_starts_what_is_due(call: Call, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """L6: with `maintenance = auto` a hook that nobody waits for has the jobs run behind it."""
     started: list[str] = []
-    monkeypatch.setattr("lamina.surfaces.maintenance.start_if_due", lambda jobs, home, agent: started.append(agent))
+    monkeypatch.setattr(
+        "lamina.surfaces.maintenance.start_if_due", lambda jobs, home, agent: started.append(agent)
+    )
     call("hook", "user-prompt", event=PROMPT, LAMINA_MAINTENANCE="auto")
     assert started == []
     call("hook", "stop", event={})
@@ -449,7 +558,10 @@ def test_a_hook_starts_what_is_due(call: Call, desk: Desk, monkeypatch: pytest.M
 def test_hooks_in_python_start_what_is_due(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """L6: so do hooks in Python behind a message that was kept, and look for it now and then only."""
     started: list[str] = []
-    monkeypatch.setattr("lamina.surfaces.maintenance.start_if_due", lambda jobs, home, agent, earlier: started.append(agent))
+    monkeypatch.setattr(
+        "lamina.surfaces.maintenance.start_if_due",
+        lambda jobs, home, agent, earlier: started.append(agent),
+    )
     for maintenance in ("off", "auto"):
         with hooks(desk.agent(settings={"maintenance": maintenance})) as called:
             called.after_message("one")
@@ -465,16 +577,36 @@ def test_a_late_call_keeps_once(call: Call, mem: Memory) -> None:
     assert contents(mem.list()) == [QUESTION]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only there a test can wait for the child of its child")
-def test_a_prompt_is_kept_even_when_the_store_is_held(desk: Desk, mem: Memory, op: Operator) -> None:
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only there a test can wait for the child of its child"
+)
+def test_a_prompt_is_kept_even_when_the_store_is_held(
+    desk: Desk, mem: Memory, op: Operator
+) -> None:
     """H4: in a process of its own a hook returns in time from a store that is held, and another process keeps the prompt."""
     adopt = ctypes.CDLL(None).prctl
-    command = [*PROGRAM, "--home", str(desk.home), "--agent", "sky", "--user", "ana", "hook", "user-prompt"]
+    command = [
+        *PROGRAM,
+        "--home",
+        str(desk.home),
+        "--agent",
+        "sky",
+        "--user",
+        "ana",
+        "hook",
+        "user-prompt",
+    ]
     environment = {**os.environ, "LAMINA_MEMORY_TIMEOUT_MS": "3000"}
     assert adopt(36, 1) == 0  # the children of our children become ours when these end
     try:
         with op._store.database.atomic():
-            done = subprocess.run(command, input=json.dumps(PROMPT).encode(), env=environment, capture_output=True, check=False)
+            done = subprocess.run(
+                command,
+                input=json.dumps(PROMPT).encode(),
+                env=environment,
+                capture_output=True,
+                check=False,
+            )
         assert (done.returncode, json.loads(done.stdout)) == (0, {})
         while not mem.list():
             os.wait()
@@ -486,9 +618,24 @@ def test_a_prompt_is_kept_even_when_the_store_is_held(desk: Desk, mem: Memory, o
 
 MESSAGES = [
     {"id": "o1", "time": 1635528757, "event": "open", "topic": "phone"},
-    {"id": "m1", "time": 1635528741, "event": "message", "topic": "phone", "message": "Book a table", "tags": ["Dinner"]},
+    {
+        "id": "m1",
+        "time": 1635528741,
+        "event": "message",
+        "topic": "phone",
+        "message": "Book a table",
+        "tags": ["Dinner"],
+    },
     {"id": "k1", "time": 1635528742, "event": "keepalive", "topic": "phone"},
-    {"id": "m2", "time": 1635528743, "event": "message", "topic": "phone", "title": "Home", "priority": 4, "message": "Milk"},
+    {
+        "id": "m2",
+        "time": 1635528743,
+        "event": "message",
+        "topic": "phone",
+        "title": "Home",
+        "priority": 4,
+        "message": "Milk",
+    },
 ]
 LINES = b"\n".join(json.dumps(message).encode() for message in MESSAGES)
 
@@ -498,8 +645,17 @@ def test_messages_of_ntfy_become_requests(call: Call, mem: Memory, op: Operator)
     outcome = call("capture", "--source", "ntfy", given=LINES)
     assert (outcome.code, outcome.out) == (0, "2 stored, 2 ignored\n")
     second, first = mem.list()
-    assert (first.content, first.kind, first.tags, first.source) == ("Book a table", "request", ("ntfy", "dinner"), "ntfy")
-    assert (second.content, second.metadata["topic"], second.metadata["priority"]) == ("Home: Milk", "phone", 4)
+    assert (first.content, first.kind, first.tags, first.source) == (
+        "Book a table",
+        "request",
+        ("ntfy", "dinner"),
+        "ntfy",
+    )
+    assert (second.content, second.metadata["topic"], second.metadata["priority"]) == (
+        "Home: Milk",
+        "phone",
+        4,
+    )
     assert first.occurred_at.timestamp() == 1635528741
     assert first.trust is second.trust is Trust.EXTERNAL
     assert [item["id"] for item in mem.pending()] == [first.id, second.id]
@@ -511,10 +667,14 @@ def test_a_message_is_captured_once_and_a_bad_line_is_told(call: Call, mem: Memo
     """H4, L1: a stream that is read again stores nothing twice; a bad line is told with its number, and the rest goes on."""
     long = b'{"event": "message", "id": "x", "message": "' + b"a" * ntfy.MOST_BYTES + b'"}'
     other = json.dumps({**MESSAGES[1], "message": "Something else"}).encode()
-    given = b"\n".join([LINES, LINES, b"nonsense", b"", long, other, b'{"event": "message"}', b"[]", b"\xff"])
+    given = b"\n".join(
+        [LINES, LINES, b"nonsense", b"", long, other, b'{"event": "message"}', b"[]", b"\xff"]
+    )
     outcome = call("capture", "--source", "ntfy", "--json", "--trusted", given=given)
     assert json.loads(outcome.out) == {"stored": 2, "known": 2, "ignored": 5, "bad": 6, "failed": 0}
-    assert [line.split(":")[0] for line in outcome.err.splitlines()] == [f"line {n}" for n in (9, 11, 12, 13, 14, 15)]
+    assert [line.split(":")[0] for line in outcome.err.splitlines()] == [
+        f"line {n}" for n in (9, 11, 12, 13, 14, 15)
+    ]
     assert {one.trust for one in mem.list()} == {Trust.AGENT}
 
 
@@ -538,10 +698,14 @@ def test_capture_ends_well_when_it_is_interrupted(
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=6,
 )
-FIELDS = st.sampled_from(["id", "time", "event", "message", "title", "tags", "topic", "encoding", "priority"])
+FIELDS = st.sampled_from(
+    ["id", "time", "event", "message", "title", "tags", "topic", "encoding", "priority"]
+)
 
 
 @given(st.dictionaries(FIELDS, JSON | st.just("message")))
@@ -557,7 +721,10 @@ def test_any_line_is_a_request_or_an_error(message: dict[str, Any]) -> None:
         assert made["key"].startswith("ntfy:")
 
 
-@given(st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()), st.sampled_from([None, *protocol.EVENTS]))
+@given(
+    st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()),
+    st.sampled_from([None, *protocol.EVENTS]),
+)
 def test_any_input_is_an_event_or_an_error(data: bytes, kind: str | None) -> None:
     """H4: whatever an agent writes, it is an event or an error, and can be answered."""
     try:

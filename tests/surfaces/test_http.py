@@ -22,14 +22,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import clock as clocks
-from lamina import handles
 from lamina.errors import InvalidInput, NotFound, Refused, StoreUnavailable
-from lamina.memory import Memory
-from lamina.model import Layer, Record, Role, State, Trust, iso
-from lamina.operators import Operator
+from lamina.memory import opening
+from lamina.memory.agent import Memory
+from lamina.memory.operator import Operator
+from lamina.model import clock as clocks
+from lamina.model.record import Layer, Record, Role, State, Trust, iso
 from lamina.surfaces.cli.main import run
-from lamina.surfaces.cli.serving import offer_links
+from lamina.surfaces.cli.serve import offer_links
 from lamina.surfaces.http import guard, paging, server
 from lamina.surfaces.http.service import Service
 from lamina.surfaces.http.sessions import LIFE, LINK_LIFE, MOST, Sessions
@@ -70,8 +70,14 @@ def test_a_search_is_what_the_library_gives(served: Served, all_: Everything) ->
     served.desk.clock.step = timedelta()  # a score tells how long ago something was
     for path, options in (
         ("query=reports", {}),
-        ("query=reports&layer=semantic&ranker=keyword", {"layers": ["semantic"], "ranker": "keyword"}),
-        ("query=reports&tag=reports&kind=request&limit=1", {"tags": ["reports"], "kinds": ["request"], "limit": 1}),
+        (
+            "query=reports&layer=semantic&ranker=keyword",
+            {"layers": ["semantic"], "ranker": "keyword"},
+        ),
+        (
+            "query=reports&tag=reports&kind=request&limit=1",
+            {"tags": ["reports"], "kinds": ["request"], "limit": 1},
+        ),
         ("query=Porto&as_of=2026-05-01", {"as_of": "2026-05-01T00:00:00Z"}),
         ("query=reports&meta=origin%3Dsleep", {"metadata": {"origin": "sleep"}}),
     ):
@@ -80,7 +86,11 @@ def test_a_search_is_what_the_library_gives(served: Served, all_: Everything) ->
         expected = {**hits.to_dict(), "confidence": hits.confidence}
         assert served.ask(f"/memory/search?{path}", token).json == as_json(expected)
     nothing = served.ask("/memory/search?query=zyxw", token).json
-    assert (nothing["outcome"], nothing["hits"], nothing["confidence"] < 0) == ("nothing_relevant", [], True)
+    assert (nothing["outcome"], nothing["hits"], nothing["confidence"] < 0) == (
+        "nothing_relevant",
+        [],
+        True,
+    )
 
 
 def test_lists_and_reports_are_what_the_library_gives(served: Served, all_: Everything) -> None:
@@ -88,10 +98,14 @@ def test_lists_and_reports_are_what_the_library_gives(served: Served, all_: Ever
     token, mem = served.token(), all_.mem
     expected: dict[str, Sequence[Any]] = {
         "/memory/records": mem.list(),
-        "/memory/records?state=superseded&layer=semantic": mem.list(layers=["semantic"], states=["superseded"]),
+        "/memory/records?state=superseded&layer=semantic": mem.list(
+            layers=["semantic"], states=["superseded"]
+        ),
         f"/memory/records/{all_.corrected.id}/history": mem.history(all_.corrected.id),
         "/memory/facts": mem.facts(),
-        "/memory/facts?subject=Ana&attribute=lives_in&as_of=2026-04-28": mem.facts("Ana", "lives_in", "2026-04-28T00:00:00Z"),
+        "/memory/facts?subject=Ana&attribute=lives_in&as_of=2026-04-28": mem.facts(
+            "Ana", "lives_in", "2026-04-28T00:00:00Z"
+        ),
         "/memory/timeline?subject=Ana": mem.timeline("Ana"),
         "/memory/projects": mem.projects(),
         "/memory/proposals": mem.proposals(),
@@ -99,7 +113,9 @@ def test_lists_and_reports_are_what_the_library_gives(served: Served, all_: Ever
     }
     for path, found in expected.items():
         assert found, path
-        assert served.ask(path, token).json == as_json({"items": [item.to_dict() for item in found], "next": None}), path
+        assert served.ask(path, token).json == as_json(
+            {"items": [item.to_dict() for item in found], "next": None}
+        ), path
     assert served.ask("/memory/pending", token).json == {"items": mem.pending(), "next": None}
     assert served.ask("/memory/profile", token).json == mem.user_profile().to_dict()
     status = served.ask("/memory/status", token).json
@@ -130,7 +146,9 @@ def test_the_queue_is_paged(served: Served, all_: Everything) -> None:
 
 def test_a_context_is_fenced(served: Served) -> None:
     """H2, Q9: what a model may read is fenced as data, and bounded."""
-    found = served.ask("/memory/context?goal=when+are+reports+due&max_chars=300", served.token()).json
+    found = served.ask(
+        "/memory/context?goal=when+are+reports+due&max_chars=300", served.token()
+    ).json
     assert found["text"].startswith("<<<lamina memory")
     assert len(found["text"]) <= 300
     assert [hit["record"]["content"] for hit in found["items"]] == ["Reports are due at eight"]
@@ -146,7 +164,10 @@ def test_lineage_is_a_graph(served: Served, all_: Everything) -> None:
     assert (old, "https://example.org/note", "evidence") in edges
     nodes = {node["id"]: node for node in found["nodes"]}
     assert nodes[old]["state"] == "superseded"
-    assert nodes["https://example.org/note"] == {"id": "https://example.org/note", "is_record": False}
+    assert nodes["https://example.org/note"] == {
+        "id": "https://example.org/note",
+        "is_record": False,
+    }
     assert found["complete"]
     other = served.ask(f"/memory/records/{old}/lineage", served.token()).json
     assert {node["id"] for node in other["nodes"]} == set(nodes)
@@ -167,11 +188,18 @@ def test_following_evidence_of_another_user_is_no_trespass(desk: Desk) -> None:
 def test_the_trail_is_for_tokens_that_say_so(served: Served, all_: Everything) -> None:
     """H2, P4: with `trail` the events, reads, head and verification can be read; without, that is refused and noted."""
     token = served.token(trail=True)
-    assert served.ask("/memory/audit", token).json["items"] == [event.to_dict() for event in all_.op.audit_log()]
+    assert served.ask("/memory/audit", token).json["items"] == [
+        event.to_dict() for event in all_.op.audit_log()
+    ]
     assert served.ask("/memory/audit/head", token).json["events"] == all_.op.audit_head()["events"]
     assert served.ask("/memory/audit/verify", token).json["events"]["ok"]
     plain = served.token()
-    for path in ("/memory/audit", "/memory/audit/reads", "/memory/audit/head", "/memory/audit/verify"):
+    for path in (
+        "/memory/audit",
+        "/memory/audit/reads",
+        "/memory/audit/head",
+        "/memory/audit/verify",
+    ):
         refused = served.ask(path, plain)
         assert (refused.status, refused.code) == (403, "refused")
     assert len(served.desk.violations()) == 4
@@ -184,13 +212,18 @@ def test_reads_are_in_the_trail_with_their_token(served: Served, all_: Everythin
     served.ask("/memory/status", served.token())
     served.__exit__(None, None, None)  # what is buffered is written at the end
     mine = [read for read in all_.op.audit_reads() if str(read.actor) == f"agent:token {made.id}"]
-    assert [(read.action, read.actor.surface, read.note["query"]) for read in mine] == [("search", "http", "daily reports")]
+    assert [(read.action, read.actor.surface, read.note["query"]) for read in mine] == [
+        ("search", "http", "daily reports")
+    ]
 
 
 def test_pages_join_to_the_whole_list(desk: Desk) -> None:
     """H2: page after page gives every record once, in order, also of one moment, while new ones come."""
     mem = desk.agent()
-    many = [{"content": f"note {place}", "at": AT_ONE_MOMENT if place % 3 else None} for place in range(60)]
+    many = [
+        {"content": f"note {place}", "at": AT_ONE_MOMENT if place % 3 else None}
+        for place in range(60)
+    ]
     mem.remember_many(many)
     expected = [record.id for record in mem.list(limit=100)]
     with Served(desk) as served:
@@ -210,10 +243,14 @@ def test_pages_reach_the_end_of_time(desk: Desk) -> None:
     """H2: a page that ends on the last moment that can be told is followed by others like any page."""
     mem = desk.agent()
     last = clocks.LATEST - clocks.MICROSECOND
-    mem.remember_many([{"content": f"note {place}", "at": last if place < 3 else None} for place in range(5)])
+    mem.remember_many(
+        [{"content": f"note {place}", "at": last if place < 3 else None} for place in range(5)]
+    )
     seen, cursor = [], None
     while True:
-        page = paging.of_records(lambda until, number: mem.list(until=until, limit=number), None, cursor, 1)
+        page = paging.of_records(
+            lambda until, number: mem.list(until=until, limit=number), None, cursor, 1
+        )
         seen += [item["id"] for item in page["items"]]
         cursor = page["next"]
         if cursor is None:
@@ -224,7 +261,9 @@ def test_pages_reach_the_end_of_time(desk: Desk) -> None:
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(1, 7), st.none() | st.integers(0, 4))
 def test_pages_of_any_list_join_to_it(moments: list[int], limit: int, bound: int | None) -> None:
     """H2: for any times, any size of pages and any `until`, the pages are the list."""
-    made = [_record(seq, START + timedelta(seconds=moment)) for seq, moment in enumerate(moments, 1)]
+    made = [
+        _record(seq, START + timedelta(seconds=moment)) for seq, moment in enumerate(moments, 1)
+    ]
     ordered = sorted(made, key=lambda one: (one.occurred_at, one.seq), reverse=True)
 
     def listed(until: datetime | str | None, number: int) -> list[Record]:
@@ -256,14 +295,29 @@ def _record(seq: int, at: datetime) -> Record:
         "trust": Trust.AGENT,
     }
     more: dict[str, Any] = dict.fromkeys(("user", "source", "speaker", "session", "run_id"))
-    more |= dict.fromkeys(("tags", "evidence"), ()) | dict.fromkeys(("occurred_at", "created_at", "updated_at"), at)
-    return Record(id=f"r{seq}", seq=seq, agent="sky", importance=0.5, confidence=1.0, metadata={}, **place, **more)
+    more |= dict.fromkeys(("tags", "evidence"), ()) | dict.fromkeys(
+        ("occurred_at", "created_at", "updated_at"), at
+    )
+    return Record(
+        id=f"r{seq}",
+        seq=seq,
+        agent="sky",
+        importance=0.5,
+        confidence=1.0,
+        metadata={},
+        **place,
+        **more,
+    )
 
 
 def test_pages_of_other_lists_go_on_after_what_is_gone(served: Served, all_: Everything) -> None:
     """H2: history, facts and the trail are read in pages too, and a cursor survives the end of its item."""
     token = served.token(trail=True)
-    for path in ("/memory/audit", "/memory/timeline?subject=Ana", f"/memory/records/{all_.told.id}/history"):
+    for path in (
+        "/memory/audit",
+        "/memory/timeline?subject=Ana",
+        f"/memory/records/{all_.told.id}/history",
+    ):
         whole = served.ask(path, token).json["items"]
         seen, cursor, sign = [], "", "&" if "?" in path else "?"
         while True:
@@ -276,7 +330,9 @@ def test_pages_of_other_lists_go_on_after_what_is_gone(served: Served, all_: Eve
     items = ["a", "b", "c", "d"]
     first = paging.of_items([{"id": one} for one in items], lambda item: str(item["id"]), None, 2)
     without = [{"id": one} for one in items if one != "b"]
-    assert paging.of_items(without, lambda item: str(item["id"]), first["next"], 2)["items"] == [{"id": "d"}]
+    assert paging.of_items(without, lambda item: str(item["id"]), first["next"], 2)["items"] == [
+        {"id": "d"}
+    ]
 
 
 @given(st.text() | st.binary().map(lambda some: some.decode("latin-1")))
@@ -335,7 +391,10 @@ def test_the_description_shows_what_is_really_answered(served: Served, all_: Eve
     """H2: every route is in openapi.json, needs a token there, and its example has the names of a real answer."""
     token = served.token(trail=True)
     described = served.ask("/openapi.json").json["paths"]
-    asked = {urlsplit(path).path.replace(all_.corrected.id, "{record_id}"): path for path in paths(all_.corrected.id)}
+    asked = {
+        urlsplit(path).path.replace(all_.corrected.id, "{record_id}"): path
+        for path in paths(all_.corrected.id)
+    }
     assert set(described) == set(asked)
     for path, methods in described.items():
         assert [*methods] == ["get"]
@@ -375,8 +434,13 @@ def test_a_link_signs_one_browser_in_once(served: Served) -> None:
     assert served.ask("/memory/audit", headers=[own]).status == 200
     assert served.ask(f"/sign-in?link={link}").status == 401
     again = served.ask(f"/sign-in?link={link}", headers=[own])
-    assert (again.status, again.headers["location"]) == (303, "/")  # who is in already need not sign in
-    assert served.ask("/memory/audit", "wrong", headers=[own]).status == 401  # a token that is given decides
+    assert (again.status, again.headers["location"]) == (
+        303,
+        "/",
+    )  # who is in already need not sign in
+    assert (
+        served.ask("/memory/audit", "wrong", headers=[own]).status == 401
+    )  # a token that is given decides
     assert served.ask("/sign-out", headers=[own]).status == 303
     assert served.ask("/memory/audit", headers=[own]).status == 401
     assert served.ask(f"/sign-in?link={link}", headers=[own]).status == 401
@@ -410,8 +474,12 @@ WRITES: dict[str, Callable[[Any, Everything], object]] = {
     "run_once": lambda handle, all_: handle.run_once(),
     "sleep": lambda handle, all_: handle.sleep(),
     "compress_short_to_long": lambda handle, all_: handle.compress_short_to_long(0),
-    "upsert_user_profile": lambda handle, all_: handle.upsert_user_profile({"name": "Eve"}, [all_.told.id]),
-    "propose_profile": lambda handle, all_: handle.propose_profile("name", "Eve", "because", [all_.told.id]),
+    "upsert_user_profile": lambda handle, all_: handle.upsert_user_profile(
+        {"name": "Eve"}, [all_.told.id]
+    ),
+    "propose_profile": lambda handle, all_: handle.propose_profile(
+        "name", "Eve", "because", [all_.told.id]
+    ),
     "confirm": lambda handle, all_: handle.confirm(all_.proposal.id),
     "reject": lambda handle, all_: handle.reject(all_.proposal.id, "no"),
     "rollback": lambda handle, all_: handle.rollback(all_.corrected.id),
@@ -429,7 +497,9 @@ def test_a_handle_that_looks_cannot_write(desk: Desk, all_: Everything, verb: st
     """H2: a handle that only reads is so by construction: every verb that writes is refused, and no byte changes."""
     desk.agent("milton")
     before = untouched(desk.folder())
-    with handles.look("sky", None, desk.home, "test", role=Role.OPERATOR, clock=desk.clock) as handle:
+    with opening.look(
+        "sky", None, desk.home, "test", role=Role.OPERATOR, clock=desk.clock
+    ) as handle:
         assert isinstance(handle, Operator)
         with pytest.raises(Refused, match="only reads"):
             WRITES[verb](handle, all_)
@@ -439,7 +509,7 @@ def test_a_handle_that_looks_cannot_write(desk: Desk, all_: Everything, verb: st
 
 def test_a_handle_that_looks_has_every_verb_that_reads(desk: Desk, all_: Everything) -> None:
     """H2, P4: it reads like any other, sees new memories at once, and leaves its reads in the trail."""
-    with handles.look("sky", None, desk.home, "test", clock=desk.clock) as handle:
+    with opening.look("sky", None, desk.home, "test", clock=desk.clock) as handle:
         assert type(handle) is Memory
         assert handle.get(all_.told.id) == all_.told
         new = all_.mem.remember("seen at once, a zebra")
@@ -447,7 +517,9 @@ def test_a_handle_that_looks_has_every_verb_that_reads(desk: Desk, all_: Everyth
     assert [read.action for read in all_.op.audit_reads(2)] == ["search", "get"]
 
 
-def test_a_log_that_a_crash_left_is_read_as_it_is(desk: Desk, all_: Everything, tmp_path: Path) -> None:
+def test_a_log_that_a_crash_left_is_read_as_it_is(
+    desk: Desk, all_: Everything, tmp_path: Path
+) -> None:
     """H2: what a process left in its log is seen by a look, which folds nothing into the file; nor does its end."""
     all_.mem.remember("the last words, a heron")
     shutil.copytree(desk.home, tmp_path / "after")
@@ -455,7 +527,7 @@ def test_a_log_that_a_crash_left_is_read_as_it_is(desk: Desk, all_: Everything, 
     (folder / "memory.db-shm").unlink()
     before = untouched(folder)
     assert before[1]
-    with handles.look("sky", None, tmp_path / "after", "test", clock=desk.clock) as handle:
+    with opening.look("sky", None, tmp_path / "after", "test", clock=desk.clock) as handle:
         assert handle.search("heron")
     assert untouched(folder) == before
 
@@ -463,22 +535,24 @@ def test_a_log_that_a_crash_left_is_read_as_it_is(desk: Desk, all_: Everything, 
 def test_the_manual_names_every_route(served: Served) -> None:
     """H2: a route that docs/http.md does not mention is not finished."""
     manual = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
-    missing = [path for path in served.ask("/openapi.json").json["paths"] if f"`{path}`" not in manual]
+    missing = [
+        path for path in served.ask("/openapi.json").json["paths"] if f"`{path}`" not in manual
+    ]
     assert missing == []
 
 
 def test_nothing_is_made_for_a_look(desk: Desk, tmp_path: Path) -> None:
     """H2: an agent without a memory has none after somebody looked, and a store of another time is left as it is."""
     with pytest.raises(NotFound, match="has no memory"):
-        handles.look("nobody", None, desk.home, "test")
+        opening.look("nobody", None, desk.home, "test")
     assert not (desk.home / "agents" / "nobody").exists()
     with pytest.raises(InvalidInput):
-        handles.look("../sky", None, desk.home, "test")
+        opening.look("../sky", None, desk.home, "test")
     mem = desk.agent()
     with mem._store.database.atomic() as transaction:
         transaction.cursor.execute("UPDATE meta SET value = 0 WHERE name = 'analyser'")
     with pytest.raises(StoreUnavailable, match="older than this Lamina"):
-        handles.look("sky", None, desk.home, "test")
+        opening.look("sky", None, desk.home, "test")
 
 
 def test_a_token_for_an_agent_without_memory_finds_nothing(served: Served) -> None:
@@ -494,9 +568,22 @@ def call(home: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> tup
     return code, out, err
 
 
-def test_tokens_are_made_listed_and_revoked_by_commands(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tokens_are_made_listed_and_revoked_by_commands(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """H1, H2: `lamina token create` prints the secret once, `list` never does, `revoke` ends it."""
-    code, out, err = call(desk.home, "token", "create", "--agent", "sky", "--expires", "30d", "--name", "wall", capsys=capsys)
+    code, out, err = call(
+        desk.home,
+        "token",
+        "create",
+        "--agent",
+        "sky",
+        "--expires",
+        "30d",
+        "--name",
+        "wall",
+        capsys=capsys,
+    )
     assert (code, len(out.split())) == (0, 1)
     assert "the memory of sky until" in err
     code, listed, _ = call(desk.home, "token", "list", capsys=capsys)
@@ -511,7 +598,9 @@ def test_tokens_are_made_listed_and_revoked_by_commands(desk: Desk, capsys: pyte
     assert call(desk.home, "token", "create", "--agent", "A b", capsys=capsys)[0] == 2
 
 
-def test_tokens_of_one_agent_or_user_are_listed(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tokens_of_one_agent_or_user_are_listed(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """H1, H2: --agent and --user choose whose tokens are listed, and the others are counted; without them, all are listed."""
     for agent, user in (("sky", None), ("sky", "ana"), ("milton", "ana")):
         whose = ["--agent", agent, *(["--user", user] if user else [])]
@@ -520,7 +609,9 @@ def test_tokens_of_one_agent_or_user_are_listed(desk: Desk, capsys: pytest.Captu
     def listed(*whose: str) -> list[tuple[str, str | None]]:
         return [
             (one["agent"], one["user"])
-            for one in json.loads(call(desk.home, *whose, "token", "list", "--json", capsys=capsys)[1])
+            for one in json.loads(
+                call(desk.home, *whose, "token", "list", "--json", capsys=capsys)[1]
+            )
         ]
 
     assert listed() == [("sky", None), ("sky", "ana"), ("milton", "ana")]
@@ -542,20 +633,39 @@ def test_a_token_has_the_scope_of_the_shell(
     monkeypatch.setenv("LAMINA_AGENT", "milton")
     made = json.loads(call(desk.home, "token", "create", "--json", capsys=capsys)[1])
     assert (made["agent"], made["user"]) == ("milton", "ana")
-    made = json.loads(call(desk.home, "--user", "ben", "token", "create", "--json", "--expires", "never", capsys=capsys)[1])
+    made = json.loads(
+        call(
+            desk.home,
+            "--user",
+            "ben",
+            "token",
+            "create",
+            "--json",
+            "--expires",
+            "never",
+            capsys=capsys,
+        )[1]
+    )
     assert (made["user"], made["expires"]) == ("ben", None)
 
 
-@pytest.mark.parametrize("arguments", [("serve",), ("token", "create"), ("token", "list"), ("token", "revoke", "x")])
+@pytest.mark.parametrize(
+    "arguments", [("serve",), ("token", "create"), ("token", "list"), ("token", "revoke", "x")]
+)
 def test_agents_neither_serve_nor_make_tokens(
-    desk: Desk, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    desk: Desk,
+    arguments: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """H2: opening a memory to others is for operators."""
     monkeypatch.setenv("LAMINA_ROLE", "agent")
     assert call(desk.home, *arguments, capsys=capsys)[0] == 1
 
 
-def test_binding_beyond_the_loopback_must_be_asked_for(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_binding_beyond_the_loopback_must_be_asked_for(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     """H2: an address that others can reach needs a flag with the name they use."""
     for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
         code, _, err = call(desk.home, "serve", "--host", host, capsys=capsys)
@@ -579,7 +689,11 @@ def test_ipv6_is_served_too(desk: Desk) -> None:
     desk.agent().remember("x")
     with Served(desk, at="::1") as served:
         token = served.token()
-        for host, status in ((f"[::1]:{served.port}", 200), (f"[0::1]:{served.port}", 403), ("[::1]", 403)):
+        for host, status in (
+            (f"[::1]:{served.port}", 200),
+            (f"[0::1]:{served.port}", 403),
+            ("[::1]", 403),
+        ):
             assert served.ask("/memory/status", token, headers=[("Host", host)]).status == status
 
 
@@ -603,7 +717,9 @@ def test_from_elsewhere_the_cookie_needs_tls(desk: Desk) -> None:
 def test_an_occupied_port_is_told(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     """H2: another program at the port is a plain error; so is a port that is none."""
     with server.listen("127.0.0.1", 0) as taken:
-        code, _, err = call(desk.home, "serve", "--port", str(taken.getsockname()[1]), capsys=capsys)
+        code, _, err = call(
+            desk.home, "serve", "--port", str(taken.getsockname()[1]), capsys=capsys
+        )
     assert (code, "in use" in err, "--port" in err) == (2, True, True)
     assert call(desk.home, "serve", "--port", "70000", capsys=capsys)[0] == 2
 
@@ -624,7 +740,9 @@ def test_the_program_serves_until_it_is_told_to_end(desk: Desk, number: int) -> 
         "--port",
         "0",
     ]
-    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ}) as running:
+    with subprocess.Popen(
+        [*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ}
+    ) as running:
         assert running.stdout is not None
         lines: list[bytes] = []
         while not lines or lines[-1] != b"}\n":
@@ -636,12 +754,18 @@ def test_the_program_serves_until_it_is_told_to_end(desk: Desk, number: int) -> 
         link = urlsplit(greeted["sign_in"])
         signed = with_address.ask(f"{link.path}?{link.query}")
         cookie = ("Cookie", signed.headers["set-cookie"].partition(";")[0])
-        assert with_address.ask(f"/memory/records/{told.id}", headers=[cookie]).json["content"] == "a walrus"
+        assert (
+            with_address.ask(f"/memory/records/{told.id}", headers=[cookie]).json["content"]
+            == "a walrus"
+        )
         running.send_signal(number)
         assert running.wait(30) == 0
         assert running.stderr is not None
         assert running.stderr.read() == b""
-    assert any(read.actor.surface == "http" and read.records == (told.id,) for read in desk.operator().audit_reads())
+    assert any(
+        read.actor.surface == "http" and read.records == (told.id,)
+        for read in desk.operator().audit_reads()
+    )
 
 
 def test_enter_prints_another_link(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,10 +19,11 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from lamina import Memory, StoreUnavailable, fence
-from lamina.model import State, Trust
-from lamina.surfaces.cli import mcp_server
+from lamina import Memory, StoreUnavailable
+from lamina.model.record import State, Trust
+from lamina.surfaces.cli import mcp
 from lamina.surfaces.mcp import schemas, tools
+from lamina.text import fence
 from tests.conftest import Desk, size
 from tests.surfaces.mcp_harness import (
     LEGACY,
@@ -37,7 +38,7 @@ from tests.surfaces.mcp_harness import (
     over_http,
     over_pipes,
 )
-from tests.unit.test_failsafe import AWAY, damage, outage
+from tests.unit.failsafe.test_outage import AWAY, damage, outage
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mcp_tools.json"
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
@@ -56,13 +57,29 @@ def opened(desk: Desk, **more: Any) -> partial[Memory]:
 
 async def each_tool(client: Client) -> dict[str, dict[str, Any]]:
     """One call of every tool, the way an agent would use them."""
-    kept = await ask(client, "remember", content="Ana lives in Lisbon", kind="fact", tags=["home"], importance=0.9)
+    kept = await ask(
+        client,
+        "remember",
+        content="Ana lives in Lisbon",
+        kind="fact",
+        tags=["home"],
+        importance=0.9,
+    )
     return {
         "remember": kept,
         "search": await ask(client, "search", query="Where does Ana live?"),
         "recall_context": await ask(client, "recall_context", goal="Plan a trip"),
-        "propose": await ask(client, "propose", key="city", value="Lisbon", reason="she said so", evidence=[kept["id"]]),
-        "request_forget": await ask(client, "request_forget", record_id=kept["id"], reason="she moved"),
+        "propose": await ask(
+            client,
+            "propose",
+            key="city",
+            value="Lisbon",
+            reason="she said so",
+            evidence=[kept["id"]],
+        ),
+        "request_forget": await ask(
+            client, "request_forget", record_id=kept["id"], reason="she moved"
+        ),
         "status": await ask(client, "status"),
     }
 
@@ -70,7 +87,12 @@ async def each_tool(client: Client) -> dict[str, dict[str, Any]]:
 def check_each(answers: dict[str, dict[str, Any]]) -> None:
     """What every server must have answered to `each_tool`."""
     kept = answers["remember"]
-    assert (kept["layer"], kept["kind"], kept["state"], kept["trust"]) == ("short_term", "fact", "active", "agent")
+    assert (kept["layer"], kept["kind"], kept["state"], kept["trust"]) == (
+        "short_term",
+        "fact",
+        "active",
+        "agent",
+    )
     assert kept["importance"] == 0.9
     found = answers["search"]
     assert found["confidence"] > 0
@@ -101,7 +123,11 @@ def test_every_tool_over_pipes_and_across_a_restart(tmp_path: Path) -> None:
         return await each_tool(client)
 
     check_each(over_pipes(home, first))
-    later = over_pipes(home, lambda client: ask(client, "search", query="Lisbon", layers=["short_term"]), mode=LEGACY)
+    later = over_pipes(
+        home,
+        lambda client: ask(client, "search", query="Lisbon", layers=["short_term"]),
+        mode=LEGACY,
+    )
     assert "Ana lives in Lisbon" in later["text"]
 
 
@@ -141,7 +167,10 @@ def test_a_store_that_cannot_be_read_is_told(desk: Desk) -> None:
 
     async def talk(client: Client) -> Any:
         await ask(client, "remember", content="Ana drinks tea")
-        found = [await ask(client, "search", query="zebra"), await ask(client, "recall_context", goal="zebra")]
+        found = [
+            await ask(client, "search", query="zebra"),
+            await ask(client, "recall_context", goal="zebra"),
+        ]
         return found, await ask(client, "status")
 
     with damage(desk.home):
@@ -178,20 +207,28 @@ def test_the_list_is_what_clients_need(desk: Desk) -> None:
         assert tool.description
         assert tool.annotations.destructive_hint is False
         assert tool.annotations.open_world_hint is False
-        assert tool.annotations.read_only_hint == (tool.name in ("search", "recall_context", "status"))
+        assert tool.annotations.read_only_hint == (
+            tool.name in ("search", "recall_context", "status")
+        )
         for schema in (tool.input_schema, tool.output_schema):
             jsonschema.Draft202012Validator.check_schema(schema)
             assert schema["type"] == "object"
             assert "$ref" not in json.dumps(schema)
         assert tool.input_schema["additionalProperties"] is False
-        assert not {"agent", "user", "role", "trust", "home"} & tool.input_schema["properties"].keys()
+        assert (
+            not {"agent", "user", "role", "trust", "home"} & tool.input_schema["properties"].keys()
+        )
     assert not desk.folder().exists()
 
 
 def test_what_comes_through_here_is_an_agents_word(desk: Desk) -> None:
     """V7, V8: the role is agent and the surface mcp, whoever started it; an untrusted server's memories are external."""
     kept = in_process(opened(desk), lambda client: ask(client, "remember", content="a note"))
-    low = in_process(opened(desk), lambda client: ask(client, "remember", content="a rumour"), trust=Trust.EXTERNAL)
+    low = in_process(
+        opened(desk),
+        lambda client: ask(client, "remember", content="a rumour"),
+        trust=Trust.EXTERNAL,
+    )
     assert (kept["trust"], low["trust"]) == ("agent", "external")
     event = desk.operator().audit_log()[1]
     assert (event.actor, event.surface) == ("agent:sky", "mcp")
@@ -203,7 +240,11 @@ def test_a_request_to_forget_waits_in_the_queue(desk: Desk) -> None:
     op = desk.operator()
     assert op.get(kept["id"]).state is State.ACTIVE
     done = subprocess.run(
-        [*command(desk.home)[:-1], "review", "list"], capture_output=True, text=True, env=environment(), check=True
+        [*command(desk.home)[:-1], "review", "list"],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=True,
     )
     assert f"lamina forget {kept['id']}" in " ".join(done.stdout.split())
 
@@ -235,7 +276,15 @@ def test_a_request_to_forget_waits_in_the_queue(desk: Desk) -> None:
         ("search", {"query": "x", "max_chars": 5}),
         ("recall_context", {"goal": ["x"]}),
         ("propose", {"key": "city", "value": "Lisbon", "reason": "why", "evidence": []}),
-        ("propose", {"key": "city", "value": "Lisbon", "reason": "", "evidence": ["01m7j0q97c61zre43we98hxhkb"]}),
+        (
+            "propose",
+            {
+                "key": "city",
+                "value": "Lisbon",
+                "reason": "",
+                "evidence": ["01m7j0q97c61zre43we98hxhkb"],
+            },
+        ),
         ("request_forget", {"record_id": "x"}),
         ("status", {"verbose": True}),
     ],
@@ -257,7 +306,11 @@ def test_errors_of_the_memory_are_answers(desk: Desk) -> None:
         return [
             (await complaint(client, "remember", content="b", key="k"))["code"],
             (await complaint(client, "request_forget", record_id=unknown, reason="why"))["code"],
-            (await complaint(client, "propose", key="k", value=1, reason="why", evidence=[unknown]))["code"],
+            (
+                await complaint(
+                    client, "propose", key="k", value=1, reason="why", evidence=[unknown]
+                )
+            )["code"],
             (await complaint(client, "remember", content=fence.fenced("| a")))["code"],
             (await ask(client, "search", query="zebra"))["outcome"],
             (await ask(client, "remember", content="a", key="k"))["id"] == kept["id"] and "again",
@@ -295,7 +348,9 @@ def test_a_store_that_cannot_be_opened_is_told_and_tried_again(desk: Desk) -> No
     assert in_process(fragile, talk)["agent"] == "sky"
 
 
-def test_a_mistake_of_ours_does_not_end_the_server(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_mistake_of_ours_does_not_end_the_server(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
     """H3: an unexpected failure is in the log; the client learns nothing of how we are built, and can go on."""
     calls: list[str] = []
 
@@ -323,7 +378,9 @@ def test_a_server_on_a_port_is_stopped_cleanly(tmp_path: Path) -> None:
     assert server.ending == [(0, "")]
     with Desk(home) as desk:
         reads = desk.operator(clock=None, store_id=None).audit_reads()
-    assert [(read.action, read.actor.surface) for read in reads if read.action == "search"] == [("search", "mcp")]
+    assert [(read.action, read.actor.surface) for read in reads if read.action == "search"] == [
+        ("search", "mcp")
+    ]
 
 
 def test_an_occupied_port_is_told(tmp_path: Path) -> None:
@@ -333,7 +390,9 @@ def test_an_occupied_port_is_told(tmp_path: Path) -> None:
         taken.listen()
         port = str(taken.getsockname()[1])
         arguments = command(tmp_path / "home", "--http", "--port", port)
-        done = subprocess.run(arguments, capture_output=True, text=True, env=environment(), check=False)
+        done = subprocess.run(
+            arguments, capture_output=True, text=True, env=environment(), check=False
+        )
     assert done.returncode != 0
     assert f"port {port} " in done.stderr
     assert "--port" in done.stderr
@@ -342,7 +401,9 @@ def test_an_occupied_port_is_told(tmp_path: Path) -> None:
 def test_a_name_that_is_none_is_told_at_the_start(tmp_path: Path) -> None:
     """P2: a server for an impossible agent does not start."""
     arguments = command(tmp_path / "home", agent="../sky")
-    done = subprocess.run(arguments, capture_output=True, text=True, env=environment(), check=False, input="")
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, env=environment(), check=False, input=""
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert "agent" in done.stderr
 
@@ -359,12 +420,17 @@ def test_every_tool_is_on_the_page() -> None:
 
 def test_the_configurations_on_the_page_are_ready_to_paste() -> None:
     """H3: each is valid in its format, and starts our command as it is, or asks where our server listens."""
-    configs = [json.loads(block) for block in blocks("json")] + [tomllib.loads(block) for block in blocks("toml")]
-    servers = [config.get("mcpServers") or config.get("servers") or config["mcp_servers"] for config in configs]
+    configs = [json.loads(block) for block in blocks("json")] + [
+        tomllib.loads(block) for block in blocks("toml")
+    ]
+    servers = [
+        config.get("mcpServers") or config.get("servers") or config["mcp_servers"]
+        for config in configs
+    ]
     assert len(servers) == 8
     for server in (found["lamina"] for found in servers):
         if "url" in server:
-            assert server["url"] == f"http://127.0.0.1:{mcp_server.PORT}/mcp"
+            assert server["url"] == f"http://127.0.0.1:{mcp.PORT}/mcp"
             continue
         assert (server["command"], server["args"]) == ("lamina", ["--agent", "sky", "mcp"])
 
@@ -372,8 +438,18 @@ def test_the_configurations_on_the_page_are_ready_to_paste() -> None:
 def test_the_example_on_the_page_runs(tmp_path: Path) -> None:
     """H3: the program for any other client remembers and finds."""
     (example,) = blocks("python")
-    program = [command(tmp_path)[0], "-c", example.replace("StdioServerParameters(", "StdioServerParameters(env=ENV, ")]
-    own = {**environment(), "LAMINA_HOME": str(tmp_path / "home"), "PATH": f"{Path(program[0]).parent}:{os.environ['PATH']}"}
+    program = [
+        command(tmp_path)[0],
+        "-c",
+        example.replace("StdioServerParameters(", "StdioServerParameters(env=ENV, "),
+    ]
+    own = {
+        **environment(),
+        "LAMINA_HOME": str(tmp_path / "home"),
+        "PATH": f"{Path(program[0]).parent}:{os.environ['PATH']}",
+    }
     program[2] = f"import os\nENV = dict(os.environ)\n{program[2]}"
-    done = subprocess.run(program, capture_output=True, text=True, env=own, check=False, timeout=PATIENCE)
+    done = subprocess.run(
+        program, capture_output=True, text=True, env=own, check=False, timeout=PATIENCE
+    )
     assert "| Ana lives in Lisbon" in done.stdout, done.stderr

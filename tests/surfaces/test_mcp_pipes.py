@@ -21,7 +21,7 @@ from mcp import Client
 
 from lamina import Memory, Operator, StoreUnavailable
 from lamina.surfaces.mcp import frames
-from lamina.surfaces.mcp.keeper import Keeper
+from lamina.surfaces.mcp.worker import Keeper
 from tests.conftest import Desk
 from tests.surfaces.mcp_harness import (
     PATIENCE,
@@ -42,7 +42,10 @@ def test_a_slow_call_has_a_limit(desk: Desk) -> None:
     async def talk() -> list[str]:
         keeper = Keeper(lambda: memory, 0.05)
         told = []
-        for work in (lambda handle: gate.wait(PATIENCE), lambda handle: handle.remember("too late")):
+        for work in (
+            lambda handle: gate.wait(PATIENCE),
+            lambda handle: handle.remember("too late"),
+        ):
             with pytest.raises(StoreUnavailable) as caught:
                 await keeper.do(work)
             told.append(caught.value.message)
@@ -86,7 +89,9 @@ def test_parallel_calls_while_another_process_writes(tmp_path: Path) -> None:
 
     async def talk(client: Client) -> list[Any]:
         await ask(client, "remember", content="the first")
-        other = await asyncio.create_subprocess_exec(command(home)[0], "-P", "-c", code, str(home), env=environment())
+        other = await asyncio.create_subprocess_exec(
+            command(home)[0], "-P", "-c", code, str(home), env=environment()
+        )
         writes = [ask(client, "remember", content=f"mine {number}") for number in range(40)]
         reads = [ask(client, "search", query="mine") for _ in range(20)]
         answers = await asyncio.gather(*writes, *reads)
@@ -97,22 +102,38 @@ def test_parallel_calls_while_another_process_writes(tmp_path: Path) -> None:
     assert len(set(ids)) == 40
     with Desk(home) as desk:
         kept = [record.content for record in desk.agent(clock=None, store_id=None).list(limit=1000)]
-    assert sorted(kept) == sorted(["the first", *(f"mine {n}" for n in range(40)), *(f"other {n}" for n in range(60))])
+    assert sorted(kept) == sorted(
+        ["the first", *(f"mine {n}" for n in range(40)), *(f"other {n}" for n in range(60))]
+    )
 
 
 def test_malformed_frames_are_answered_and_survived(tmp_path: Path) -> None:
     """H3: what is not JSON, or no message, gets the protocol's errors; the next call is served as if nothing was."""
     with Raw(tmp_path / "home") as raw:
         raw.greet()
-        raw.send(b"{nonsense\n", b"\n", b"\xff\xfe\n", b"[]\n", b'{"jsonrpc":"1.0","id":7,"method":"ping"}\n')
-        raw.send(b'{"id":"x"}\n', b"5\n", b"[" * 100_000 + b"\n", b'{"jsonrpc":"2.0","id":{},"method":"ping"}\n')
+        raw.send(
+            b"{nonsense\n",
+            b"\n",
+            b"\xff\xfe\n",
+            b"[]\n",
+            b'{"jsonrpc":"1.0","id":7,"method":"ping"}\n',
+        )
+        raw.send(
+            b'{"id":"x"}\n',
+            b"5\n",
+            b"[" * 100_000 + b"\n",
+            b'{"jsonrpc":"2.0","id":{},"method":"ping"}\n',
+        )
         answers = [raw.receive() for _ in range(8)]
         invalid, unparsed = types.INVALID_REQUEST, types.PARSE_ERROR
         assert codes(answers) == [
             *((None, unparsed), (None, unparsed), (None, invalid), (7, invalid)),
             *(("x", invalid), (None, invalid), (None, unparsed), (None, invalid)),
         ]
-        raw.send({"jsonrpc": "2.0", "id": 8, "method": "no/such"}, {"jsonrpc": "2.0", "id": 9, "method": "tools/call"})
+        raw.send(
+            {"jsonrpc": "2.0", "id": 8, "method": "no/such"},
+            {"jsonrpc": "2.0", "id": 9, "method": "tools/call"},
+        )
         answered = sorted(codes([raw.receive(), raw.receive()]))
         assert answered == [(8, types.METHOD_NOT_FOUND), (9, types.INVALID_PARAMS)]
         raw.send(call(10, "status"))
@@ -130,7 +151,11 @@ def test_what_was_sent_before_the_pipe_closed_is_answered(tmp_path: Path) -> Non
         raw.send(call(1, "remember", content="one"), call(2, "remember", content="two"), last)
         code, rest, complaints = raw.end()
     answers = [json.loads(line) for line in rest.splitlines()]
-    assert [(answer["id"], answer["result"]["isError"]) for answer in answers] == [(1, False), (2, False), (3, False)]
+    assert [(answer["id"], answer["result"]["isError"]) for answer in answers] == [
+        (1, False),
+        (2, False),
+        (3, False),
+    ]
     assert answers[2]["result"]["structuredContent"]["outcome"] == "found"
     assert (code, complaints) == (0, b"")
 
@@ -152,7 +177,9 @@ def test_a_call_can_be_cancelled_on_the_wire(tmp_path: Path) -> None:
         assert raw.receive()["id"] == 1
         with locked(tmp_path / "home"):
             raw.send(call(2, "remember", content="two"), call(3, "remember", content="never"))
-            raw.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}})
+            raw.send(
+                {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}
+            )
             raw.send({"jsonrpc": "2.0", "id": 4, "method": "ping"})
             assert raw.receive()["id"] == 4
         raw.send(call(5, "status"))
@@ -173,7 +200,10 @@ def test_a_store_that_is_busy_is_told_in_time(tmp_path: Path) -> None:
             answer = raw.receive()
         assert (answer["id"], answer["result"]["isError"]) == (2, True)
         error = answer["result"]["structuredContent"]["error"]
-        assert (error["code"], "within 0.5 seconds" in error["message"]) == ("store_unavailable", True)
+        assert (error["code"], "within 0.5 seconds" in error["message"]) == (
+            "store_unavailable",
+            True,
+        )
         assert raw.end() == (0, b"", b"")
 
 
@@ -206,7 +236,11 @@ def test_lines_are_the_same_however_they_arrive(lines: list[bytes], step: int) -
     """H3: a pipe may cut a line anywhere; what is too long is told once, and never kept."""
     whole = b"\n".join(line.replace(b"\n", b"") for line in lines)
     splitter = frames.Splitter(20)
-    cut = [piece for start in range(0, len(whole), step) for piece in splitter.feed(whole[start : start + step])]
+    cut = [
+        piece
+        for start in range(0, len(whole), step)
+        for piece in splitter.feed(whole[start : start + step])
+    ]
     cut += splitter.rest()
     expected = [(line, True) if len(line) <= 20 else (None, False) for line in whole.split(b"\n")]
     if expected[-1] == (b"", True):

@@ -23,15 +23,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from lamina import Memory, Operator, text
+from lamina import Memory, Operator
 from lamina.engines.review import Proposal
-from lamina.model import Event, Layer, Record, State, Trust
+from lamina.model.record import Event, Layer, Record, State, Trust
 from lamina.surfaces.cli.main import run
-from lamina.surfaces.cli.reviewer import Reviewer, batch, comparison, detail, frame, queue, terminal, texts
+from lamina.surfaces.cli.reviewer import (
+    Reviewer,
+    batch,
+    comparison,
+    detail,
+    frame,
+    queue,
+    terminal,
+    texts,
+)
 from lamina.surfaces.cli.reviewer.detail import Opened
 from lamina.surfaces.cli.reviewer.queue import Queue
 from lamina.surfaces.cli.reviewer.terminal import ENTER, ERASE, ESCAPE, PASTED
 from lamina.surfaces.cli.reviewer.wording import hidden, origin
+from lamina.text import words as text
 from tests.conftest import CONTRACTS, START, Desk, move, size, verified
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[@-~]")
@@ -46,7 +56,9 @@ class Script:
         self.size = width, height
         self.screens: list[str] = []
         self.styles: list[set[str]] = []
-        self.when: dict[int, Callable[[], object]] = {}  # what others do meanwhile, after so many screens
+        self.when: dict[
+            int, Callable[[], object]
+        ] = {}  # what others do meanwhile, after so many screens
         self.stop_after = 1 << 30
 
     def show(self, lines: Sequence[Text]) -> None:
@@ -80,7 +92,9 @@ def check_line(drawn: Text, width: int) -> None:
     """It fits, and holds nothing that is invisible or steers a terminal."""
     assert drawn.cell_len <= width, drawn.plain
     for character in set(drawn.plain) - texts.JOINERS:
-        assert unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"), repr(drawn.plain)
+        assert unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"), (
+            repr(drawn.plain)
+        )
         assert not text.is_invisible(character)
 
 
@@ -105,14 +119,23 @@ def proposed(handle: Memory, value: Any, key: str = "drink", **said: Any) -> Rec
 
 def summarised(op: Operator) -> Record:
     """A proposal of semantic memory in the place of three records."""
-    sources = [op.remember(said, layer="semantic", metadata=CONTRACTS["semantic"]).id for said in ("oolong", "Assam", "green")]
+    sources = [
+        op.remember(said, layer="semantic", metadata=CONTRACTS["semantic"]).id
+        for said in ("oolong", "Assam", "green")
+    ]
     metadata = {"origin": "memory-review", "topic_tags": ["tea"], "compacted_from": sources}
-    made = op.remember("She likes oolong and assam", layer="semantic", metadata=metadata, evidence=sources)
+    made = op.remember(
+        "She likes oolong and assam", layer="semantic", metadata=metadata, evidence=sources
+    )
     return move(op, made.id, state=State.CONSTRAINED)
 
 
 def row(screen: str, words: str) -> str:
-    (found,) = [line for line in screen.splitlines() if words in line and line[:1] in " ▸" and not line.startswith("──")][:1]
+    (found,) = [
+        line
+        for line in screen.splitlines()
+        if words in line and line[:1] in " ▸" and not line.startswith("──")
+    ][:1]
     return found
 
 
@@ -126,7 +149,17 @@ def test_a_row_says_what_waits(mem: Memory, op: Operator, desk: Desk) -> None:
     desk.clock.jump(timedelta(days=3))
     screen = reviewed(op).last
     assert "1 waits" in screen.splitlines()[0]
-    assert row(screen, "coffee").split() == ["▸", "1", "3d", "proposal", "external", "profile/drink", "coffee", "←", "tea"]
+    assert row(screen, "coffee").split() == [
+        "▸",
+        "1",
+        "3d",
+        "proposal",
+        "external",
+        "profile/drink",
+        "coffee",
+        "←",
+        "tea",
+    ]
     assert "she wants coffee" in screen
 
 
@@ -141,7 +174,9 @@ def test_only_what_is_in_scope_is_reviewed(desk: Desk) -> None:
 
 def test_a_source_is_named(op: Operator) -> None:
     """V8: what was quarantined says so, and from which source it came."""
-    op.remember("the code is 4711", layer="semantic", metadata=CONTRACTS["semantic"], source="web:wiki")
+    op.remember(
+        "the code is 4711", layer="semantic", metadata=CONTRACTS["semantic"], source="web:wiki"
+    )
     op.revoke("web:wiki", "defaced")
     (found,) = op.proposals()
     assert origin(found) == "revoked web:wiki"
@@ -150,13 +185,36 @@ def test_a_source_is_named(op: Operator) -> None:
     assert "because   defaced" in opened.screens[1]
 
 
-@pytest.mark.parametrize(("width", "height"), [(120, 40), (80, 24), (60, 24), (40, 10), (20, 5), (10, 3)])
-def test_every_size_of_a_terminal_will_do(mem: Memory, op: Operator, width: int, height: int) -> None:
+@pytest.mark.parametrize(
+    ("width", "height"), [(120, 40), (80, 24), (60, 24), (40, 10), (20, 5), (10, 3)]
+)
+def test_every_size_of_a_terminal_will_do(
+    mem: Memory, op: Operator, width: int, height: int
+) -> None:
     """H1: every screen fits, whatever the size, down to one that nobody would use."""
     op.confirm(proposed(mem, "tea with milk").id)
     proposed(mem, "tea without milk, and \u202ehoney\u202c " * 9)
     summarised(op)
-    keys = [*"j", ENTER, "e", "q", "h", "q", "?", "q", "p", "q", "a", "a", "c", "n", "/", *typed("tea"), "R", ESCAPE]
+    keys = [
+        *"j",
+        ENTER,
+        "e",
+        "q",
+        "h",
+        "q",
+        "?",
+        "q",
+        "p",
+        "q",
+        "a",
+        "a",
+        "c",
+        "n",
+        "/",
+        *typed("tea"),
+        "R",
+        ESCAPE,
+    ]
     assert len(reviewed(op, *keys, width=width, height=height).screens) == len(keys) + 1
 
 
@@ -165,7 +223,10 @@ def test_hundreds_are_scrolled_through(mem: Memory, op: Operator) -> None:
     for number in range(300):
         op.propose_profile(f"key{number:03}", f"value{number:03}", "so it is")
     screen = reviewed(op, "G", "g", terminal.PAGE_DOWN, *"217", "k", terminal.DOWN, terminal.UP)
-    places = [next(line.split()[1] for line in shown.splitlines() if line.startswith("▸")) for shown in screen.screens]
+    places = [
+        next(line.split()[1] for line in shown.splitlines() if line.startswith("▸"))
+        for shown in screen.screens
+    ]
     assert places == ["1", "300", "1", "16", "2", "21", "217", "216", "217", "216"]
     assert "300 wait" in screen.last
 
@@ -184,8 +245,14 @@ def test_the_cursor_stays_in_sight(data: st.DataObject) -> None:
 def test_a_filter_shows_what_has_the_words(mem: Memory, op: Operator) -> None:
     """H1: words in any case, of the text, the place or the source; nothing typed shows everything again."""
     proposed(mem, "Tea"), proposed(mem, "chess", "game"), proposed(mem, "bread", "food")
-    screen = reviewed(op, "/", *typed("TEA"), "/", *typed("profile"), "/", *typed("zebra"), "/", ENTER)
-    found = [line for line in (shown.splitlines()[0] for shown in screen.screens) if "row" in line or "with" in line]
+    screen = reviewed(
+        op, "/", *typed("TEA"), "/", *typed("profile"), "/", *typed("zebra"), "/", ENTER
+    )
+    found = [
+        line
+        for line in (shown.splitlines()[0] for shown in screen.screens)
+        if "row" in line or "with" in line
+    ]
     assert [line for line, _ in groupby(found)] == [
         " review of sky: 3 wait · row 1 of 3",
         " review of sky: 3 wait · 1 with “TEA” · row 1 of 1",
@@ -215,7 +282,13 @@ def test_a_narrow_screen_stacks_them(mem: Memory, op: Operator) -> None:
     proposed(mem, ["sailing", "fast chess", "maps", "bread"], "interests")
     shown = reviewed(op, ENTER, "q", width=60).screens[1].splitlines()
     start = next(number for number, line in enumerate(shown) if "+ proposed" in line)
-    assert shown[start + 1 : start + 6] == ["  sailing", "- chess", "+ fast chess", "  maps", "+ bread"]
+    assert shown[start + 1 : start + 6] == [
+        "  sailing",
+        "- chess",
+        "+ fast chess",
+        "  maps",
+        "+ bread",
+    ]
 
 
 def test_a_summary_stands_beside_its_sources(op: Operator) -> None:
@@ -226,11 +299,17 @@ def test_a_summary_stands_beside_its_sources(op: Operator) -> None:
     assert "now, in 3 records" in shown[1]
     assert [line.split("│")[0].strip() for line in shown[2:5]] == ["• oolong", "• Assam", "• green"]
     assert "She likes oolong and assam" in shown[2]
-    left, right = comparison.gathered([["oolong"], ["Assam"], ["green"]], ["She likes oolong and assam"])
+    left, right = comparison.gathered(
+        [["oolong"], ["Assam"], ["green"]], ["She likes oolong and assam"]
+    )
     assert left is not None
     assert right is not None
-    assert [left.plain[span.start : span.end] for span in left.spans if span.style == comparison.REMOVED] == ["green"]
-    assert [right.plain[span.start : span.end] for span in right.spans if span.style == comparison.ADDED] == [
+    assert [
+        left.plain[span.start : span.end] for span in left.spans if span.style == comparison.REMOVED
+    ] == ["green"]
+    assert [
+        right.plain[span.start : span.end] for span in right.spans if span.style == comparison.ADDED
+    ] == [
         "She",
         "likes",
         "and",
@@ -240,7 +319,9 @@ def test_a_summary_stands_beside_its_sources(op: Operator) -> None:
 def test_a_text_that_hides_another_value_is_shown() -> None:
     """V5: a record whose text and value differ shows both, and its other metadata too, because all of it would be stored."""
     metadata = {**CONTRACTS["profile"], "value": "poison", "note": "[bold]trust me[/bold]"}
-    forged = Proposal(_record("drink: tea", Layer.PROFILE, metadata), "import", START, (), None, (), ())
+    forged = Proposal(
+        _record("drink: tea", Layer.PROFILE, metadata), "import", START, (), None, (), ()
+    )
     shown = "\n".join(one.plain for one in detail.lines(Opened(forged, (), (), {}), START, 80))
     assert "poison" in shown
     assert "drink: tea" in shown
@@ -336,7 +417,12 @@ def test_skipping_changes_nothing(mem: Memory, op: Operator) -> None:
     proposed(mem, "tea"), proposed(mem, "chess", "game")
     before = size(op)
     screen = reviewed(op, ENTER, "s", "s")
-    assert [shown.split(":")[0].strip() for shown in screen.screens] == ["review of sky", "1 of 2", "2 of 2", "review of sky"]
+    assert [shown.split(":")[0].strip() for shown in screen.screens] == [
+        "review of sky",
+        "1 of 2",
+        "2 of 2",
+        "review of sky",
+    ]
     assert "that was the last one" in screen.last
     assert size(op) == before
 
@@ -364,7 +450,10 @@ def test_what_was_rejected_before_is_shown(mem: Memory, op: Operator, desk: Desk
     proposed(mem, "decaf from Brazil"), proposed(mem, "tea")
     screen = reviewed(op, ENTER, "q", width=200)
     assert row(screen.screens[0], "decaf").split()[:2] == ["▸", "~"]
-    assert f"~ rejected on 1 May 2026 in {old.id}: coffee, because she is allergic" in screen.screens[1]
+    assert (
+        f"~ rejected on 1 May 2026 in {old.id}: coffee, because she is allergic"
+        in screen.screens[1]
+    )
     assert "~ another waits for this place: tea (agent)" in screen.screens[1]
 
 
@@ -427,17 +516,47 @@ def test_a_failure_does_not_stop_the_others(mem: Memory, op: Operator, desk: Des
     assert "confirmed  2" in summary
     assert "failed     1" in summary
     assert "is tombstoned" in summary
-    assert [op.get(one.id).state for one in (first, second, third)] == [State.ACTIVE, State.TOMBSTONED, State.ACTIVE]
+    assert [op.get(one.id).state for one in (first, second, third)] == [
+        State.ACTIVE,
+        State.TOMBSTONED,
+        State.ACTIVE,
+    ]
 
 
 def test_all_from_one_source_or_of_one_key(mem: Memory, op: Operator) -> None:
     """V9: `a` marks all from the source of the row, all of its key, all that are shown, or none."""
     for number in range(3):
-        op.remember(f"fact {number}", layer="semantic", metadata=CONTRACTS["semantic"], source="web:wiki")
+        op.remember(
+            f"fact {number}", layer="semantic", metadata=CONTRACTS["semantic"], source="web:wiki"
+        )
     op.revoke("web:wiki", "defaced")
     proposed(mem, "tea"), proposed(mem, "coffee"), proposed(mem, "chess", "game")
-    screen = reviewed(op, "/", *typed("drink"), "a", "k", "/", ENTER, "a", "s", "a", "a", "a", "n", "G", "a", "s", "a", "x")
-    told = [line.split("; c confirms")[0] for shown in screen.screens for line in shown.splitlines() if "c confirms" in line]
+    screen = reviewed(
+        op,
+        "/",
+        *typed("drink"),
+        "a",
+        "k",
+        "/",
+        ENTER,
+        "a",
+        "s",
+        "a",
+        "a",
+        "a",
+        "n",
+        "G",
+        "a",
+        "s",
+        "a",
+        "x",
+    )
+    told = [
+        line.split("; c confirms")[0]
+        for shown in screen.screens
+        for line in shown.splitlines()
+        if "c confirms" in line
+    ]
     assert told == ["2 marked", "3 marked", "6 marked", "0 marked", "3 marked"]
     assert "3 marked" in screen.last
 
@@ -514,13 +633,19 @@ def test_what_was_done_is_told_at_the_end(mem: Memory, op: Operator) -> None:
 # Drawing
 
 ANYTHING = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
-LINES = st.lists(st.text(st.sampled_from("ab cd\u65e5\u672c\u202e\t\x1b<U+>[/]"), max_size=12), max_size=6)
+LINES = st.lists(
+    st.text(st.sampled_from("ab cd\u65e5\u672c\u202e\t\x1b<U+>[/]"), max_size=12), max_size=6
+)
 
 
 @given(ANYTHING, ANYTHING, st.integers(2, 130), st.integers(3, 50), st.sampled_from(list(Layer)))
-def test_whatever_is_stored_can_be_drawn(one: str, other: str, width: int, height: int, layer: Layer) -> None:
+def test_whatever_is_stored_can_be_drawn(
+    one: str, other: str, width: int, height: int, layer: Layer
+) -> None:
     """H1: any text in any field, on any screen: every line fits, and nothing hidden is left in it."""
-    record = _record(one, layer, {"profile_key": other, "value": [one, other], "workflow": one, other: one})
+    record = _record(
+        one, layer, {"profile_key": other, "value": [one, other], "workflow": one, other: one}
+    )
     before = _record(other, layer, {"profile_key": other, "value": other})
     event = Event(7, START, one, other, one, (), {}, {"reason": one}, "")
     proposal = Proposal(record, one, START, (before,), one, (other,), (before,))
@@ -529,13 +654,39 @@ def test_whatever_is_stored_can_be_drawn(one: str, other: str, width: int, heigh
     shown = Queue((proposal, several), 2, START, one, 1, 0, frozenset({record.id}), other)
     drawn = [
         *frame.framed(
-            queue.title(shown), queue.lines(shown, (width, height)), texts.line(one), (("x", "does it"),), (width, height)
+            queue.title(shown),
+            queue.lines(shown, (width, height)),
+            texts.line(one),
+            (("x", "does it"),),
+            (width, height),
         ),
-        *frame.framed(Text("x"), detail.lines(opened, START, max(20, width)), Text(), (), (width, 400)),
-        *frame.framed(Text("x"), detail.lines(Opened(several, (), (), {}), START, max(20, width)), Text(), (), (width, 400)),
-        *frame.framed(Text("x"), detail.history([event], record.id, width), Text(), (), (width, height)),
-        *frame.framed(Text("x"), detail.evidence([(one, record), (other, None)], width), Text(), (), (width, height)),
-        *frame.framed(Text("x"), batch.preview(batch.plan([proposal, several], "confirm"), width), Text(), (), (width, height)),
+        *frame.framed(
+            Text("x"), detail.lines(opened, START, max(20, width)), Text(), (), (width, 400)
+        ),
+        *frame.framed(
+            Text("x"),
+            detail.lines(Opened(several, (), (), {}), START, max(20, width)),
+            Text(),
+            (),
+            (width, 400),
+        ),
+        *frame.framed(
+            Text("x"), detail.history([event], record.id, width), Text(), (), (width, height)
+        ),
+        *frame.framed(
+            Text("x"),
+            detail.evidence([(one, record), (other, None)], width),
+            Text(),
+            (),
+            (width, height),
+        ),
+        *frame.framed(
+            Text("x"),
+            batch.preview(batch.plan([proposal, several], "confirm"), width),
+            Text(),
+            (),
+            (width, height),
+        ),
     ]
     for line in drawn:
         check_line(line, width)
@@ -553,8 +704,12 @@ def _record(content: str, layer: Layer, metadata: dict[str, Any]) -> Record:
 def test_a_comparison_loses_nothing(before: list[str], after: list[str], width: int) -> None:
     """V5: all lines of both versions are there in their order, and only what is hidden is written otherwise."""
     rows = comparison.aligned(before, after)
-    assert [left.plain for left, _ in rows if left is not None] == [text.reveal(one) for one in before]
-    assert [right.plain for _, right in rows if right is not None] == [text.reveal(one) for one in after]
+    assert [left.plain for left, _ in rows if left is not None] == [
+        text.reveal(one) for one in before
+    ]
+    assert [right.plain for _, right in rows if right is not None] == [
+        text.reveal(one) for one in after
+    ]
     for line in (*comparison.side_by_side(rows, width), *comparison.stacked(rows, width)):
         check_line(line, width)
 
@@ -563,7 +718,9 @@ def test_a_comparison_loses_nothing(before: list[str], after: list[str], width: 
 def test_a_text_made_to_take_long_does_not(words: list[str]) -> None:
     """H1: texts whose comparison would take minutes are shown as they are."""
     for length in (90, 900, 9_000):
-        before, after = ([f"{n} {word * length}" for n in range(40)] for word in (words[0], words[-1]))
+        before, after = (
+            [f"{n} {word * length}" for n in range(40)] for word in (words[0], words[-1])
+        )
         assert len(comparison.aligned(before, [*after, ""])) == 41
 
 
@@ -581,7 +738,20 @@ def test_keys_have_names() -> None:
     """H1: arrows in both spellings, pages, ends, Enter and Esc; letters are themselves, and unknown keys mean nothing."""
     given = "\x1b[A\x1bOB\x1b[5~\x1b[H\r\n\x7fj日\x1b[1;5C\x1bc\x1b"
     assert list(terminal.keys(given)) == [
-        *("up", "down", "page up", "home", "enter", "enter", "erase", "j", "日", "\x1b[1;5C", "\x1bc", "escape")
+        *(
+            "up",
+            "down",
+            "page up",
+            "home",
+            "enter",
+            "enter",
+            "erase",
+            "j",
+            "日",
+            "\x1b[1;5C",
+            "\x1bc",
+            "escape",
+        )
     ]
 
 
@@ -596,7 +766,9 @@ def test_what_is_pasted_is_never_a_command(pasted: str) -> None:
 # The program
 
 
-def test_it_needs_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_needs_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """H1: without one, and with --json, it names the command that prints; nothing is opened."""
     monkeypatch.setenv("LAMINA_HOME", str(tmp_path / "home"))
     for arguments in (["review"], ["--json", "review"]):
@@ -605,7 +777,9 @@ def test_it_needs_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     assert not (tmp_path / "home").exists()
 
 
-def test_an_agent_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_agent_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """V7: LAMINA_ROLE=agent does not review."""
     monkeypatch.setenv("LAMINA_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("LAMINA_ROLE", "agent")
@@ -630,7 +804,12 @@ class Shell:
         }
         command = [sys.executable, "-m", "lamina.surfaces.cli.main", "review"]
         self.process = subprocess.Popen(
-            command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True
+            command,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment,
+            start_new_session=True,
         )
         self.slave = slave
         self.shown = ""
@@ -645,7 +824,9 @@ class Shell:
 
     def wait_for(self, words: str) -> None:
         while words not in CODES.sub("", self.shown):
-            assert select.select([self.master], [], [], LONG)[0], f"{words!r} did not come; there was {self.shown!r}"
+            assert select.select([self.master], [], [], LONG)[0], (
+                f"{words!r} did not come; there was {self.shown!r}"
+            )
             self.shown += os.read(self.master, 65_536).decode(errors="replace")
 
     def end(self) -> int:

@@ -17,14 +17,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from lamina import schedule
-from lamina.orchestrator import LEASE, Orchestrator
-from lamina.retention import PRESETS, Retention, Rules
-from lamina.schedule import Timetable
-from lamina.store import jobs
-from lamina.store.connection import SqliteDatabase
+from lamina.home import schedule
+from lamina.home.retention import PRESETS, Retention, Rules
+from lamina.home.schedule import Timetable
+from lamina.memory.jobs import LEASE, Orchestrator
+from lamina.store.engine.sqlite import SqliteDatabase
+from lamina.store.tables import jobs
 from lamina.surfaces import maintenance, signals
-from lamina.surfaces.cli import running
+from lamina.surfaces.cli import run
 from tests.conftest import START, Desk, Ticking
 from tests.unit.store.test_jobs import scratch
 
@@ -38,7 +38,9 @@ class House:
         self.clock = Ticking(step=timedelta(0))
         self.fails = False
         work = {"memory_rotate_check": self.check, "embedding": self.embed}
-        self.orchestrator = Orchestrator(database, work, Timetable(home), self.clock, lambda job, outcome: None)
+        self.orchestrator = Orchestrator(
+            database, work, Timetable(home), self.clock, lambda job, outcome: None
+        )
 
     def check(self) -> Mapping[str, Any]:
         self.clock.jump(timedelta(seconds=2))
@@ -58,7 +60,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 def test_a_line_for_each_job(house: House, capsys: pytest.CaptureFixture[str]) -> None:
     """L6: time, job, outcome, duration and what was done, on one line; when all is done, it says so."""
-    assert running.once_through(house.orchestrator, as_json=False) == 0
+    assert run.once_through(house.orchestrator, as_json=False) == 0
     assert [line.split(None, 6) for line in capsys.readouterr().out.splitlines()] == [
         [
             "2026-05-01",
@@ -71,19 +73,19 @@ def test_a_line_for_each_job(house: House, capsys: pytest.CaptureFixture[str]) -
         ],
         ["2026-05-01", "08:00:02", "embedding", "ok", "0.00", "s", "made 3"],
     ]
-    assert running.once_through(house.orchestrator, as_json=False) == 0
+    assert run.once_through(house.orchestrator, as_json=False) == 0
     assert capsys.readouterr().out == "nothing to run now\n"
 
 
 def test_a_failed_job_is_seen(house: House, capsys: pytest.CaptureFixture[str]) -> None:
     """L6: a failure is in its line with the message, which cannot steer the terminal, and --once exits with 1."""
     house.fails = True
-    assert running.once_through(house.orchestrator, as_json=False) == 1
+    assert run.once_through(house.orchestrator, as_json=False) == 1
     line = capsys.readouterr().out.splitlines()[1]
     assert "embedding            failed" in line
     assert "away" in line
     assert "\x1b" not in line
-    running.jobs_table(house.orchestrator.outlook())
+    run.jobs_table(house.orchestrator.outlook())
     shown = capsys.readouterr().out
     assert "failed: ValueError" in shown
     assert "\x1b" not in shown
@@ -91,8 +93,8 @@ def test_a_failed_job_is_seen(house: House, capsys: pytest.CaptureFixture[str]) 
 
 def test_programs_get_json_lines(house: House, capsys: pytest.CaptureFixture[str]) -> None:
     """L6, H1: with --json each run is an object on a line of its own, and nothing else is printed."""
-    running.once_through(house.orchestrator, as_json=True)
-    running.once_through(house.orchestrator, as_json=True)
+    run.once_through(house.orchestrator, as_json=True)
+    run.once_through(house.orchestrator, as_json=True)
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first["job"] == "memory_rotate_check"
     assert first["started_at"] == "2026-05-01T08:00:00.000000Z"
@@ -102,7 +104,7 @@ def test_programs_get_json_lines(house: House, capsys: pytest.CaptureFixture[str
 
 def test_the_table_shows_how_jobs_stand(house: House, capsys: pytest.CaptureFixture[str]) -> None:
     """L6: last run, outcome and next run of every job; one that nobody runs is marked as overdue."""
-    running.jobs_table(house.orchestrator.outlook())
+    run.jobs_table(house.orchestrator.outlook())
     assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
         ["memory_rotate_check", "10", "min", "never", "2026-05-01", "08:00"],
         ["embedding", "5", "min", "never", "2026-05-01", "08:00"],
@@ -110,16 +112,25 @@ def test_the_table_shows_how_jobs_stand(house: House, capsys: pytest.CaptureFixt
     house.fails = True
     house.orchestrator.tick()
     house.clock.set(START + timedelta(minutes=15))
-    running.jobs_table(house.orchestrator.outlook())
+    run.jobs_table(house.orchestrator.outlook())
     check, embedding = capsys.readouterr().out.splitlines()[1:]
-    assert check.split() == ["memory_rotate_check", "10", "min", "2026-05-01", "08:00", "ok", "2026-05-01", "08:15"]
+    assert check.split() == [
+        "memory_rotate_check",
+        "10",
+        "min",
+        "2026-05-01",
+        "08:00",
+        "ok",
+        "2026-05-01",
+        "08:15",
+    ]
     assert embedding.split()[-2:] == ["overdue", "1"]
 
 
 def test_signals_are_as_before_afterwards(house: House) -> None:
     """L6: the program's own handling of signals ends with the command."""
     before = [signal.getsignal(number) for number in signals.ENDING]
-    with running.until_signal() as stop:
+    with run.until_signal() as stop:
         assert [signal.getsignal(number) for number in signals.ENDING] != before
         signal.raise_signal(signal.SIGTERM)
         assert stop.wait(60)
@@ -130,14 +141,26 @@ def test_signals_are_as_before_afterwards(house: House) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_night_over_hostile_text(tmp_path: Path, number: signal.Signals) -> None:
     """S5, L6: `lamina run` ends a night before the next text when it is told to; the next one reads everything."""
-    hostile = ["a@" * 10_000, " " * 20_000 + "!", "".join(f"I like tea{place}. " for place in range(1500))] * 20
+    hostile = [
+        "a@" * 10_000,
+        " " * 20_000 + "!",
+        "".join(f"I like tea{place}. " for place in range(1500)),
+    ] * 20
     with Desk(tmp_path) as desk:
         mem = desk.agent("default")
-        mem.remember_conversation([{"speaker": "Ana", "text": text} for text in hostile], session="s")
-    only = "".join(f"  - {{name: {name}, minutes: {60 * (name == 'consolidation')}}}\n" for name in schedule.KNOWN)
+        mem.remember_conversation(
+            [{"speaker": "Ana", "text": text} for text in hostile], session="s"
+        )
+    only = "".join(
+        f"  - {{name: {name}, minutes: {60 * (name == 'consolidation')}}}\n"
+        for name in schedule.KNOWN
+    )
     (tmp_path / schedule.FILE_NAME).write_text(f"every:\n{only}", "utf-8")
     program = [sys.executable, "-m", "lamina", "--home", str(tmp_path), "run", "--json"]
-    with Desk(tmp_path) as desk, subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        Desk(tmp_path) as desk,
+        subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process,
+    ):
         mem = desk.agent("default")
         while not any(job.last_run for job in mem.jobs()):
             assert process.poll() is None
@@ -145,7 +168,12 @@ def test_a_signal_ends_a_night_over_hostile_text(tmp_path: Path, number: signal.
         process.send_signal(number)
         out, _ = process.communicate(timeout=60)
         ran = json.loads(out)
-        assert (process.returncode, ran["job"], ran["outcome"]["stopped"], ran["outcome"]["turns"]) == (
+        assert (
+            process.returncode,
+            ran["job"],
+            ran["outcome"]["stopped"],
+            ran["outcome"]["turns"],
+        ) == (
             0,
             "consolidation",
             True,
@@ -163,7 +191,9 @@ def test_nothing_is_started_when_nothing_is_due(house: House) -> None:
     assert maintenance.start_if_due(house.orchestrator, house.home, "sky") is None
 
 
-def test_what_is_due_is_started_beside_the_caller(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_due_is_started_beside_the_caller(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """L6: when something is due, `lamina run --once` is started for this agent and all its users, one at a time, and reaped."""
     monkeypatch.setenv("LAMINA_USER", "ana")
     process = maintenance.start_if_due(house.orchestrator, house.home, "sky")
@@ -176,7 +206,9 @@ def test_what_is_due_is_started_beside_the_caller(house: House, monkeypatch: pyt
     again.wait()
 
 
-def test_a_start_that_fails_does_not_disturb(house: House, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_start_that_fails_does_not_disturb(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
     """L6: when no process can be started, the caller goes on, and the log says why."""
     assert maintenance.start_if_due(house.orchestrator, house.home / "gone", "sky") is None
     assert "could not be started: No such file or directory" in caplog.text
@@ -191,5 +223,7 @@ def test_the_page_shows_every_key(tmp_path: Path) -> None:
     assert schedule.read(tmp_path / "schedule.yaml") == schedule.DEFAULT
     assert Rules(tmp_path).current() == Retention()
     assert re.findall(r"- name: (\w+)", every) == list(schedule.KNOWN)
-    assert re.findall(r"^(\w+):", rules, re.M) == [field.name for field in msgspec.structs.fields(Retention)]
+    assert re.findall(r"^(\w+):", rules, re.M) == [
+        field.name for field in msgspec.structs.fields(Retention)
+    ]
     assert set(re.findall(r"^\| `(\w+)`", page, re.M)) == set(PRESETS)

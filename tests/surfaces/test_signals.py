@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from lamina.surfaces import signals
-from lamina.surfaces.cli import running
+from lamina.surfaces.cli import run
 from lamina.surfaces.http import server
 from lamina.surfaces.http.guard import Limits
 from lamina.surfaces.mcp import stdio
@@ -27,7 +27,10 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of this kind do
 @pytest.fixture(autouse=True)
 def _as_usual() -> Iterator[None]:
     """Begin as a program in a terminal does, and leave everything as it was."""
-    usual: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    usual: dict[int, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
     before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
     for number, former in before.items():
@@ -63,14 +66,16 @@ def serving() -> AbstractContextManager[None]:
 
 
 HANDLING: dict[str, Callable[[], AbstractContextManager[Any]]] = {
-    "lamina run": running.until_signal,
+    "lamina run": run.until_signal,
     "lamina serve": serving,
     "lamina mcp": in_loop,
 }
 
 
 @pytest.mark.parametrize("handling", HANDLING.values(), ids=HANDLING)
-def test_what_was_ignored_stays_ignored(ignored: signal.Signals, handling: Callable[[], AbstractContextManager[Any]]) -> None:
+def test_what_was_ignored_stays_ignored(
+    ignored: signal.Signals, handling: Callable[[], AbstractContextManager[Any]]
+) -> None:
     """L6, H2, H3: Ctrl-C for another program does not end a job in the background; the other signal
     still does."""
     (other,) = set(signals.ENDING) - {ignored}
@@ -96,5 +101,7 @@ def test_a_command_in_the_background_is_not_interrupted(tmp_path: Path) -> None:
     program = "import signal, lamina.__main__ as m; signal.raise_signal(signal.SIGINT); m.main()"
     command = [sys.executable, "-c", program, "--home", str(tmp_path), "remember", "tea"]
     script = 'trap "" INT; exec "$@"'
-    done = subprocess.run(["sh", "-c", script, "sh", *command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *command], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")

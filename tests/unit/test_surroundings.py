@@ -76,7 +76,14 @@ def test_tests_pass_however_they_are_started(tmp_path: Path, umask: int) -> None
     """Q6: signals ignored and blocked, strange variables, no standard input, few files, another
     folder: tests do not notice."""
     (tmp_path / "test_tiny.py").write_text(TINY, "utf-8")
-    settings = ["-c", str(surroundings.ROOT / "pyproject.toml"), "-p", "tests.conftest", "-p", "no:cacheprovider"]
+    settings = [
+        "-c",
+        str(surroundings.ROOT / "pyproject.toml"),
+        "-p",
+        "tests.conftest",
+        "-p",
+        "no:cacheprovider",
+    ]
     command = [sys.executable, "-m", "pytest", "-q", *settings, "test_tiny.py"]
     environment = {**os.environ, **HOSTILE, "PYTHONPATH": str(surroundings.ROOT)}
     done = started(command, environment, tmp_path, umask, worst)
@@ -84,9 +91,20 @@ def test_tests_pass_however_they_are_started(tmp_path: Path, umask: int) -> None
 
 
 def started(
-    command: list[str], environment: dict[str, str], folder: Path, umask: int, before: Callable[[], None]
+    command: list[str],
+    environment: dict[str, str],
+    folder: Path,
+    umask: int,
+    before: Callable[[], None],
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in the worst surroundings."""
     return subprocess.run(
-        command, env=environment, cwd=folder, umask=umask, preexec_fn=before, capture_output=True, text=True, check=False
+        command,
+        env=environment,
+        cwd=folder,
+        umask=umask,
+        preexec_fn=before,
+        capture_output=True,
+        text=True,
+        check=False,
     )

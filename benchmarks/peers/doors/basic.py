@@ -70,7 +70,13 @@ class Basic(Door):
 
     def add(self, item: Item) -> None:
         self.endpoint.learn(item.number, item.text)
-        self._called("write_note", title=f"memory-{item.number}", content=item.text, directory="/", tags=[item.user])
+        self._called(
+            "write_note",
+            title=f"memory-{item.number}",
+            content=item.text,
+            directory="/",
+            tags=[item.user],
+        )
 
     def add_many(self, items: Sequence[Item]) -> None:
         self._stop()
@@ -82,7 +88,11 @@ class Basic(Door):
     def settle(self) -> None:
         self._stop()
         done = subprocess.run(
-            [*self.command, "reindex", "--project", "main"], env=self.environment, capture_output=True, text=True, check=False
+            [*self.command, "reindex", "--project", "main"],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             raise ServerError(f"reindex: {done.stdout[-300:]}")
@@ -100,7 +110,14 @@ class Basic(Door):
         return self._asked(question, "hybrid", tags=[user])
 
     def _asked(self, question: str, kind: str, **how: Any) -> list[int]:
-        found = self._called("search_notes", query=question, search_type=kind, page_size=LIMIT, output_format="json", **how)
+        found = self._called(
+            "search_notes",
+            query=question,
+            search_type=kind,
+            page_size=LIMIT,
+            output_format="json",
+            **how,
+        )
         if isinstance(found, str):
             raise ServerError(found[:300])
         return [int(hit["title"].rpartition("-")[2]) for hit in found["results"]]

@@ -47,7 +47,9 @@ class Chroma(Door):
         return self._asked(question, where={"user": user})
 
     def _asked(self, question: str, **how: Any) -> list[int]:
-        found = self.collection.query(query_embeddings=[self.vectors.of(question)], n_results=LIMIT, **how)
+        found = self.collection.query(
+            query_embeddings=[self.vectors.of(question)], n_results=LIMIT, **how
+        )
         return [int(name) for name in found["ids"][0]]
 
     def count(self) -> int:

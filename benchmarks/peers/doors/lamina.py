@@ -23,7 +23,9 @@ class Fake:
     dimensions = 256
 
     def embed(self, texts: Sequence[str]) -> Any:
-        return importlib.import_module("benchmarks.peers.work").embedded(texts, self.name.partition("-")[0])
+        return importlib.import_module("benchmarks.peers.work").embedded(
+            texts, self.name.partition("-")[0]
+        )
 
 
 class Given:
@@ -51,7 +53,9 @@ class Lamina(Door):
         self.lamina = importlib.import_module("lamina")
 
     def open(self, folder: Path) -> None:
-        self.memory = self.lamina.open("bench", home=folder, clock=lambda: self.now or datetime.now(UTC))
+        self.memory = self.lamina.open(
+            "bench", home=folder, clock=lambda: self.now or datetime.now(UTC)
+        )
         self.recall = self.memory._recall  # noqa: SLF001 - only a benchmark may
         if self.embedder == "fake":
             self.recall.__dict__["embedders"] = (Fake(),)
@@ -66,7 +70,13 @@ class Lamina(Door):
             _ = self.recall.indexer  # it alone looks up; questions are read as always
             self.recall.__dict__["embedders"] = own
         self.memory.remember_many(
-            {"content": item.text, "tags": [item.user], "metadata": {"number": item.number}, **item.fields} for item in items
+            {
+                "content": item.text,
+                "tags": [item.user],
+                "metadata": {"number": item.number},
+                **item.fields,
+            }
+            for item in items
         )
         self.memory.index()  # vectors are made behind the writes; what is measured is until they are there
 

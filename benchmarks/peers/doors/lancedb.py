@@ -26,7 +26,11 @@ class Lancedb(Door):
 
     def open(self, folder: Path) -> None:
         database = self.lancedb.connect(str(folder))
-        names = ("number", self.arrow.int64()), ("user", self.arrow.string()), ("text", self.arrow.string())
+        names = (
+            ("number", self.arrow.int64()),
+            ("user", self.arrow.string()),
+            ("text", self.arrow.string()),
+        )
         vector = ("vector", self.arrow.list_(self.arrow.float32(), self.vectors.dimensions))
         self.schema = self.arrow.schema([*names, vector])
         self.table = database.create_table("memories", schema=self.schema, exist_ok=True)
@@ -36,7 +40,12 @@ class Lancedb(Door):
 
     def add_many(self, items: Sequence[Item]) -> None:
         rows = [
-            {"number": item.number, "user": item.user, "text": item.text, "vector": self.vectors.of(item.text)}
+            {
+                "number": item.number,
+                "user": item.user,
+                "text": item.text,
+                "vector": self.vectors.of(item.text),
+            }
             for item in items
         ]
         self.table.add(self.arrow.Table.from_pylist(rows, schema=self.schema))
@@ -55,7 +64,11 @@ class Lancedb(Door):
         return self._numbers(self.table.search(question, query_type="fts"))
 
     def vector(self, question: str) -> list[int]:
-        return self._numbers(self.table.search(self.vectors.of(question)).distance_type("cosine").refine_factor(REFINED))
+        return self._numbers(
+            self.table.search(self.vectors.of(question))
+            .distance_type("cosine")
+            .refine_factor(REFINED)
+        )
 
     def hybrid(self, question: str) -> list[int]:
         return self._numbers(self._both(question))
@@ -64,12 +77,16 @@ class Lancedb(Door):
         return self._numbers(self._both(question).where(f"user = '{user}'"))
 
     def _both(self, question: str) -> Any:
-        asked = self.table.search(query_type="hybrid").vector(self.vectors.of(question)).text(question)
+        asked = (
+            self.table.search(query_type="hybrid").vector(self.vectors.of(question)).text(question)
+        )
         return asked.distance_type("cosine").refine_factor(REFINED)
 
     @staticmethod
     def _numbers(asked: Any) -> list[int]:
-        return [int(row["number"]) for row in asked.limit(LIMIT).select(["number", "text"]).to_list()]
+        return [
+            int(row["number"]) for row in asked.limit(LIMIT).select(["number", "text"]).to_list()
+        ]
 
     def count(self) -> int:
         return int(self.table.count_rows())

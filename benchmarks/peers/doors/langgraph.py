@@ -32,8 +32,15 @@ class Langgraph(Door):
 
     def open(self, folder: Path) -> None:
         # `fields` is what is documented, `text_fields` is what this version reads.
-        index = {"dims": self.vectors.dimensions, "embed": self.vectors.lists, "fields": TEXT, "text_fields": TEXT}
-        self.opened = self.sqlite.SqliteStore.from_conn_string(str(folder / "store.db"), index=index)
+        index = {
+            "dims": self.vectors.dimensions,
+            "embed": self.vectors.lists,
+            "fields": TEXT,
+            "text_fields": TEXT,
+        }
+        self.opened = self.sqlite.SqliteStore.from_conn_string(
+            str(folder / "store.db"), index=index
+        )
         self.store = self.opened.__enter__()
         self.store.setup()
 
@@ -41,7 +48,12 @@ class Langgraph(Door):
         self.store.put((*EVERYTHING, item.user), str(item.number), {"text": item.text})
 
     def add_many(self, items: Sequence[Item]) -> None:
-        self.store.batch([self.base.PutOp((*EVERYTHING, item.user), str(item.number), {"text": item.text}) for item in items])
+        self.store.batch(
+            [
+                self.base.PutOp((*EVERYTHING, item.user), str(item.number), {"text": item.text})
+                for item in items
+            ]
+        )
 
     def vector(self, question: str) -> list[int]:
         return self._asked(EVERYTHING, question)

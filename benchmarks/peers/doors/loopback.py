@@ -55,9 +55,14 @@ class Endpoint:
             def do_POST(self) -> None:
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
                 texts = asked if isinstance(asked, list) else [asked]
-                rows = [{"object": "embedding", "index": n, "embedding": endpoint.vector(t)} for n, t in enumerate(texts)]
+                rows = [
+                    {"object": "embedding", "index": n, "embedding": endpoint.vector(t)}
+                    for n, t in enumerate(texts)
+                ]
                 told: dict[str, Any] = {"object": "list", "model": "looked-up", "data": rows}
-                body = json.dumps({**told, "usage": {"prompt_tokens": 0, "total_tokens": 0}}).encode()
+                body = json.dumps(
+                    {**told, "usage": {"prompt_tokens": 0, "total_tokens": 0}}
+                ).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))

@@ -57,10 +57,18 @@ class Mem0(Door):
         return {"collection_name": "memories", "path": str(folder / self.provider)}
 
     def add(self, item: Item) -> None:
-        self.memory.add(item.text, user_id=item.user, agent_id=AGENT, metadata={"number": item.number}, infer=False)
+        self.memory.add(
+            item.text,
+            user_id=item.user,
+            agent_id=AGENT,
+            metadata={"number": item.number},
+            infer=False,
+        )
 
     def add_many(self, items: Sequence[Item]) -> None:
-        for item in items:  # without a model there is no way to add several with what is known about each
+        for (
+            item
+        ) in items:  # without a model there is no way to add several with what is known about each
             self.add(item)
 
     def vector(self, question: str) -> list[int]:
@@ -91,7 +99,11 @@ class Mem0Qdrant(Mem0):
     cannot = {"keyword": NO_MODEL, "hybrid": NO_MODEL}  # noqa: RUF012 - a constant of the class
 
     def where(self, folder: Path) -> dict[str, Any]:
-        return {**super().where(folder), "embedding_model_dims": self.vectors.dimensions, "on_disk": True}
+        return {
+            **super().where(folder),
+            "embedding_model_dims": self.vectors.dimensions,
+            "on_disk": True,
+        }
 
     def count(self) -> int:
         return int(self.memory.vector_store.client.count("memories").count)

@@ -34,7 +34,9 @@ class Reference(Door):
         self.command = [node, str(Path(os.environ["LAMINA_PEER"]) / PROGRAM)]
 
     def open(self, folder: Path) -> None:
-        self.server = Server(self.command, {**os.environ, "MEMORY_FILE_PATH": str(folder / "memory.jsonl")})
+        self.server = Server(
+            self.command, {**os.environ, "MEMORY_FILE_PATH": str(folder / "memory.jsonl")}
+        )
 
     def add(self, item: Item) -> None:
         self.add_many([item])
@@ -43,7 +45,12 @@ class Reference(Door):
         self.server.call(
             "create_entities",
             entities=[
-                {"name": f"memory-{item.number}", "entityType": item.user, "observations": [item.text]} for item in items
+                {
+                    "name": f"memory-{item.number}",
+                    "entityType": item.user,
+                    "observations": [item.text],
+                }
+                for item in items
             ],
         )
 
@@ -53,7 +60,9 @@ class Reference(Door):
         return [int(entity["name"][7:]) for entity in found[:LIMIT]]
 
     def ready(self) -> None:
-        self.server.call("search_nodes", query="no memory has this word")  # it counts by sending everything
+        self.server.call(
+            "search_nodes", query="no memory has this word"
+        )  # it counts by sending everything
 
     def count(self) -> int:
         return len(self.numbers())

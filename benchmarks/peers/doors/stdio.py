@@ -19,11 +19,17 @@ class Server:
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
-            command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self._number = 0
         client = {"name": "benchmark", "version": "1"}
-        self._ask("initialize", {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client})
+        self._ask(
+            "initialize", {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client}
+        )
         self._send({"method": "notifications/initialized"})
 
     def call(self, tool: str, **arguments: Any) -> Any:

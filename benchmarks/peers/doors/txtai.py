@@ -12,7 +12,9 @@ from benchmarks.peers.doors.base import LIMIT, Door, Item, Vectors
 
 # A filter is applied to the candidates: with one memory in a hundred, so many leave about twenty.
 CANDIDATES = 2000
-FILTERED = f"select id, text, score from txtai where similar(:question, {CANDIDATES}) and owner = :owner"
+FILTERED = (
+    f"select id, text, score from txtai where similar(:question, {CANDIDATES}) and owner = :owner"
+)
 KNOWN: list[Vectors] = []
 
 
@@ -34,7 +36,12 @@ class Txtai(Door):
     def open(self, folder: Path) -> None:
         KNOWN[:] = [self.vectors]
         self.path = str(folder / "index")
-        how = {"method": "external", "transform": f"{__name__}.transform", "content": True, "hybrid": True}
+        how = {
+            "method": "external",
+            "transform": f"{__name__}.transform",
+            "content": True,
+            "hybrid": True,
+        }
         self.embeddings = self.txtai.Embeddings(how)
         if self.embeddings.exists(self.path):
             self.embeddings.load(self.path)
@@ -44,7 +51,9 @@ class Txtai(Door):
         self.settle()
 
     def add_many(self, items: Sequence[Item]) -> None:
-        self.embeddings.upsert([(item.number, {"text": item.text, "owner": item.user}, None) for item in items])
+        self.embeddings.upsert(
+            [(item.number, {"text": item.text, "owner": item.user}, None) for item in items]
+        )
 
     def settle(self) -> None:
         self.embeddings.save(self.path)
@@ -70,7 +79,10 @@ class Txtai(Door):
     def numbers(self) -> set[int]:
         if not self.embeddings.isdense():
             return set()
-        return {int(row["id"]) for row in self.embeddings.search("select id from txtai", limit=1_000_000)}
+        return {
+            int(row["id"])
+            for row in self.embeddings.search("select id from txtai", limit=1_000_000)
+        }
 
     def close(self) -> None:
         self.embeddings.close()

@@ -22,11 +22,15 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from lamina.model import Layer
+from lamina.model.record import Layer
 
 DAY = timedelta(days=1)
 # Days after which half of what is above the floor is gone.
-HALF_LIVES: Mapping[Layer, float] = {Layer.SHORT_TERM: math.inf, Layer.EPISODIC: 180.0, Layer.SEMANTIC: 730.0}
+HALF_LIVES: Mapping[Layer, float] = {
+    Layer.SHORT_TERM: math.inf,
+    Layer.EPISODIC: 180.0,
+    Layer.SEMANTIC: 730.0,
+}
 FLOOR = 0.05
 GIVEN_FLOOR = 0.5  # of the original
 BOOST, MOST_BOOST = 0.05, 0.30  # for each time that the accesses double, of what is missing to 1
@@ -58,7 +62,9 @@ class Adjusted(msgspec.Struct, frozen=True, gc=False):
 
 def plan(entries: Iterable[Entry], now: datetime) -> list[Adjusted]:
     """The memories that matter more or less by now than it says, in the order in which they came."""
-    found = (_adjusted(entry, now) for entry in sorted(entries, key=lambda entry: (entry.seq, entry.id)))
+    found = (
+        _adjusted(entry, now) for entry in sorted(entries, key=lambda entry: (entry.seq, entry.id))
+    )
     return [adjusted for adjusted in found if adjusted is not None]
 
 
@@ -95,8 +101,14 @@ def _why(entry: Entry, new: float, now: datetime) -> str:
     days = days_unused(entry, now)
     ago = "today" if days == 0 else f"{days} {'day' if days == 1 else 'days'} ago"
     if entry.accesses > 0:
-        wanted = f"wanted {'once' if entry.accesses == 1 else f'{entry.accesses} times'}, last {ago}"
+        wanted = (
+            f"wanted {'once' if entry.accesses == 1 else f'{entry.accesses} times'}, last {ago}"
+        )
     else:
         wanted = f"never wanted, it came {ago}"
-    kept = ", at least half of what was stated" if entry.given and new <= GIVEN_FLOOR * entry.original + LEAST_CHANGE else ""
+    kept = (
+        ", at least half of what was stated"
+        if entry.given and new <= GIVEN_FLOOR * entry.original + LEAST_CHANGE
+        else ""
+    )
     return f"{wanted}{kept}: {entry.original:.2f} became {new:.2f}"

@@ -7,8 +7,8 @@ from collections.abc import Set as AbstractSet
 from datetime import date, timedelta
 from typing import Any
 
-from lamina import text
-from lamina.model import Record, State, iso
+from lamina.model.record import Record, State, iso
+from lamina.text import words
 
 REQUEST = "request without a result"
 PENDING = "status pending"
@@ -17,7 +17,9 @@ REVIEW = "waits for review"
 DATE = "the day has come"
 
 # How a status says that nobody has to do anything any more.
-DONE = frozenset("done success succeeded completed complete resolved answered closed cancelled canceled rejected".split())
+DONE = frozenset(
+    "done success succeeded completed complete resolved answered closed cancelled canceled rejected".split()
+)
 # What cites a request or an escalation and is one of these came of it; what else cites it may only sum it up.
 ANSWERING = frozenset({"result", "action", "decision"})
 WIDTH = 200
@@ -26,7 +28,9 @@ GRACE = timedelta(days=7)
 Spans = Mapping[str, Sequence[tuple[date, date]]]
 
 
-def pending(records: Iterable[Record], answered: AbstractSet[str], today: date, dates: Spans) -> list[dict[str, Any]]:
+def pending(
+    records: Iterable[Record], answered: AbstractSet[str], today: date, dates: Spans
+) -> list[dict[str, Any]]:
     """What is open, oldest first, each memory once and with its first reason.
 
     `answered` holds what `answers` gives, `dates` the first day and the day after the last of what each text speaks of.
@@ -65,14 +69,16 @@ def _reason(
     """Why a memory is open, and the day that it is about."""
     if record.state is State.CONSTRAINED:
         return REVIEW, None
-    status = text.normalise(str(record.metadata.get("status", "")))
+    status = words.normalise(str(record.metadata.get("status", "")))
     if record.state is not State.ACTIVE or status in DONE or _is_answered(record, answered):
         return None
     if record.kind == "request":
         return REQUEST, None
     if status == "pending":
         return PENDING, None
-    if record.kind == "escalation" or text.is_visible(str(record.metadata.get("escalated_to") or "")):
+    if record.kind == "escalation" or words.is_visible(
+        str(record.metadata.get("escalated_to") or "")
+    ):
         return ESCALATION, None
     days = [start for start, _ in spans if _has_come(start, record, today)]
     return (DATE, max(days)) if days else None
@@ -80,12 +86,16 @@ def _reason(
 
 def _is_answered(record: Record, answered: AbstractSet[str]) -> bool:
     own = record.metadata.get("request_id")
-    return record.id in answered or (record.kind == "request" and isinstance(own, str) and own in answered)
+    return record.id in answered or (
+        record.kind == "request" and isinstance(own, str) and own in answered
+    )
 
 
 def _has_come(day: date, record: Record, today: date) -> bool:
     """Whether a day lay ahead when somebody spoke of it, was not past when it was stored, and is here or not long past."""
-    return record.occurred_at.date() < day <= today <= day + GRACE and record.created_at.date() <= day
+    return (
+        record.occurred_at.date() < day <= today <= day + GRACE and record.created_at.date() <= day
+    )
 
 
 def _item(record: Record, why: str, due: date | None) -> dict[str, Any]:
@@ -93,7 +103,7 @@ def _item(record: Record, why: str, due: date | None) -> dict[str, Any]:
         "id": record.id,
         "why": why,
         "kind": record.kind,
-        "content": text.one_line(record.content, WIDTH),
+        "content": words.one_line(record.content, WIDTH),
         "at": iso(record.occurred_at),
     }
     return item if due is None else {**item, "due": due.isoformat()}

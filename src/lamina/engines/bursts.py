@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from lamina.text import one_line
+from lamina.text.words import one_line
 
 LATELY = timedelta(days=7)  # older ones have been told long enough
 SLOT = timedelta(minutes=10)  # arrivals are counted by so much time
@@ -17,7 +17,9 @@ MANY, ALIKE = 100, 20  # memories that are one
 BEGINNING = 40  # characters in which copies are the same
 
 
-def found(arrived: Iterable[tuple[str | None, int, int]], repeated: Iterable[tuple[str | None, int]]) -> list[dict[str, Any]]:
+def found(
+    arrived: Iterable[tuple[str | None, int, int]], repeated: Iterable[tuple[str | None, int]]
+) -> list[dict[str, Any]]:
     """One entry for each source with a burst, the largest first: the most within an hour, and the most that begin alike.
 
     `arrived` has the number of memories by source and slot, `repeated` the numbers of a source that begin alike.
@@ -33,7 +35,9 @@ def found(arrived: Iterable[tuple[str | None, int, int]], repeated: Iterable[tup
         for source, numbers in slots.items()
         if (number := _most(numbers)) >= MANY or alike[source] >= ALIKE
     ]
-    return sorted(bursts, key=lambda one: (-one["within_an_hour"], -one["alike"], one["source"] or ""))
+    return sorted(
+        bursts, key=lambda one: (-one["within_an_hour"], -one["alike"], one["source"] or "")
+    )
 
 
 def _most(numbers: Mapping[int, int]) -> int:

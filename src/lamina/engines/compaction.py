@@ -23,11 +23,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lamina import canon, dates, disguise, fence, rules, text
 from lamina.engines import profile
 from lamina.errors import InvalidInput
-from lamina.model import Layer, Record, State, Trust
-from lamina.normal_forms import normal
+from lamina.model import hashing, rules
+from lamina.model.record import Layer, Record, State, Trust
+from lamina.text import dates, fence, lookalikes
+from lamina.text import words as text
+from lamina.text.normal_forms import normal
 
 ORIGIN = "memory-review"
 MOST = 20  # lines that a person reads at once
@@ -37,14 +39,18 @@ MOST_TOPICS = 64
 MIXED = "insight"  # what a summary of several kinds is
 BULLET = "\n- "
 # Signs that a search takes for no word, and yet they say something. Flags count with their case.
-SIGNS = re.compile(r"(?<!\S)(?:--?[^\W\d][\w-]*|\*(?![\w*])|\.+(?:/|(?!\S)))|[<>=≠≤≥|&$@%^+/\\~→←↔]")
+SIGNS = re.compile(
+    r"(?<!\S)(?:--?[^\W\d][\w-]*|\*(?![\w*])|\.+(?:/|(?!\S)))|[<>=≠≤≥|&$@%^+/\\~→←↔]"
+)
 WITH_YEAR = re.compile(r"\d{4}")
 
 ADDED = 5  # one word of so many may be added
 LONGEST = 200  # words of a procedure that is compared word by word
 OPENING, CLOSING = "([\"'`“‘", ".,;:!?)]\"'`”’"
 STEM = re.compile(r"(?<=\w{3})(?:es?|(?<![sui])s)$")
-FILLERS = frozenset("- – — • a an the and then is are be it its this that these those please just so also".split())
+FILLERS = frozenset(
+    "- – — • a an the and then is are be it its this that these those please just so also".split()
+)
 # Plain words that turn or bound what is said, so that adding one makes it another procedure.
 TURNING = frozenset(dates.COUNTS) | frozenset(
     "no not never none nobody nothing nor neither without cannot except unless only instead skip avoid stop before after until"
@@ -112,7 +118,9 @@ def compact(records: Sequence[Record], most: int = MOST, max_bytes: int = ROOM) 
 def dedup(records: Sequence[Record]) -> list[Group]:
     """Which procedures are told more than once within a workflow, and which telling would stand for all."""
     groups: list[Group] = []
-    chosen = (record for record in records if _is_active(record, Layer.PROCEDURAL) and _workflow(record))
+    chosen = (
+        record for record in records if _is_active(record, Layer.PROCEDURAL) and _workflow(record)
+    )
     for some in _apart(chosen, lambda record: (record.user, _workflow(record))):
         groups += [_told_once(tellings) for tellings in _tellings(some) if len(tellings) > 1]
     return groups
@@ -138,7 +146,11 @@ def _is_compactable(record: Record) -> bool:
     """Whether others may stand for it: it is no state of a project, and no fact that holds for a time of its own."""
     is_project = record.kind == "project" and record.metadata.get("origin") == "compression"
     is_project = is_project or profile.project_name(record) is not None
-    is_timed = "attribute" in record.metadata or record.valid_from is not None or record.valid_to is not None
+    is_timed = (
+        "attribute" in record.metadata
+        or record.valid_from is not None
+        or record.valid_to is not None
+    )
     return _is_active(record, Layer.SEMANTIC) and not is_project and not is_timed
 
 
@@ -150,7 +162,9 @@ def _items(records: Sequence[Record]) -> list[Item]:
     for record, page, lines in zip(records, pages, told, strict=True):
         spelled = names.of(record)
         topics = (record.metadata["topic"],) if page else tuple(spelled)
-        items.append(Item(record, {forms[line]: line for line in lines}, spelled, topics, bool(page)))
+        items.append(
+            Item(record, {forms[line]: line for line in lines}, spelled, topics, bool(page))
+        )
     return items
 
 
@@ -166,7 +180,9 @@ def _page(record: Record) -> tuple[str, ...]:
 def _line(record: Record) -> str:
     """What a record says, so that it can be understood elsewhere: who said it, and when if that matters."""
     line = _one_line(record.content)
-    if any(not WITH_YEAR.search(mention.phrase) for mention in dates.find(line, record.occurred_at)):
+    if any(
+        not WITH_YEAR.search(mention.phrase) for mention in dates.find(line, record.occurred_at)
+    ):
         line = f"{line} (said on {record.occurred_at.date()})"
     return line if record.speaker is None else f"{record.speaker}: {line}"
 
@@ -186,7 +202,7 @@ def _forms(lines: Iterable[str]) -> dict[str, str]:
 def _form(words: str, line: str) -> str:
     """The words keep l and 1 apart, the bare form knows what makes a number, and the other signs stand for themselves."""
     signs = SIGNS.findall(normal("NFKC", line))
-    return "\n".join((words, disguise.bare(line), " ".join(signs)))
+    return "\n".join((words, lookalikes.bare(line), " ".join(signs)))
 
 
 def _by_form(items: Sequence[Item]) -> list[list[Item]]:
@@ -225,14 +241,22 @@ def _sources(best: Record, records: Iterable[Record]) -> tuple[Record, ...]:
 def _radar(best: Record, sources: Sequence[Record]) -> dict[str, Any]:
     """What a finding of the radar promises, when all tell of the same repository."""
     fields = {name: best.metadata.get(name) for name in ("origin", *rules.RADAR_CONTRACT)}
-    is_whole = fields["origin"] == "radar" and not any(value in (None, "") for value in fields.values())
-    places = {canon.encode([record.metadata.get("origin"), record.metadata.get("repo_slug")]) for record in sources}
+    is_whole = fields["origin"] == "radar" and not any(
+        value in (None, "") for value in fields.values()
+    )
+    places = {
+        hashing.encode([record.metadata.get("origin"), record.metadata.get("repo_slug")])
+        for record in sources
+    }
     if not is_whole or len(places) > 1:
         return {}
     references: dict[bytes, Any] = {}
     for record in sources:
         given = record.metadata.get("evidence_refs") or ()
-        references |= {canon.encode(one): one for one in (given if isinstance(given, (list, tuple)) else [given])}
+        references |= {
+            hashing.encode(one): one
+            for one in (given if isinstance(given, (list, tuple)) else [given])
+        }
     return {**fields, "evidence_refs": list(references.values())}
 
 
@@ -242,18 +266,26 @@ class Names(dict[str, str]):
     def __missing__(self, tag: str) -> str:
         name = text.normalise(tag)
         is_short = len(tag) <= rules.MAX_LABEL and len(name) <= rules.MAX_LABEL
-        is_topic = is_short and text.is_visible(name) and text.is_one_line(name) and fence.OPEN not in name
+        is_topic = (
+            is_short and text.is_visible(name) and text.is_one_line(name) and fence.OPEN not in name
+        )
         self[tag] = name if is_topic else ""
         return self[tag]
 
     def of(self, record: Record) -> dict[str, str]:
         """The topics of a record in their order, with their spelling."""
         given = record.metadata.get("topic_tags")
-        tags = [tag for tag in given if isinstance(tag, str)] if isinstance(given, (list, tuple)) else []
+        tags = (
+            [tag for tag in given if isinstance(tag, str)]
+            if isinstance(given, (list, tuple))
+            else []
+        )
         return {name: tag for tag in tags if (name := self[tag])}
 
 
-def _by_topic(items: Sequence[Item], most: int, max_bytes: int) -> Iterator[tuple[str, list[Item], Mapping[str, str]]]:
+def _by_topic(
+    items: Sequence[Item], most: int, max_bytes: int
+) -> Iterator[tuple[str, list[Item], Mapping[str, str]]]:
     """Items that share a topic, each once, and the lines that they make together: the largest topic takes its items first."""
     members: dict[str, list[Item]] = {}
     for item in _joining(items):
@@ -283,10 +315,16 @@ def _joining(items: Sequence[Item]) -> Iterator[Item]:
             newest[topic] = max(item.record.seq, newest.get(topic, 0))
     for item in items:
         waits = item.is_settled
-        yield item._replace(topics=tuple(one for one in item.topics if not waits or newest.get(one, 0) > item.record.seq))
+        yield item._replace(
+            topics=tuple(
+                one for one in item.topics if not waits or newest.get(one, 0) > item.record.seq
+            )
+        )
 
 
-def _chunks(topic: str, items: Iterable[Item], most: int, max_bytes: int) -> Iterator[tuple[list[Item], Mapping[str, str]]]:
+def _chunks(
+    topic: str, items: Iterable[Item], most: int, max_bytes: int
+) -> Iterator[tuple[list[Item], Mapping[str, str]]]:
     """Two or more items whose lines one summary can hold. None takes more than half of it, so at most one is left over."""
     room = max_bytes - len(_headline(topic).encode())
     chunk: list[Item] = []
@@ -318,20 +356,33 @@ def _summed_up(topic: str, items: Sequence[Item], lines: Mapping[str, str]) -> G
     """One record that says all that some records say about a topic, each of it once."""
     sources = tuple(item.record for item in items)
     kinds = {record.kind for record in sources}
-    group = _group(f"{len(sources)} records about {topic}", sources, sources[0], {**_metadata(items, sources), "topic": topic})
+    group = _group(
+        f"{len(sources)} records about {topic}",
+        sources,
+        sources[0],
+        {**_metadata(items, sources), "topic": topic},
+    )
     return msgspec.structs.replace(
         group,
         content=BULLET.join([_headline(topic), *lines.values()]),
         kind=kinds.pop() if len(kinds) == 1 else MIXED,
-        confidence=min(record.confidence for record in sources),  # all of it holds only as surely as the least sure line
+        confidence=min(
+            record.confidence for record in sources
+        ),  # all of it holds only as surely as the least sure line
         speaker=None,
     )
 
 
 def _metadata(items: Iterable[Item], sources: Sequence[Record]) -> dict[str, Any]:
-    topics = {name: tag for item in items for name, tag in item.spelled.items()}  # in the newest spelling
+    topics = {
+        name: tag for item in items for name, tag in item.spelled.items()
+    }  # in the newest spelling
     ids = [record.id for record in sources]
-    return {"origin": ORIGIN, "topic_tags": list(topics.values())[:MOST_TOPICS], "compacted_from": ids}
+    return {
+        "origin": ORIGIN,
+        "topic_tags": list(topics.values())[:MOST_TOPICS],
+        "compacted_from": ids,
+    }
 
 
 def _workflow(record: Record) -> str | None:
@@ -341,7 +392,12 @@ def _workflow(record: Record) -> str | None:
 
 def _rank(record: Record) -> tuple[object, ...]:
     """How fit a record is to stand for those that tell the same."""
-    return record.metadata.get("canonical") is True, *_worth(record), len(record.content), *_age(record)
+    return (
+        record.metadata.get("canonical") is True,
+        *_worth(record),
+        len(record.content),
+        *_age(record),
+    )
 
 
 class Steps(NamedTuple):
@@ -420,16 +476,22 @@ def _told_once(records: Sequence[Record]) -> Group:
     best = records[0]
     sources = _sources(best, records)
     workflow, forms = _workflow(best), _forms(_one_line(record.content) for record in sources)
-    least = {"workflow": workflow, "canonical": True, "duplicates": [record.id for record in sources]}
+    least = {
+        "workflow": workflow,
+        "canonical": True,
+        "duplicates": [record.id for record in sources],
+    }
     why = f"{len(sources)} records of the workflow {workflow} say {'nearly ' if len({*forms.values()}) > 1 else ''}the same"
     return _group(why, sources, best, _fitting({**best.metadata, **least}, least))
 
 
 def _fitting(metadata: Mapping[str, Any], least: Mapping[str, Any]) -> Mapping[str, Any]:
-    return metadata if len(canon.encode(metadata)) <= rules.MAX_METADATA_BYTES else least
+    return metadata if len(hashing.encode(metadata)) <= rules.MAX_METADATA_BYTES else least
 
 
-def _group(why: str, sources: tuple[Record, ...], best: Record, metadata: Mapping[str, Any]) -> Group:
+def _group(
+    why: str, sources: tuple[Record, ...], best: Record, metadata: Mapping[str, Any]
+) -> Group:
     """A group in the words of its best source; it is as sure as the surest, and trusted as little as the least trusted."""
     tags = dict.fromkeys(tag for record in sources for tag in record.tags)
     return Group(

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lamina import canon, rules, text
 from lamina.engines import profile
 from lamina.errors import InvalidInput
-from lamina.model import Record, Trust
+from lamina.model import hashing, rules
+from lamina.model.record import Record, Trust
+from lamina.text import words as text
 
 PROFILE_KINDS = frozenset({"preference", "fact", "decision"})
 PROJECT_TAG = "project:"
@@ -93,7 +94,9 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def compressed(self) -> tuple[str, ...]:
         """The memories that a summary stands for from now on."""
-        return tuple(decision.record for decision in self.decisions if decision.fate is not Fate.LEFT)
+        return tuple(
+            decision.record for decision in self.decisions if decision.fate is not Fate.LEFT
+        )
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -136,7 +139,9 @@ def plan(
     refused: list[Decision] = []
     groups: dict[tuple[bool, Shelf, str], list[Addition]] = {}
     for item in sorted(items, key=lambda item: item.seq):
-        since = max(item.created_at, item.last_verified or item.created_at)  # one that was brought back is young again
+        since = max(
+            item.created_at, item.last_verified or item.created_at
+        )  # one that was brought back is young again
         if left := staying(item.id, item.kind, item.tags, since, now, cutoff_hours):
             decisions.append(left)
             continue
@@ -147,12 +152,16 @@ def plan(
             group = item.trust is Trust.EXTERNAL, target.shelf, text.normalise(target.key)
             groups.setdefault(group, []).append(Addition(item, target))
     made: list[Grown] = []
-    for external, shelf, key in sorted(groups):  # what is trusted comes first, so that what is not can build on it
+    for external, shelf, key in sorted(
+        groups
+    ):  # what is trusted comes first, so that what is not can build on it
         grow = _single if shelf is Shelf.PROFILE and key not in profile.LISTS else _lines
         constrained = external or (shelf is Shelf.PROFILE and not may_confirm)
         bases = known.bases(shelf, key, constrained=constrained, external=external)
         if external:
-            bases += [one.summary for one in made if one.summary and _is_about(one.summary, shelf, key)]
+            bases += [
+                one.summary for one in made if one.summary and _is_about(one.summary, shelf, key)
+            ]
         grown = grow(groups[external, shelf, key], bases, known.evidence(shelf, key))
         if constrained and grown.summary is not None:
             grown = _proposed(grown) if most_proposals else _postponed(grown)
@@ -168,19 +177,30 @@ def plan(
 
 
 def staying(
-    record_id: str, kind: str, tags: Sequence[str], since: datetime, now: datetime, cutoff_hours: float
+    record_id: str,
+    kind: str,
+    tags: Sequence[str],
+    since: datetime,
+    now: datetime,
+    cutoff_hours: float,
 ) -> Decision | None:
     """That a memory stays, if that can be said without its text."""
     if since > now - timedelta(hours=cutoff_hours):
         return Decision(record_id, Fate.LEFT, None, f"younger than {cutoff_hours:g} hours")
     if kind not in PROFILE_KINDS and not project_names(tags):
-        return Decision(record_id, Fate.LEFT, None, f"nothing summarises the kind {kind} outside a project")
+        return Decision(
+            record_id, Fate.LEFT, None, f"nothing summarises the kind {kind} outside a project"
+        )
     return None
 
 
 def project_names(tags: Iterable[str]) -> list[str]:
     """The projects that tags name."""
-    return [name for tag in tags if tag.startswith(PROJECT_TAG) and (name := tag.removeprefix(PROJECT_TAG).strip())]
+    return [
+        name
+        for tag in tags
+        if tag.startswith(PROJECT_TAG) and (name := tag.removeprefix(PROJECT_TAG).strip())
+    ]
 
 
 def targets(item: Record) -> list[Target]:
@@ -190,12 +210,19 @@ def targets(item: Record) -> list[Target]:
         sections = list(dict.fromkeys(SORTING[tag] for tag in item.tags if tag in SORTING))
         rule = "its tags say where" if sections else f"kind {item.kind}"
         sections = sections or ["goals" if item.kind == "project" else "next_steps"]
-        return [Target(Shelf.PROJECT, name, section, said, rule) for name in names for section in sections]
+        return [
+            Target(Shelf.PROJECT, name, section, said, rule)
+            for name in names
+            for section in sections
+        ]
     if DO_NOT_ASSUME in item.tags:
         return [Target(Shelf.PROFILE, DO_NOT_ASSUME, "", said, f"tag {DO_NOT_ASSUME}")]
     key = _given_key(item)
     if key is not None:
-        return [Target(Shelf.PROFILE, key, "", value, "its profile_key") for value in _given_values(item, key)]
+        return [
+            Target(Shelf.PROFILE, key, "", value, "its profile_key")
+            for value in _given_values(item, key)
+        ]
     if item.kind == "preference":
         return [Target(Shelf.PROFILE, slug(said), "", said, "kind preference")]
     return [Target(Shelf.PROFILE, "stable_facts", "", said, f"kind {item.kind}")]
@@ -218,8 +245,12 @@ class Known:
 
     def __init__(self, active: Iterable[Record], waiting: Iterable[Record]) -> None:
         active = list(active)
-        self._active = {(Shelf.PROFILE, key): record for key, record in profile.by_key(active).items()}
-        self._active |= {(Shelf.PROJECT, name): record for name, record in profile.by_name(active).items()}
+        self._active = {
+            (Shelf.PROFILE, key): record for key, record in profile.by_key(active).items()
+        }
+        self._active |= {
+            (Shelf.PROJECT, name): record for name, record in profile.by_name(active).items()
+        }
         self._waiting: dict[tuple[Shelf, str], list[Record]] = {}
         for record in sorted(waiting, key=lambda record: record.seq):
             name = profile.project_name(record)
@@ -230,7 +261,11 @@ class Known:
     def evidence(self, shelf: Shelf, key: str) -> frozenset[str]:
         """The memories that a summary of this key stands for already, be it active or under review."""
         # A proposal that somebody made names what it rests on, which need not be what it says.
-        waiting = [one for one in self._waiting.get((shelf, key), []) if one.metadata.get("origin") == ORIGIN]
+        waiting = [
+            one
+            for one in self._waiting.get((shelf, key), [])
+            if one.metadata.get("origin") == ORIGIN
+        ]
         records = [*waiting, *filter(None, [self._active.get((shelf, key))])]
         return frozenset(item for record in records for item in record.evidence)
 
@@ -241,7 +276,11 @@ class Known:
         """
         found = list(filter(None, [self._active.get((shelf, key))]))
         if constrained:
-            found += [one for one in self._waiting.get((shelf, key), []) if external or one.trust is not Trust.EXTERNAL]
+            found += [
+                one
+                for one in self._waiting.get((shelf, key), [])
+                if external or one.trust is not Trust.EXTERNAL
+            ]
         return [_summary(shelf, one) for one in found]
 
 
@@ -264,17 +303,19 @@ def _summary(shelf: Shelf, record: Record) -> Summary:
     )
 
 
-def _lines(additions: Sequence[Addition], bases: Sequence[Summary], evidence: frozenset[str]) -> Grown:
+def _lines(
+    additions: Sequence[Addition], bases: Sequence[Summary], evidence: frozenset[str]
+) -> Grown:
     """Add lines to a list, or to the sections of a project; what is there already is only joined."""
     first = additions[0].target
     sections = _sections(first.shelf, bases)
     there = {(name, _token(line)) for name, lines in sections.items() for line in lines}
-    size, sources = len(canon.encode(sections)), sum(len(base.evidence) for base in bases)
+    size, sources = len(hashing.encode(sections)), sum(len(base.evidence) for base in bases)
     added: list[Record] = []
     repeated: list[Addition] = []
     decisions: list[Decision] = []
     for item, target in additions:
-        line, room = (target.section, _token(target.value)), len(canon.encode(target.value))
+        line, room = (target.section, _token(target.value)), len(hashing.encode(target.value))
         if item.id in evidence:
             decisions.append(_decided(item, target, Fate.KNOWN, "summarised already"))
         elif line in there:
@@ -293,14 +334,16 @@ def _lines(additions: Sequence[Addition], bases: Sequence[Summary], evidence: fr
     return Grown(decisions, summary, _joined(bases, repeated, summary))
 
 
-def _single(additions: Sequence[Addition], bases: Sequence[Summary], evidence: frozenset[str]) -> Grown:
+def _single(
+    additions: Sequence[Addition], bases: Sequence[Summary], evidence: frozenset[str]
+) -> Grown:
     """Set a key that holds one value: the newest statement counts, and those that agree with it are its evidence."""
     decisions: list[Decision] = []
     open_: list[Addition] = []
     for item, target in additions:
         if item.id in evidence:
             decisions.append(_decided(item, target, Fate.KNOWN, "summarised already"))
-        elif problem := _problem(len(canon.encode(target.value))):
+        elif problem := _problem(len(hashing.encode(target.value))):
             decisions.append(_decided(item, target, Fate.LEFT, problem))
         else:
             open_.append(Addition(item, target))
@@ -308,7 +351,9 @@ def _single(additions: Sequence[Addition], bases: Sequence[Summary], evidence: f
         return Grown(decisions)
     base = max(bases, key=lambda base: base.occurred_at, default=None)
     newest = max(open_, key=lambda one: (_said(one.item), one.item.seq))
-    value = newest.target.value if base is None or _said(newest.item) > base.occurred_at else base.value
+    value = (
+        newest.target.value if base is None or _said(newest.item) > base.occurred_at else base.value
+    )
     is_known = base is not None and profile.same_value(value, base.value)
     agreeing: list[Addition] = []
     for item, target in open_:
@@ -323,13 +368,19 @@ def _single(additions: Sequence[Addition], bases: Sequence[Summary], evidence: f
 
 
 def _made(
-    target: Target, value: Any, bases: Sequence[Summary], added: Sequence[Record], repeated: Sequence[Addition]
+    target: Target,
+    value: Any,
+    bases: Sequence[Summary],
+    added: Sequence[Record],
+    repeated: Sequence[Addition],
 ) -> Summary:
     """A summary that grew; a repetition from a less trusted source does not lower its trust, it is left out."""
     trust = rules.lowest_trust([item.trust for item in added] + [base.trust for base in bases])
     before = dict.fromkeys(source for base in bases for source in base.evidence)
     also = [one.item for one in repeated if _is_as_trusted(one.item, trust)]
-    sources = sorted([*added, *also[: MOST_EVIDENCE - len(before) - len(added)]], key=lambda item: item.seq)
+    sources = sorted(
+        [*added, *also[: MOST_EVIDENCE - len(before) - len(added)]], key=lambda item: item.seq
+    )
     return Summary(
         target.shelf,
         bases[0].key if bases else target.key,
@@ -341,9 +392,15 @@ def _made(
     )
 
 
-def _joined(bases: Sequence[Summary], repeated: Sequence[Addition], summary: Summary | None) -> list[Joined]:
+def _joined(
+    bases: Sequence[Summary], repeated: Sequence[Addition], summary: Summary | None
+) -> list[Joined]:
     """Repetitions as evidence, each of the first record of its user that says the same and is trusted no more."""
-    held = [(base.record, _tokens(base), dict.fromkeys(base.evidence)) for base in bases if base.record is not None]
+    held = [
+        (base.record, _tokens(base), dict.fromkeys(base.evidence))
+        for base in bases
+        if base.record is not None
+    ]
     taken = frozenset(summary.evidence if summary else ())
     for item, target in repeated:
         for record, tokens, sources in held:
@@ -352,7 +409,11 @@ def _joined(bases: Sequence[Summary], repeated: Sequence[Addition], summary: Sum
                 if len(sources) < MOST_EVIDENCE:
                     sources[item.id] = None
                 break
-    return [Joined(record, tuple(sources)) for record, _, sources in held if len(sources) > len(record.evidence)]
+    return [
+        Joined(record, tuple(sources))
+        for record, _, sources in held
+        if len(sources) > len(record.evidence)
+    ]
 
 
 def _said(record: Record) -> datetime:
@@ -372,7 +433,12 @@ def _proposed(grown: Grown) -> Grown:
 def _postponed(grown: Grown) -> Grown:
     """Nothing is written, so every memory that would have been summed up stays."""
     rule = "no more proposals are taken today"
-    return Grown([one if one.fate is Fate.LEFT else one._replace(fate=Fate.LEFT, rule=rule) for one in grown.decisions])
+    return Grown(
+        [
+            one if one.fate is Fate.LEFT else one._replace(fate=Fate.LEFT, rule=rule)
+            for one in grown.decisions
+        ]
+    )
 
 
 def _sections(shelf: Shelf, bases: Sequence[Summary]) -> dict[str, list[str]]:
@@ -381,7 +447,9 @@ def _sections(shelf: Shelf, bases: Sequence[Summary]) -> dict[str, list[str]]:
     lines: dict[str, dict[str, str]] = {name: {} for name in names}
     for base in bases:
         for name in names:
-            for line in base.value[name] if shelf is Shelf.PROJECT else profile.texts_of(base.value):
+            for line in (
+                base.value[name] if shelf is Shelf.PROJECT else profile.texts_of(base.value)
+            ):
                 lines[name].setdefault(text.normalise(line), line)
     return {name: list(found.values()) for name, found in lines.items()}
 
@@ -395,7 +463,7 @@ def _tokens(base: Summary) -> frozenset[tuple[str, str | bytes]]:
 
 
 def _token(value: Any) -> str | bytes:
-    return text.normalise(value) if isinstance(value, str) else canon.encode(value)
+    return text.normalise(value) if isinstance(value, str) else hashing.encode(value)
 
 
 def _problem(room: int, size: int = 0, sources: int = 0) -> str | None:

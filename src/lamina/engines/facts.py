@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from lamina import clock, rules, text
 from lamina.engines.claims import Claim, attributes
 from lamina.errors import InvalidInput
-from lamina.model import Layer, Record, State, Trust, iso
+from lamina.model import clock, rules
+from lamina.model.record import Layer, Record, State, Trust, iso
+from lamina.text import words as text
 
 ORIGIN = "sleep"
 # Who likes something does not dislike it: what is said of the one ends the other.
@@ -67,7 +68,11 @@ class Fact(msgspec.Struct, frozen=True):
     def holds(self, at: datetime) -> bool:
         """Whether it was true at a time. What was superseded without an end had been a mistake."""
         ended = self.valid_to is not None and self.valid_to <= at
-        return self.valid_from <= at and not ended and (self.state is State.ACTIVE or self.valid_to is not None)
+        return (
+            self.valid_from <= at
+            and not ended
+            and (self.state is State.ACTIVE or self.valid_to is not None)
+        )
 
     def said_after(self, at: datetime) -> datetime | None:
         """When it was said again after a time, while it held."""
@@ -78,7 +83,12 @@ class Fact(msgspec.Struct, frozen=True):
         del told["said"]
         for name in ("valid_from", "valid_to", "last_verified"):
             told[name] = None if told[name] is None else iso(told[name])
-        return {**told, "state": self.state.value, "trust": self.trust.value, "evidence": list(self.evidence)}
+        return {
+            **told,
+            "state": self.state.value,
+            "trust": self.trust.value,
+            "evidence": list(self.evidence),
+        }
 
 
 class Effect(StrEnum):
@@ -102,7 +112,9 @@ class Step(NamedTuple):
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     changed: tuple[tuple[Fact, Fact], ...] = ()  # what ends, before and after
-    earlier: tuple[Fact, ...] = ()  # what held until then and again later: its first part, which needs a record
+    earlier: tuple[
+        Fact, ...
+    ] = ()  # what held until then and again later: its first part, which needs a record
 
 
 def place(user: str | None, subject: str, attribute: str) -> Place:
@@ -114,7 +126,11 @@ def is_fact(record: Record) -> bool:
     """Whether a record holds a fact with a subject and an attribute."""
     metadata = record.metadata
     named = isinstance(metadata.get("subject"), str) and isinstance(metadata.get("value"), str)
-    return record.layer is Layer.SEMANTIC and named and attributes.known(str(metadata.get("attribute", "")))
+    return (
+        record.layer is Layer.SEMANTIC
+        and named
+        and attributes.known(str(metadata.get("attribute", "")))
+    )
 
 
 def fact_of(record: Record) -> Fact:
@@ -151,8 +167,17 @@ def _times(said: object) -> tuple[datetime, ...]:
 
 def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
     """What the record of a fact says beside its words."""
-    told: dict[str, Any] = {"origin": ORIGIN, "topic_tags": [claim.attribute], "source_episode": source.episode}
-    told |= {"subject": claim.subject, "attribute": claim.attribute, "value": claim.value, "voices": [source.voice]}
+    told: dict[str, Any] = {
+        "origin": ORIGIN,
+        "topic_tags": [claim.attribute],
+        "source_episode": source.episode,
+    }
+    told |= {
+        "subject": claim.subject,
+        "attribute": claim.attribute,
+        "value": claim.value,
+        "voices": [source.voice],
+    }
     told["said"] = [iso(since(claim, source))]
     told |= {"span": [claim.start, claim.end], "rule": claim.rule}
     if claim.at > source.at:
@@ -170,7 +195,9 @@ def since(claim: Claim, source: Source) -> datetime:
 def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     """What a claim does to the facts of its place that hold or held once, in the order in which they came."""
     at = since(claim, source)
-    known = [fact for fact in known if fact.holds(max(at, fact.valid_from))]  # what held then or later
+    known = [
+        fact for fact in known if fact.holds(max(at, fact.valid_from))
+    ]  # what held then or later
     same = [fact for fact in known if says(fact, claim)]
     if source.trust is Trust.EXTERNAL and any(fact.state is State.ACTIVE for fact in same):
         return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
@@ -180,8 +207,12 @@ def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     rivals = [fact for fact in known if _excludes(fact, claim) and fact not in same]
     ends = [fact for fact in rivals if fact.holds(at)]
     ends += [fact for fact in _taken_back(known, claim, at) if fact not in ends]
-    active = [fact for fact in known if fact.state is State.ACTIVE and (fact in rivals or fact in ends)]
-    if source.trust is Trust.EXTERNAL or any(_is_trusted_less(source.trust, fact) for fact in (*active, *ends)):
+    active = [
+        fact for fact in known if fact.state is State.ACTIVE and (fact in rivals or fact in ends)
+    ]
+    if source.trust is Trust.EXTERNAL or any(
+        _is_trusted_less(source.trust, fact) for fact in (*active, *ends)
+    ):
         return Step(Effect.PROPOSE, "who says so is trusted less: a person decides", tuple(active))
     if claim.negated and not claim.value and not ends:
         return Step(Effect.KNOWN, "nothing of that is known")
@@ -190,18 +221,42 @@ def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
     return _inserted(claim, at, ends, min((*again, *later), key=lambda one: one[0], default=None))
 
 
-def _inserted(claim: Claim, at: datetime, ends: Sequence[Fact], following: tuple[datetime, Fact] | None) -> Step:
+def _inserted(
+    claim: Claim, at: datetime, ends: Sequence[Fact], following: tuple[datetime, Fact] | None
+) -> Step:
     """A claim among what was said before and after: it holds until the next thing that was said, and ends what held."""
     begin = at
     if claim.corrects and ends:  # it was so ever since the wrong thing was
-        begin = min(fact.valid_from for fact in ([fact for fact in ends if not fact.negated] or ends))
+        begin = min(
+            fact.valid_from for fact in ([fact for fact in ends if not fact.negated] or ends)
+        )
     changed = tuple((fact, _after(fact, claim, at, begin)) for fact in ends)
-    earlier = tuple(_until(fact, begin) for fact in ends if fact.said_after(at) and fact.valid_from < begin)
+    earlier = tuple(
+        _until(fact, begin) for fact in ends if fact.said_after(at) and fact.valid_from < begin
+    )
     until, fact = following or (None, None)
     if fact is not None and says(fact, claim):
-        return Step(Effect.REPEAT, "held before it was known", tuple(ends), fact, begin, None, changed, earlier)
+        return Step(
+            Effect.REPEAT,
+            "held before it was known",
+            tuple(ends),
+            fact,
+            begin,
+            None,
+            changed,
+            earlier,
+        )
     if fact is not None:
-        return Step(Effect.PAST, "something newer is known", tuple(ends), fact, begin, until, changed, earlier)
+        return Step(
+            Effect.PAST,
+            "something newer is known",
+            tuple(ends),
+            fact,
+            begin,
+            until,
+            changed,
+            earlier,
+        )
     if not ends:
         return Step(Effect.NEW, "not known before", valid_from=begin)
     told = "takes back" if claim.corrects else "ends"
@@ -227,9 +282,13 @@ def is_over(before: Fact, after: Fact) -> bool:
     return before.valid_from == after.valid_from
 
 
-def after(known: Iterable[Fact], claim: Claim, source: Source, step: Step, record: str | None) -> list[Fact]:
+def after(
+    known: Iterable[Fact], claim: Claim, source: Source, step: Step, record: str | None
+) -> list[Fact]:
     """The facts of a place after a step; `record` is the new one's, if there is one."""
-    changed = {id(fact): new for fact, new in step.changed}  # a fact is slow to compare, and these are among them
+    changed = {
+        id(fact): new for fact, new in step.changed
+    }  # a fact is slow to compare, and these are among them
     if step.effect is Effect.REPEAT and step.fact is not None:
         changed[id(step.fact)] = repeated(step.fact, claim, source, step.valid_from)
     found = [changed.get(id(fact), fact) for fact in known] if changed else list(known)
@@ -259,7 +318,9 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
 
 def repeated(fact: Fact, claim: Claim, source: Source, begin: datetime | None = None) -> Fact:
     """A fact after a claim said the same; `begin` when it held before it was known."""
-    told = () if _is_trusted_less(source.trust, fact) else (since(claim, source),)  # who could not end it cannot renew it
+    told = (
+        () if _is_trusted_less(source.trust, fact) else (since(claim, source),)
+    )  # who could not end it cannot renew it
     return structs.replace(
         fact,
         valid_from=begin or fact.valid_from,
@@ -290,7 +351,11 @@ def same_value(attribute: str, one: str, other: str) -> bool:
 
 
 def _repeated(fact: Fact, claim: Claim, source: Source) -> Step:
-    if since(claim, source) in fact.said and source.voice in fact.voices and source.at <= (fact.last_verified or source.at):
+    if (
+        since(claim, source) in fact.said
+        and source.voice in fact.voices
+        and source.at <= (fact.last_verified or source.at)
+    ):
         return Step(Effect.KNOWN, "known already")
     return Step(Effect.REPEAT, "says what is known", fact=fact)
 
@@ -299,7 +364,9 @@ def says(fact: Fact, claim: Claim) -> bool:
     """Whether a fact says what a claim says."""
     if fact.attribute != claim.attribute or fact.negated != claim.negated:
         return False
-    if claim.attribute == "partner" and text.normalise(claim.value) in UNNAMED:  # "my wife" is who she was
+    if (
+        claim.attribute == "partner" and text.normalise(claim.value) in UNNAMED
+    ):  # "my wife" is who she was
         return True
     return same_value(claim.attribute, fact.value, claim.value)
 
@@ -321,7 +388,11 @@ def _excludes(fact: Fact, claim: Claim) -> bool:
 
 def _contradicts(fact: Fact, claim: Claim) -> bool:
     """Whether a fact and a claim about one value exclude each other."""
-    replaced = claim.replaces is not None and same_value(claim.attribute, fact.value, claim.replaces) and not fact.negated
+    replaced = (
+        claim.replaces is not None
+        and same_value(claim.attribute, fact.value, claim.replaces)
+        and not fact.negated
+    )
     opposed = (fact.negated != claim.negated) == (fact.attribute == claim.attribute)
     return replaced or (opposed and same_value(claim.attribute, fact.value, claim.value))
 
@@ -333,7 +404,11 @@ def _is_trusted_less(trust: Trust, fact: Fact) -> bool:
 def telling(claim: Claim) -> frozenset[str] | None:
     """Words of which a fact must have one to say what a claim says, or the contrary; nothing when any fact may."""
     own, replaced = words(claim.value), () if claim.replaces is None else words(claim.replaces)
-    is_of_any = not (attributes.of(claim.attribute).many or claim.negated) or claim.corrects or claim.attribute == "partner"
+    is_of_any = (
+        not (attributes.of(claim.attribute).many or claim.negated)
+        or claim.corrects
+        or claim.attribute == "partner"
+    )
     is_wordless = not own or (claim.replaces is not None and not replaced)
     return None if is_of_any or is_wordless else frozenset((*own, *replaced))
 
@@ -351,20 +426,36 @@ def chosen(records: Iterable[Record], subject: str | None, attribute: str | None
     kept = [
         fact
         for fact in found
-        if (wanted is None or wanted in (text.normalise(fact.subject), *text.normalise(fact.subject).split(" ")[:1]))
+        if (
+            wanted is None
+            or wanted
+            in (text.normalise(fact.subject), *text.normalise(fact.subject).split(" ")[:1])
+        )
         and (attribute is None or fact.attribute == attribute)
     ]
-    return sorted(kept, key=lambda fact: (text.normalise(fact.subject), fact.attribute, fact.valid_from, fact.record))
+    return sorted(
+        kept,
+        key=lambda fact: (
+            text.normalise(fact.subject),
+            fact.attribute,
+            fact.valid_from,
+            fact.record,
+        ),
+    )
 
 
 def known_claim(fact: Fact) -> Claim:
     """What is known, as somebody might have said it."""
-    return Claim(fact.subject, fact.attribute, fact.value, 0, 0, fact.valid_from, fact.confidence, "known")
+    return Claim(
+        fact.subject, fact.attribute, fact.value, 0, 0, fact.valid_from, fact.confidence, "known"
+    )
 
 
 def by_place(records: Iterable[Record]) -> Mapping[Place, list[Fact]]:
     """Facts by what they are about, in the order in which they began."""
     found: dict[Place, list[Fact]] = {}
-    for fact in sorted(map(fact_of, filter(is_fact, records)), key=lambda fact: (fact.valid_from, fact.record)):
+    for fact in sorted(
+        map(fact_of, filter(is_fact, records)), key=lambda fact: (fact.valid_from, fact.record)
+    ):
         found.setdefault(fact.place, []).append(fact)
     return found

@@ -64,11 +64,24 @@ CUES = (
     Cue("deadline", 15, "deadline", "deadline, deadlines, due by, due on"),
     Cue("preference", 10, "preference", "prefer, prefers, preference, favourite, favorite"),
     Cue("rule", 10, "rule, policy", "always, never, must"),
-    Cue("failure", 10, "failure, error", "failed, failure, failures, error, errors, crashed, exception"),
-    Cue("output", -10, "", "generated, rendered, initiated, retrieved, fetched"),
-    Cue("greeting", -20, "greeting, smalltalk", "hello, hi, hey, thanks, goodbye, bye, good morning, good night"),
     Cue(
-        "trivial", -20, "trivial, routine", "trivial, heartbeat, status update, no change, no changes, nothing new, never mind"
+        "failure",
+        10,
+        "failure, error",
+        "failed, failure, failures, error, errors, crashed, exception",
+    ),
+    Cue("output", -10, "", "generated, rendered, initiated, retrieved, fetched"),
+    Cue(
+        "greeting",
+        -20,
+        "greeting, smalltalk",
+        "hello, hi, hey, thanks, goodbye, bye, good morning, good night",
+    ),
+    Cue(
+        "trivial",
+        -20,
+        "trivial, routine",
+        "trivial, heartbeat, status update, no change, no changes, nothing new, never mind",
     ),
     Cue("log", -25, "debug, log, logs, trace", "debug, debugging, trace"),
     Cue("lookup", -25, "", "read, checked, listed, opened, loaded, polled, pinged"),
@@ -79,13 +92,20 @@ FAILURES = frozenset({"failure", "failed", "error"})
 LOOKED_AT = 240  # characters of the content: what matters is said first, and a book must not cost more than a line
 SHORT = 6  # words: a longer text that says hello is not about the greeting
 MARKS = ("", ".", ",", ":", ";", "!", "?")
-NEGATIONS = frozenset({"not", "no", "nothing", "without", "never", "don't", "doesn't", "didn't", "isn't", "wasn't"})
+NEGATIONS = frozenset(
+    {"not", "no", "nothing", "without", "never", "don't", "doesn't", "didn't", "isn't", "wasn't"}
+)
 
 AMOUNTS = {cue.name: cue.amount for cue in CUES}
 OF_TAG = {
-    form: cue.name for cue in CUES for tag in cue.listed_tags() for form in (tag, tag.replace("_", "-"), tag.replace("_", " "))
+    form: cue.name
+    for cue in CUES
+    for tag in cue.listed_tags()
+    for form in (tag, tag.replace("_", "-"), tag.replace("_", " "))
 }
-OF_WORDS = {words + mark: cue.name for cue in CUES for words in cue.listed_words() for mark in MARKS}
+OF_WORDS = {
+    words + mark: cue.name for cue in CUES for words in cue.listed_words() for mark in MARKS
+}
 TELLING = frozenset(words.split()[0] for words in OF_WORDS)
 BASE = {kind: amount / 100 for kind, amount in KINDS.items()}
 
@@ -125,18 +145,27 @@ def _limited(total: int) -> float:
     return min(100, max(0, total)) / 100
 
 
-def _amounts(kind: str, words: Sequence[str], tags: Sequence[str], metadata: Mapping[str, Any]) -> list[tuple[str, int]]:
+def _amounts(
+    kind: str, words: Sequence[str], tags: Sequence[str], metadata: Mapping[str, Any]
+) -> list[tuple[str, int]]:
     """The amount of the kind, and of each cue once, however often and in whatever place it shows."""
     found = dict(_of_metadata(metadata)) if metadata else {}
     for name in (*(OF_TAG[tag] for tag in tags if tag in OF_TAG), *_of_words(words)):
         found.setdefault(name, AMOUNTS[name])
     implied = IMPLIED.get(kind, frozenset())
-    return [(f"kind={kind}", KINDS.get(kind, USUAL)), *(cue for cue in found.items() if cue[0] not in implied)]
+    return [
+        (f"kind={kind}", KINDS.get(kind, USUAL)),
+        *(cue for cue in found.items() if cue[0] not in implied),
+    ]
 
 
 def _of_metadata(metadata: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Metadata is whatever somebody gave; what has not the expected form says nothing."""
-    status, retry, escalated_to = metadata.get("status"), metadata.get("retry"), metadata.get("escalated_to")
+    status, retry, escalated_to = (
+        metadata.get("status"),
+        metadata.get("retry"),
+        metadata.get("escalated_to"),
+    )
     if isinstance(escalated_to, str) and escalated_to:
         yield "escalation", AMOUNTS["escalation"]
     if isinstance(status, str) and status.lower() in FAILURES:
@@ -151,5 +180,9 @@ def _of_words(words: Sequence[str]) -> Iterator[str]:
         if word not in TELLING or (place and words[place - 1] in NEGATIONS):
             continue
         name = OF_WORDS.get(" ".join(words[place : place + 2])) or OF_WORDS.get(word)
-        if name and not (name == "greeting" and len(words) > SHORT) and not (name == "lookup" and place):
+        if (
+            name
+            and not (name == "greeting" and len(words) > SHORT)
+            and not (name == "lookup" and place)
+        ):
             yield name

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from lamina import text
 from lamina.engines import importance
 from lamina.engines.importance import Reason, Scored
 from lamina.errors import InvalidInput
-from lamina.model import Trust
+from lamina.model.record import Trust
+from lamina.text import words as text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,13 @@ LARGEST = 3.0  # how far the log odds may be moved: from 0.5 to 0.05 or 0.95
 SURE = 0.98  # the tables leave some doubt, or nothing could be learned beyond 0 and 1
 TOLD = 5  # reasons beside those of the tables
 MOST_WEIGHT = 100.0
-LABELS = ("category", "escalated_to", "status", "tool", "workflow")  # metadata that Sky's schema names
+LABELS = (
+    "category",
+    "escalated_to",
+    "status",
+    "tool",
+    "workflow",
+)  # metadata that Sky's schema names
 LONGEST_LABEL = 64
 DIGIT, QUESTION = re.compile(r"\d"), re.compile(r"[?？؟]\s*\Z")
 LENGTHS = ((40, "short"), (400, "medium"))
@@ -107,10 +113,16 @@ class Model(msgspec.Struct, frozen=True):
         reasons = [Reason(f"learned {name}", round(weight * rate, 4)) for name, weight in strongest]
         rest = _rounded(moved) - table.importance - sum(reason.amount for reason in reasons)
         reasons.append(Reason("learned otherwise", round(rest, 4)))
-        return Scored(_rounded(moved), (*table.reasons, *(reason for reason in reasons if reason.amount)))
+        return Scored(
+            _rounded(moved), (*table.reasons, *(reason for reason in reasons if reason.amount))
+        )
 
     def _shift(self, table: float, shown: Sequence[str]) -> float:
-        return self.bias + (self.tables - 1) * log_odds(table) + sum(self.weights.get(name, 0.0) for name in shown)
+        return (
+            self.bias
+            + (self.tables - 1) * log_odds(table)
+            + sum(self.weights.get(name, 0.0) for name in shown)
+        )
 
 
 def _moved(table: float, shift: float) -> float:
@@ -146,8 +158,16 @@ def features(
     length = next((name for most, name in LENGTHS if len(content) < most), "long")
     shown = [f"kind={kind}", f"trust={trust}", f"length={length}"]
     shown += [f"tag={tag}" for tag in tags]
-    shown += [f"{name}={label[:LONGEST_LABEL]}" for name, label in (("source", source), ("speaker", speaker)) if label]
-    shown += [f"{name}={label[:LONGEST_LABEL]}" for name in LABELS if isinstance(label := metadata.get(name), str)]
+    shown += [
+        f"{name}={label[:LONGEST_LABEL]}"
+        for name, label in (("source", source), ("speaker", speaker))
+        if label
+    ]
+    shown += [
+        f"{name}={label[:LONGEST_LABEL]}"
+        for name in LABELS
+        if isinstance(label := metadata.get(name), str)
+    ]
     shown += ["sign=number"] if DIGIT.search(beginning) else []
     shown += ["sign=question"] if QUESTION.search(content, max(0, len(content) - 10)) else []
     shown += [f"word={word}" for word in text.asked(beginning) if word not in text.STOP_WORDS]
@@ -174,7 +194,12 @@ class _Data(NamedTuple):
     families: Places  # of the features
 
     def part(self, rows: NDArray[np.bool_]) -> _Data:
-        return self._replace(shown=self.shown[rows], odds=self.odds[rows], liked=self.liked[rows], weight=self.weight[rows])
+        return self._replace(
+            shown=self.shown[rows],
+            odds=self.odds[rows],
+            liked=self.liked[rows],
+            weight=self.weight[rows],
+        )
 
     def tables_alone(self) -> _Data:
         """The same cases without their features: the tables, on a scale of the operator's own."""
@@ -197,14 +222,25 @@ def _model(names: Sequence[str], data: _Data, solution: Numbers, gain: float) ->
     """The solution as it is kept: rounded, so that no machine's last digit shows."""
     extra, *weights = (round(float(weight), 3) for weight in solution[1:])
     usual = (data.weight @ data.shown[:, 1:]) / data.weight.sum()
-    bias = -sum(weight * float(share) for weight, share in zip((extra, *weights), usual, strict=True))
+    bias = -sum(
+        weight * float(share) for weight, share in zip((extra, *weights), usual, strict=True)
+    )
     telling = {name: weight for name, weight in zip(names, weights, strict=True) if weight}
-    return Model(telling, round(1 + extra, 3), round(bias, 3) + 0.0, len(data.liked), int(data.liked.sum()), round(gain, 4))
+    return Model(
+        telling,
+        round(1 + extra, 3),
+        round(bias, 3) + 0.0,
+        len(data.liked),
+        int(data.liked.sum()),
+        round(gain, 4),
+    )
 
 
 def _case(example: Example) -> _Case:
     if not 0 < example.weight <= MOST_WEIGHT:
-        raise InvalidInput(f"the weight {text.shown(example.weight)} of an example is not above 0 and at most {MOST_WEIGHT:g}")
+        raise InvalidInput(
+            f"the weight {text.shown(example.weight)} of an example is not above 0 and at most {MOST_WEIGHT:g}"
+        )
     known = (example.kind, example.content, example.tags, example.metadata)
     shown = features(*known, example.source, example.speaker, example.trust)
     return _Case(example.content, shown, importance.score(*known), example.liked, example.weight)
@@ -216,7 +252,11 @@ def _frequent(cases: Sequence[_Case]) -> list[str]:
     words = max(RARE_WORD, RARE_SHARE * len(cases))
     chosen: list[str] = []
     for is_word, fewest, most in ((True, words, MOST_WORDS), (False, RARE, MOST_OTHERS)):
-        names = [name for name, count in counts.items() if name.startswith("word=") is is_word and fewest <= count < len(cases)]
+        names = [
+            name
+            for name, count in counts.items()
+            if name.startswith("word=") is is_word and fewest <= count < len(cases)
+        ]
         chosen += sorted(names, key=lambda name: (-counts[name], name))[:most]
     return sorted(chosen)
 
@@ -227,7 +267,9 @@ def _numbers(cases: Sequence[_Case], names: Sequence[str]) -> _Data:
     places = {name: place for place, name in enumerate(names, 2)}
     odds, liked, weight = (
         np.array(column, dtype=np.float64)
-        for column in zip(*((log_odds(case.table), case.liked, case.weight) for case in cases), strict=True)
+        for column in zip(
+            *((log_odds(case.table), case.liked, case.weight) for case in cases), strict=True
+        )
     )
     shown = np.zeros((len(cases), len(names) + 2))
     shown[:, 0], shown[:, 1] = 1, odds
@@ -252,7 +294,9 @@ def _solved(data: _Data) -> Numbers:
             penalty[2:] = _penalties(data.families, solution, curve + np.diag(penalty))
         slope = data.shown.T @ (data.weight * (data.liked - chances)) - penalty * solution
         step = np.linalg.solve(curve + np.diag(penalty), slope)
-        solution = solution + step / max(1.0, float(np.abs(step).max()) / 2)  # a wide step may lead astray
+        solution = solution + step / max(
+            1.0, float(np.abs(step).max()) / 2
+        )  # a wide step may lead astray
         solution[1] = np.clip(solution[1], KEPT - 1, 1 - KEPT)
     return solution
 
@@ -303,5 +347,8 @@ def _folds(cases: Sequence[_Case]) -> Places:
     import numpy as np
 
     number = FOLDS if len(cases) < MANY else FOLDS_OF_MANY
-    hashes = (hashlib.blake2b(case.content.encode(errors="replace"), digest_size=8).digest() for case in cases)
+    hashes = (
+        hashlib.blake2b(case.content.encode(errors="replace"), digest_size=8).digest()
+        for case in cases
+    )
     return np.array([int.from_bytes(digest, "big") % number for digest in hashes], dtype=np.int64)

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
-from lamina import canon, clock, rules, text
 from lamina.errors import InvalidInput
-from lamina.model import Record, plain
-from lamina.normal_forms import normal
+from lamina.model import clock, hashing, rules
+from lamina.model.record import Record, plain
+from lamina.text import words
+from lamina.text.normal_forms import normal
 
 TEXTS = ("name", "communication_style", "environment")
 LISTS = ("interests", "stable_facts", "do_not_assume")
@@ -55,14 +56,14 @@ class ProjectMemory(msgspec.Struct, frozen=True):
 
 def same_key(one: str, other: str) -> bool:
     """Whether two keys are one to a reader, whatever their case, width and spacing."""
-    return text.normalise(one) == text.normalise(other)
+    return words.normalise(one) == words.normalise(other)
 
 
 def same_value(one: object, other: object) -> bool:
     """Whether two values say the same."""
     if isinstance(one, str) and isinstance(other, str):
         return same_key(one, other)
-    return canon.encode(one) == canon.encode(other)
+    return hashing.encode(one) == hashing.encode(other)
 
 
 def project_profile(records: Iterable[Record]) -> UserProfile:
@@ -108,13 +109,13 @@ def project_name(record: Record) -> str | None:
 
 def place(key: str) -> tuple[str, str]:
     """The field of the profile that a key belongs to, and its name there."""
-    plain_key = text.normalise(key)
+    plain_key = words.normalise(key)
     if plain_key in TEXTS or plain_key in LISTS:
         return plain_key, plain_key
     spelled = key if "." in key else normal("NFKC", key)  # there are wide dots as well
     entry = spelled.partition(".")[2].strip()
     group = plain_key.partition(".")[0]
-    if group in GROUPS and text.is_visible(entry):
+    if group in GROUPS and words.is_visible(entry):
         return group, entry
     return "preferences", key
 
@@ -135,13 +136,15 @@ def kind_of(key: str) -> str:
 def patch_items(patch: object) -> list[tuple[str, Any]]:
     """A patch of the profile as keys and values, or the error that names what is wrong with it."""
     if not isinstance(patch, Mapping):
-        raise InvalidInput(f"the patch {text.shown(patch)} is not a mapping such as {{'name': 'Ana'}}")
+        raise InvalidInput(
+            f"the patch {words.shown(patch)} is not a mapping such as {{'name': 'Ana'}}"
+        )
     items: dict[str, tuple[str, Any]] = {}
     for field, given in patch.items():
         for key, value in _items(rules.label(field, "a field of the patch"), given):
-            if text.normalise(key) in items:
-                raise InvalidInput(f"the patch gives {text.shown(key)} twice")
-            items[text.normalise(key)] = key, value
+            if words.normalise(key) in items:
+                raise InvalidInput(f"the patch gives {words.shown(key)} twice")
+            items[words.normalise(key)] = key, value
     if not items:
         raise InvalidInput("the patch is empty; give at least one field, such as {'name': 'Ana'}")
     return list(items.values())
@@ -157,7 +160,9 @@ def checked(key: str, given: object) -> Any:
 
 def read(key: str, given: str) -> Any:
     """A text as the value of a key: for a list, its lines."""
-    lines = [line for one in given.splitlines() if (line := f"{one.strip()} ".removeprefix("- ").strip())]
+    lines = [
+        line for one in given.splitlines() if (line := f"{one.strip()} ".removeprefix("- ").strip())
+    ]
     return checked(key, lines if place(key)[0] in LISTS else given)
 
 
@@ -175,13 +180,17 @@ def item(key: str, value: Any, reason: str, most_bytes: int, **more: Any) -> dic
 
 def content_of_project(name: str, sections: Mapping[str, list[str]]) -> str:
     """The readable text of a project's record."""
-    told = [f"{title.replace('_', ' ').capitalize()}: {'; '.join(sections[title])}." for title in SECTIONS if sections[title]]
+    told = [
+        f"{title.replace('_', ' ').capitalize()}: {'; '.join(sections[title])}."
+        for title in SECTIONS
+        if sections[title]
+    ]
     return " ".join([f"Project {name}.", *told])
 
 
 def text_of(value: object) -> str:
     """A value as a text."""
-    return value if isinstance(value, str) else canon.encode(value).decode()
+    return value if isinstance(value, str) else hashing.encode(value).decode()
 
 
 def texts_of(value: object) -> list[str]:
@@ -198,17 +207,25 @@ def sections_of(record: Record) -> dict[str, list[str]]:
 
 def _chosen(records: Iterable[Record], name_of: Callable[[Record], Any]) -> dict[str, Record]:
     ordered = sorted(records, key=lambda record: (record.user is not None, record.seq))
-    chosen = {text.normalise(name): record for record in ordered if isinstance(name := name_of(record), str)}
+    chosen = {
+        words.normalise(name): record
+        for record in ordered
+        if isinstance(name := name_of(record), str)
+    }
     return dict(sorted(chosen.items()))
 
 
 def _evidence(records: Iterable[Record]) -> list[str]:
     """The records behind some records; what else supports them stands in the records themselves."""
-    return list(dict.fromkeys(item for record in records for item in record.evidence if clock.is_id(item)))
+    return list(
+        dict.fromkeys(item for record in records for item in record.evidence if clock.is_id(item))
+    )
 
 
 def _project(record: Record) -> ProjectMemory:
-    return ProjectMemory(project_name(record) or "", **sections_of(record), evidence_ids=_evidence([record]))
+    return ProjectMemory(
+        project_name(record) or "", **sections_of(record), evidence_ids=_evidence([record])
+    )
 
 
 def _person(name: str, value: object) -> dict[str, Any]:
@@ -226,11 +243,14 @@ def _readable(value: object) -> str:
 
 def _items(field: str, given: object) -> Iterator[tuple[str, Any]]:
     """The keys and values that one field of a patch stands for."""
-    if text.normalise(field) in DERIVED:
+    if words.normalise(field) in DERIVED:
         raise InvalidInput(f"{field} follows from the records; leave it out of the patch")
     if same_key(field, "relationships"):
         for person, relation in _people(given):
-            yield _entry(f"relationships.{person}", "relationships"), _value(relation, f"relationships.{person}")
+            yield (
+                _entry(f"relationships.{person}", "relationships"),
+                _value(relation, f"relationships.{person}"),
+            )
     elif same_key(field, "schedule"):
         for entry, value in _mapping(given, "schedule"):
             yield _entry(f"schedule.{entry}", "schedule"), _value(value, f"schedule.{entry}")
@@ -243,16 +263,20 @@ def _items(field: str, given: object) -> Iterator[tuple[str, Any]]:
 
 def _entry(key: str, field: str) -> str:
     """A key below a field, when that is where it would be found again."""
-    if place(rules.label(key, "a key of the profile"))[0] != field or text.normalise(key) in (*GROUPS, "preferences", *DERIVED):
+    if place(rules.label(key, "a key of the profile"))[0] != field or words.normalise(key) in (
+        *GROUPS,
+        "preferences",
+        *DERIVED,
+    ):
         raise InvalidInput(
-            f"{text.shown(key)} cannot be an entry of {field}: it names another field of the profile, or nothing"
+            f"{words.shown(key)} cannot be an entry of {field}: it names another field of the profile, or nothing"
         )
     return canonical(key)
 
 
 def _mapping(given: object, field: str) -> Iterator[tuple[str, object]]:
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"{field} {text.shown(given)} is not a mapping of names to values")
+        raise InvalidInput(f"{field} {words.shown(given)} is not a mapping of names to values")
     for entry, value in given.items():
         yield rules.label(entry, f"a name in {field}"), value
 
@@ -265,15 +289,18 @@ def _people(given: object) -> Iterator[tuple[str, object]]:
     for number, person in enumerate(given):
         field = f"relationships[{number}]"
         if not isinstance(person, Mapping) or "name" not in person:
-            raise InvalidInput(f"{field} {text.shown(person)} is not a mapping with a name")
+            raise InvalidInput(f"{field} {words.shown(person)} is not a mapping with a name")
         rest = {key: value for key, value in person.items() if key != "name"}
-        yield rules.label(person["name"], f"{field}.name"), rest["relation"] if rest.keys() == {"relation"} else rest
+        yield (
+            rules.label(person["name"], f"{field}.name"),
+            rest["relation"] if rest.keys() == {"relation"} else rest,
+        )
 
 
 def _text(given: object, field: str) -> str:
-    if not isinstance(given, str) or not text.is_visible(given):
-        raise InvalidInput(f"{field} {text.shown(given)} is not a text")
-    canon.check_text(given, field)
+    if not isinstance(given, str) or not words.is_visible(given):
+        raise InvalidInput(f"{field} {words.shown(given)} is not a text")
+    hashing.check_text(given, field)
     return given.strip()
 
 
@@ -282,13 +309,13 @@ def _texts(given: object, field: str) -> list[str]:
         return [_text(given, field)]
     told: dict[str, str] = {}
     for number, item in enumerate(given):
-        told.setdefault(text.normalise(checked := _text(item, f"{field}[{number}]")), checked)
+        told.setdefault(words.normalise(checked := _text(item, f"{field}[{number}]")), checked)
     return list(told.values())
 
 
 def _value(given: object, field: str) -> Any:
     """Any value that says something and that JSON can hold."""
-    if given is None or (isinstance(given, str) and not text.is_visible(given)) or given == {}:
-        raise InvalidInput(f"{field} {text.shown(given)} says nothing; give a value")
-    canon.check_json(given, field)
+    if given is None or (isinstance(given, str) and not words.is_visible(given)) or given == {}:
+        raise InvalidInput(f"{field} {words.shown(given)} says nothing; give a value")
+    hashing.check_json(given, field)
     return given.strip() if isinstance(given, str) else given

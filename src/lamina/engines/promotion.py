@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from lamina import canon, rules
-from lamina.model import Entry, Layer
-from lamina.retention import Retention
+from lamina.home.retention import Retention
+from lamina.model import hashing, rules
+from lamina.model.record import Entry, Layer
 
 DAY = 86_400
 
@@ -47,8 +47,8 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
         """Where it goes, and the metadata that it has there."""
         entry = self.entry
         if self.rejected is not None:
-            return Layer.EPISODIC, canon.decode(entry.metadata)
-        return rules.promoted(entry.kind, entry.trust, canon.decode(entry.metadata), entry.tags)
+            return Layer.EPISODIC, hashing.decode(entry.metadata)
+        return rules.promoted(entry.kind, entry.trust, hashing.decode(entry.metadata), entry.tags)
 
     @property
     def rule(self) -> str:
@@ -76,7 +76,10 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
 
 def plan(
-    entries: Sequence[Entry], now: datetime, retention: Retention, twins: Mapping[str, str] | None = None
+    entries: Sequence[Entry],
+    now: datetime,
+    retention: Retention,
+    twins: Mapping[str, str] | None = None,
 ) -> list[Decision]:
     """Decide about every entry, in the order in which they came. `twins` names the memory that an entry repeats."""
     always = frozenset(retention.promote_tags)
@@ -92,7 +95,13 @@ def promotable(entries: Sequence[Entry], now: datetime, retention: Retention) ->
     return [one.entry for one in plan(entries, now, retention) if one.action is Action.PROMOTE]
 
 
-def _decided(entry: Entry, now: datetime, retention: Retention, always: frozenset[str], twins: Mapping[str, str]) -> Decision:
+def _decided(
+    entry: Entry,
+    now: datetime,
+    retention: Retention,
+    always: frozenset[str],
+    twins: Mapping[str, str],
+) -> Decision:
     threshold, days = retention.promote_threshold, 0.0
     if retention.time_decay_per_day or retention.expire_after_days:
         age = max(0.0, (now - entry.since).total_seconds() / DAY)  # a clock may have been set back
@@ -104,7 +113,11 @@ def _decided(entry: Entry, now: datetime, retention: Retention, always: frozense
         twin = None if entry.wanted else twins.get(entry.id)
         action = Action.PROMOTE if twin is None else Action.JOIN
         return Decision(entry, action, threshold, tag, twin, days)
-    if retention.expire_after_days and age >= retention.expire_after_days and entry.importance < retention.expire_below:
+    if (
+        retention.expire_after_days
+        and age >= retention.expire_after_days
+        and entry.importance < retention.expire_below
+    ):
         return Decision(entry, Action.EXPIRE, threshold, days=age)
     return Decision(entry, Action.KEEP, threshold, days=days)
 

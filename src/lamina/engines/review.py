@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from lamina import places, rejection, rules, text
 from lamina.engines import facts, profile
 from lamina.engines.claims import attributes
 from lamina.errors import Conflict, Refused
-from lamina.model import Change, Event, Layer, Record, Role, State, iso
+from lamina.model import rejection, rules, slots
+from lamina.model.record import Change, Event, Layer, Record, Role, State, iso
+from lamina.text import words as text
 
 # So many of the words of the shorter text make two texts similar.
 SIMILAR = 0.5
@@ -54,7 +55,9 @@ class Proposal(msgspec.Struct, frozen=True):
     replaces: tuple[Record, ...]
     problem: str | None  # why it could not be confirmed as things are
     rivals: tuple[str, ...]  # other proposals for the same place, the first `MOST_RIVALS`
-    similar: tuple[Record, ...]  # what was rejected before and says nearly the same, the newest `MOST_SIMILAR`
+    similar: tuple[
+        Record, ...
+    ]  # what was rejected before and says nearly the same, the newest `MOST_SIMILAR`
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -73,7 +76,10 @@ def check_fresh(proposal: Entry, replaced: Sequence[Entry]) -> None:
     for other in replaced:
         if other.record.state is not State.ACTIVE:
             state = other.record.state.value
-            raise Conflict(f"its source {other.record.id} is {state} by now; propose anew", record=other.record.id)
+            raise Conflict(
+                f"its source {other.record.id} is {state} by now; propose anew",
+                record=other.record.id,
+            )
         if other.event > proposal.event:
             raise Conflict(
                 f"{other.record.id} has taken its place or changed since this was proposed; propose anew",
@@ -88,12 +94,18 @@ def may_replace(record: Record, history: Sequence[Event]) -> bool:
 
 def check_pending(record: Record) -> None:
     if record.state is not State.CONSTRAINED:
-        raise Refused(f"the record {record.id} is {record.state.value}; only what is constrained waits for a decision")
+        raise Refused(
+            f"the record {record.id} is {record.state.value}; only what is constrained waits for a decision"
+        )
 
 
 def to_forget(record: Record) -> str | None:
     """The record that a request asks to have forgotten; nothing for any other record."""
-    asked = record.metadata.get(FORGET) if record.kind == "request" and record.layer is Layer.EPISODIC else None
+    asked = (
+        record.metadata.get(FORGET)
+        if record.kind == "request" and record.layer is Layer.EPISODIC
+        else None
+    )
     return asked if isinstance(asked, str) else None
 
 
@@ -109,7 +121,9 @@ def check_no_request(record: Record) -> None:
 
 def check_active(record: Record, verb: str) -> None:
     if record.state is not State.ACTIVE:
-        raise Refused(f"the record {record.id} is {record.state.value}; only what is active can be {verb}")
+        raise Refused(
+            f"the record {record.id} is {record.state.value}; only what is active can be {verb}"
+        )
 
 
 def corrected(record: Record, given: str, reason: str) -> tuple[str, Mapping[str, Any]]:
@@ -121,7 +135,9 @@ def corrected(record: Record, given: str, reason: str) -> tuple[str, Mapping[str
         return profile.content_of(key, value), {**metadata, "value": value, "reason": reason}
     if facts.is_fact(record):
         denied = metadata.get("negated") is True
-        told = attributes.sentence(metadata["subject"], metadata["attribute"], given, negated=denied)
+        told = attributes.sentence(
+            metadata["subject"], metadata["attribute"], given, negated=denied
+        )
         return told, {**metadata, "value": given, "rule": "corrected"}
     return given, metadata
 
@@ -130,7 +146,11 @@ def restored(record: Record, predecessors: Iterable[Record]) -> list[Record]:
     """What comes back when a record is rolled back: what it had superseded, and nobody else since."""
     if record.layer is Layer.EPISODIC:  # what happened is hidden, and nothing else is touched
         return []
-    return [one for one in predecessors if one.state is State.SUPERSEDED and one.superseded_by == record.id]
+    return [
+        one
+        for one in predecessors
+        if one.state is State.SUPERSEDED and one.superseded_by == record.id
+    ]
 
 
 def check_undoable(event: Event, last_events: Mapping[str, int], role: Role) -> tuple[Change, ...]:
@@ -140,7 +160,10 @@ def check_undoable(event: Event, last_events: Mapping[str, int], role: Role) -> 
         raise Refused(f"event {event.seq} is {event.action!r}; what can be undone is {known}")
     for change in event.changes:
         if last_events.get(change.record) != event.seq:
-            raise Conflict(f"{change.record} has changed since event {event.seq}; undo that first", record=change.record)
+            raise Conflict(
+                f"{change.record} has changed since event {event.seq}; undo that first",
+                record=change.record,
+            )
         if "state" in change.before:
             rules.check_move(State(change.after["state"]), State(change.before["state"]), role)
     return event.changes
@@ -148,7 +171,12 @@ def check_undoable(event: Event, last_events: Mapping[str, int], role: Role) -> 
 
 def barred(rejected: Record, active: Iterable[Record]) -> list[bytes]:
     """The values that stay out once a proposal is rejected: what is active says what it says, whoever repeats it."""
-    known = {one for record in active if record.state is State.ACTIVE for one in rejection.fingerprints(record)}
+    known = {
+        one
+        for record in active
+        if record.state is State.ACTIVE
+        for one in rejection.fingerprints(record)
+    }
     return [one for one in rejection.fingerprints(rejected) if one not in known]
 
 
@@ -160,12 +188,16 @@ class Rejected:
 
     def similar(self, proposal: Record) -> tuple[Record, ...]:
         """What was rejected in the same place, or in much the same words; the newest of that."""
-        here = places.place(proposal)
+        here = slots.place(proposal)
         if here is not None:
             return tuple(self._by_place.get(here, ())[-MOST_SIMILAR:])
         words = _words(proposal)
-        near = sorted({number for word in words for number in self._by_word.get(word, ())}, reverse=True)
-        newest = islice((one for one in near if self._is_similar(one, proposal, words)), MOST_SIMILAR)
+        near = sorted(
+            {number for word in words for number in self._by_word.get(word, ())}, reverse=True
+        )
+        newest = islice(
+            (one for one in near if self._is_similar(one, proposal, words)), MOST_SIMILAR
+        )
         return tuple(self._rejected[number] for number in sorted(newest))
 
     def _is_similar(self, number: int, proposal: Record, words: frozenset[str]) -> bool:
@@ -175,10 +207,10 @@ class Rejected:
         return len(words & others) >= SIMILAR * max(1, min(len(words), len(others)))
 
     @cached_property
-    def _by_place(self) -> Mapping[places.Place, Sequence[Record]]:
-        found: dict[places.Place, list[Record]] = {}
+    def _by_place(self) -> Mapping[slots.Place, Sequence[Record]]:
+        found: dict[slots.Place, list[Record]] = {}
         for one in self._rejected:
-            if (here := places.place(one)) is not None:
+            if (here := slots.place(one)) is not None:
                 found.setdefault(here, []).append(one)
         return found
 
@@ -205,4 +237,12 @@ Waiting = TypeVar("Waiting", Effect, Proposal)
 
 def ranked(waiting: Iterable[Waiting]) -> list[Waiting]:
     """By what they would change: those that can be confirmed first, of those what replaces most, then the oldest."""
-    return sorted(waiting, key=lambda one: (one.problem is not None, -len(one.replaces), one.record.created_at, one.record.seq))
+    return sorted(
+        waiting,
+        key=lambda one: (
+            one.problem is not None,
+            -len(one.replaces),
+            one.record.created_at,
+            one.record.seq,
+        ),
+    )

@@ -20,9 +20,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lamina import dates, fence, rules, text
-from lamina.model import Layer, Record, State, Trust
-from lamina.patterns import bounded
+from lamina.model import rules
+from lamina.model.record import Layer, Record, State, Trust
+from lamina.text import dates, fence
+from lamina.text import words as text
+from lamina.text.patterns import bounded
 
 ORIGIN = "sleep"
 # From here on a conversation is verbose, and after such a silence it is over.
@@ -69,7 +71,9 @@ END = re.compile(
 PAUSE = re.compile(r"[,;:،、，；：]\s*|\s+[-–—]\s+|\s+")
 LAST_WORD = bounded(r"[^\s(\"'“‘]+$", longest=20)
 MARKS = "*_# \t"
-ABBREVIATED = frozenset("mr mrs ms dr prof st vs e.g i.e eg ie jr sr inc ltd approx ca z.b bzw nr".split())
+ABBREVIATED = frozenset(
+    "mr mrs ms dr prof st vs e.g i.e eg ie jr sr inc ltd approx ca z.b bzw nr".split()
+)
 MONTH = re.compile(r"\s(?:jan|feb|m[aä]r|apr|ma[ijy]|jun|jul|aug|sep|o[kc]t|nov|de[czs])", re.I)
 # Where a sentence begins: after bullets, numbers of a list, marks of a heading and pictures.
 ITEM = re.compile(r"\s*(?:[-*•>#|+–]+|\d{1,2}[.)])\s+")
@@ -101,7 +105,9 @@ OPENING = re.compile(
     r"|你好|谢谢|ありがとう|こんにちは|안녕",
     re.I,
 )
-HANGING = re.compile(r"(?:it|that|this|they|these|those|he|she|so|and|but|also|es|das|ça|eso|это)\b", re.I)
+HANGING = re.compile(
+    r"(?:it|that|this|they|these|those|he|she|so|and|but|also|es|das|ça|eso|это)\b", re.I
+)
 NAME = re.compile(r"(?<=[\w,;:'’\"“(-] )(?!I\b|I['’])[A-Z\u00c0-\u00de\u0410-\u042f][\w’'-]*\w")
 NUMBER = re.compile(r"\d")
 # A question states nothing, and neither do headings and what announces something.
@@ -132,7 +138,9 @@ PLAIN = frozenset(
     " words work working works world worth wow ya yeah year years yep yes yet yourself yup".split()
 )
 COMMON = PLAIN | text.STOP_WORDS
-MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = (
+    "January February March April May June July August September October November December".split()
+)
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -140,7 +148,9 @@ class Summary(msgspec.Struct, frozen=True):
 
     content: str
     evidence: tuple[str, ...]  # all its turns, in their order
-    sentences: tuple[tuple[str, int, int], ...]  # the turn of each sentence, and where in it the sentence begins and ends
+    sentences: tuple[
+        tuple[str, int, int], ...
+    ]  # the turn of each sentence, and where in it the sentence begins and ends
     reasons: tuple[str, ...]  # why each sentence was chosen, in words
     why: str
     tags: tuple[str, ...]
@@ -192,8 +202,16 @@ def plan(turns: Sequence[Record], summarised: Collection[str], now: datetime) ->
     for turn in turns:
         if turn.id not in done and _is_told(turn):
             groups.setdefault(_place(turn), {})[turn.id] = turn
-    parts = (part for group in groups.values() for part in _verbose(sorted(group.values(), key=_age), now))
-    return [summary for part in sorted(parts, key=lambda part: _age(part[-1])) if (summary := _summary(part)) is not None]
+    parts = (
+        part
+        for group in groups.values()
+        for part in _verbose(sorted(group.values(), key=_age), now)
+    )
+    return [
+        summary
+        for part in sorted(parts, key=lambda part: _age(part[-1]))
+        if (summary := _summary(part)) is not None
+    ]
 
 
 def is_summary(record: Record) -> bool:
@@ -203,8 +221,15 @@ def is_summary(record: Record) -> bool:
 
 def _is_told(record: Record) -> bool:
     """Whether somebody said it, or it happened: the record of a whole conversation only points to its turns."""
-    is_active = record.layer is Layer.EPISODIC and record.state is State.ACTIVE and record.archived is None
-    return is_active and record.speaker != "system" and "raw_hash" not in record.metadata and not is_summary(record)
+    is_active = (
+        record.layer is Layer.EPISODIC and record.state is State.ACTIVE and record.archived is None
+    )
+    return (
+        is_active
+        and record.speaker != "system"
+        and "raw_hash" not in record.metadata
+        and not is_summary(record)
+    )
 
 
 def _place(record: Record) -> tuple[Any, ...]:
@@ -235,7 +260,9 @@ def _summary(turns: Sequence[Record]) -> Summary | None:
     """The summary of a conversation; none when it has no sentence to quote."""
     participants = tuple(dict.fromkeys(turn.speaker for turn in turns if turn.speaker is not None))
     headline = _headline(participants, turns[0].occurred_at.date(), turns[-1].occurred_at.date())
-    names = frozenset(short for one in participants for name in text.asked(one) for short in _shortened(name))
+    names = frozenset(
+        short for one in participants for name in text.asked(one) for short in _shortened(name)
+    )
     sentences = [one for place, turn in enumerate(turns) for one in _sentences(place, turn, names)]
     characters = sum(len(turn.content) for turn in turns)
     chosen = _chosen(sentences, int(SHARE * characters), ROOM - len(headline))
@@ -341,20 +368,28 @@ def _is_abbreviated(content: str, start: int, mark: re.Match[str]) -> bool:
     last = word.group().strip(MARKS)
     is_alone = near == start and last == content[start : mark.start()].strip(MARKS)
     is_number = last.isdecimal() and (is_alone or bool(MONTH.match(content, mark.end())))
-    return is_number or last.lower() in ABBREVIATED or (len(last) == 1 and last.isupper() and last != "I")
+    return (
+        is_number
+        or last.lower() in ABBREVIATED
+        or (len(last) == 1 and last.isupper() and last != "I")
+    )
 
 
 def _pieces(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """A text without an end in sight is cut where it pauses."""
     while end - start > LONGEST:
-        pauses = [found.end() for found in PAUSE.finditer(content, start + LONGEST // 2, start + LONGEST)]
+        pauses = [
+            found.end() for found in PAUSE.finditer(content, start + LONGEST // 2, start + LONGEST)
+        ]
         cut = pauses[-1] if pauses else start + LONGEST
         yield start, cut
         start = cut
     yield start, end
 
 
-def _weighed(place: int, turn: Record, span: Span, names: frozenset[str], signs: Sequence[str]) -> Sentence | None:
+def _weighed(
+    place: int, turn: Record, span: Span, names: frozenset[str], signs: Sequence[str]
+) -> Sentence | None:
     """A sentence with its worth and all signs of it; none when it says too little."""
     said = turn.content[span.start : span.end]
     if len(said) < SHORTEST or UNFINISHED.search(said, len(said) - SHORTEST) or fence.CLOSE in said:
@@ -372,7 +407,9 @@ def _weighed(place: int, turn: Record, span: Span, names: frozenset[str], signs:
     return Sentence(place, turn, span.start, span.end, words, worth - price, tuple(signs))
 
 
-def _signs(said: str, asked: Collection[str], turn: Record, names: frozenset[str]) -> Iterator[tuple[str, bool]]:
+def _signs(
+    said: str, asked: Collection[str], turn: Record, names: frozenset[str]
+) -> Iterator[tuple[str, bool]]:
     yield "says when", bool(dates.find(said, turn.occurred_at))
     yield "gives a number", bool(NUMBER.search(said))
     yield "names", any(name.casefold() not in names for name in NAME.findall(said))

@@ -22,14 +22,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lamina import dates, fence, rules, text
 from lamina.engines.summary import day
-from lamina.model import Layer, Record, State, Trust, iso
-from lamina.normal_forms import normal
+from lamina.model import rules
+from lamina.model.record import Layer, Record, State, Trust, iso
+from lamina.text import dates, fence
+from lamina.text import words as text
+from lamina.text.normal_forms import normal
 
 ORIGIN = "sleep"
 FEWEST = 3  # successes
-SUCCEEDED = frozenset("success succeeded successful ok okay done complete completed finished passed".split())
+SUCCEEDED = frozenset(
+    "success succeeded successful ok okay done complete completed finished passed".split()
+)
 FAILED = frozenset("failure failed fail error aborted crashed timeout cancelled canceled".split())
 NAMES = ("workflow", "run", "task")  # where metadata says what was done, the most stable name first
 OCCASION = timedelta(hours=1)
@@ -49,7 +53,9 @@ SEPARATOR = re.compile("[-_.]")
 SIGN = re.compile(r"\w[+#]")
 BULLET = re.compile(r"\s*(?:(?:[-*•]|\d{1,2}[.)])\s+)?")
 STEP_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|[\n\r\u2028\u2029]+|;\s+")
-DENIALS = frozenset("not no never don doesn cannot without skip nicht kein nie sans jamais nunca sin не нет".split())
+DENIALS = frozenset(
+    "not no never don doesn cannot without skip nicht kein nie sans jamais nunca sin не нет".split()
+)
 
 
 class Workflow(msgspec.Struct, frozen=True):
@@ -70,7 +76,11 @@ class Workflow(msgspec.Struct, frozen=True):
     @property
     def metadata(self) -> dict[str, Any]:
         """What its record keeps."""
-        counts = {"successes": self.successes, "failures": self.failures, "last_success": iso(self.occurred_at)}
+        counts = {
+            "successes": self.successes,
+            "failures": self.failures,
+            "last_success": iso(self.occurred_at),
+        }
         return {"workflow": self.slug, "canonical": False, "origin": ORIGIN, **counts}
 
 
@@ -108,7 +118,9 @@ class Step(NamedTuple):
     denied: bool
 
 
-def plan(runs: Sequence[Record], known: Sequence[Record], now: datetime, notes: Iterable[Record] = ()) -> list[Workflow]:
+def plan(
+    runs: Sequence[Record], known: Sequence[Record], now: datetime, notes: Iterable[Record] = ()
+) -> list[Workflow]:
     """The procedures to propose, by user and name.
 
     `known` are the procedural records that there are, in whatever state. `notes` are the notes of the runs, which tell more
@@ -124,7 +136,10 @@ def plan(runs: Sequence[Record], known: Sequence[Record], now: datetime, notes: 
     for record in sorted(known, key=_age):
         if record.layer is Layer.PROCEDURAL:
             procedures.setdefault(_key(str(record.metadata.get("workflow", ""))), []).append(record)
-    found = (_workflow(group.values(), procedures.get(key, ()), written) for (_, key), group in sorted(groups.items()))
+    found = (
+        _workflow(group.values(), procedures.get(key, ()), written)
+        for (_, key), group in sorted(groups.items())
+    )
     return [workflow for workflow in found if workflow is not None]
 
 
@@ -135,7 +150,9 @@ def slug(name: str) -> str:
     plain = text.normalise(name)
     bare = normal("NFKD", plain)
     words = "-".join(re.findall("[a-z0-9]+", bare.encode("ascii", "ignore").decode()))
-    is_whole = not any(letter.isalnum() and not letter.isascii() for letter in bare) and not SIGN.search(plain)
+    is_whole = not any(
+        letter.isalnum() and not letter.isascii() for letter in bare
+    ) and not SIGN.search(plain)
     if is_whole and 0 < len(words) <= LONGEST_SLUG:
         return words
     digest = hashlib.blake2b(plain.encode(), digest_size=4).hexdigest()
@@ -153,7 +170,11 @@ def _age(record: Record) -> tuple[datetime, int, str]:
 
 def _told(record: Record) -> Told | None:
     """How a task ended, when a record tells of one that may be learned from."""
-    if record.layer is not Layer.EPISODIC or record.state is not State.ACTIVE or record.trust is Trust.EXTERNAL:
+    if (
+        record.layer is not Layer.EPISODIC
+        or record.state is not State.ACTIVE
+        or record.trust is Trust.EXTERNAL
+    ):
         return None
     status, tool = (_plain(record.metadata.get(field)) for field in ("status", "tool"))
     if status not in SUCCEEDED and status not in FAILED:
@@ -185,7 +206,9 @@ def _unvaried(task: str, when: datetime) -> str:
     return plain if text.WORD.search(plain) else task
 
 
-def _workflow(told: Iterable[Told], known: Sequence[Record], notes: Mapping[str, Record]) -> Workflow | None:
+def _workflow(
+    told: Iterable[Told], known: Sequence[Record], notes: Mapping[str, Record]
+) -> Workflow | None:
     """The procedure that the endings of one task speak for; none when they are too few, or when it is known."""
     times = list(_times(told))
     successes = [time for time in times if time.succeeded]
@@ -196,7 +219,9 @@ def _workflow(told: Iterable[Told], known: Sequence[Record], notes: Mapping[str,
     steps = _shared([_steps(time, notes) for time in successes[-LOOKED_AT:][::-1]])
     if _unknown(successes, others) < FEWEST or any(_says(record, steps) for record in others):
         return None
-    sources = [one.record for time in successes[-MOST_EVIDENCE:] for one in time.told if one.succeeded]
+    sources = [
+        one.record for time in successes[-MOST_EVIDENCE:] for one in time.told if one.succeeded
+    ]
     return Workflow(
         slug=_given_slug(successes, others),
         content=_content(_title(successes[-1].told[-1].name), steps),
@@ -208,14 +233,17 @@ def _workflow(told: Iterable[Told], known: Sequence[Record], notes: Mapping[str,
         importance=max(record.importance for record in sources),
         occurred_at=last.occurred_at,
         user=last.user,
-        tags=tuple(dict.fromkeys(tag for record in sources for tag in record.tags))[: rules.MAX_TAGS],
+        tags=tuple(dict.fromkeys(tag for record in sources for tag in record.tags))[
+            : rules.MAX_TAGS
+        ],
     )
 
 
 def _times(told: Iterable[Told]) -> Iterator[Time]:
     """How often a workflow was done. What was stored twice was done once."""
     distinct = {
-        (one.record.occurred_at, one.record.content, one.tool, one.succeeded): one for one in sorted(told, key=_newest_first)
+        (one.record.occurred_at, one.record.content, one.tool, one.succeeded): one
+        for one in sorted(told, key=_newest_first)
     }
     current: list[Told] = []
     for one in sorted(distinct.values(), key=lambda one: _age(one.record)):
@@ -277,7 +305,8 @@ def _steps(time: Time, notes: Mapping[str, Record]) -> list[Step]:
 def _split(content: str, tool: str | None = None) -> list[Step]:
     """The lines and sentences of a text as steps, the last of them with the tool that did it."""
     said = [
-        BULLET.sub("", part, count=1).strip() for part in STEP_END.split(fence.unfenced(content)[: LONGEST_STEP * LOOKED_AT])
+        BULLET.sub("", part, count=1).strip()
+        for part in STEP_END.split(fence.unfenced(content)[: LONGEST_STEP * LOOKED_AT])
     ]
     said = [part for part in said if part]
     if said and tool is not None and tool not in text.normalise(said[-1]):
@@ -301,7 +330,10 @@ def _shared(times: Sequence[Sequence[Step]]) -> list[Step]:
     places: list[dict[int, float]] = []  # where in which time it was done
     for time, steps in enumerate(times):
         for place, step in enumerate(steps):
-            kind = next((number for number, others in enumerate(kinds) if _is_alike(step, others[0])), len(kinds))
+            kind = next(
+                (number for number, others in enumerate(kinds) if _is_alike(step, others[0])),
+                len(kinds),
+            )
             if kind == len(kinds):
                 kinds.append([])
                 places.append({})
@@ -309,24 +341,32 @@ def _shared(times: Sequence[Sequence[Step]]) -> list[Step]:
             places[kind].setdefault(time, (place + 1) / (len(steps) + 1))
     common = [kind for kind, done in enumerate(places) if 2 * len(done) > len(times)]
     common.sort(key=lambda kind: (round(sum(places[kind].values()) / len(places[kind]), 6), kind))
-    found = [_in_general(kinds[kind]) for kind in common] or next((list(steps) for steps in times if steps), [])
+    found = [_in_general(kinds[kind]) for kind in common] or next(
+        (list(steps) for steps in times if steps), []
+    )
     return found[:MOST_STEPS]
 
 
 def _in_general(wordings: Sequence[Step]) -> Step:
     """A step in its newest words, without the numbers that were others at other times."""
     always = frozenset.intersection(*(frozenset(NUMBER.findall(step.said)) for step in wordings))
-    said = NUMBER.sub(lambda number: number.group() if number.group() in always else "…", wordings[0].said)
+    said = NUMBER.sub(
+        lambda number: number.group() if number.group() in always else "…", wordings[0].said
+    )
     return wordings[0]._replace(said=said)
 
 
 def _is_alike(one: Step, other: Step) -> bool:
-    return one.denied == other.denied and len(one.words & other.words) >= ALIKE * len(one.words | other.words)
+    return one.denied == other.denied and len(one.words & other.words) >= ALIKE * len(
+        one.words | other.words
+    )
 
 
 def _given_slug(successes: Sequence[Time], known: Sequence[Record]) -> str:
     """The name that is in use: of a procedure that there is, or else the newest that is a slug as it was given."""
-    given = [str(record.metadata.get("workflow", "")) for record in known] + [time.told[-1].name for time in successes]
+    given = [str(record.metadata.get("workflow", "")) for record in known] + [
+        time.told[-1].name for time in successes
+    ]
     if known:
         given = given[: len(known)]
     return next((name for name in reversed(given) if name == slug(name)), slug(given[-1]))
@@ -342,7 +382,9 @@ def _title(name: str) -> str:
 def _content(title: str, steps: Sequence[Step]) -> str:
     if not steps:
         return f"{title}: it succeeded, but nobody noted how."
-    return "\n".join([f"{title}:", *(f"{number}. {step.said}" for number, step in enumerate(steps, 1))])
+    return "\n".join(
+        [f"{title}:", *(f"{number}. {step.said}" for number, step in enumerate(steps, 1))]
+    )
 
 
 def _why(successes: Sequence[Time], failures: Sequence[Time]) -> str:

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from lamina.clock import ALPHABET, ID, moment
 from lamina.errors import InvalidInput
-from lamina.model import Actor, Draft, iso, plain
-from lamina.rules import MAX_LABEL
+from lamina.model.clock import ALPHABET, ID, moment
+from lamina.model.record import Actor, Draft, iso, plain
+from lamina.model.rules import MAX_LABEL
 
 ITEM: Literal["memory_item"] = "memory_item"
 ERASED: Literal["erased"] = "erased"
@@ -89,7 +89,11 @@ class Item(NamedTuple):
 def encoded(line: Line, of: int) -> bytes:
     """A line as it is written: a checksum at its end covers every byte before it."""
     draft = line.payload
-    payload = {} if draft is None else {name: plain(getattr(draft, name)) for name in draft.__struct_fields__}
+    payload = (
+        {}
+        if draft is None
+        else {name: plain(getattr(draft, name)) for name in draft.__struct_fields__}
+    )
     told: dict[str, Any] = {
         "record_type": line.record_type,
         "id": line.id,
@@ -124,9 +128,13 @@ def decoded(raw: bytes) -> Line:
         line = _lines.decode(body)
         moment(line.at)
     except (msgspec.DecodeError, InvalidInput, RecursionError) as error:
-        raise ValueError(f"it says something else than a line of the fail-safe does: {error}") from None
+        raise ValueError(
+            f"it says something else than a line of the fail-safe does: {error}"
+        ) from None
     if max(len(line.actor.name), len(line.actor.surface)) > MAX_LABEL:
-        raise ValueError("it says something else than a line of the fail-safe does: nobody has such a name")
+        raise ValueError(
+            "it says something else than a line of the fail-safe does: nobody has such a name"
+        )
     return line
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from lamina.config import Settings
 from lamina.errors import LaminaError, StoreUnavailable
-from lamina.failsafe.spools import OUTAGES, is_outage
-from lamina.home import stored_user
-from lamina.store.reads import ReadLog
-from lamina.store.store import READS_NAME, Store
+from lamina.failsafe.spool import OUTAGES, is_outage
+from lamina.home.folder import stored_user
+from lamina.home.settings import Settings
+from lamina.store.core.store import READS_NAME, Store
+from lamina.store.tables.reads import ReadLog
 
 
 class Outage(NamedTuple):
@@ -39,7 +39,14 @@ def again(error: LaminaError) -> LaminaError:
 class Awaited:
     """Tries to open a store whenever it is asked for something, but not all the time."""
 
-    def __init__(self, open_: Callable[[], Store], error: LaminaError, folder: Path, agent: str, settings: Settings) -> None:
+    def __init__(
+        self,
+        open_: Callable[[], Store],
+        error: LaminaError,
+        folder: Path,
+        agent: str,
+        settings: Settings,
+    ) -> None:
         self.folder = folder
         self.agent = agent
         self.settings = settings
@@ -61,7 +68,10 @@ class Awaited:
         if self._store is not None:
             return self._store.reads
         if self._reads is None:
-            strict, patience = self.settings["audit.reads"] == "strict", self.settings["store.busy_timeout_ms"]
+            strict, patience = (
+                self.settings["audit.reads"] == "strict",
+                self.settings["store.busy_timeout_ms"],
+            )
             self._reads = ReadLog(self.folder / READS_NAME, self.agent, patience, strict=strict)
         return self._reads
 

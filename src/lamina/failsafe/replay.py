@@ -8,29 +8,35 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import structs
 
-from lamina import text
-from lamina.clock import Clock
 from lamina.errors import Conflict, LaminaError, Refused, StoreUnavailable
-from lamina.failsafe.allowed import Allowed
 from lamina.failsafe.line import Contents, Line, suffix
-from lamina.failsafe.spools import OUTAGES, Spool
-from lamina.model import Actor, Draft, Layer, Record, Role, State, iso
-from lamina.store import erasing, records
-from lamina.store.store import Store
-from lamina.store.transaction import Transaction
-
-if TYPE_CHECKING:
-    from lamina.mirrors.required import Required
+from lamina.failsafe.spool import OUTAGES, Spool
+from lamina.failsafe.validation import Allowed
+from lamina.model.clock import Clock
+from lamina.model.record import Actor, Draft, Layer, Record, Role, State, iso
+from lamina.store.core.store import Store
+from lamina.store.core.transaction import Transaction
+from lamina.store.tables import records
+from lamina.store.upkeep import erase_plan
+from lamina.text import words
 
 Progress = Callable[[int, int], None]
 AT_ONCE = 50  # lines that are stored in one step; meanwhile others wait
 NOBODY = Actor(Role.SYSTEM, "failsafe", "failsafe")
 NOTE = "failsafe"  # where the metadata of a constrained record says why it is
+
+
+class RequiredMirror(Protocol):
+    """A mirror that takes each record before the store commits it."""
+
+    def turn(self) -> AbstractContextManager[None]: ...
+
+    def put(self, records: Sequence[Record]) -> None: ...
 
 
 class Replayed(msgspec.Struct):
@@ -56,7 +62,7 @@ class Replay:
         clock: Clock,
         allowed: Allowed,
         note_crossing: Callable[[str], object],
-        required: Required | None = None,
+        required: RequiredMirror | None = None,
     ) -> None:
         self._store = store
         self._spool = spool
@@ -70,7 +76,9 @@ class Replay:
         self._rejected: dict[str, str] = {}
         self._done = Replayed()
 
-    def run(self, progress: Progress | None = None, patience: float | None = None) -> Replayed | None:
+    def run(
+        self, progress: Progress | None = None, patience: float | None = None
+    ) -> Replayed | None:
         """Replay all that waits, also what comes meanwhile; nothing when somebody else does.
 
         StoreUnavailable says that it is not done after so many seconds of patience.
@@ -94,23 +102,33 @@ class Replay:
     def _check_erased(self) -> None:
         """Raise while an erasure is unfinished: some of what waits may be to go, and must not be stored before."""
         with self._store.database.moment() as connection:
-            if erasing.is_unfinished(connection):
-                raise StoreUnavailable(erasing.UNFINISHED, failsafe=True)
+            if erase_plan.is_unfinished(connection):
+                raise StoreUnavailable(erase_plan.UNFINISHED, failsafe=True)
 
     def _unstored(self, contents: Contents) -> Contents:
         """Without parts of batches that are stored: somebody was cut off when the other part was in the archive already."""
-        unfinished = [one for one in contents.broken if one.id is None or not self._store.exists(one.id)]
+        unfinished = [
+            one for one in contents.broken if one.id is None or not self._store.exists(one.id)
+        ]
         return contents._replace(broken=tuple(unfinished))
 
     def _stamp(self) -> str:
         return self._clock().strftime("%Y%m%dT%H%M%SZ")
 
     def _replay(self, contents: Contents, progress: Progress | None) -> None:
-        self._pass_over([line.id for line in contents.lines if line.unless is None and line.id not in self._settled])
+        self._pass_over(
+            [
+                line.id
+                for line in contents.lines
+                if line.unless is None and line.id not in self._settled
+            ]
+        )
         new = [line for line in contents.lines if line.id not in self._settled]
         for place, group in enumerate(groups(new)):
             if place and self._end is not None and time.monotonic() > self._end:
-                raise StoreUnavailable("the fail-safe is being replayed, and it takes a while", behind=True)
+                raise StoreUnavailable(
+                    "the fail-safe is being replayed, and it takes a while", behind=True
+                )
             self._take(group)
             self._settled.update(line.id for line in group)
             if progress is not None:
@@ -128,7 +146,12 @@ class Replay:
         """Store some lines in one step; where that is refused, each for itself, and then what is refused is told."""
         before = structs.replace(self._done)
         try:
-            with self._turn(), self._store.change(self._actor(group[0]), group[0].action, self._clock()) as transaction:
+            with (
+                self._turn(),
+                self._store.change(
+                    self._actor(group[0]), group[0].action, self._clock()
+                ) as transaction,
+            ):
                 self._adopted = []
                 for _, batch in groupby(group, key=lambda line: line.batch):
                     self._take_batch(transaction, list(batch))
@@ -154,7 +177,10 @@ class Replay:
     def _take_batch(self, transaction: Transaction, batch: Sequence[Line]) -> None:
         stored = sum(self._take_line(transaction, line) for line in batch)
         if stored:  # there for good, so in numbers and times alone
-            transaction.tell("replayed", {"batch": batch[0].batch, "records": stored, "written": iso(batch[0].at)})
+            transaction.tell(
+                "replayed",
+                {"batch": batch[0].batch, "records": stored, "written": iso(batch[0].at)},
+            )
 
     def _take_line(self, transaction: Transaction, line: Line) -> bool:
         """Whether a line became a record of its own."""
@@ -171,7 +197,9 @@ class Replay:
         if note:
             metadata = {**draft.metadata, NOTE: note}
             record = structs.replace(record, state=State.CONSTRAINED, metadata=metadata)
-        elif line.actor.role is not Role.OPERATOR:  # who vouches for what it says, whatever that rests on
+        elif (
+            line.actor.role is not Role.OPERATOR
+        ):  # who vouches for what it says, whatever that rests on
             record = structs.replace(record, trust=transaction.derived(draft).trust)
         transaction.adopt([record], [draft.key])
         self._adopted.append(record)
@@ -192,19 +220,29 @@ class Replay:
             return True
         return False
 
-    def _checked(self, transaction: Transaction, draft: Draft, why: str | None) -> tuple[Draft, dict[str, Any]]:
+    def _checked(
+        self, transaction: Transaction, draft: Draft, why: str | None
+    ) -> tuple[Draft, dict[str, Any]]:
         """A draft that can be stored, and what keeps it from being believed."""
         note: dict[str, Any] = {} if why is None else {"reason": why}
-        if draft.key is not None and (existing := transaction.find_key(draft.key, draft.user)) is not None:
-            reason = f"the key {text.shown(draft.key)} was used for another text, in record {existing.id}"
+        if (
+            draft.key is not None
+            and (existing := transaction.find_key(draft.key, draft.user)) is not None
+        ):
+            reason = f"the key {words.shown(draft.key)} was used for another text, in record {existing.id}"
             note |= {"reason": reason, "key": draft.key, "record": existing.id}
             draft = structs.replace(draft, key=None)
         if draft.run_id is not None and not transaction.is_open(draft.run_id, draft.user):
-            note |= {"reason": "the run of this note was closed before it could be stored", "run": draft.run_id}
+            note |= {
+                "reason": "the run of this note was closed before it could be stored",
+                "run": draft.run_id,
+            }
             draft = structs.replace(draft, layer=Layer.SHORT_TERM, run_id=None)
         if unknown := self._unknown(transaction, draft):
             note |= {"reason": f"evidence {unknown[0]} leads to no record", "evidence": unknown}
-            draft = structs.replace(draft, evidence=tuple(one for one in draft.evidence if one not in set(unknown)))
+            draft = structs.replace(
+                draft, evidence=tuple(one for one in draft.evidence if one not in set(unknown))
+            )
         return draft, note
 
     def _unknown(self, transaction: Transaction, draft: Draft) -> list[str]:
@@ -222,7 +260,10 @@ def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
     group: list[Line] = []
     for _, one in groupby(lines, key=lambda line: line.batch):
         batch = list(one)
-        is_other = bool(group) and (group[0].actor, group[0].action) != (batch[0].actor, batch[0].action)
+        is_other = bool(group) and (group[0].actor, group[0].action) != (
+            batch[0].actor,
+            batch[0].action,
+        )
         if is_other or len(group) + len(batch) > AT_ONCE:
             if group:
                 yield group
@@ -267,7 +308,9 @@ def _free_id(transaction: Transaction, line: Line) -> str | None:
 
 
 def _is_same(row: records.Row | None, line: Line) -> bool:
-    return row is None or line.payload is None or row[records.PLACE["content"]] == line.payload.content
+    return (
+        row is None or line.payload is None or row[records.PLACE["content"]] == line.payload.content
+    )
 
 
 def _named(path: Path, folder: Path) -> str:

@@ -8,21 +8,50 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from lamina import clock, rules
 from lamina.errors import InvalidInput, Refused
 from lamina.formats import lines
-from lamina.model import Layer, Record, State, Trust, score_of
-from lamina.text import shown
+from lamina.model import clock, rules
+from lamina.model.record import Layer, Record, State, Trust, score_of
+from lamina.text.words import shown
 
 Fields = Mapping[str, Any]
 # Two spellings of one time may be rounded differently, by up to this much.
 ROUNDING = timedelta(seconds=1)
 
 # A record as Lamina writes it: the names that are read, and those that only its own store can make sense of.
-OWN = ("id", "user", "layer", "state", "promoted_at", "importance", "score", "occurred_at", "evidence")
-OWN_TAKEN = ("content", "kind", "confidence", "tags", "metadata", "source", "speaker", "session", "trust")
+OWN = (
+    "id",
+    "user",
+    "layer",
+    "state",
+    "promoted_at",
+    "importance",
+    "score",
+    "occurred_at",
+    "evidence",
+)
+OWN_TAKEN = (
+    "content",
+    "kind",
+    "confidence",
+    "tags",
+    "metadata",
+    "source",
+    "speaker",
+    "session",
+    "trust",
+)
 OWN_LEFT = (
-    *("seq", "agent", "run_id", "created_at", "updated_at", "valid_from", "valid_to", "last_verified"),
+    *(
+        "seq",
+        "agent",
+        "run_id",
+        "created_at",
+        "updated_at",
+        "valid_from",
+        "valid_to",
+        "last_verified",
+    ),
     *("supersedes", "superseded_by", "archived", "key", "event", "salt"),
 )
 
@@ -66,10 +95,19 @@ def own(line: Fields) -> Entry:
         raise Refused("this is working memory, which ends with its run")
     state = rules.one_of(State, fields.get("state", State.ACTIVE), "state")
     if state is not State.ACTIVE:
-        raise Refused(f"this record is {state}; only active ones are taken from lines, an export holds all of them")
-    item = taken(fields, *OWN_TAKEN) | importance(fields) | times(fields, "occurred_at") | evidence(fields)
+        raise Refused(
+            f"this record is {state}; only active ones are taken from lines, an export holds all of them"
+        )
+    item = (
+        taken(fields, *OWN_TAKEN)
+        | importance(fields)
+        | times(fields, "occurred_at")
+        | evidence(fields)
+    )
     long = layer is not Layer.SHORT_TERM
-    return Entry(item, identity(fields), fields.get("user"), long, layer, promotion(fields) if long else None)
+    return Entry(
+        item, identity(fields), fields.get("user"), long, layer, promotion(fields) if long else None
+    )
 
 
 def known(line: Fields, names: Collection[str], what: str) -> dict[str, Any]:
@@ -131,7 +169,9 @@ def is_long(fields: Fields) -> bool:
     told: dict[str, bool] = {}
     if "type" in fields:
         if fields["type"] not in ("short", "long"):
-            raise InvalidInput(f"type {shown(fields['type'])} is neither short nor long; the kind is in metadata.type")
+            raise InvalidInput(
+                f"type {shown(fields['type'])} is neither short nor long; the kind is in metadata.type"
+            )
         told["type"] = fields["type"] == "long"
     if "committed" in fields:
         if not isinstance(fields["committed"], bool):
@@ -155,7 +195,9 @@ def evidence(fields: Fields) -> dict[str, Any]:
     if "evidence" not in fields:
         return {}
     if not isinstance(fields["evidence"], list):
-        raise InvalidInput(f"evidence {shown(fields['evidence'])} is not a list of record ids, URLs or paths")
+        raise InvalidInput(
+            f"evidence {shown(fields['evidence'])} is not a list of record ids, URLs or paths"
+        )
     return {"evidence": [_reference(value) for value in fields["evidence"]]}
 
 
@@ -214,7 +256,11 @@ def told(metadata: Fields) -> dict[str, Any]:
 
 def telling(record: Record) -> dict[str, Any]:
     """Metadata that also says what a format has no field for, as far as those names are free."""
-    said = {"type": record.kind, "importance": record.importance, **({"tags": list(record.tags)} if record.tags else {})}
+    said = {
+        "type": record.kind,
+        "importance": record.importance,
+        **({"tags": list(record.tags)} if record.tags else {}),
+    }
     return {**said, **record.metadata}
 
 
@@ -227,24 +273,45 @@ def carried(record: Record) -> set[str]:
 
 # What may be lost of a record, and what it is when there is nothing to lose.
 LOSABLE: Mapping[str, object] = {
-    **dict.fromkeys(("id", "user", "layer", "kind", "importance", "trust", "source", "speaker", "session", "run_id")),
+    **dict.fromkeys(
+        (
+            "id",
+            "user",
+            "layer",
+            "kind",
+            "importance",
+            "trust",
+            "source",
+            "speaker",
+            "session",
+            "run_id",
+        )
+    ),
     "state": State.ACTIVE,
     "confidence": 1.0,
     "metadata": {},
     **dict.fromkeys(("tags", "evidence", "supersedes"), ()),
-    **dict.fromkeys(("occurred_at", "created_at", "updated_at", "promoted_at", "valid_from", "valid_to")),
+    **dict.fromkeys(
+        ("occurred_at", "created_at", "updated_at", "promoted_at", "valid_from", "valid_to")
+    ),
     **dict.fromkeys(("last_verified", "superseded_by")),
 }
 
 
 def missing(record: Record, kept: Collection[str]) -> list[str]:
     """The fields of a record that say something and are not among those that are kept."""
-    return [name for name, none in LOSABLE.items() if name not in kept and getattr(record, name) != none]
+    return [
+        name for name, none in LOSABLE.items() if name not in kept and getattr(record, name) != none
+    ]
 
 
 def tier(record: Record) -> set[str]:
     """The layer, where it follows from the tier and the kind alone."""
-    home = Layer.SHORT_TERM if record.layer is Layer.SHORT_TERM else rules.long_term_layer(record.kind, Trust.OPERATOR)
+    home = (
+        Layer.SHORT_TERM
+        if record.layer is Layer.SHORT_TERM
+        else rules.long_term_layer(record.kind, Trust.OPERATOR)
+    )
     return {"layer"} if record.layer is home else set()
 
 

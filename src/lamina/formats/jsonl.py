@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from lamina.formats import entries, lines, milton, sky
-from lamina.formats.arrivals import Arrivals, Policy, external
 from lamina.formats.entries import Entry, Fields
+from lamina.formats.importing import Arrivals, Policy, external
 from lamina.formats.lines import Line
 from lamina.formats.rejects import Rejects
-from lamina.model import Actor, Draft
-from lamina.store.store import Store
-from lamina.text import one_line
+from lamina.model.record import Actor, Draft
+from lamina.store.core.store import Store
+from lamina.text.words import one_line
 
 Progress = Callable[[int, int], None]
 BATCH = 500
@@ -105,7 +105,9 @@ def _placed(line: Line, number: int, message: str) -> str:
     return message if number <= line.number else f"memory {number} of the file: {message}"
 
 
-def _report(form: Form, arrivals: Arrivals, rejects: Rejects, trusted: bool, dry_run: bool) -> dict[str, Any]:
+def _report(
+    form: Form, arrivals: Arrivals, rejects: Rejects, trusted: bool, dry_run: bool
+) -> dict[str, Any]:
     """What came of a file. What happens seldom is said when it has happened."""
     seldom = {
         "grown": arrivals.grown,

@@ -9,16 +9,23 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from lamina import canon
 from lamina.errors import InvalidInput, NotFound
-from lamina.store import rawfile
-from lamina.text import one_line, shown
+from lamina.model import hashing
+from lamina.store.engine import raw_file
+from lamina.text.words import one_line, shown
 
 MAX_LINE = 4 * 1024 * 1024
 CHUNK = 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
-NAMES = {type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
+NAMES = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+}
 
 
 class Line(NamedTuple):
@@ -41,7 +48,7 @@ def opened(source: Path) -> BinaryIO:
         if not stat.S_ISREG(source.stat().st_mode):
             raise InvalidInput(f"{source} is not a file")
         with ExitStack() as stack:
-            file = stack.enter_context(rawfile.opened(source))
+            file = stack.enter_context(raw_file.opened(source))
             file.peek(1)  # what can be opened cannot always be read, as some files of /proc
             stack.pop_all()
             return file
@@ -70,7 +77,10 @@ def _lines(file: BinaryIO) -> Iterator[Line]:
             problem = f"the line has {end - start:,} bytes; {MAX_LINE:,} are allowed"
             yield Line(number, start, end, raw, None, problem)
         elif (raw.removeprefix(BOM) if number == 1 else raw).strip():
-            yield _parsed(Line(number, start, end, raw.rstrip(b"\r\n"), None, None), torn=not raw.endswith(b"\n"))
+            yield _parsed(
+                Line(number, start, end, raw.rstrip(b"\r\n"), None, None),
+                torn=not raw.endswith(b"\n"),
+            )
         start = end
 
 
@@ -84,7 +94,9 @@ def _skip_rest(file: BinaryIO, raw: bytes) -> int:
 
 def _parsed(line: Line, *, torn: bool) -> Line:
     try:
-        return line._replace(value=parse(line.raw.removeprefix(BOM) if line.number == 1 else line.raw))
+        return line._replace(
+            value=parse(line.raw.removeprefix(BOM) if line.number == 1 else line.raw)
+        )
     except InvalidInput as error:
         end = "; the file ends in the middle of this line" if torn else ""
         return line._replace(problem=error.message + end)
@@ -94,44 +106,54 @@ def parse(raw: bytes) -> dict[str, Any]:
     """The object that a line holds, of values that the store can hold too."""
     value = _decoded(_text(raw))
     if not isinstance(value, dict):
-        raise InvalidInput(f'this is {NAMES[type(value)]}, where an object such as {{"content": …}} is needed')
+        raise InvalidInput(
+            f'this is {NAMES[type(value)]}, where an object such as {{"content": …}} is needed'
+        )
     return checked(value)
 
 
 def checked(value: dict[str, Any]) -> dict[str, Any]:
     """An object, when the store can hold all of its values."""
     for name, item in value.items():
-        canon.check_text(name, "a name")
-        canon.check_json(item, name if name.isidentifier() else one_line(name, 80))
+        hashing.check_text(name, "a name")
+        hashing.check_json(item, name if name.isidentifier() else one_line(name, 80))
     return value
 
 
 def value_of(raw: bytes) -> Any:
     """Any JSON value, with names that stand once and values that the store can hold."""
     value = _decoded(_text(raw))
-    canon.check_json(value, "this")
+    hashing.check_json(value, "this")
     return value
 
 
 def _text(raw: bytes) -> str:
     if b"\0" in raw:
         wide = " (is the file UTF-16? UTF-8 is needed)" if raw.startswith(WIDE_BOMS) else ""
-        raise InvalidInput(f"a NUL byte stands at column {raw.index(0) + 1}: this is not text{wide}")
+        raise InvalidInput(
+            f"a NUL byte stands at column {raw.index(0) + 1}: this is not text{wide}"
+        )
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"the byte at column {error.start + 1} is not UTF-8: {error.reason}") from None
+        raise InvalidInput(
+            f"the byte at column {error.start + 1} is not UTF-8: {error.reason}"
+        ) from None
 
 
 def _decoded(text: str) -> Any:
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise InvalidInput(f"this is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}") from None
+        raise InvalidInput(
+            f"this is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
+        ) from None
     except RecursionError:
         raise InvalidInput("the values are nested too deeply") from None
     except ValueError as error:  # a whole number with more digits than Python reads
-        raise InvalidInput(f"this is not JSON that can be stored: {one_line(str(error), 200)}") from None
+        raise InvalidInput(
+            f"this is not JSON that can be stored: {one_line(str(error), 200)}"
+        ) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

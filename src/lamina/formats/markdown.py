@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from lamina import places, text
 from lamina.formats import entries
-from lamina.model import Layer, Record, State
+from lamina.model import slots
+from lamina.model.record import Layer, Record, State
+from lamina.text import words
 
 # Signs that mean something wherever they stand, and those that mean something at the start of a line.
 SIGNS = re.compile(r"[\\`*_\[\]<>&|~$^#!@{}]|:(?=//)|(?<=\bwww)\.", re.I)
@@ -38,8 +39,10 @@ def document(agent: str, found: Iterable[Record]) -> Iterator[str]:
     yield f"# Memory of {inline(agent)}"
     yield from _section("Profile", _profile(_in(active, Layer.PROFILE)))
     facts = _in(active, Layer.SEMANTIC)
-    yield from _section("Facts", _items([one for one in facts if places.project_name(one) is None]))
-    yield from _section("Projects", _projects([one for one in facts if places.project_name(one) is not None]))
+    yield from _section("Facts", _items([one for one in facts if slots.project_name(one) is None]))
+    yield from _section(
+        "Projects", _projects([one for one in facts if slots.project_name(one) is not None])
+    )
     yield from _section("Procedures", _items(_in(active, Layer.PROCEDURAL)))
     yield from _section("Timeline", _days(_in(active, Layer.EPISODIC, Layer.SHORT_TERM)))
     yield from _section("World", _items(_in(active, Layer.WORLD)))
@@ -69,17 +72,30 @@ def _items(records: Sequence[Record]) -> Iterator[str]:
 
 def _profile(records: Sequence[Record]) -> Iterator[str]:
     """What is known about each person, by key; first what concerns nobody in particular."""
-    chosen = sorted(records, key=lambda one: (one.user or "", str(one.metadata.get("profile_key")), one.seq))
+    chosen = sorted(
+        records, key=lambda one: (one.user or "", str(one.metadata.get("profile_key")), one.seq)
+    )
     for user, own in groupby(chosen, key=lambda one: one.user):
-        lines = [_item(f"**{inline(str(one.metadata.get('profile_key')))}**: {block(one.content)}", one) for one in own]
+        lines = [
+            _item(f"**{inline(str(one.metadata.get('profile_key')))}**: {block(one.content)}", one)
+            for one in own
+        ]
         yield from _section(inline(user), lines, 3) if user is not None else lines
 
 
 def _projects(records: Sequence[Record]) -> Iterator[str]:
-    for record in sorted(records, key=lambda one: (str(places.project_name(one)), one.seq)):
+    for record in sorted(records, key=lambda one: (str(slots.project_name(one)), one.seq)):
         summary: Mapping[str, Any] = record.metadata["project"]
-        lines = [f"- {name.replace('_', ' ')}: {block(one)}" for name in PARTS for one in entries.strings(summary.get(name))]
-        yield from _section(inline(str(places.project_name(record))), lines or [_item(block(record.content), record)], 3)
+        lines = [
+            f"- {name.replace('_', ' ')}: {block(one)}"
+            for name in PARTS
+            for one in entries.strings(summary.get(name))
+        ]
+        yield from _section(
+            inline(str(slots.project_name(record))),
+            lines or [_item(block(record.content), record)],
+            3,
+        )
 
 
 def _days(records: Sequence[Record]) -> Iterator[str]:
@@ -103,14 +119,16 @@ def _item(said: str, record: Record) -> str:
 
 def inline(value: str) -> str:
     """A text on one line, in which every sign is only a sign."""
-    return _line(text.one_line(value))
+    return _line(words.one_line(value))
 
 
 def block(value: str) -> str:
     """A text of any number of lines, as it may stand in an item of a list."""
     paragraphs = [
         [_line(line.rstrip()) for line in lines]
-        for is_blank, lines in groupby(text.reveal(value).split("\n"), key=lambda line: not line.strip())
+        for is_blank, lines in groupby(
+            words.reveal(value).split("\n"), key=lambda line: not line.strip()
+        )
         if not is_blank
     ]
     return "\n\n  ".join("\\\n  ".join(lines) for lines in paragraphs)
@@ -120,7 +138,9 @@ def _line(value: str) -> str:
     escaped = INDENT.sub(_spaces, value, count=1) if value[:1] in (" ", "\t") else value
     escaped = SIGNS.sub(_escaped, escaped)
     start = START.match(escaped)
-    return escaped if start is None else f"{escaped[: start.end() - 1]}\\{escaped[start.end() - 1 :]}"
+    return (
+        escaped if start is None else f"{escaped[: start.end() - 1]}\\{escaped[start.end() - 1 :]}"
+    )
 
 
 def _spaces(found: re.Match[str]) -> str:

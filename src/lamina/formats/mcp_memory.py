@@ -8,8 +8,8 @@ from typing import Any
 from lamina.errors import InvalidInput
 from lamina.formats import entries
 from lamina.formats.entries import Entry, Fields
-from lamina.model import Record
-from lamina.text import is_visible, shown
+from lamina.model.record import Record
+from lamina.text.words import is_visible, shown
 
 LISTS = ("entities", "relations")
 ENTITY = ("type", "name", "entityType", "observations")
@@ -22,7 +22,9 @@ OTHERS = "memory"
 
 def is_ours(line: Fields) -> bool:
     """Whether a line looks like an entity or a relation."""
-    return line.get("type") in ("entity", "relation") or not line.keys().isdisjoint(("entityType", "relationType"))
+    return line.get("type") in ("entity", "relation") or not line.keys().isdisjoint(
+        ("entityType", "relationType")
+    )
 
 
 def entries_of(line: Fields) -> list[Entry]:
@@ -52,7 +54,11 @@ def _about(name: str) -> str:
 def _relation(line: Fields) -> Entry:
     fields = entries.known(line, RELATION, "a relation")
     start, end, kind = (_name(fields, name) for name in ("from", "to", "relationType"))
-    return _entry(f"{start} {kind} {end}", {FROM: start, TO: end, RELATED: kind, PART: EDGE}, (start, kind, end, EDGE))
+    return _entry(
+        f"{start} {kind} {end}",
+        {FROM: start, TO: end, RELATED: kind, PART: EDGE},
+        (start, kind, end, EDGE),
+    )
 
 
 def _entry(content: str, metadata: dict[str, Any], key: tuple[str, ...]) -> Entry:
@@ -70,7 +76,11 @@ def refusal(record: Record) -> str | None:
     """Why a record has no place in a graph."""
     if record.user is not None:
         return "the graph cannot say whose it is"
-    return None if record.state == "active" else f"the graph cannot say that a memory is {record.state}"
+    return (
+        None
+        if record.state == "active"
+        else f"the graph cannot say that a memory is {record.state}"
+    )
 
 
 def lines_of(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
@@ -112,7 +122,14 @@ def _edge(record: Record) -> tuple[str, str, str] | None:
     if record.metadata.get(PART) != EDGE:
         return None
     start, kind, end = (record.metadata.get(name) for name in (FROM, RELATED, TO))
-    if isinstance(start, str) and isinstance(kind, str) and isinstance(end, str) and start and kind and end:
+    if (
+        isinstance(start, str)
+        and isinstance(kind, str)
+        and isinstance(end, str)
+        and start
+        and kind
+        and end
+    ):
         return start, kind, end
     return None
 

@@ -5,29 +5,58 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from lamina import rules
 from lamina.errors import InvalidInput, Refused
 from lamina.formats import entries
 from lamina.formats.entries import Doing, Entry, Fields
-from lamina.model import Layer, Record, iso
-from lamina.text import shown
+from lamina.model import rules
+from lamina.model.record import Layer, Record, iso
+from lamina.text.words import shown
 
 LISTS = ("results", "memories", "relations")
 TABLE = "history"
-EVENT = ("id", "memory_id", "old_memory", "new_memory", "event", "created_at", "updated_at", "is_deleted", "actor_id", "role")
-EVENTS = {"ADD": Doing.TELL, "UPDATE": Doing.REPLACE, "DELETE": Doing.REMOVE, "NONE": None, "NOOP": None}
+EVENT = (
+    "id",
+    "memory_id",
+    "old_memory",
+    "new_memory",
+    "event",
+    "created_at",
+    "updated_at",
+    "is_deleted",
+    "actor_id",
+    "role",
+)
+EVENTS = {
+    "ADD": Doing.TELL,
+    "UPDATE": Doing.REPLACE,
+    "DELETE": Doing.REMOVE,
+    "NONE": None,
+    "NOOP": None,
+}
 # What a memory says that has a place of its own here; the rest is kept with the metadata.
-PLACED = frozenset("id memory hash metadata created_at updated_at user_id run_id actor_id categories".split())
-CARRIED = frozenset("id user content metadata tags session speaker occurred_at last_verified state".split())
+PLACED = frozenset(
+    "id memory hash metadata created_at updated_at user_id run_id actor_id categories".split()
+)
+CARRIED = frozenset(
+    "id user content metadata tags session speaker occurred_at last_verified state".split()
+)
 
 
 def is_ours(line: Fields) -> bool:
     """Whether a line looks like a memory, an event or a relation of mem0."""
-    return isinstance(line.get("memory"), str) or line.keys() >= {"memory_id", "event"} or is_relation(line)
+    return (
+        isinstance(line.get("memory"), str)
+        or line.keys() >= {"memory_id", "event"}
+        or is_relation(line)
+    )
 
 
 def is_relation(line: Fields) -> bool:
-    return "relationship" in line and "source" in line and not line.keys().isdisjoint(("target", "destination"))
+    return (
+        "relationship" in line
+        and "source" in line
+        and not line.keys().isdisjoint(("target", "destination"))
+    )
 
 
 def entries_of(line: Fields) -> list[Entry]:
@@ -47,7 +76,9 @@ def _memory(line: Fields) -> Entry:
         more["hash"] = fields["hash"]
     tags = entries.texts(fields.get("categories"), "categories")
     item = {"kind": "fact", **entries.told(metadata), "content": fields.get("memory")}
-    item |= {"metadata": entries.beside(metadata, more, "mem0")} | entries.times(fields, "created_at")
+    item |= {"metadata": entries.beside(metadata, more, "mem0")} | entries.times(
+        fields, "created_at"
+    )
     item["tags"] = [*tags, *item.get("tags", ())]
     return _with_speaker(fields, item)
 
@@ -58,8 +89,14 @@ def _with_speaker(fields: Fields, item: dict[str, Any]) -> Entry:
         if name in fields:
             item[ours] = fields[name]
     changed = fields.get("updated_at")
-    touched = entries.moment(changed, "updated_at") if changed not in (None, fields.get("created_at")) else None
-    return Entry(item, entries.identity(fields), fields.get("user_id"), long=True, last_verified=touched)
+    touched = (
+        entries.moment(changed, "updated_at")
+        if changed not in (None, fields.get("created_at"))
+        else None
+    )
+    return Entry(
+        item, entries.identity(fields), fields.get("user_id"), long=True, last_verified=touched
+    )
 
 
 def _relation(line: Fields) -> Entry:
@@ -67,7 +104,9 @@ def _relation(line: Fields) -> Entry:
     source, related = fields.get("source"), fields.get("relationship")
     target = fields.get("target", fields.get("destination"))
     if "user_id" not in fields:
-        raise Refused("this relation does not say whose it is, so that everybody would see it; add its user_id")
+        raise Refused(
+            "this relation does not say whose it is, so that everybody would see it; add its user_id"
+        )
     if not all(isinstance(one, str) for one in (source, related, target)):
         raise InvalidInput(f"the relation {shown(line)} is not between two names")
     more = {name: value for name, value in fields.items() if name != "user_id"}
@@ -84,12 +123,23 @@ def _event(line: Fields) -> list[Entry]:
     if doing is None:
         return []
     text = fields.get("old_memory" if doing is Doing.REMOVE else "new_memory")
-    more = {name: value for name, value in fields.items() if name not in (*EVENT, "user_id", "run_id", "metadata")}
-    more |= {ours: fields[name] for name, ours in (("id", "history_id"), ("role", "role")) if name in fields}
+    more = {
+        name: value
+        for name, value in fields.items()
+        if name not in (*EVENT, "user_id", "run_id", "metadata")
+    }
+    more |= {
+        ours: fields[name]
+        for name, ours in (("id", "history_id"), ("role", "role"))
+        if name in fields
+    }
     metadata = entries.beside(entries.mapping(fields.get("metadata", {}), "metadata"), more, "mem0")
     item = {"kind": "fact", "content": text, "metadata": metadata}
     when = fields.get("updated_at") if doing is not Doing.TELL else None
-    item |= entries.times({"created_at": when or fields["created_at"]} if "created_at" in fields or when else {}, "created_at")
+    item |= entries.times(
+        {"created_at": when or fields["created_at"]} if "created_at" in fields or when else {},
+        "created_at",
+    )
     entry = _with_speaker({**fields, "updated_at": None}, item)
     return [entry._replace(id=rules.label(fields["memory_id"], "memory_id"), doing=doing)]
 

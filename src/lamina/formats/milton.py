@@ -9,14 +9,33 @@ from typing import Any
 from lamina.errors import InvalidInput, Refused
 from lamina.formats import entries
 from lamina.formats.entries import Entry, Fields
-from lamina.model import Layer, Record, iso
-from lamina.text import shown
+from lamina.model.record import Layer, Record, iso
+from lamina.text.words import shown
 
 ITEM, PROFILE, PROJECT = "memory_item", "user_profile", "project_memory"
 PAYLOADS: Mapping[str, tuple[str, ...]] = {
-    ITEM: ("id", "ts", "agent", "type", "content", "tags", "importance", "source", "request_id", "evidence"),
+    ITEM: (
+        "id",
+        "ts",
+        "agent",
+        "type",
+        "content",
+        "tags",
+        "importance",
+        "source",
+        "request_id",
+        "evidence",
+    ),
     PROFILE: (
-        *("name", "preferences", "schedule", "relationships", "interests", "communication_style", "environment"),
+        *(
+            "name",
+            "preferences",
+            "schedule",
+            "relationships",
+            "interests",
+            "communication_style",
+            "environment",
+        ),
         *("stable_facts", "do_not_assume", "last_updated", "evidence_ids"),
     ),
     PROJECT: ("project_name", "goals", "blockers", "next_steps", "evidence_ids"),
@@ -31,7 +50,9 @@ SIGNS = re.compile(r"[^a-z]")
 # What an item may say beside its own fields.
 BESIDE = ("timestamp", "score", "metadata", "committed", "promoted_at", "user", "seq")
 
-CARRIED = frozenset("id user kind content importance tags source evidence state occurred_at".split())
+CARRIED = frozenset(
+    "id user kind content importance tags source evidence state occurred_at".split()
+)
 
 
 def line_of(record: Record) -> dict[str, Any]:
@@ -70,7 +91,10 @@ def project_line(project: Fields) -> dict[str, Any]:
 
 def _summary(record_type: str, fields: Fields) -> dict[str, Any]:
     payload = entries.known(fields, PAYLOADS[record_type], f"a {record_type}")
-    return {"record_type": record_type, "payload": {name: payload.get(name) for name in PAYLOADS[record_type]}}
+    return {
+        "record_type": record_type,
+        "payload": {name: payload.get(name) for name in PAYLOADS[record_type]},
+    }
 
 
 def payload_of(line: Fields) -> tuple[str, dict[str, Any]]:
@@ -86,25 +110,44 @@ def payload_of(line: Fields) -> tuple[str, dict[str, Any]]:
     if twice := sorted(inline.keys() & payload.keys()):
         raise InvalidInput(f"{twice[0]} stands beside the payload and in it")
     beside = BESIDE if record_type == ITEM else ("seq",)
-    return record_type, entries.known({**payload, **inline}, (*PAYLOADS[record_type], *beside), f"a {record_type}")
+    return record_type, entries.known(
+        {**payload, **inline}, (*PAYLOADS[record_type], *beside), f"a {record_type}"
+    )
 
 
 def entry_of(line: Fields) -> Entry:
     """A line as a memory to store. Profiles and projects are no memories of their own: they need a person."""
     record_type, fields = payload_of(line)
     if record_type == PROFILE:
-        raise Refused("this is a user profile; profiles come through `lamina profile propose`, where a person confirms them")
+        raise Refused(
+            "this is a user profile; profiles come through `lamina profile propose`, where a person confirms them"
+        )
     if record_type == PROJECT:
-        raise Refused("this is a summary of a project; summaries are made of memories, by `lamina compress`")
+        raise Refused(
+            "this is a summary of a project; summaries are made of memories, by `lamina compress`"
+        )
     item = entries.taken(fields, "content", "tags", "source")
-    item |= entries.importance(fields) | entries.times(fields, "ts", "timestamp") | entries.evidence(fields)
+    item |= (
+        entries.importance(fields)
+        | entries.times(fields, "ts", "timestamp")
+        | entries.evidence(fields)
+    )
     if "type" in fields:
         item["kind"] = fields["type"]
     if metadata := _metadata(fields):
         item["metadata"] = metadata
     tier = entries.taken(fields, "committed", "promoted_at")
-    is_long = entries.is_long(tier) or SIGNS.sub("", str(line.get("record_type", "")).lower()) == "longterm"
-    made = Entry(item, entries.identity(fields), fields.get("user"), is_long, promoted_at=entries.promotion(fields))
+    is_long = (
+        entries.is_long(tier)
+        or SIGNS.sub("", str(line.get("record_type", "")).lower()) == "longterm"
+    )
+    made = Entry(
+        item,
+        entries.identity(fields),
+        fields.get("user"),
+        is_long,
+        promoted_at=entries.promotion(fields),
+    )
     return made._replace(realm=str(fields.get("agent", "")))
 
 
@@ -117,10 +160,14 @@ def _metadata(fields: Fields) -> dict[str, Any]:
 
 def refusal(record: Record) -> str | None:
     """Why a record has no line in Milton's files."""
-    return None if record.state == "active" else f"Milton cannot say that a memory is {record.state}"
+    return (
+        None if record.state == "active" else f"Milton cannot say that a memory is {record.state}"
+    )
 
 
 def lost(record: Record) -> list[str]:
     """The fields of a record that its line does not hold."""
     missing = entries.missing(record, CARRIED | entries.tier(record))
-    return [name for name in missing if name != "metadata" or record.metadata.keys() - {"request_id"}]
+    return [
+        name for name in missing if name != "metadata" or record.metadata.keys() - {"request_id"}
+    ]

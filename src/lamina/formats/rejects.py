@@ -15,7 +15,7 @@ from typing import BinaryIO, Self
 from lamina.errors import StoreUnavailable
 from lamina.formats import lines
 from lamina.formats.lines import CHUNK, Line
-from lamina.home import fsync_folder, refuse_link
+from lamina.home.folder import fsync_folder, refuse_link
 
 SUFFIX = ".rejected"
 LISTED = 1000
@@ -42,7 +42,12 @@ class Rejects:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         """After a failure nothing was imported, so nothing was rejected either."""
         if self._original is not None:
             self._original.close()

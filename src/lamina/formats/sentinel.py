@@ -5,20 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lamina import rules
-from lamina.canon import encode
 from lamina.errors import Refused
 from lamina.formats import entries
 from lamina.formats.entries import Entry, Fields
-from lamina.model import Layer, Record, State, iso
+from lamina.model import rules
+from lamina.model.hashing import encode
+from lamina.model.record import Layer, Record, State, iso
 
 LISTS = ("episodes", "facts")
 EPISODE = ("id", "timestamp", "summary", "participants", "tags", "raw_hash", "importance")
-FACT = ("id", "content", "source_episode", "confidence", "created", "last_verified", "superseded_by")
-PROFILE = ("preferences", "schedule", "relationships", "interests", "communication_style", "environment")
+FACT = (
+    "id",
+    "content",
+    "source_episode",
+    "confidence",
+    "created",
+    "last_verified",
+    "superseded_by",
+)
+PROFILE = (
+    "preferences",
+    "schedule",
+    "relationships",
+    "interests",
+    "communication_style",
+    "environment",
+)
 CARRIED: Mapping[Layer, frozenset[str]] = {
     Layer.EPISODIC: frozenset("id layer state content occurred_at tags importance".split()),
-    Layer.SEMANTIC: frozenset("id layer state content occurred_at confidence last_verified superseded_by".split()),
+    Layer.SEMANTIC: frozenset(
+        "id layer state content occurred_at confidence last_verified superseded_by".split()
+    ),
 }
 STATES: Mapping[Layer, tuple[State, ...]] = {
     Layer.EPISODIC: (State.ACTIVE,),
@@ -45,7 +62,9 @@ def is_profile(line: Fields) -> bool:
 def entries_of(line: Fields) -> list[Entry]:
     """A row as a memory to store."""
     if is_profile(line):
-        raise Refused("this is a user profile; profiles come through `lamina profile propose`, where a person confirms them")
+        raise Refused(
+            "this is a user profile; profiles come through `lamina profile propose`, where a person confirms them"
+        )
     return [_episode(line) if "summary" in line else _fact(line)]
 
 
@@ -65,14 +84,28 @@ def _episode(line: Fields) -> Entry:
 
 def _fact(line: Fields) -> Entry:
     fields = entries.known(line, FACT, "a fact of Sentinel")
-    item = {**entries.taken(fields, "content", "confidence"), **entries.times(fields, "created"), "kind": "fact"}
+    item = {
+        **entries.taken(fields, "content", "confidence"),
+        **entries.times(fields, "created"),
+        "kind": "fact",
+    }
     if "source_episode" in fields:
         item["metadata"] = {"source_episode": fields["source_episode"]}
         item |= entries.evidence({"evidence": [fields["source_episode"]]})
-    successor = rules.label(fields["superseded_by"], "superseded_by") if "superseded_by" in fields else None
-    verified = entries.moment(fields["last_verified"], "last_verified") if "last_verified" in fields else None
+    successor = (
+        rules.label(fields["superseded_by"], "superseded_by") if "superseded_by" in fields else None
+    )
+    verified = (
+        entries.moment(fields["last_verified"], "last_verified")
+        if "last_verified" in fields
+        else None
+    )
     state = State.ACTIVE if successor is None else State.SUPERSEDED
-    return Entry(*(item, entries.identity(fields), None, True, Layer.SEMANTIC, None, state), verified, succeeded_by=successor)
+    return Entry(
+        *(item, entries.identity(fields), None, True, Layer.SEMANTIC, None, state),
+        verified,
+        succeeded_by=successor,
+    )
 
 
 def refusal(record: Record) -> str | None:
@@ -92,10 +125,26 @@ def row_of(record: Record) -> tuple[Any, ...]:
     if record.layer is Layer.EPISODIC:
         people = entries.strings(metadata.get("participants"))
         raw_hash = _text(metadata.get("raw_hash"))
-        return (record.id, at, record.content, _list(people), _list(record.tags), raw_hash, record.importance)
+        return (
+            record.id,
+            at,
+            record.content,
+            _list(people),
+            _list(record.tags),
+            raw_hash,
+            record.importance,
+        )
     verified = None if record.last_verified is None else iso(record.last_verified)
     source = _text(metadata.get("source_episode"))
-    return (record.id, record.content, source, record.confidence, at, verified, record.superseded_by)
+    return (
+        record.id,
+        record.content,
+        source,
+        record.confidence,
+        at,
+        verified,
+        record.superseded_by,
+    )
 
 
 def _text(value: object) -> str | None:

@@ -8,15 +8,17 @@ from typing import Any
 from lamina.errors import InvalidInput
 from lamina.formats import entries
 from lamina.formats.entries import Entry, Fields
-from lamina.model import Layer, Record, iso
-from lamina.text import shown
+from lamina.model.record import Layer, Record, iso
+from lamina.text.words import shown
 
 FIELDS = (
     *("timestamp", "ts", "type", "content", "tags", "importance", "score", "metadata"),
     *("committed", "promoted_at", "user", "id", "seq"),
 )
 
-CARRIED = frozenset("id user kind content importance tags metadata state occurred_at promoted_at".split())
+CARRIED = frozenset(
+    "id user kind content importance tags metadata state occurred_at promoted_at".split()
+)
 
 
 def line_of(record: Record) -> dict[str, Any]:
@@ -46,17 +48,31 @@ def entry_of(line: Fields) -> Entry:
     if not isinstance(metadata, Mapping):
         raise InvalidInput(f"metadata {shown(metadata)} is not an object")
     item = entries.taken(fields, "content", "metadata")
-    item |= entries.importance(fields) | entries.times(fields, "timestamp", "ts") | _tags(fields, metadata)
+    item |= (
+        entries.importance(fields)
+        | entries.times(fields, "timestamp", "ts")
+        | _tags(fields, metadata)
+    )
     if metadata.get("type") is not None:
         item["kind"] = metadata["type"]
     promoted_at = entries.promotion(fields)
-    return Entry(item, entries.identity(fields), fields.get("user"), entries.is_long(fields), promoted_at=promoted_at)
+    return Entry(
+        item,
+        entries.identity(fields),
+        fields.get("user"),
+        entries.is_long(fields),
+        promoted_at=promoted_at,
+    )
 
 
 def _tags(fields: Fields, metadata: Fields) -> dict[str, Any]:
     """The tags of both places, joined; what is no list of texts in metadata is no tags."""
     given, more = fields.get("tags", []), metadata.get("tags")
-    if isinstance(given, list) and isinstance(more, list) and all(isinstance(tag, str) for tag in more):
+    if (
+        isinstance(given, list)
+        and isinstance(more, list)
+        and all(isinstance(tag, str) for tag in more)
+    ):
         given = [*given, *more]
     return {"tags": given}
 

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from lamina import rules
 from lamina.errors import InvalidInput, Refused
 from lamina.formats import entries
 from lamina.formats.entries import Entry, Fields
-from lamina.model import Layer, Record, State, iso
-from lamina.text import shown
+from lamina.model import rules
+from lamina.model.record import Layer, Record, State, iso
+from lamina.text.words import shown
 
 LISTS = ("records",)
 TABLE = "memory_records"
 FIELDS = (
-    *("record_id", "run_id", "layer", "summary", "source_refs", "metadata", "confidence", "status", "supersedes"),
+    *(
+        "record_id",
+        "run_id",
+        "layer",
+        "summary",
+        "source_refs",
+        "metadata",
+        "confidence",
+        "status",
+        "supersedes",
+    ),
     *("created_at", "updated_at"),
 )
 LAYERS = (Layer.EPISODIC, Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE)
-CARRIED = frozenset("id user layer state content confidence metadata evidence session occurred_at last_verified".split())
+CARRIED = frozenset(
+    "id user layer state content confidence metadata evidence session occurred_at last_verified".split()
+)
 
 
 def is_ours(line: Fields) -> bool:
@@ -44,7 +56,9 @@ def entries_of(line: Fields) -> list[Entry]:
         raise Refused("this is working memory, which ends with its run")
     metadata = entries.mapping(fields.get("metadata", {}), "metadata")
     item = entries.told(metadata) | entries.taken(fields, "confidence")
-    item |= {"content": fields.get("summary"), "metadata": metadata} | entries.times(fields, "created_at")
+    item |= {"content": fields.get("summary"), "metadata": metadata} | entries.times(
+        fields, "created_at"
+    )
     item |= entries.evidence({"evidence": fields.get("source_refs", [])})
     if "run_id" in fields:
         item["session"] = fields["run_id"]
@@ -105,4 +119,6 @@ def line_of(record: Record) -> dict[str, Any]:
 def lost(record: Record) -> list[str]:
     """The fields of a record that its line does not hold."""
     carried = CARRIED | entries.carried(record)
-    return entries.missing(record, carried | {"supersedes"} if len(record.supersedes) < 2 else carried)
+    return entries.missing(
+        record, carried | {"supersedes"} if len(record.supersedes) < 2 else carried
+    )

@@ -12,12 +12,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lamina import canon
 from lamina.errors import Conflict, InvalidInput, LaminaError, Refused, StoreUnavailable
-from lamina.home import DEVICES, fsync_folder, make_private_folder, refuse_link, write_private
-from lamina.model import Layer
-from lamina.secrets import credentials
-from lamina.text import one_line, shown
+from lamina.home.folder import (
+    DEVICES,
+    fsync_folder,
+    make_private_folder,
+    refuse_link,
+    write_private,
+)
+from lamina.model import hashing
+from lamina.model.record import Layer
+from lamina.text.secrets import detection
+from lamina.text.words import one_line, shown
 
 TOOLS, INTEGRATIONS = "tools.json", "integrations"
 WRITTEN = ".written.json"  # what we wrote last, so that an edit can be told from a file that is merely older
@@ -44,7 +50,9 @@ class Problem(msgspec.Struct, frozen=True):
     field: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+        return {
+            name: value for name, value in msgspec.structs.asdict(self).items() if value is not None
+        }
 
 
 class World(NamedTuple):
@@ -69,7 +77,9 @@ class telling:  # noqa: N801 - it is used like a function
         if not isinstance(error, (InvalidInput, Conflict, Refused)):
             return False
         message = error.message if self._file in error.message else f"{self._file}: {error.message}"
-        details: dict[str, Any] = {name: error.details[name] for name in ("line", "field") if name in error.details}
+        details: dict[str, Any] = {
+            name: error.details[name] for name in ("line", "field") if name in error.details
+        }
         self._problems.append(Problem(self._file, message, **details))
         return True
 
@@ -79,13 +89,19 @@ def tool(definition: object) -> dict[str, Any]:
     given = _checked(definition, TOOL, "a tool definition")
     inner = _inner(given)
     if not isinstance(inner, Mapping) or "name" not in inner:
-        raise InvalidInput('a tool definition needs a name: {"name": …, "description": …, "parameters": {…}}')
+        raise InvalidInput(
+            'a tool definition needs a name: {"name": …, "description": …, "parameters": {…}}'
+        )
     name = entry_name(inner["name"], TOOL)
     if not isinstance(inner.get("description", ""), str):
-        raise InvalidInput(f"tool {name}: description is a {type(inner['description']).__name__}, not a text")
+        raise InvalidInput(
+            f"tool {name}: description is a {type(inner['description']).__name__}, not a text"
+        )
     for schema in SCHEMAS:
         if not isinstance(inner.get(schema, {}), Mapping):
-            raise InvalidInput(f"tool {name}: {schema} is a {type(inner[schema]).__name__}, not a mapping")
+            raise InvalidInput(
+                f"tool {name}: {schema} is a {type(inner[schema]).__name__}, not a mapping"
+            )
     return _item(TOOL, name, given, _tool_words(name, inner))
 
 
@@ -94,19 +110,26 @@ def integration(name: object, config: object) -> dict[str, Any]:
     called = entry_name(name, INTEGRATION)
     given = _checked(config, f"{INTEGRATION} {called}", "a config")
     about = given.get("description")
-    words = [_titled(INTEGRATION, called, about), *_facts(given, ("description",) if isinstance(about, str) else ())]
+    words = [
+        _titled(INTEGRATION, called, about),
+        *_facts(given, ("description",) if isinstance(about, str) else ()),
+    ]
     return _item(INTEGRATION, called, given, words)
 
 
 def entry_name(value: object, kind: str) -> str:
     """A name that can be a file's on every system."""
-    if isinstance(value, str) and credentials.in_text(value):
-        raise InvalidInput(f"the name of this {kind} looks like a secret; choose another", field="name")
+    if isinstance(value, str) and detection.in_text(value):
+        raise InvalidInput(
+            f"the name of this {kind} looks like a secret; choose another", field="name"
+        )
     if not isinstance(value, str) or not NAME.fullmatch(value):
         allowed = "use letters, digits, _, - and ., at most 64, beginning with a letter, digit or _"
         raise InvalidInput(f"{kind} name {shown(value, 80)} is not allowed: {allowed}")
     if value.split(".")[0].casefold() in DEVICES:
-        raise InvalidInput(f"{kind} name {value!r} is not allowed: it names a device on some systems")
+        raise InvalidInput(
+            f"{kind} name {value!r} is not allowed: it names a device on some systems"
+        )
     return value
 
 
@@ -124,8 +147,13 @@ def parsed(data: bytes, place: str) -> Any:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{place} is not UTF-8: {error.reason} at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise InvalidInput(f"{place}, line {error.lineno}: this is not JSON: {error.msg}", line=error.lineno) from None
-    except (RecursionError, ValueError) as error:  # nested too deep, a key twice, a number of thousands of digits
+        raise InvalidInput(
+            f"{place}, line {error.lineno}: this is not JSON: {error.msg}", line=error.lineno
+        ) from None
+    except (
+        RecursionError,
+        ValueError,
+    ) as error:  # nested too deep, a key twice, a number of thousands of digits
         raise InvalidInput(f"{place} cannot be read: {error}") from None
 
 
@@ -142,7 +170,9 @@ def read_files(folder: Path) -> World:
         place = f"{INTEGRATIONS}/{one_line(file.name)}"
         with telling(world.problems, place):
             if spelled[file.stem.casefold()] > 1:
-                raise Conflict(f"{place}: another file has this name in other letters; keep one of them")
+                raise Conflict(
+                    f"{place}: another file has this name in other letters; keep one of them"
+                )
             config = parsed(_bytes(file, place) or b"", place)
             integration(file.stem, config)
             world.integrations[file.stem] = config
@@ -163,12 +193,21 @@ def write_files(
     is all that has it. `note_taken` is for then.
     """
     named = {entry_name(_named(definition), TOOL): definition for definition in tools}
-    contents = {file_of(INTEGRATION, entry_name(name, INTEGRATION)): pretty(config) for name, config in integrations.items()}
+    contents = {
+        file_of(INTEGRATION, entry_name(name, INTEGRATION)): pretty(config)
+        for name, config in integrations.items()
+    }
     if named or (folder / TOOLS).exists():
         contents[TOOLS] = pretty([named[name] for name in sorted(named)])
-    present = [file_of(INTEGRATION, file.stem) for file in _integration_files(folder) if is_name(file.stem)]
+    present = [
+        file_of(INTEGRATION, file.stem) for file in _integration_files(folder) if is_name(file.stem)
+    ]
     gone = [name for name in present if name not in contents and name not in keep]
-    changed = [name for name in sorted(contents) if name not in keep and not _holds(folder / name, contents[name])]
+    changed = [
+        name
+        for name in sorted(contents)
+        if name not in keep and not _holds(folder / name, contents[name])
+    ]
     if not contents and not gone and not (folder / WRITTEN).exists():
         return []
     for place in (folder, folder / INTEGRATIONS):
@@ -186,7 +225,7 @@ def write_files(
 
 
 def _note(folder: Path, notes: Given) -> None:
-    encoded = canon.encode(notes)
+    encoded = hashing.encode(notes)
     if not _holds(folder / WRITTEN, encoded):
         write_private(folder / WRITTEN, encoded)
 
@@ -197,7 +236,10 @@ def _former(notes: Given, before: Given) -> Given:
     for kind, key in FORMER.items():
         old, new, still = before.get(kind, {}), notes[kind], before.get(key, {})
         changing = {name for name in {*old, *new} if old.get(name) != new.get(name)}
-        told = {name: [*still.get(name, "").split(), old.get(name, NOTHING)] for name in {*changing, *still}}
+        told = {
+            name: [*still.get(name, "").split(), old.get(name, NOTHING)]
+            for name in {*changing, *still}
+        }
         former[key] = {name: " ".join(dict.fromkeys(hashes)) for name, hashes in told.items()}
     return former
 
@@ -205,7 +247,9 @@ def _former(notes: Given, before: Given) -> Given:
 def written(folder: Path) -> dict[str, dict[str, str]]:
     """The hashes of what we wrote last, by kind and name. Without them all counts as edited, which loses nothing."""
     try:
-        return msgspec.json.decode(_bytes(folder / WRITTEN, WRITTEN) or b"{}", type=dict[str, dict[str, str]])
+        return msgspec.json.decode(
+            _bytes(folder / WRITTEN, WRITTEN) or b"{}", type=dict[str, dict[str, str]]
+        )
     except (msgspec.DecodeError, UnicodeDecodeError):
         return {}
 
@@ -219,12 +263,12 @@ def note_taken(folder: Path, taken: Mapping[tuple[str, str], Given | None]) -> N
             entries.pop(name, None)
         else:
             entries[name] = digest(value)
-    write_private(folder / WRITTEN, canon.encode(known))
+    write_private(folder / WRITTEN, hashing.encode(known))
 
 
 def digest(value: Given) -> str:
     """What tells one definition or config from another, however it is laid out."""
-    return hashlib.sha256(canon.encode(value)).hexdigest()
+    return hashlib.sha256(hashing.encode(value)).hexdigest()
 
 
 def file_of(kind: str, name: str) -> str:
@@ -234,14 +278,14 @@ def file_of(kind: str, name: str) -> str:
 
 def pretty(value: Any) -> bytes:
     """JSON for people, the same bytes for the same value."""
-    return msgspec.json.format(canon.encode(value), indent=2) + b"\n"
+    return msgspec.json.format(hashing.encode(value), indent=2) + b"\n"
 
 
 def _checked(value: object, owner: str, what: str) -> Given:
     """A mapping that JSON can hold and that holds no secret. Secrets are looked for first: no message shows them."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{owner}: {what} is a mapping, not a {type(value).__name__}")
-    found = credentials.in_mapping(value)
+    found = detection.in_mapping(value)
     if found:
         path, kind = found[0]
         raise InvalidInput(
@@ -250,7 +294,7 @@ def _checked(value: object, owner: str, what: str) -> Given:
             field=path,
             fields=[field.path for field in found],
         )
-    canon.check_json(value, owner)
+    hashing.check_json(value, owner)
     return value
 
 
@@ -276,7 +320,9 @@ def _item(kind: str, name: str, given: Given, words: Iterable[str]) -> dict[str,
 
 
 def _titled(kind: str, name: str, about: object) -> str:
-    return f"{kind.capitalize()} {name}" + (f": {about.strip()}" if isinstance(about, str) and about.strip() else "")
+    return f"{kind.capitalize()} {name}" + (
+        f": {about.strip()}" if isinstance(about, str) and about.strip() else ""
+    )
 
 
 def _tool_words(name: str, inner: Given) -> Iterator[str]:
@@ -285,7 +331,9 @@ def _tool_words(name: str, inner: Given) -> Iterator[str]:
     for schema in (inner[key] for key in SCHEMAS if key in inner):
         fields, required = schema.get("properties"), schema.get("required")
         for field, about in fields.items() if isinstance(fields, Mapping) else ():
-            yield _parameter(field, about, isinstance(required, (list, tuple)) and field in required)
+            yield _parameter(
+                field, about, isinstance(required, (list, tuple)) and field in required
+            )
     yield from _facts(inner, TOLD_ELSEWHERE)
 
 
@@ -293,19 +341,25 @@ def _parameter(name: str, about: object, required: bool) -> str:
     given = about if isinstance(about, Mapping) else {}
     sort, words = given.get("type"), given.get("description")
     marks = ([sort] if isinstance(sort, str) else []) + (["required"] if required else [])
-    return f"- {name}" + (f" ({', '.join(marks)})" if marks else "") + (f": {words}" if isinstance(words, str) else "")
+    return (
+        f"- {name}"
+        + (f" ({', '.join(marks)})" if marks else "")
+        + (f": {words}" if isinstance(words, str) else "")
+    )
 
 
 def _facts(given: Given, without: Collection[str]) -> Iterator[str]:
     """A line for every plain value. Where a secret belongs, only the name of its variable is told."""
-    for leaf in credentials.leaves({key: value for key, value in given.items() if key not in without}):
+    for leaf in detection.leaves(
+        {key: value for key, value in given.items() if key not in without}
+    ):
         if leaf.is_key or leaf.value in (None, ""):
             continue
-        variables = credentials.referred(leaf)
+        variables = detection.referred(leaf)
         if variables:
             yield f"{leaf.path}: from the environment variable {', '.join(variables)}"
-        elif not credentials.names_secret(leaf.name):
-            yield f"{leaf.path}: {leaf.value if isinstance(leaf.value, str) else canon.encode(leaf.value).decode()}"
+        elif not detection.names_secret(leaf.name):
+            yield f"{leaf.path}: {leaf.value if isinstance(leaf.value, str) else hashing.encode(leaf.value).decode()}"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -342,7 +396,9 @@ def _integration_files(folder: Path) -> list[Path]:
     refuse_link(place)
     try:
         found = place.iterdir() if place.is_dir() else ()
-        return sorted(file for file in found if file.suffix == ".json" and not file.name.startswith("."))
+        return sorted(
+            file for file in found if file.suffix == ".json" and not file.name.startswith(".")
+        )
     except OSError as error:
         raise StoreUnavailable(f"{place} cannot be read: {error.strerror}") from error
 
@@ -392,11 +448,26 @@ def _as_before(notes: Given, before: Given, taken: Collection[tuple[str, str]]) 
     }
 
 
-def _notes(tools: Mapping[str, Given], integrations: Mapping[str, Given], keep: Collection[str], before: Given) -> Given:
+def _notes(
+    tools: Mapping[str, Given],
+    integrations: Mapping[str, Given],
+    keep: Collection[str],
+    before: Given,
+) -> Given:
     """The hashes of what is about to be written; files to keep keep theirs."""
-    own = {name: digest(config) for name, config in integrations.items() if file_of(INTEGRATION, name) not in keep}
-    kept = {name: old for name, old in before.get(INTEGRATION, {}).items() if file_of(INTEGRATION, name) in keep}
+    own = {
+        name: digest(config)
+        for name, config in integrations.items()
+        if file_of(INTEGRATION, name) not in keep
+    }
+    kept = {
+        name: old
+        for name, old in before.get(INTEGRATION, {}).items()
+        if file_of(INTEGRATION, name) in keep
+    }
     return {
-        TOOL: before.get(TOOL, {}) if TOOLS in keep else {name: digest(value) for name, value in tools.items()},
+        TOOL: before.get(TOOL, {})
+        if TOOLS in keep
+        else {name: digest(value) for name, value in tools.items()},
         INTEGRATION: {**kept, **own},
     }

@@ -73,7 +73,9 @@ class Edited(NamedTuple):
 def edited(folder: Path, current: Mapping[Key, Given]) -> Edited:
     """Compare the files with what was written last, and with the records as they are."""
     found = read_files(folder)
-    return Edited([*_differing(folder, found, current), *_gone(folder, found, current)], found.problems)
+    return Edited(
+        [*_differing(folder, found, current), *_gone(folder, found, current)], found.problems
+    )
 
 
 def unreadable(folder: Path, problems: Collection[Problem]) -> list[Key]:
@@ -105,7 +107,12 @@ def _gone(folder: Path, found: World, current: Mapping[Key, Given]) -> list[File
     def is_gone(kind: str, name: str) -> bool:
         key = kind, name
         was_written = key in notes and NOTHING not in former.get(key, ())
-        return was_written and places[kind] and file_of(*key) not in bad and (kind, name.casefold()) not in there
+        return (
+            was_written
+            and places[kind]
+            and file_of(*key) not in bad
+            and (kind, name.casefold()) not in there
+        )
 
     return [FileEdit(*key, current[key], None) for key in sorted(current) if is_gone(*key)]
 
@@ -119,5 +126,9 @@ def _noted(folder: Path) -> tuple[dict[Key, str], dict[Key, list[str]]]:
     """The hashes of what was written last, and of what a crash may have left in its place."""
     notes = written(folder)
     last = {(kind, name): own for kind in FORMER for name, own in notes.get(kind, {}).items()}
-    former = {(kind, name): own.split() for kind in FORMER for name, own in notes.get(FORMER[kind], {}).items()}
+    former = {
+        (kind, name): own.split()
+        for kind in FORMER
+        for name, own in notes.get(FORMER[kind], {}).items()
+    }
     return last, former

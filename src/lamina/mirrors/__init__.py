@@ -8,11 +8,11 @@ from typing import Protocol, Self, TypeVar, runtime_checkable
 
 import msgspec
 
-from lamina import canon
-from lamina.clock import to_micros
-from lamina.model import Record
-from lamina.recall.asked import Asked, Searchable
-from lamina.store.feed import Position
+from lamina.model import hashing
+from lamina.model.clock import to_micros
+from lamina.model.record import Record
+from lamina.search.mirror_request import Asked, Searchable
+from lamina.store.tables.outbox import Position
 
 __all__ = [
     "Asked",
@@ -127,7 +127,7 @@ class Copy(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(canon.encode(self)).hexdigest()
+        return hashlib.sha256(hashing.encode(self)).hexdigest()
 
 
 def digest(record: Record) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from lamina.clock import Clock, to_micros
 from lamina.errors import Refused, StoreUnavailable
-from lamina.home import read_private, write_private
+from lamina.home.folder import read_private, write_private
+from lamina.model.clock import Clock, to_micros
 
 FIRST_WAIT = 500_000  # microseconds; twice as long after each failure
 LONGEST_WAIT = 4_000_000
@@ -28,7 +28,9 @@ class Outage(msgspec.Struct, frozen=True):
 def after_failure(known: Outage | None, now: int, problem: str, address: str = "") -> Outage:
     """What is known after one more failure."""
     failures = 1 if known is None else min(max(known.failures, 0), MANY) + 1
-    return Outage(failures, now + min(FIRST_WAIT << min(failures - 1, 10), LONGEST_WAIT), problem, address)
+    return Outage(
+        failures, now + min(FIRST_WAIT << min(failures - 1, 10), LONGEST_WAIT), problem, address
+    )
 
 
 def is_open(known: Outage | None, now: int) -> bool:
@@ -54,7 +56,9 @@ class Breaker:
     def failed(self, problem: str) -> None:
         """The server did not answer."""
         self._own = after_failure(self._known(), to_micros(self._clock()), problem, self._address)
-        with suppress(StoreUnavailable, Refused):  # a folder that cannot be written: then each process finds out by itself
+        with suppress(
+            StoreUnavailable, Refused
+        ):  # a folder that cannot be written: then each process finds out by itself
             write_private(self._path, msgspec.json.encode(self._own))
 
     def answered(self) -> None:

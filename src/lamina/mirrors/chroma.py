@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from lamina.clock import to_micros
 from lamina.errors import Refused, StoreUnavailable
 from lamina.mirrors import Asked, Copy, Damaged, Position, digest, portions
 from lamina.mirrors.vectors import Vectors
-from lamina.model import Record
-from lamina.text import shown
+from lamina.model.clock import to_micros
+from lamina.model.record import Record
+from lamina.text.words import shown
 
 if TYPE_CHECKING:
-    from lamina.recall.embedders import Embedder
-    from lamina.store.sql import Database
+    from lamina.embedders import Embedder
+    from lamina.store.engine.sql import Database
 
 VERSION = 1  # of what lies in the collection
 MARK = "lamina"
@@ -65,7 +65,9 @@ class Engine(Protocol):
         """Ids, documents and metadata of some."""
         ...
 
-    def nearest(self, found: Found, vector: Sequence[float], number: int, where: Mapping[str, Any] | None) -> list[Any]:
+    def nearest(
+        self, found: Found, vector: Sequence[float], number: int, where: Mapping[str, Any] | None
+    ) -> list[Any]:
         """The ids of what is nearest to a vector."""
         ...
 
@@ -84,7 +86,13 @@ class ChromaMirror:
 
     between_commits = 5_000
 
-    def __init__(self, engine: Engine, store: str, embedder: Embedder | None, database: Database | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        store: str,
+        embedder: Embedder | None,
+        database: Database | None = None,
+    ) -> None:
         self._engine = engine
         self._store = store
         self._vectors = None if embedder is None else Vectors(embedder, database)
@@ -134,8 +142,14 @@ class ChromaMirror:
         else:
             collection = found.id
             # Somebody else has written meanwhile, perhaps what is older than this: it is followed again from there.
-            position = position if before == self._known or self._known is None else min(before, self._known, key=_event)
-        for copies in portions(self._waiting.values(), BATCH, BATCH_CHARACTERS, lambda copy: len(copy.content)):
+            position = (
+                position
+                if before == self._known or self._known is None
+                else min(before, self._known, key=_event)
+            )
+        for copies in portions(
+            self._waiting.values(), BATCH, BATCH_CHARACTERS, lambda copy: len(copy.content)
+        ):
             self._engine.upsert(collection, self._batch(copies))
         for ids in portions(sorted(self._dropped) if before is not None else [], BATCH):
             self._engine.delete(collection, ids)
@@ -158,10 +172,14 @@ class ChromaMirror:
 
     def candidates(self, asked: Asked) -> list[str]:
         if asked.vector is None:
-            raise StoreUnavailable("Chroma is searched by meaning, and there is no embedder for the question")
+            raise StoreUnavailable(
+                "Chroma is searched by meaning, and there is no embedder for the question"
+            )
         found = self._own()
         if found is None or self._position(found) is None:
-            raise StoreUnavailable(f"the collection of {self.place} is not made yet; run `lamina mirror sync`")
+            raise StoreUnavailable(
+                f"the collection of {self.place} is not made yet; run `lamina mirror sync`"
+            )
         return self._engine.nearest(found, asked.vector, asked.limit, _where(asked))
 
     def close(self) -> None:
@@ -183,7 +201,9 @@ class ChromaMirror:
                 " rename or delete it, or use another Chroma"
             )
         if version > VERSION:
-            raise Refused(f"the collection of {self.place} was made by a newer Lamina; update this one, or delete it")
+            raise Refused(
+                f"the collection of {self.place} was made by a newer Lamina; update this one, or delete it"
+            )
         if self._engine.is_shared and found.metadata.get("store") != self._store:
             raise Refused(
                 f"the collection of {self.place} belongs to another store ({shown(found.metadata.get('store'))}) whose agent"
@@ -197,7 +217,9 @@ class ChromaMirror:
         if said.get(MARK) != VERSION or said.get("space") != self._space or "event" not in said:
             return None
         try:
-            return msgspec.convert({name: said.get(name) for name in ("store", "event", "hash")}, Position)
+            return msgspec.convert(
+                {name: said.get(name) for name in ("store", "event", "hash")}, Position
+            )
         except msgspec.ValidationError:
             return None
 
@@ -209,7 +231,10 @@ class ChromaMirror:
         """Some copies. Chroma wants a vector for everything; without an embedder all get the same one."""
         vectors = [[1.0]] * len(copies) if self._vectors is None else self._vectors.of(copies)
         return Batch(
-            [copy.id for copy in copies], vectors, [copy.content for copy in copies], [_metadata(copy) for copy in copies]
+            [copy.id for copy in copies],
+            vectors,
+            [copy.content for copy in copies],
+            [_metadata(copy) for copy in copies],
         )
 
 
@@ -219,8 +244,14 @@ def _event(position: Position) -> int:
 
 def _metadata(copy: Copy) -> dict[str, Any]:
     """Everything but the id and the text. Each name is always there: what is left out of a replacement would stay."""
-    said = {name: value for name, value in msgspec.structs.asdict(copy).items() if name not in ("id", "content")}
-    return {name: NOTHING if value is None else value for name, value in said.items()} | {"tags": [*copy.tags] or [NOTHING]}
+    said = {
+        name: value
+        for name, value in msgspec.structs.asdict(copy).items()
+        if name not in ("id", "content")
+    }
+    return {name: NOTHING if value is None else value for name, value in said.items()} | {
+        "tags": [*copy.tags] or [NOTHING]
+    }
 
 
 def _held(record_id: object, document: object, metadata: object) -> Copy | None:

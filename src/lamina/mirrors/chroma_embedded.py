@@ -12,14 +12,16 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lamina import extras
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
-from lamina.home import make_private_file, make_private_folder, refuse_link
-from lamina.mirrors import Damaged, hnsw
+from lamina.home import extras
+from lamina.home.folder import make_private_file, make_private_folder, refuse_link
+from lamina.mirrors import Damaged, hnsw_files
 from lamina.mirrors.chroma import Batch, Found
 from lamina.mirrors.chroma_server import CONFIGURATION
 
-DAMAGED = re.compile(r"\(code: (11|26)\)")  # what SQLite says of a file that is none of its own, or not whole
+DAMAGED = re.compile(
+    r"\(code: (11|26)\)"
+)  # what SQLite says of a file that is none of its own, or not whole
 DATABASE = "chroma.sqlite3"
 OURS = ".lamina"  # a file that says that the folder is ours
 # Chroma keeps one system for each spelling of a path, for the whole process, also after its files were replaced. So each
@@ -46,7 +48,12 @@ class ChromaFolder:
 
     is_shared = False
 
-    def __init__(self, folder: Path, name: str, alone: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._folder = folder
         self._name = name
         self._alone = alone
@@ -76,7 +83,10 @@ class ChromaFolder:
             client = self._client()
             with self._chroma():
                 made = client.create_collection(
-                    self._name, embedding_function=None, metadata=dict(metadata), configuration=CONFIGURATION
+                    self._name,
+                    embedding_function=None,
+                    metadata=dict(metadata),
+                    configuration=CONFIGURATION,
                 )
             self._tidy()
             return str(made.id)
@@ -90,19 +100,27 @@ class ChromaFolder:
             self._tidy()
 
     def upsert(self, collection: str, batch: Batch) -> None:
-        self._change(lambda found: found.upsert(batch.ids, batch.vectors, batch.metadatas, batch.documents))
+        self._change(
+            lambda found: found.upsert(batch.ids, batch.vectors, batch.metadatas, batch.documents)
+        )
 
     def delete(self, collection: str, ids: Sequence[str]) -> None:
         self._change(lambda found: found.delete(ids=list(ids)))
 
     def page(self, collection: str, start: int, number: int) -> list[tuple[object, object, object]]:
         with self._lock, self._chroma():
-            said = self._existing().get(limit=number, offset=start, include=["documents", "metadatas"])
+            said = self._existing().get(
+                limit=number, offset=start, include=["documents", "metadatas"]
+            )
         return list(zip(said["ids"], said["documents"], said["metadatas"], strict=True))
 
-    def nearest(self, found: Found, vector: Sequence[float], number: int, where: Mapping[str, Any] | None) -> list[Any]:
+    def nearest(
+        self, found: Found, vector: Sequence[float], number: int, where: Mapping[str, Any] | None
+    ) -> list[Any]:
         if self._opened is not None and self._opened.seen == found.metadata:
-            with suppress(StoreUnavailable):  # somebody is just writing, and the index does not fit to it
+            with suppress(
+                StoreUnavailable
+            ):  # somebody is just writing, and the index does not fit to it
                 return self._asked(vector, number, where)
         # Another process has written: what we have read of the index is old. To read it anew may also write it anew,
         # which only one process may do at a time. This lock comes before our own, as for whoever writes.
@@ -114,9 +132,13 @@ class ChromaFolder:
             self._tidy()
             return asked
 
-    def _asked(self, vector: Sequence[float], number: int, where: Mapping[str, Any] | None) -> list[Any]:
+    def _asked(
+        self, vector: Sequence[float], number: int, where: Mapping[str, Any] | None
+    ) -> list[Any]:
         with self._lock, self._chroma():
-            said = self._existing().query(query_embeddings=[list(vector)], n_results=number, where=where, include=[])
+            said = self._existing().query(
+                query_embeddings=[list(vector)], n_results=number, where=where, include=[]
+            )
         return list(said["ids"][0])
 
     def remove(self) -> None:
@@ -126,14 +148,20 @@ class ChromaFolder:
                 return
             others = [one.name for one in self._collections() if one.name != self._name]
             if others:
-                raise Refused(f"{self._folder} holds collections of others: {', '.join(sorted(others))}; move them elsewhere")
+                raise Refused(
+                    f"{self._folder} holds collections of others: {', '.join(sorted(others))}; move them elsewhere"
+                )
             self.close()
             try:
                 self._clear_away()
-                os.rename(self._folder, self._doomed)  # half a folder would look like somebody else's
+                os.rename(
+                    self._folder, self._doomed
+                )  # half a folder would look like somebody else's
                 self._clear_away()
             except OSError as error:
-                raise StoreUnavailable(f"{self._folder} cannot be removed: {error.strerror}") from error
+                raise StoreUnavailable(
+                    f"{self._folder} cannot be removed: {error.strerror}"
+                ) from error
 
     def close(self) -> None:
         with self._lock:
@@ -161,12 +189,16 @@ class ChromaFolder:
     def _change(self, change: Callable[[Any], Any]) -> None:
         with self._lock, self._chroma():
             change(self._existing())
-            self._note_seen({})  # it has read the index now, and `describe` will say how far that goes
+            self._note_seen(
+                {}
+            )  # it has read the index now, and `describe` will say how far that goes
 
     def _existing(self) -> Any:
         found = self._found()
         if found is None:
-            raise StoreUnavailable(f"the collection {self._name} is gone from {self._folder}; run `lamina mirror sync`")
+            raise StoreUnavailable(
+                f"the collection {self._name} is gone from {self._folder}; run `lamina mirror sync`"
+            )
         return found
 
     def _found(self) -> Any:
@@ -216,7 +248,9 @@ class ChromaFolder:
         except OSError as error:
             raise StoreUnavailable(f"{self._folder} cannot be read: {error.strerror}") from error
         if names and OURS not in names:
-            raise Refused(f"{self._folder} holds files that Lamina has not made, and leaves them alone; move them elsewhere")
+            raise Refused(
+                f"{self._folder} holds files that Lamina has not made, and leaves them alone; move them elsewhere"
+            )
         return DATABASE not in names
 
     def _make_folder(self) -> None:
@@ -229,9 +263,11 @@ class ChromaFolder:
         try:
             for path in self._folder.rglob("*"):
                 path.chmod(0o700 if path.is_dir() else 0o600)
-            hnsw.scrub(self._folder)
+            hnsw_files.scrub(self._folder)
         except OSError as error:
-            raise StoreUnavailable(f"{error.filename} cannot be made private: {error.strerror}") from error
+            raise StoreUnavailable(
+                f"{error.filename} cannot be made private: {error.strerror}"
+            ) from error
 
     @contextmanager
     def _chroma(self) -> Iterator[None]:
@@ -255,5 +291,7 @@ def _library() -> Any:
     try:
         import chromadb
     except ImportError as error:
-        raise InvalidInput(f"mirrors.chroma = embedded needs Chroma ({error}); {extras.remedy('chroma')}") from error
+        raise InvalidInput(
+            f"mirrors.chroma = embedded needs Chroma ({error}); {extras.remedy('chroma')}"
+        ) from error
     return chromadb

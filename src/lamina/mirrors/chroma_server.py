@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from lamina.endpoints import Service
 from lamina.errors import LaminaError, StoreUnavailable
+from lamina.home.http_client import Service
 from lamina.mirrors.breaker import Breaker
 from lamina.mirrors.chroma import Batch, Found
 
@@ -34,7 +34,9 @@ class ChromaServer:
 
     is_shared = True
 
-    def __init__(self, address: str, name: str, breaker: Breaker | None = None, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self, address: str, name: str, breaker: Breaker | None = None, timeout: float = TIMEOUT
+    ) -> None:
         self._service = Service(address, None, timeout, MOST_BYTES, StoreUnavailable)
         self._name = name
         self._breaker = breaker  # who writes would otherwise keep others waiting again and again
@@ -52,17 +54,26 @@ class ChromaServer:
             if error.details.get("status") == 404:
                 return None
             raise
-        return Found(self._id(said), metadata if isinstance(metadata := said.get("metadata"), dict) else {})
+        return Found(
+            self._id(said), metadata if isinstance(metadata := said.get("metadata"), dict) else {}
+        )
 
     def create(self, metadata: Mapping[str, Any]) -> str:
-        said = self._ask("POST", ROOM, {"name": self._name, "metadata": metadata, "configuration": CONFIGURATION})
+        said = self._ask(
+            "POST", ROOM, {"name": self._name, "metadata": metadata, "configuration": CONFIGURATION}
+        )
         return self._id(said)
 
     def describe(self, collection: str, metadata: Mapping[str, Any]) -> None:
         self._ask("PUT", f"{ROOM}/{collection}", {"new_metadata": metadata})
 
     def upsert(self, collection: str, batch: Batch) -> None:
-        said = {"ids": batch.ids, "embeddings": batch.vectors, "documents": batch.documents, "metadatas": batch.metadatas}
+        said = {
+            "ids": batch.ids,
+            "embeddings": batch.vectors,
+            "documents": batch.documents,
+            "metadatas": batch.metadatas,
+        }
         self._ask("POST", f"{ROOM}/{collection}/upsert", said)
 
     def delete(self, collection: str, ids: Sequence[str]) -> None:
@@ -73,12 +84,22 @@ class ChromaServer:
         said = self._ask("POST", f"{ROOM}/{collection}/get", asked, MOST_BYTES)
         parts = [said.get(name) or [] for name in ("ids", "documents", "metadatas")]
         if not all(isinstance(part, list) and len(part) == len(parts[0]) for part in parts):
-            raise self._service.failed("answered with something else than memories, so it is no Chroma server")
+            raise self._service.failed(
+                "answered with something else than memories, so it is no Chroma server"
+            )
         return list(zip(*parts, strict=True))
 
-    def nearest(self, found: Found, vector: Sequence[float], number: int, where: Mapping[str, Any] | None) -> list[Any]:
-        asked: dict[str, Any] = {"query_embeddings": [list(vector)], "n_results": number, "include": []}
-        said = self._ask("POST", f"{ROOM}/{found.id}/query", asked if where is None else asked | {"where": where})
+    def nearest(
+        self, found: Found, vector: Sequence[float], number: int, where: Mapping[str, Any] | None
+    ) -> list[Any]:
+        asked: dict[str, Any] = {
+            "query_embeddings": [list(vector)],
+            "n_results": number,
+            "include": [],
+        }
+        said = self._ask(
+            "POST", f"{ROOM}/{found.id}/query", asked if where is None else asked | {"where": where}
+        )
         ids = said.get("ids")
         return ids[0] if isinstance(ids, list) and ids and isinstance(ids[0], list) else []
 
@@ -92,15 +113,25 @@ class ChromaServer:
     def close(self) -> None:
         """Every request has its own connection."""
 
-    def _ask(self, method: str, path: str, question: Mapping[str, Any] | None = None, most: int = FEW_BYTES) -> dict[str, Any]:
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        question: Mapping[str, Any] | None = None,
+        most: int = FEW_BYTES,
+    ) -> dict[str, Any]:
         answer = self._answer(method, path, None if question is None else _encode(question), most)
         try:
             said = msgspec.json.decode(answer) if answer else {}
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise self._service.failed("answered with something that is not JSON, so it is no Chroma server") from None
+            raise self._service.failed(
+                "answered with something that is not JSON, so it is no Chroma server"
+            ) from None
         return said if isinstance(said, dict) else {}
 
-    def _answer(self, method: str, path: str, question: bytes | None = None, most: int = FEW_BYTES) -> bytes:
+    def _answer(
+        self, method: str, path: str, question: bytes | None = None, most: int = FEW_BYTES
+    ) -> bytes:
         """What the server says; a server that did not answer is left in peace for a moment."""
         if self._breaker is None:
             return self._service.ask(method, path, question, most)
@@ -108,7 +139,9 @@ class ChromaServer:
         try:
             answer = self._service.ask(method, path, question, most)
         except LaminaError as error:
-            self._breaker.failed(error.message) if error.details.get("status") is None else self._breaker.answered()
+            self._breaker.failed(error.message) if error.details.get(
+                "status"
+            ) is None else self._breaker.answered()
             raise
         self._breaker.answered()
         return answer
@@ -116,7 +149,9 @@ class ChromaServer:
     def _id(self, said: Mapping[str, Any]) -> str:
         found = said.get("id")
         if not isinstance(found, str):
-            raise self._service.failed("describes a collection without an id, so it is no Chroma server")
+            raise self._service.failed(
+                "describes a collection without an id, so it is no Chroma server"
+            )
         return quote(found, safe="")
 
     def _check_version(self) -> None:
@@ -128,7 +163,9 @@ class ChromaServer:
         except LaminaError as error:
             if error.details.get("status") is None:
                 raise
-            raise self._service.failed("does not speak version 2 of Chroma's API; Chroma 1.0 or later is needed") from None
+            raise self._service.failed(
+                "does not speak version 2 of Chroma's API; Chroma 1.0 or later is needed"
+            ) from None
         version = said.decode(errors="replace").strip().strip('"')
         major = version.partition(".")[0]
         if not MAJOR.fullmatch(major) or int(major) < OLDEST:

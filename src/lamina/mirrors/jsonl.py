@@ -16,10 +16,10 @@ import msgspec
 
 from lamina.errors import InvalidInput, StoreUnavailable
 from lamina.formats import milton, sky
-from lamina.home import fsync_folder, make_private_folder, refuse_link, write_private
+from lamina.home.folder import fsync_folder, make_private_folder, refuse_link, write_private
 from lamina.mirrors import Damaged, Position
-from lamina.model import Layer, Record
-from lamina.text import shown
+from lamina.model.record import Layer, Record
+from lamina.text.words import shown
 
 SHORT, LONG = "short_term.jsonl", "long_term.jsonl"
 POSITION = ".position.json"
@@ -154,7 +154,9 @@ class JsonlMirror:
             return None
         except OSError as error:
             raise StoreUnavailable(f"{self._folder} cannot be read: {error.strerror}") from error
-        is_intact = saved.sizes.keys() == sizes.keys() and all(sizes[name] >= size for name, size in saved.sizes.items())
+        is_intact = saved.sizes.keys() == sizes.keys() and all(
+            sizes[name] >= size for name, size in saved.sizes.items()
+        )
         return saved if is_intact and saved.form == self._form else None
 
     def _written(self, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -162,7 +164,9 @@ class JsonlMirror:
         waiting: dict[str, list[Waiting]] = {SHORT: [], LONG: []}
         for one in sorted(self._waiting.values()):
             waiting[one.file].append(one)
-        anew = [name for name in (SHORT, LONG) if self._must_be_anew(name, sizes[name], waiting[name])]
+        anew = [
+            name for name in (SHORT, LONG) if self._must_be_anew(name, sizes[name], waiting[name])
+        ]
         try:
             made = {name: self._write_anew(name, sizes[name], waiting[name]) for name in anew}
         except BaseException:
@@ -170,7 +174,10 @@ class JsonlMirror:
             raise
         if anew:
             self._put_in_place(anew)
-        return {name: made[name] if name in made else self._append(name, sizes[name], waiting[name]) for name in (SHORT, LONG)}
+        return {
+            name: made[name] if name in made else self._append(name, sizes[name], waiting[name])
+            for name in (SHORT, LONG)
+        }
 
     def _put_in_place(self, names: Sequence[str]) -> None:
         # Without a position, a crash between two names is seen, and all is made anew.
@@ -195,7 +202,9 @@ class JsonlMirror:
         path = self._folder / name
         if path.stat().st_size == size and not waiting:
             return size
-        with os.fdopen(os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)), "r+b", buffering=BUFFER) as file:
+        with os.fdopen(
+            os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)), "r+b", buffering=BUFFER
+        ) as file:
             file.truncate(size)  # what a crash has left
             file.seek(size)
             for _, line in self._waiting_lines(waiting):
@@ -249,7 +258,9 @@ class JsonlMirror:
         try:
             yield
         except OSError as error:
-            raise StoreUnavailable(f"the mirror in {self._folder} cannot be written: {error.strerror}") from error
+            raise StoreUnavailable(
+                f"the mirror in {self._folder} cannot be written: {error.strerror}"
+            ) from error
 
 
 def _finished(file: IO[bytes]) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lamina import home
-from lamina.store.store import Store
+from lamina.home import folder
+from lamina.store.core.store import Store
 
 LOCK = "mirrors.lock"
 
@@ -14,5 +14,5 @@ LOCK = "mirrors.lock"
 @contextmanager
 def alone(store: Store) -> Iterator[None]:
     """Be the only one, here and on other machines that share the store."""
-    with home.alone(store.folder / LOCK), store.database.alone("mirrors"):
+    with folder.alone(store.folder / LOCK), store.database.alone("mirrors"):
         yield

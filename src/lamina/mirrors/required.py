@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from lamina.config import Settings
 from lamina.errors import LaminaError, StoreUnavailable
-from lamina.locks import locked
-from lamina.model import Layer, Record, State
+from lamina.home.locks import locked
+from lamina.home.settings import Settings
+from lamina.model.record import Layer, Record, State
 
 SECONDS = 0.8  # in which a memory has to be taken
 PATIENCE = 0.3  # seconds that one writer waits for others who wait for the mirror
@@ -89,19 +89,27 @@ class Required:
         self._mirror.check()
         with self._turns.taken() as is_ours:
             if not is_ours:
-                raise StoreUnavailable("other writers wait for a mirror that is slow; nothing was stored")
+                raise StoreUnavailable(
+                    "other writers wait for a mirror that is slow; nothing was stored"
+                )
             self._mirror.check()  # those before us may have found that it is down
             yield
 
     def put(self, records: Sequence[Record]) -> None:
         """Have the mirror take what it would be given along the events, or raise StoreUnavailable."""
-        kept = [record for record in records if record.state is State.ACTIVE and record.layer is not Layer.WORKING]
+        kept = [
+            record
+            for record in records
+            if record.state is State.ACTIVE and record.layer is not Layer.WORKING
+        ]
         if not kept:
             return
         try:
             self._mirror.put_now(kept, SECONDS)
         except LaminaError as error:  # whatever it is, the memory has to go elsewhere
-            raise StoreUnavailable(f"a required mirror does not take memories: {error.message}") from error
+            raise StoreUnavailable(
+                f"a required mirror does not take memories: {error.message}"
+            ) from error
 
 
 def settle(mirror: Prompt, turns: Turns, is_known: Callable[[str], bool]) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from lamina.mirrors import Damaged, Mirror, Position, Settling
-from lamina.model import Layer, State
-from lamina.store import feed
-from lamina.store.feed import Changes
-from lamina.store.records import PLACE, Row
-from lamina.store.store import Store
+from lamina.model.record import Layer, State
+from lamina.store.core.store import Store
+from lamina.store.tables import outbox
+from lamina.store.tables.outbox import Changes
+from lamina.store.tables.records import PLACE, Row
 
 PAGE = 500
 Progress = Callable[[int, int], None]
@@ -30,14 +30,20 @@ class Synced(NamedTuple):
     rebuilt: bool = False
 
 
-def sync(store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS, progress: Progress = silent) -> Synced:
+def sync(
+    store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS, progress: Progress = silent
+) -> Synced:
     """Bring a mirror up to date; about `limit` records are handled between two commits, fewer if it wants that.
 
     A position of another history, or a mirror that is not what it was: everything is put anew.
     """
     position = mirror.position()
     try:
-        followed = None if position is None else _followed(store, mirror, position, _most(mirror, limit), progress)
+        followed = (
+            None
+            if position is None
+            else _followed(store, mirror, position, _most(mirror, limit), progress)
+        )
     except Damaged:
         followed = None
     done = rebuild(store, mirror, limit, progress) if followed is None else followed
@@ -51,11 +57,13 @@ def _most(mirror: Mirror, limit: int) -> int:
     return min(limit, getattr(mirror, "between_commits", limit))
 
 
-def _followed(store: Store, mirror: Mirror, position: Position, limit: int, progress: Progress) -> Synced | None:
+def _followed(
+    store: Store, mirror: Mirror, position: Position, limit: int, progress: Progress
+) -> Synced | None:
     done, committed = Synced(), Synced()
-    start, end = position.event, feed.head(store.database).event
+    start, end = position.event, outbox.head(store.database).event
     while True:
-        changes = feed.after(store.database, position, PAGE)
+        changes = outbox.after(store.database, position, PAGE)
         if changes is None:
             return None
         if changes.events:
@@ -83,13 +91,15 @@ def _is_active(row: Row) -> bool:
     return bool(row[PLACE["state"]] == State.ACTIVE)
 
 
-def rebuild(store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS, progress: Progress = silent) -> Synced:
+def rebuild(
+    store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS, progress: Progress = silent
+) -> Synced:
     """Everything anew. Until its end, a commit says that nothing is complete: an interrupted one is followed from event 0."""
-    head, limit = feed.head(store.database), _most(mirror, limit)
+    head, limit = outbox.head(store.database), _most(mirror, limit)
     total = sum(number.get(State.ACTIVE, 0) for number in store.counts(None).values())
     mirror.clear()
     put = committed = 0
-    for found in feed.every_active(store.database, PAGE):
+    for found in outbox.every_active(store.database, PAGE):
         mirror.put([store.record(row) for row in found])
         put += len(found)
         progress(min(put, total), total)

@@ -12,11 +12,11 @@ from lamina.errors import InvalidInput, LaminaError
 from lamina.mirrors import Mirror, Position
 from lamina.mirrors.lock import alone
 from lamina.mirrors.sync import Progress, rebuild, silent, sync
-from lamina.mirrors.verification import Verified, verify
-from lamina.recall.worker import Worker
-from lamina.store import feed
-from lamina.store.store import Store
-from lamina.text import counted, shown
+from lamina.mirrors.verify import Verified, verify
+from lamina.search.worker import Worker
+from lamina.store.core.store import Store
+from lamina.store.tables import outbox
+from lamina.text.words import counted, shown
 
 LINGER = 0.2  # seconds: a mirror takes many memories in hardly more time than one
 
@@ -41,7 +41,11 @@ class Standing(msgspec.Struct, frozen=True):
         if self.behind is None:
             return "is not made yet; `lamina mirror sync` makes it"
         events = counted(self.behind, "event")
-        return f"is {events} behind; `lamina mirror sync` brings them" if self.behind else "is up to date"
+        return (
+            f"is {events} behind; `lamina mirror sync` brings them"
+            if self.behind
+            else "is up to date"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return msgspec.structs.asdict(self)
@@ -50,7 +54,9 @@ class Standing(msgspec.Struct, frozen=True):
 class Upkeep:
     """The mirrors of a store, by name."""
 
-    def __init__(self, store: Store, mirrors: Mapping[str, Mirror], note_problem: Callable[[str], None]) -> None:
+    def __init__(
+        self, store: Store, mirrors: Mapping[str, Mirror], note_problem: Callable[[str], None]
+    ) -> None:
         self._store = store
         self._mirrors = mirrors
         self._note_problem = note_problem
@@ -71,19 +77,30 @@ class Upkeep:
 
         def brought(mirror: Mirror) -> dict[str, Any]:
             anew = erased and getattr(mirror, "keeps_bytes", False)
-            done = (rebuild if anew else sync)(self._store, mirror, progress=progress or silent)._asdict()
-            return {**done, "elsewhere": place_of(mirror)} if erased and getattr(mirror, "is_elsewhere", False) else done
+            done = (rebuild if anew else sync)(
+                self._store, mirror, progress=progress or silent
+            )._asdict()
+            return (
+                {**done, "elsewhere": place_of(mirror)}
+                if erased and getattr(mirror, "is_elsewhere", False)
+                else done
+            )
 
         self._is_due = False  # what is written from here on is for the next time
         return self._each(self._mirrors, brought)
 
-    def rebuild(self, names: Collection[str] = (), progress: Progress | None = None) -> dict[str, Any]:
+    def rebuild(
+        self, names: Collection[str] = (), progress: Progress | None = None
+    ) -> dict[str, Any]:
         """Make some mirrors anew, or all of them; what was done in each, or why it was not possible."""
         return self._each(
-            self._chosen(names), lambda mirror: rebuild(self._store, mirror, progress=progress or silent)._asdict()
+            self._chosen(names),
+            lambda mirror: rebuild(self._store, mirror, progress=progress or silent)._asdict(),
         )
 
-    def verify(self, names: Collection[str] = (), progress: Progress | None = None) -> dict[str, Verified]:
+    def verify(
+        self, names: Collection[str] = (), progress: Progress | None = None
+    ) -> dict[str, Verified]:
         """Compare some mirrors with the store, or all of them."""
         found: dict[str, Verified] = {}
         with self._lock, alone(self._store):
@@ -103,9 +120,13 @@ class Upkeep:
             if name not in [*self._mirrors]:  # whatever was given, hashable or not
                 known = ", ".join(self._mirrors) or "none"
                 raise InvalidInput(f"there is no mirror {shown(name)}; those that are on: {known}")
-        return {name: mirror for name, mirror in self._mirrors.items() if not names or name in names}
+        return {
+            name: mirror for name, mirror in self._mirrors.items() if not names or name in names
+        }
 
-    def _each(self, mirrors: Mapping[str, Mirror], work: Callable[[Mirror], dict[str, Any]]) -> dict[str, Any]:
+    def _each(
+        self, mirrors: Mapping[str, Mirror], work: Callable[[Mirror], dict[str, Any]]
+    ) -> dict[str, Any]:
         """Do something with each of some mirrors, one process at a time. What fails is told, and the others go on."""
         done: dict[str, Any] = {}
         with self._lock, alone(self._store):
@@ -135,7 +156,7 @@ def place_of(mirror: Mirror) -> str:
 
 def standings(store: Store, mirrors: Mapping[str, Mirror]) -> list[Standing]:
     """How far each of some mirrors is."""
-    head = feed.head(store.database)
+    head = outbox.head(store.database)
     return [_standing(name, mirror, head) for name, mirror in mirrors.items()]
 
 
@@ -145,4 +166,8 @@ def _standing(name: str, mirror: Mirror, head: Position) -> Standing:
     except LaminaError as error:
         return Standing(name, place_of(mirror), problem=error.message)
     is_ours = position is not None and position.store == head.store and position.event <= head.event
-    return Standing(name, place_of(mirror), head.event - position.event if position is not None and is_ours else None)
+    return Standing(
+        name,
+        place_of(mirror),
+        head.event - position.event if position is not None and is_ours else None,
+    )

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lamina.mirrors import Copy
-from lamina.store import vectors
+from lamina.store.tables import vectors
 
 if TYPE_CHECKING:
-    from lamina.recall.embedders import Embedder
-    from lamina.store.sql import Database
+    from lamina.embedders import Embedder
+    from lamina.store.engine.sql import Database
 
 
 class Vectors:
@@ -22,13 +22,16 @@ class Vectors:
 
     def of(self, copies: Sequence[Copy]) -> list[list[float]]:
         """The vector of each; zeros for a text that an embedder can do nothing with."""
-        from lamina.recall import indexing
+        from lamina.search import indexing
 
         found = self._stored([copy.seq for copy in copies])
         missing = [copy for copy in copies if copy.seq not in found]
         if missing:
             made = indexing.vectors(self._embedder, [copy.content for copy in missing])
-            found |= {copy.seq: row for copy, row in zip(missing, made.astype("float32").tolist(), strict=True)}
+            found |= {
+                copy.seq: row
+                for copy, row in zip(missing, made.astype("float32").tolist(), strict=True)
+            }
         return [found[copy.seq] for copy in copies]
 
     def _stored(self, numbers: Sequence[int]) -> dict[int, list[float]]:

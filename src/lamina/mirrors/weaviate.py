@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lamina import text
-from lamina.clock import moment, to_micros
 from lamina.errors import InvalidInput
 from lamina.mirrors import Asked, Copy, Damaged, Position, digest, portions
 from lamina.mirrors.required import Turns, settle
 from lamina.mirrors.weaviate_server import Deadline, WeaviateServer, quoted
-from lamina.model import Record, iso
+from lamina.model.clock import moment, to_micros
+from lamina.model.record import Record, iso
+from lamina.text import words as text
 
 if TYPE_CHECKING:
-    from lamina.recall.embedders import Embedder
-    from lamina.store.sql import Database
+    from lamina.embedders import Embedder
+    from lamina.store.engine.sql import Database
 
-NAMES = uuid.UUID("1b9c7f6e-6a43-5c0f-9b0d-3f0a5d1e7c42")  # the space in which our objects have their ids
+NAMES = uuid.UUID(
+    "1b9c7f6e-6a43-5c0f-9b0d-3f0a5d1e7c42"
+)  # the space in which our objects have their ids
 SOME = 200  # objects in a batch
 MUCH = 1 << 22  # characters in a batch
 PAGE = 500
@@ -61,7 +63,9 @@ class WeaviateMirror:
         self.turns = turns
         self._store = store
         self._database = database
-        self._embedder = embedder  # made when it is needed: to load one takes longer than writers can wait
+        self._embedder = (
+            embedder  # made when it is needed: to load one takes longer than writers can wait
+        )
         self._waiting: dict[str, Record | None] = {}  # None: it is to go
         self._cleared = False
         self._known: Saved | None = None
@@ -92,9 +96,13 @@ class WeaviateMirror:
             saved = self._saved()
             if saved is None or saved.filling != self._known.filling:
                 raise Damaged(f"{self._server} was filled anew by somebody else")
-        for records in _batches([record for record in self._waiting.values() if record is not None]):
+        for records in _batches(
+            [record for record in self._waiting.values() if record is not None]
+        ):
             self._server.put(self._objects(records))
-        for ids in portions([record_id for record_id, record in self._waiting.items() if record is None], SOME):
+        for ids in portions(
+            [record_id for record_id, record in self._waiting.items() if record is None], SOME
+        ):
             self._server.drop([self._uuid(record_id) for record_id in ids])
         filling = secrets.token_hex(8) if self._known is None else self._known.filling
         self._known = Saved(position, self._embedder_name, filling)
@@ -121,7 +129,9 @@ class WeaviateMirror:
         """Take out those of these that are still unsettled."""
         deadline = Deadline(seconds)
         for some in portions(ids, SOME):
-            self._server.drop([self._uuid(record_id) for record_id in some], deadline, unsettled=True)
+            self._server.drop(
+                [self._uuid(record_id) for record_id in some], deadline, unsettled=True
+            )
 
     def settle(self, is_known: Callable[[str], bool]) -> None:
         settle(self, self.turns, is_known)
@@ -141,7 +151,11 @@ class WeaviateMirror:
 
     def candidates(self, asked: Asked) -> list[str]:
         words = " ".join(text.terms(asked.text))
-        vector = None if asked.vector is None or self._embedder() is None else [float(part) for part in asked.vector]
+        vector = (
+            None
+            if asked.vector is None or self._embedder() is None
+            else [float(part) for part in asked.vector]
+        )
         if vector is not None and any(vector):
             told = f"vector:[{','.join(map(repr, vector))}]"
             both = f'hybrid:{{query:{quoted(words)},{told},alpha:{BALANCE},properties:["words"]}}'
@@ -160,7 +174,11 @@ class WeaviateMirror:
     def _saved(self) -> Saved | None:
         found = self._server.get(self._uuid(""))
         try:
-            saved = None if found is None else msgspec.json.decode(str(found.get("position")), type=Saved)
+            saved = (
+                None
+                if found is None
+                else msgspec.json.decode(str(found.get("position")), type=Saved)
+            )
         except msgspec.DecodeError:
             return None
         return saved if saved is not None and saved.position.store == self._store else None
@@ -182,9 +200,18 @@ class WeaviateMirror:
         ]
 
     def _object(self, record: Record, *, unsettled: bool = False) -> dict[str, Any]:
-        copy = {name: value for name, value in msgspec.structs.asdict(Copy.of(record)).items() if value is not None}
+        copy = {
+            name: value
+            for name, value in msgspec.structs.asdict(Copy.of(record)).items()
+            if value is not None
+        }
         record_id = copy.pop("id")
-        said = {**copy, "record": record_id, "words": _words(record), "occurred_at": iso(record.occurred_at)}
+        said = {
+            **copy,
+            "record": record_id,
+            "words": _words(record),
+            "occurred_at": iso(record.occurred_at),
+        }
         if unsettled:
             said["unsettled"] = True
         return {"id": self._uuid(record_id), "properties": said}
@@ -212,7 +239,11 @@ def tenant_of(agent: str, store: str) -> str:
 def _words(record: Record) -> str:
     """What is searched by words: as our own index has them, so that the same words match. Endless ones are nobody's words."""
     said = text.analyse(" ".join((record.content, *record.tags)))
-    return said if len(said) <= LONGEST_WORD else " ".join(word for word in said.split() if len(word) <= LONGEST_WORD)
+    return (
+        said
+        if len(said) <= LONGEST_WORD
+        else " ".join(word for word in said.split() if len(word) <= LONGEST_WORD)
+    )
 
 
 def _batches(records: Sequence[Record]) -> Iterator[list[Record]]:
@@ -222,14 +253,26 @@ def _batches(records: Sequence[Record]) -> Iterator[list[Record]]:
 def _where(asked: Asked) -> str:
     """The filters of a question. What has no layer is no memory, and what is unsettled may never become one."""
     filters = [_is_null("unsettled", "true")]
-    filters.append(_filter("layer", "ContainsAny", "Text", asked.layers) if asked.layers else _is_null("layer", "false"))
+    filters.append(
+        _filter("layer", "ContainsAny", "Text", asked.layers)
+        if asked.layers
+        else _is_null("layer", "false")
+    )
     if asked.user is not None:
         own = _filter("user", "Equal", "Text", asked.user)
         filters.append(f"{{operator:Or,operands:[{own},{_is_null('user', 'true')}]}}")
     filters += [_filter("kind", "ContainsAny", "Text", asked.kinds)] if asked.kinds else []
     filters += [_filter("tags", "ContainsAny", "Text", asked.tags)] if asked.tags else []
-    filters += [_filter("occurred_at", "GreaterThanEqual", "Date", iso(asked.since))] if asked.since is not None else []
-    filters += [_filter("occurred_at", "LessThan", "Date", iso(asked.until))] if asked.until is not None else []
+    filters += (
+        [_filter("occurred_at", "GreaterThanEqual", "Date", iso(asked.since))]
+        if asked.since is not None
+        else []
+    )
+    filters += (
+        [_filter("occurred_at", "LessThan", "Date", iso(asked.until))]
+        if asked.until is not None
+        else []
+    )
     return f"{{operator:And,operands:[{','.join(filters)}]}}"
 
 

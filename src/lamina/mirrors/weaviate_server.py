@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from lamina.endpoints import KEY, Exchange, address
 from lamina.errors import InvalidInput, LaminaError, Refused, StoreUnavailable
+from lamina.home.http_client import KEY, Exchange, address
 from lamina.mirrors.breaker import Breaker
-from lamina.text import one_line, shown
+from lamina.text.words import one_line, shown
 
 Answer = TypeVar("Answer")
 
@@ -60,7 +60,11 @@ DEFINITION = {
     "vectorizer": "none",
     "vectorIndexType": "hnsw",
     "vectorIndexConfig": {"distance": "cosine"},
-    "multiTenancyConfig": {"enabled": True, "autoTenantCreation": False, "autoTenantActivation": True},
+    "multiTenancyConfig": {
+        "enabled": True,
+        "autoTenantCreation": False,
+        "autoTenantActivation": True,
+    },
     "invertedIndexConfig": {"stopwords": {"preset": "none"}, "indexNullState": True},
     "properties": list(PROPERTIES),
 }
@@ -94,7 +98,11 @@ class Collection(msgspec.Struct, rename={"tenancy": "multiTenancyConfig"}):
     def is_ours(self) -> bool:
         names = {known.name for known in self.properties or ()}
         has_tenants = self.tenancy is not None and self.tenancy.enabled
-        return self.description.startswith(MARK) and has_tenants and names.issuperset(known["name"] for known in PROPERTIES)
+        return (
+            self.description.startswith(MARK)
+            and has_tenants
+            and names.issuperset(known["name"] for known in PROPERTIES)
+        )
 
 
 class Held(msgspec.Struct):
@@ -158,7 +166,9 @@ class WeaviateServer:
     def __init__(self, url: str, key: str | None, tenant: str, breaker: Breaker) -> None:
         self._url = address(url, "mirrors.weaviate", EXAMPLE)
         if key and not KEY.fullmatch(key):
-            raise InvalidInput("the key of Weaviate holds spaces, line ends or other characters that no key has")
+            raise InvalidInput(
+                "the key of Weaviate holds spaces, line ends or other characters that no key has"
+            )
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
@@ -202,17 +212,30 @@ class WeaviateServer:
 
     def put(self, objects: Sequence[Mapping[str, Any]], deadline: Deadline | None = None) -> None:
         """Add or replace objects. One that is not taken is an error, whatever became of the others."""
-        told = {"objects": [{"class": COLLECTION, "tenant": self.tenant, **given} for given in objects]}
-        answers = self._ask("POST", "batch/objects", told, deadline or Deadline(PATIENT), list[Taken]) or []
+        told = {
+            "objects": [{"class": COLLECTION, "tenant": self.tenant, **given} for given in objects]
+        }
+        answers = (
+            self._ask("POST", "batch/objects", told, deadline or Deadline(PATIENT), list[Taken])
+            or []
+        )
         taken = {one.id for one in answers if one.result.status == "SUCCESS"}
         missed = [given for given in objects if given["id"] not in taken]
         if missed:  # what it says about them is not repeated: it quotes them
             first = shown(missed[0]["properties"].get("record"))
-            raise self._failure(f"did not take {len(missed)} of {len(objects)} records, such as {first}; see its log")
+            raise self._failure(
+                f"did not take {len(missed)} of {len(objects)} records, such as {first}; see its log"
+            )
 
-    def drop(self, uuids: Sequence[str], deadline: Deadline | None = None, *, unsettled: bool = False) -> None:
+    def drop(
+        self, uuids: Sequence[str], deadline: Deadline | None = None, *, unsettled: bool = False
+    ) -> None:
         """Remove objects, as far as they are there; or only those that are unsettled."""
-        where: dict[str, Any] = {"path": ["id"], "operator": "ContainsAny", "valueTextArray": list(uuids)}
+        where: dict[str, Any] = {
+            "path": ["id"],
+            "operator": "ContainsAny",
+            "valueTextArray": list(uuids),
+        }
         if unsettled:
             still = {"path": ["unsettled"], "operator": "Equal", "valueBoolean": True}
             where = {"operator": "And", "operands": [where, still]}
@@ -231,7 +254,9 @@ class WeaviateServer:
     def search(self, arguments: str, limit: int) -> list[str]:
         """The record ids that a search finds, the best first. The arguments are GraphQL."""
         query = f"{{Get{{{COLLECTION}(tenant:{quoted(self.tenant)},limit:{limit},{arguments}){{record}}}}}}"
-        found = self._ask("POST", "graphql", {"query": query}, Deadline(QUICK), Found, most=LARGEST_LIST)
+        found = self._ask(
+            "POST", "graphql", {"query": query}, Deadline(QUICK), Found, most=LARGEST_LIST
+        )
         if found is None or found.errors or found.data is None:  # they quote the question
             raise self._failure("could not search; see its log")
         hits = (found.data.get("Get") or {}).get(COLLECTION) or []
@@ -265,15 +290,21 @@ class WeaviateServer:
         self.breaker.check()
         seconds = deadline.left()
         exchange = Exchange(self._url, f"v1/{path}", seconds, most, method)
-        if not exchange.within(seconds, None if body is None else msgspec.json.encode(body), self._headers):
+        if not exchange.within(
+            seconds, None if body is None else msgspec.json.encode(body), self._headers
+        ):
             raise self._outage("did not answer in time")
         if exchange.error is not None:
-            raise self._outage(f"cannot be reached ({one_line(str(exchange.error), 200)}); start it, or correct its address")
+            raise self._outage(
+                f"cannot be reached ({one_line(str(exchange.error), 200)}); start it, or correct its address"
+            )
         if exchange.status >= 500:
             raise self._outage(f"answered with HTTP {exchange.status}; see its log")
         self.breaker.answered()
         if exchange.status in (401, 403):
-            raise self._failure(f"refuses the key (HTTP {exchange.status}); mirrors.weaviate_key_variable names where it is")
+            raise self._failure(
+                f"refuses the key (HTTP {exchange.status}); mirrors.weaviate_key_variable names where it is"
+            )
         if exchange.status in absent:
             return None
         if exchange.status not in (200, 204):

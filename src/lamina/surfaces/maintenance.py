@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from subprocess import Popen
 
-    from lamina.orchestrator import Orchestrator
+    from lamina.memory.jobs import Orchestrator
 
 log = logging.getLogger("lamina")
 
@@ -30,16 +30,29 @@ def start_if_due(
         return None
     import subprocess
 
-    program = [sys.executable, "-P", "-m", "lamina.surfaces.cli.main"]  # -P: no module is taken from the folder at hand
+    program = [
+        sys.executable,
+        "-P",
+        "-m",
+        "lamina.surfaces.cli.main",
+    ]  # -P: no module is taken from the folder at hand
     command = [*program, "--home", str(home), "--agent", agent, "run", "--once"]
     # The jobs are about all memories of the agent, whoever's message has started them.
     environment = {name: value for name, value in os.environ.items() if name != "LAMINA_USER"}
     nothing = subprocess.DEVNULL
     try:
         process = subprocess.Popen(  # noqa: S603 - our own program, and no shell
-            command, stdin=nothing, stdout=nothing, stderr=nothing, env=environment, cwd=home, start_new_session=True
+            command,
+            stdin=nothing,
+            stdout=nothing,
+            stderr=nothing,
+            env=environment,
+            cwd=home,
+            start_new_session=True,
         )
-    except OSError as error:  # such as too many processes: what is due is late, and the caller goes on
+    except (
+        OSError
+    ) as error:  # such as too many processes: what is due is late, and the caller goes on
         log.warning("the jobs that are due could not be started: %s", error.strerror)
         return None
     # Somebody has to take note of its end, or it would stay in the table of processes for as long as we live.

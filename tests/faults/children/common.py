@@ -13,7 +13,9 @@ import lamina
 
 
 def say(**message: object) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")  # all at once: who is killed in between leaves no half a line
+    sys.stdout.write(
+        json.dumps(message) + "\n"
+    )  # all at once: who is killed in between leaves no half a line
     sys.stdout.flush()
 
 

@@ -12,11 +12,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lamina.clock import moment, system_clock
-from lamina.model import iso
-from lamina.orchestrator import Orchestrator
-from lamina.schedule import KNOWN, Timetable
-from lamina.surfaces.cli import running
+from lamina.home.schedule import KNOWN, Timetable
+from lamina.memory.jobs import Orchestrator
+from lamina.model.clock import moment, system_clock
+from lamina.model.record import iso
+from lamina.surfaces.cli import run as running
 from tests.unit.store.test_jobs import scratch
 
 from .common import say
@@ -30,7 +30,9 @@ class Conductor:
         self.slow = slow
         work = {name: self.work(name) for name in KNOWN}
         clock = system_clock if real else lambda: self.now
-        self.orchestrator = Orchestrator(scratch(home / "jobs.db"), work, Timetable(home), clock, lambda job, outcome: None)
+        self.orchestrator = Orchestrator(
+            scratch(home / "jobs.db"), work, Timetable(home), clock, lambda job, outcome: None
+        )
 
     def work(self, name: str) -> Any:
         def run() -> Mapping[str, Any]:

@@ -24,7 +24,9 @@ class Doer:
 
     def open(self, home: str, path: str) -> None:
         settings = settings_of(PATHS[path])
-        self._operator = lamina.operator(AGENT, home=home, clock=lambda: LATER, actor="ana", key=KEY, settings=settings)
+        self._operator = lamina.operator(
+            AGENT, home=home, clock=lambda: LATER, actor="ana", key=KEY, settings=settings
+        )
 
     def do(self, path: str) -> None:
         assert self._operator is not None

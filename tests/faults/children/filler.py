@@ -16,7 +16,9 @@ class Filler:
     """A process that fills its store."""
 
     def __init__(self, home: str, checkpoint_pages: str) -> None:
-        self._memory = lamina.operator("sky", home=home, settings={"store.checkpoint_pages": int(checkpoint_pages)})
+        self._memory = lamina.operator(
+            "sky", home=home, settings={"store.checkpoint_pages": int(checkpoint_pages)}
+        )
         self._written = 0
 
     def remember(self) -> None:

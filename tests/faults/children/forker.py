@@ -55,7 +55,12 @@ def every_verb(home: str) -> None:
     for name, verb in verbs.items():
         say(verb=name, outcome=in_a_fork(verb))
     say(verb="close", outcome=in_a_fork(operator.close))
-    say(verb="own handle", outcome=in_a_fork(lambda: lamina.open("sky", home=home).remember("own memory of the child")))
+    say(
+        verb="own handle",
+        outcome=in_a_fork(
+            lambda: lamina.open("sky", home=home).remember("own memory of the child")
+        ),
+    )
     operator.remember("second memory of the parent")
     operator.close()
 

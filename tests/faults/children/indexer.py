@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 import lamina
-from lamina.recall import indexing
+from lamina.search import indexing
 
 from .common import nursery, say
 
@@ -36,7 +36,9 @@ class Indexer:
 
     def talk(self, word: str) -> None:
         assert self._memory is not None
-        self._memory.remember_conversation(turns_of(word), session=f"session {word}", key=word, keep_raw=True)
+        self._memory.remember_conversation(
+            turns_of(word), session=f"session {word}", key=word, keep_raw=True
+        )
 
     def close(self) -> None:
         assert self._memory is not None
@@ -61,7 +63,10 @@ class Indexer:
 
 def turns_of(word: str) -> list[dict[str, Any]]:
     """A conversation that is known by its word."""
-    return [{"speaker": ("Ana", "Ben")[n % 2], "text": f"turn {n} of {word}", "tags": [word]} for n in range(TURNS)]
+    return [
+        {"speaker": ("Ana", "Ben")[n % 2], "text": f"turn {n} of {word}", "tags": [word]}
+        for n in range(TURNS)
+    ]
 
 
 def crowd(home: str, times: str, name: str) -> None:
@@ -86,7 +91,10 @@ def warm() -> None:
 
 def main(scene: str, *arguments: str) -> None:
     indexing.BATCH = BATCH
-    scenes: dict[str, Callable[..., None]] = {"nursery": partial(nursery, Indexer, warm), "crowd": crowd}
+    scenes: dict[str, Callable[..., None]] = {
+        "nursery": partial(nursery, Indexer, warm),
+        "crowd": crowd,
+    }
     scenes[scene](*arguments)
 
 

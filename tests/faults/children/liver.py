@@ -61,7 +61,9 @@ class Jumping:
 class Life:
     """One process, from opening to its end."""
 
-    def __init__(self, operator: lamina.Operator, slot: str, name: str, chance: random.Random) -> None:
+    def __init__(
+        self, operator: lamina.Operator, slot: str, name: str, chance: random.Random
+    ) -> None:
         self.operator = operator
         self._slot = slot
         self._name = name
@@ -96,7 +98,9 @@ class Life:
         text = f"memory {key} v1"
 
         def remember() -> None:
-            record = self.operator.remember(text, tags=[self._slot], importance=self._chance.choice([0.1, 0.3, 0.5]), key=key)
+            record = self.operator.remember(
+                text, tags=[self._slot], importance=self._chance.choice([0.1, 0.3, 0.5]), key=key
+            )
             self._mine[key] = Mine(record.id, 1, text)
 
         self._write({key: text}, remember)
@@ -109,10 +113,17 @@ class Life:
     def _talk(self) -> None:
         texts = {key: f"memory {key} v1" for key in (self._new(), self._new())}
         turns = [{"speaker": "Ana", "text": text} for text in texts.values()]
-        self._write(dict(texts), lambda: self.operator.remember_conversation(turns, session=self._new(), keep_raw=True))
+        self._write(
+            dict(texts),
+            lambda: self.operator.remember_conversation(turns, session=self._new(), keep_raw=True),
+        )
 
     def _chosen(self, *, alive: bool) -> str | None:
-        found = [key for key, one in self._mine.items() if (one.text is not None) is alive or (not alive and one.before)]
+        found = [
+            key
+            for key, one in self._mine.items()
+            if (one.text is not None) is alive or (not alive and one.before)
+        ]
         return self._chance.choice(found) if found else None
 
     def _correct(self) -> None:
@@ -179,7 +190,9 @@ class Life:
 class Liver:
     """What a nursery forks: somebody who lives until killed."""
 
-    def live(self, home: str, slot: str, name: str, seed: int, jumps: bool = False, pause: float = 0) -> None:
+    def live(
+        self, home: str, slot: str, name: str, seed: int, jumps: bool = False, pause: float = 0
+    ) -> None:
         chance = random.Random(f"{seed} {name}")
         clock = Jumping(chance) if jumps else None
         operator = lamina.operator("sky", home=home, clock=clock, settings={"failsafe": "off"})

@@ -16,7 +16,7 @@ MODULES = (
     "chromadb.api.shared_system_client",
     "chromadb.telemetry.product.posthog",
     "chromadb_rust_bindings",
-    "lamina.memory",
+    "lamina.memory.agent",
     "lamina.mirrors.chroma_embedded",
     "lamina.mirrors.upkeep",
 )

@@ -66,10 +66,15 @@ class Mover(Operating):
 def warm() -> None:
     """Do everything once, so that what is traced later is not Python finding its modules."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "retention_rules.yaml").write_text("short_term_max_lines: 1\nexpire_after_days: 1\ndeduplicate: 0.9\n")
+        Path(folder, "retention_rules.yaml").write_text(
+            "short_term_max_lines: 1\nexpire_after_days: 1\ndeduplicate: 0.9\n"
+        )
         mover = Mover()
         mover.open(folder)
-        ids = [mover.operator.remember(f"memory {n}", "fact", tags=["old"], importance=n / 4).id for n in range(4)]
+        ids = [
+            mover.operator.remember(f"memory {n}", "fact", tags=["old"], importance=n / 4).id
+            for n in range(4)
+        ]
         mover.run_once()
         mover.compress()
         mover.prune("old")
@@ -89,7 +94,9 @@ def crowd(home: str, rounds: str, name: str) -> None:
         sys.stdin.readline()
         for n in range(int(rounds)):
             text, tags = f"memory {n} of {name}", [name, f"{name}n{n}"]
-            record = operator.remember(text, tags=tags, importance=chance.choice([0.1, 0.3, 0.9]), key=f"{name}n{n}")
+            record = operator.remember(
+                text, tags=tags, importance=chance.choice([0.1, 0.3, 0.9]), key=f"{name}n{n}"
+            )
             say(made=record.id)
             operator.run_once()
             archived = [found.id for found in operator.search_archive("memory", limit=1000)]
@@ -138,7 +145,11 @@ def watch(home: str, name: str) -> None:
 
 
 def main(scene: str, *arguments: str) -> None:
-    scenes: dict[str, Callable[..., None]] = {"nursery": partial(nursery, Mover, warm), "crowd": crowd, "watch": watch}
+    scenes: dict[str, Callable[..., None]] = {
+        "nursery": partial(nursery, Mover, warm),
+        "crowd": crowd,
+        "watch": watch,
+    }
     scenes[scene](*arguments)
 
 

@@ -7,8 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from lamina import handles, moves
-from lamina.home import Home
+from lamina.home.folder import Home
+from lamina.memory import migrate, opening
 from tests.faults.forgotten import LATER, damage, furnish
 from tests.faults.harness import AGENT
 
@@ -20,14 +20,14 @@ class Restorer:
 
     def restore(self, home: str, source: str, url: str = "") -> None:
         os.environ["LAMINA_STORE_URL"] = url
-        handles.restore(source, AGENT, home, lambda: LATER)
+        opening.restore(source, AGENT, home, lambda: LATER)
 
     def begin_anew(self, home: str) -> None:
-        handles.begin_anew(AGENT, home, lambda: LATER)
+        opening.begin_anew(AGENT, home, lambda: LATER)
 
     def move(self, home: str, to: str, url: str = "") -> None:
         os.environ["LAMINA_STORE_URL"] = url
-        moves.move(Home(home), AGENT, to)
+        migrate.move(Home(home), AGENT, to)
 
 
 def warm() -> None:

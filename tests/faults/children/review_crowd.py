@@ -47,8 +47,13 @@ class Reviewer:
         settings = {"review.per_day": 1_000_000}
         self._name = name
         self._chance = random.Random(name)
-        self._operator = stack.enter_context(lamina.operator("sky", home=home, actor=name, settings=settings))
-        self._agents = {user: stack.enter_context(lamina.open("sky", user, home=home, settings=settings)) for user in USERS}
+        self._operator = stack.enter_context(
+            lamina.operator("sky", home=home, actor=name, settings=settings)
+        )
+        self._agents = {
+            user: stack.enter_context(lamina.open("sky", user, home=home, settings=settings))
+            for user in USERS
+        }
         self._number = 0
 
     def act(self) -> dict[str, Any]:
@@ -64,15 +69,25 @@ class Reviewer:
 
     def remember(self) -> Told:
         self._number += 1
-        given: dict[str, Any] = {"kind": self._chance.choice(["fact", "crumb"]), "source": self._chance.choice(SOURCES)}
-        given |= {"importance": self._chance.choice([0.2, 0.9]), "tags": self._chance.sample(KEYS, 1)}
-        record = self._agents[self._chance.choice(USERS)].remember(f"memory {self._number} of {self._name}", **given)
+        given: dict[str, Any] = {
+            "kind": self._chance.choice(["fact", "crumb"]),
+            "source": self._chance.choice(SOURCES),
+        }
+        given |= {
+            "importance": self._chance.choice([0.2, 0.9]),
+            "tags": self._chance.sample(KEYS, 1),
+        }
+        record = self._agents[self._chance.choice(USERS)].remember(
+            f"memory {self._number} of {self._name}", **given
+        )
         return "", [record.id]
 
     def propose(self) -> Told:
         user = self._chance.choice(USERS)
         said = self._agents[user].remember("so it is said", source=self._chance.choice(SOURCES))
-        made = self._agents[user].propose_profile(self._chance.choice(KEYS), self._value(), "it was said", [said.id])
+        made = self._agents[user].propose_profile(
+            self._chance.choice(KEYS), self._value(), "it was said", [said.id]
+        )
         return made.id, [made.id]
 
     def upsert(self) -> Told:

@@ -20,7 +20,9 @@ class Decider(Operating):
     """A process that holds an operator's handle. Its clock stands still, so that what it makes is always the same."""
 
     def open(self, home: str) -> None:
-        self._operator = lamina.operator("sky", home=home, clock=lambda: LATER, actor="ana", settings=SETTINGS)
+        self._operator = lamina.operator(
+            "sky", home=home, clock=lambda: LATER, actor="ana", settings=SETTINGS
+        )
 
     def decide(self, verb: str, given: list[Any]) -> None:
         getattr(self.operator, verb)(*given)
@@ -35,7 +37,10 @@ def warm() -> None:
         decider = Decider()
         decider.open(folder)
         operator = decider.operator
-        first, second, third = (operator.propose_profile("drink", value, "so", []).id for value in ("tea", "cola", "milk"))
+        first, second, third = (
+            operator.propose_profile("drink", value, "so", []).id
+            for value in ("tea", "cola", "milk")
+        )
         operator.confirm(first)
         operator.reject(third, "no")
         operator.lift(third, "yes")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 
 import lamina
-from lamina.recall import RANKERS
+from lamina.search import RANKERS
 
 from .common import outcome, say
 from .forker import in_a_fork
@@ -20,7 +20,10 @@ from .visitor import lower
 def reads(memory: lamina.Memory) -> dict[str, Callable[[], object]]:
     """Every verb that finds."""
     return {
-        **{f"search {ranker}": partial(memory.search, "memory", ranker=ranker) for ranker in RANKERS},
+        **{
+            f"search {ranker}": partial(memory.search, "memory", ranker=ranker)
+            for ranker in RANKERS
+        },
         "known_at": lambda: memory.search("memory", known_at="2999-01-01T00:00:00Z"),
         "memory_context": lambda: memory.memory_context("memory"),
         "query_recent": memory.query_recent,
@@ -33,7 +36,9 @@ def writes(memory: lamina.Memory) -> dict[str, Callable[[], object]]:
     turns = [{"speaker": "Ana", "text": "a turn"}]
     return {
         "index": memory.index,
-        "remember_conversation": lambda: memory.remember_conversation(turns, session="s", keep_raw=True),
+        "remember_conversation": lambda: memory.remember_conversation(
+            turns, session="s", keep_raw=True
+        ),
     }
 
 

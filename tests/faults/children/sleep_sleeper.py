@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import lamina
-from lamina import knowledge
+from lamina.memory.sleep import facts
 
 from .common import Operating, nursery, say
 
@@ -42,11 +42,11 @@ class Sleeper(Operating):
 @contextmanager
 def small_batches(turns: int = FEW_TURNS) -> Iterator[None]:
     """Sleep reads only some turns at a time within the block."""
-    usual, knowledge.BATCH = knowledge.BATCH, turns
+    usual, facts.BATCH = facts.BATCH, turns
     try:
         yield
     finally:
-        knowledge.BATCH = usual
+        facts.BATCH = usual
 
 
 def warm() -> None:
@@ -55,7 +55,10 @@ def warm() -> None:
         sleeper = Sleeper()
         sleeper.open(folder)
         operator = sleeper.operator
-        said = [{"text": f"I moved to Porto in May {n}, and I love tea. " * 8, "speaker": "Ana"} for n in range(2000, 2010)]
+        said = [
+            {"text": f"I moved to Porto in May {n}, and I love tea. " * 8, "speaker": "Ana"}
+            for n in range(2000, 2010)
+        ]
         for turn in said:
             turn["at"] = (TONIGHT - timedelta(days=1)).isoformat()
         operator.remember_conversation(said, "one")
@@ -95,7 +98,11 @@ def watch(home: str, name: str) -> None:
 
 
 def main(scene: str, *arguments: str) -> None:
-    scenes: dict[str, Callable[..., None]] = {"nursery": partial(nursery, Sleeper, warm), "crowd": crowd, "watch": watch}
+    scenes: dict[str, Callable[..., None]] = {
+        "nursery": partial(nursery, Sleeper, warm),
+        "crowd": crowd,
+        "watch": watch,
+    }
     scenes[scene](*arguments)
 
 

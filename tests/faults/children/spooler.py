@@ -10,12 +10,17 @@ import tempfile
 from pathlib import Path
 
 import lamina
-from lamina.handles import connect
-from lamina.model import Role
+from lamina.memory.opening import connect
+from lamina.model.record import Role
 
 from .common import nursery, say
 
-SETTINGS = {"failsafe": "on", "store.busy_timeout_ms": 0, "store.retry_ms": 0, "store.checkpoint_pages": 1}
+SETTINGS = {
+    "failsafe": "on",
+    "store.busy_timeout_ms": 0,
+    "store.retry_ms": 0,
+    "store.checkpoint_pages": 1,
+}
 
 
 class Spooler:
@@ -34,7 +39,12 @@ class Spooler:
 
     def batch(self, word: str) -> None:
         """One batch that goes to both files."""
-        self.memory.remember_many([{"content": f"{word} short", "key": word}, {"content": f"{word} long", "layer": "episodic"}])
+        self.memory.remember_many(
+            [
+                {"content": f"{word} short", "key": word},
+                {"content": f"{word} long", "layer": "episodic"},
+            ]
+        )
 
     def replay(self) -> None:
         self.memory.replay_failsafe()

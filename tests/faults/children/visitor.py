@@ -50,7 +50,9 @@ def watch(home: str) -> dict[str, object]:
     counts: dict[str, int] = {}
     outcomes = {
         "list": outcome(lambda: counts.update(listed=len(operator.list(limit=10_000)))),
-        "search": outcome(lambda: counts.update(found=len(operator.search("memory", limit=10_000)))),
+        "search": outcome(
+            lambda: counts.update(found=len(operator.search("memory", limit=10_000)))
+        ),
     }
     return {"outcomes": outcomes, **counts}
 
@@ -62,7 +64,10 @@ def mend(home: str) -> dict[str, object]:
     database.chmod(0o400)
     meanwhile = outcome(lambda: operator.remember("memory meanwhile"))
     database.chmod(0o600)
-    report: dict[str, object] = {"meanwhile": meanwhile, "after": outcome(lambda: operator.remember("memory after"))}
+    report: dict[str, object] = {
+        "meanwhile": meanwhile,
+        "after": outcome(lambda: operator.remember("memory after")),
+    }
     operator.close()
     return report
 

@@ -30,7 +30,9 @@ class Waiter:
 
     def remember(self, word: str) -> None:
         assert self._memory is not None
-        self._memory.remember(f"memory {word}", tags=["kept", word], evidence=["https://example.org/"], key=word)
+        self._memory.remember(
+            f"memory {word}", tags=["kept", word], evidence=["https://example.org/"], key=word
+        )
 
 
 def warm() -> None:

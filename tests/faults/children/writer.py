@@ -28,7 +28,10 @@ def one(memory: lamina.Memory, word: str, number: int) -> None:
 
 def many(memory: lamina.Memory, word: str, _: int) -> None:
     """One batch, every memory of it with a key."""
-    items = [{"content": f"part {n} of {word}", "tags": [word], "key": f"{word}p{n}"} for n in range(BATCH)]
+    items = [
+        {"content": f"part {n} of {word}", "tags": [word], "key": f"{word}p{n}"}
+        for n in range(BATCH)
+    ]
     say(begin=word)
     memory.remember_many(items)
     say(done=word)

@@ -10,8 +10,20 @@ import os
 import sys
 
 TOLD = "OFFLINE_TOLD"  # names the file of attempts
-LOCAL = ("", "localhost", "::1", "::", "0.0.0.0")  # the last two stand for this machine, and are listened at
-WATCHED = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname")
+LOCAL = (
+    "",
+    "localhost",
+    "::1",
+    "::",
+    "0.0.0.0",
+)  # the last two stand for this machine, and are listened at
+WATCHED = (
+    "socket.connect",
+    "socket.sendto",
+    "socket.sendmsg",
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+)
 NAMES = WATCHED[3:]
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.engines.aging import FLOOR, HALF_LIVES, LEAST_CHANGE, Adjusted, Entry, importance, plan
-from lamina.model import Layer
+from lamina.model.record import Layer
 from tests.conftest import START
 
 NOW = START + timedelta(days=3650)
@@ -20,14 +20,23 @@ NOW = START + timedelta(days=3650)
 
 def entry(original: float = 0.6, days: float = 0, accesses: int = 0, **fields: Any) -> Entry:
     """A memory that came some days ago and is as it was."""
-    values = {"id": "id1", "seq": 1, "event": 1, "layer": Layer.EPISODIC, "importance": original, "original": original}
+    values = {
+        "id": "id1",
+        "seq": 1,
+        "event": 1,
+        "layer": Layer.EPISODIC,
+        "importance": original,
+        "original": original,
+    }
     came = NOW - timedelta(days=days)
     return Entry(**{**values, "created_at": came, "accesses": accesses, **fields})
 
 
 def applied(adjusted: Adjusted) -> Entry:
     """The memory once it was adjusted."""
-    return msgspec.structs.replace(adjusted.entry, importance=adjusted.importance, event=adjusted.entry.event + 1)
+    return msgspec.structs.replace(
+        adjusted.entry, importance=adjusted.importance, event=adjusted.entry.event + 1
+    )
 
 
 def test_half_of_it_is_gone_after_the_half_life() -> None:
@@ -65,7 +74,10 @@ def test_the_floor_raises_nothing() -> None:
 @pytest.mark.parametrize("layer", [layer for layer in Layer if layer not in HALF_LIVES])
 def test_some_layers_do_not_age(layer: Layer) -> None:
     """S4: profile, procedures, the world and working memory are left alone, whatever their numbers say."""
-    assert plan([entry(0.9, 9000, 50, layer=layer), entry(0.9, importance=0.1, layer=layer)], NOW) == []
+    assert (
+        plan([entry(0.9, 9000, 50, layer=layer), entry(0.9, importance=0.1, layer=layer)], NOW)
+        == []
+    )
     assert layer in (Layer.PROFILE, Layer.PROCEDURAL, Layer.WORLD, Layer.WORKING)
 
 
@@ -80,7 +92,10 @@ def test_short_term_memory_only_rises() -> None:
     ("given", "why"),
     [
         (entry(0.6, 200), "never wanted, it came 200 days ago: 0.60 became 0.30"),
-        (entry(0.6, 100, 9, accessed_at=NOW - timedelta(days=1.5)), "wanted 9 times, last 1 day ago: 0.60 became 0.66"),
+        (
+            entry(0.6, 100, 9, accessed_at=NOW - timedelta(days=1.5)),
+            "wanted 9 times, last 1 day ago: 0.60 became 0.66",
+        ),
         (entry(0.0, 1, 1, accessed_at=NOW), "wanted once, last today: 0.00 became 0.05"),
         (entry(0.5, 100, 7, accessed_at=NOW), "wanted 7 times, last today: 0.50 became 0.57"),
         (
@@ -114,7 +129,9 @@ ENTRIES = st.builds(
     importance=st.floats(0, 1),
     layer=st.sampled_from(list(Layer)),
     given=st.booleans(),
-    accessed_at=st.one_of(st.none(), st.timedeltas(timedelta(-40_000), timedelta(100)).map(lambda ago: NOW + ago)),
+    accessed_at=st.one_of(
+        st.none(), st.timedeltas(timedelta(-40_000), timedelta(100)).map(lambda ago: NOW + ago)
+    ),
 )
 
 
@@ -129,11 +146,17 @@ def test_it_stays_within_bounds(one: Entry) -> None:
 
 
 @given(st.lists(ENTRIES, max_size=20), st.randoms(use_true_random=False), st.integers(0, 86_399))
-def test_a_second_time_changes_nothing(drawn: list[Entry], shuffled: random.Random, seconds: int) -> None:
+def test_a_second_time_changes_nothing(
+    drawn: list[Entry], shuffled: random.Random, seconds: int
+) -> None:
     """S4, Q6: adjusting again at the same time changes nothing, in whatever order; only what differs is changed."""
-    entries = [msgspec.structs.replace(one, id=f"id{seq}", seq=seq) for seq, one in enumerate(drawn)]
+    entries = [
+        msgspec.structs.replace(one, id=f"id{seq}", seq=seq) for seq, one in enumerate(drawn)
+    ]
     adjusted = plan(entries, NOW)
-    assert all(abs(one.importance - one.entry.importance) >= LEAST_CHANGE - 1e-9 for one in adjusted)
+    assert all(
+        abs(one.importance - one.entry.importance) >= LEAST_CHANGE - 1e-9 for one in adjusted
+    )
     after = {one.id: one for one in entries} | {one.entry.id: applied(one) for one in adjusted}
     assert plan(after.values(), NOW) == []
     shuffled.shuffle(entries)
@@ -157,5 +180,7 @@ def test_more_accesses_never_lower_it(one: Entry, more: int, later: timedelta) -
     wanted = msgspec.structs.replace(one, accesses=one.accesses + more)
     assert importance(wanted, NOW) >= importance(one, NOW)
     last = max(one.created_at, one.accessed_at or one.created_at)
-    assert importance(msgspec.structs.replace(one, accessed_at=last + later), NOW) >= importance(one, NOW)
+    assert importance(msgspec.structs.replace(one, accessed_at=last + later), NOW) >= importance(
+        one, NOW
+    )
     assert importance(one, NOW + later) <= importance(one, NOW)

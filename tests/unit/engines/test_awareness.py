@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import dates
 from lamina.engines import awareness
 from lamina.engines.awareness import DATE, ESCALATION, PENDING, REQUEST, REVIEW, answers, pending
-from lamina.model import Layer, Record, State, iso
+from lamina.model.record import Layer, Record, State, iso
+from lamina.text import dates
 from tests.conftest import START
 
 from .test_profile import record
@@ -22,14 +22,21 @@ DAY = timedelta(days=1)
 
 
 def memory(
-    seq: int, kind: str = "crumb", content: str = "text", metadata: dict[str, Any] | None = None, **fields: Any
+    seq: int,
+    kind: str = "crumb",
+    content: str = "text",
+    metadata: dict[str, Any] | None = None,
+    **fields: Any,
 ) -> Record:
     return record(seq, metadata or {}, kind=kind, content=content, layer=Layer.SHORT_TERM, **fields)
 
 
 def why(*records: Record, today: date = TODAY) -> list[str]:
     """The reasons, with the answers and dates that the records themselves give."""
-    spans = {one.id: [(found.start, found.end) for found in dates.find(one.content, one.occurred_at)] for one in records}
+    spans = {
+        one.id: [(found.start, found.end) for found in dates.find(one.content, one.occurred_at)]
+        for one in records
+    }
     return [item["why"] for item in pending(records, answers(records), today, spans)]
 
 
@@ -41,12 +48,16 @@ def test_a_request_waits_for_its_result() -> None:
     assert why(request, memory(2, "result")) == [REQUEST]
 
 
-@pytest.mark.parametrize("named", [{"answers": "ID"}, {"answers": ["x", "ID"]}, {"request_id": "ID"}])
+@pytest.mark.parametrize(
+    "named", [{"answers": "ID"}, {"answers": ["x", "ID"]}, {"request_id": "ID"}]
+)
 @pytest.mark.parametrize("kind", ["request", "escalation"])
 def test_an_answer_may_name_what_it_answers(kind: str, named: dict[str, Any]) -> None:
     """L12: any record may say in its metadata what it answers."""
     open_ = memory(1, kind)
-    metadata = {name: open_.id if value == "ID" else [open_.id, "x", 5] for name, value in named.items()}
+    metadata = {
+        name: open_.id if value == "ID" else [open_.id, "x", 5] for name, value in named.items()
+    }
     assert why(open_, memory(2, "crumb", metadata=metadata)) == []
 
 
@@ -71,13 +82,21 @@ def test_what_only_sums_up_answers_nothing(kind: str) -> None:
 def test_an_answer_that_was_taken_back_is_none() -> None:
     """L12: a result that was forgotten answers nothing."""
     request = memory(1, "request")
-    assert why(request, memory(2, "result", evidence=(request.id,), state=State.TOMBSTONED)) == [REQUEST]
+    assert why(request, memory(2, "result", evidence=(request.id,), state=State.TOMBSTONED)) == [
+        REQUEST
+    ]
 
 
 def test_a_status_of_pending_is_pending() -> None:
     """L12, R6: whatever says of itself that it is pending, is."""
     assert why(memory(1, "action", metadata={"status": "Pending "})) == [PENDING]
-    assert why(memory(1, "action", metadata={"status": ["pending"]}), memory(2, "action", metadata={"status": "failure"})) == []
+    assert (
+        why(
+            memory(1, "action", metadata={"status": ["pending"]}),
+            memory(2, "action", metadata={"status": "failure"}),
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("status", ["success", "DONE", "resolved", "cancelled"])
@@ -89,10 +108,19 @@ def test_what_is_done_is_not_pending(kind: str, status: str) -> None:
 
 def test_escalations_wait_for_an_answer() -> None:
     """L12, R6: an escalation is pending until something cites it, and so is an error that was escalated to somebody."""
-    escalation, error = memory(1, "escalation"), memory(2, "error", metadata={"escalated_to": "Aegis"})
+    escalation, error = (
+        memory(1, "escalation"),
+        memory(2, "error", metadata={"escalated_to": "Aegis"}),
+    )
     assert why(escalation, error) == [ESCALATION, ESCALATION]
     assert why(escalation, error, memory(3, "action", evidence=(escalation.id, error.id))) == []
-    assert why(memory(2, "error", metadata={"escalated_to": None}), memory(3, "error", metadata={"escalated_to": ""})) == []
+    assert (
+        why(
+            memory(2, "error", metadata={"escalated_to": None}),
+            memory(3, "error", metadata={"escalated_to": ""}),
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("layer", [Layer.PROFILE, Layer.SEMANTIC, Layer.PROCEDURAL])
@@ -104,7 +132,13 @@ def test_reviews_wait(layer: Layer) -> None:
 @pytest.mark.parametrize("state", [State.SUPERSEDED, State.TOMBSTONED])
 def test_what_is_gone_is_not_pending(state: State) -> None:
     """L12: what was replaced or hidden waits for nobody."""
-    assert why(memory(1, "request", state=state), memory(2, metadata={"status": "pending"}, state=state)) == []
+    assert (
+        why(
+            memory(1, "request", state=state),
+            memory(2, metadata={"status": "pending"}, state=state),
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(("days", "listed"), [(-1, False), (0, True), (7, True), (8, False)])
@@ -113,14 +147,18 @@ def test_a_day_that_has_come(days: int, listed: bool) -> None:
     trip = memory(1, content="the trip is on 2026-05-11")
     came = date(2026, 5, 11) + days * DAY
     found = pending([trip], frozenset(), came, {trip.id: [(date(2026, 5, 11), date(2026, 5, 12))]})
-    assert [(item["why"], item["due"]) for item in found] == ([(DATE, "2026-05-11")] if listed else [])
+    assert [(item["why"], item["due"]) for item in found] == (
+        [(DATE, "2026-05-11")] if listed else []
+    )
 
 
 def test_a_day_that_was_past_does_not_come() -> None:
     """L12: what already lay behind when it was remembered, or was on that very day, is a memory and no appointment."""
     records = [memory(1, content="we met on 2026-04-30"), memory(2, content="today is 2026-05-01")]
     assert why(*records, today=TODAY) == why(*records, today=TODAY + DAY) == []
-    old = memory(3, content="see you on 2026-05-02", occurred_at=START - 30 * DAY, created_at=START + 3 * DAY)
+    old = memory(
+        3, content="see you on 2026-05-02", occurred_at=START - 30 * DAY, created_at=START + 3 * DAY
+    )
     assert why(old, today=TODAY + 3 * DAY) == []
 
 
@@ -146,7 +184,10 @@ def test_the_oldest_comes_first_and_each_once() -> None:
     """L12: the list is in the order of time, and a memory with several reasons is listed with the first."""
     both = memory(2, "request", metadata={"status": "pending", "escalated_to": "Aegis"})
     assert [
-        item["id"][-1] for item in pending([memory(3, "request"), both, both, memory(1, "request")], frozenset(), TODAY, {})
+        item["id"][-1]
+        for item in pending(
+            [memory(3, "request"), both, both, memory(1, "request")], frozenset(), TODAY, {}
+        )
     ] == [
         *("1", "2", "3"),
     ]
@@ -170,7 +211,9 @@ values = (
             memory,
             st.integers(1, 50),
             st.sampled_from(["request", "result", "escalation", "crumb", "error"]),
-            metadata=st.dictionaries(st.sampled_from(["status", "escalated_to", "request_id", "answers"]), values),
+            metadata=st.dictionaries(
+                st.sampled_from(["status", "escalated_to", "request_id", "answers"]), values
+            ),
             state=st.sampled_from(State),
         ),
         max_size=8,

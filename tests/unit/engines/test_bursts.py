@@ -9,14 +9,18 @@ from lamina.engines import bursts
 
 def test_an_hour_is_any_hour() -> None:
     """V8: what comes within an hour is counted together, whenever the hour begins; what comes slowly is no burst."""
-    assert bursts.found([("web:a", 5, 60), ("web:a", 6, 60)], []) == [{"source": "web:a", "within_an_hour": 120, "alike": 0}]
+    assert bursts.found([("web:a", 5, 60), ("web:a", 6, 60)], []) == [
+        {"source": "web:a", "within_an_hour": 120, "alike": 0}
+    ]
     assert bursts.found([("web:a", 5, 60), ("web:a", 11, 60)], []) == []
     assert bursts.found([("web:a", slot, 16) for slot in range(1000)], []) == []
 
 
 def test_copies_need_no_hurry() -> None:
     """V8: many that begin alike are told however slowly they came; the largest group of a source counts."""
-    found = bursts.found([("mail", slot * 10, 1) for slot in range(50)], [("mail", 20), ("mail", 30)])
+    found = bursts.found(
+        [("mail", slot * 10, 1) for slot in range(50)], [("mail", 20), ("mail", 30)]
+    )
     assert found == [{"source": "mail", "within_an_hour": 1, "alike": 30}]
 
 

@@ -14,11 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import canon, fence, rules, text
 from lamina.engines import compaction
 from lamina.engines.compaction import Group, compact, dedup
 from lamina.errors import InvalidInput
-from lamina.model import Layer, Record, State, Trust
+from lamina.model import hashing, rules
+from lamina.model.record import Layer, Record, State, Trust
+from lamina.text import fence
+from lamina.text import words as text
 from tests.conftest import START
 
 from .test_profile import record
@@ -37,19 +39,38 @@ RADAR = {
 def known(seq: int, content: str, topics: Any = (), **fields: Any) -> Record:
     """An active semantic record, an hour younger than the one before."""
     given = fields.pop("metadata", {"origin": "promotion", "topic_tags": topics})
-    return record(seq, given, **{"layer": Layer.SEMANTIC, "kind": "fact", "content": content, **fields})
+    return record(
+        seq, given, **{"layer": Layer.SEMANTIC, "kind": "fact", "content": content, **fields}
+    )
 
 
-def procedure(seq: int, content: str, workflow: Any = "deploy", canonical: Any = False, **fields: Any) -> Record:
+def procedure(
+    seq: int, content: str, workflow: Any = "deploy", canonical: Any = False, **fields: Any
+) -> Record:
     given = fields.pop("metadata", {"workflow": workflow, "canonical": canonical})
-    return record(seq, given, **{"layer": Layer.PROCEDURAL, "kind": "action", "content": content, **fields})
+    return record(
+        seq, given, **{"layer": Layer.PROCEDURAL, "kind": "action", "content": content, **fields}
+    )
 
 
 def confirmed(group: Group, seq: int) -> Record:
     """The record that a group becomes when a person confirms it."""
-    names = ("kind", "content", "tags", "importance", "confidence", "trust", "occurred_at", "user", "speaker", "layer")
+    names = (
+        "kind",
+        "content",
+        "tags",
+        "importance",
+        "confidence",
+        "trust",
+        "occurred_at",
+        "user",
+        "speaker",
+        "layer",
+    )
     evidence = tuple(source.id for source in group.sources)
-    return record(seq, group.metadata, evidence=evidence, **{name: getattr(group, name) for name in names})
+    return record(
+        seq, group.metadata, evidence=evidence, **{name: getattr(group, name) for name in names}
+    )
 
 
 def applied(records: Sequence[Record], groups: Sequence[Group]) -> list[Record]:
@@ -75,7 +96,13 @@ def lines(group: Group) -> list[str]:
 @pytest.mark.parametrize(
     "other",
     [
-        *("ana prefers tea", "ANA PREFERS TEA", "Ana  prefers\n\ttea", "  Ana prefers tea  ", "Ａｎａ　ｐｒｅｆｅｒｓ　ｔｅａ"),
+        *(
+            "ana prefers tea",
+            "ANA PREFERS TEA",
+            "Ana  prefers\n\ttea",
+            "  Ana prefers tea  ",
+            "Ａｎａ　ｐｒｅｆｅｒｓ　ｔｅａ",
+        ),
         *(
             "Ana prefers tea.",
             "“Ana prefers tea!”",
@@ -97,14 +124,23 @@ def test_the_same_text(other: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        *(("it weighs 1.5 kg", "it weighs 15 kg"), ("it is -5 outside", "it is 5 outside"), ("Ana writes C++", "Ana writes C")),
+        *(
+            ("it weighs 1.5 kg", "it weighs 15 kg"),
+            ("it is -5 outside", "it is 5 outside"),
+            ("Ana writes C++", "Ana writes C"),
+        ),
         *(
             ("load < limit", "load > limit"),
             ("Ana -> Ben", "Ana <- Ben"),
             ("use tail -f", "use tail -F"),
             ("clean ./a", "clean /a"),
         ),
-        *(("Ana likes hail", "Ana likes hall"), ("she is now here", "she is nowhere"), ("room lO", "room 10"), ("50 %", "50")),
+        *(
+            ("Ana likes hail", "Ana likes hall"),
+            ("she is now here", "she is nowhere"),
+            ("room lO", "room 10"),
+            ("50 %", "50"),
+        ),
         *(
             ("Ana likes tea", "Ana likes no tea"),
             ("Ana met Ben", "Ben met Ana"),
@@ -122,7 +158,9 @@ def test_what_differs_stays_apart(one: str, other: str) -> None:
 
 def test_wide_signs_are_signs() -> None:
     """V2: signs count, but not their width."""
-    assert numbers(compact([known(1, "load = limit"), known(2, "load ＝ limit"), known(3, "load limit")])) == [[1, 2]]
+    assert numbers(
+        compact([known(1, "load = limit"), known(2, "load ＝ limit"), known(3, "load limit")])
+    ) == [[1, 2]]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +182,9 @@ def test_the_best_text_is_kept(best: int, fields: dict[str, Any]) -> None:
 
 def test_speakers_are_apart() -> None:
     """V2: the same words of different people are different memories; the group keeps who said them."""
-    records = [known(seq, "I like tea", speaker=name) for seq, name in enumerate(["Ana", "Ben", "Ana"], 1)]
+    records = [
+        known(seq, "I like tea", speaker=name) for seq, name in enumerate(["Ana", "Ben", "Ana"], 1)
+    ]
     (group,) = compact(records)
     assert numbers([group]) == [[1, 3]]
     assert group.speaker == "Ana"
@@ -156,7 +196,10 @@ def test_days_are_apart() -> None:
     records = [
         *(known(1, "Ana met Ben yesterday"), known(2, "Ana met Ben yesterday", occurred_at=week)),
         *(known(3, "Ana left on 7 May 2023"), known(4, "Ana left on 7 May 2023", occurred_at=week)),
-        *(known(5, "Ben comes tomorrow", occurred_at=week), known(6, "Ben comes tomorrow!", occurred_at=week)),
+        *(
+            known(5, "Ben comes tomorrow", occurred_at=week),
+            known(6, "Ben comes tomorrow!", occurred_at=week),
+        ),
     ]
     assert numbers(compact(records)) == [[3, 4], [5, 6]]
 
@@ -175,7 +218,13 @@ def test_users_are_apart() -> None:
         *({"state": state} for state in State if state is not State.ACTIVE),
         *({"layer": layer} for layer in Layer if layer is not Layer.SEMANTIC),
         {"kind": "project", "metadata": {"origin": "compression", "topic_tags": ["tea"]}},
-        {"metadata": {"origin": "import", "topic_tags": ["tea"], "project": {"project_name": "tea"}}},
+        {
+            "metadata": {
+                "origin": "import",
+                "topic_tags": ["tea"],
+                "project": {"project_name": "tea"},
+            }
+        },
         {"metadata": {"origin": "sleep", "topic_tags": ["tea"], "attribute": "drink"}},
         {"valid_from": START},
         {"valid_to": START},
@@ -197,19 +246,35 @@ def test_a_topic_is_summed_up() -> None:
         known(3, "Ben cooks", ["food"]),
     ]
     (group,) = compact(records)
-    assert lines(group) == ["About garmin:", f"- Ana runs on Sunday (said on {START.date()})", "- The watch syncs at night"]
+    assert lines(group) == [
+        "About garmin:",
+        f"- Ana runs on Sunday (said on {START.date()})",
+        "- The watch syncs at night",
+    ]
     assert numbers([group]) == [[2, 1]]
     assert group.why == "2 records about garmin"
     ids = [f"{seq:026d}" for seq in (2, 1)]
     topics = ["garmin", "Sleep"]
-    assert group.metadata == {"origin": "memory-review", "topic_tags": topics, "compacted_from": ids, "topic": "garmin"}
+    assert group.metadata == {
+        "origin": "memory-review",
+        "topic_tags": topics,
+        "compacted_from": ids,
+        "topic": "garmin",
+    }
 
 
 def test_a_line_says_who_and_when() -> None:
     """V2: in a summary it is still known who said something, and on which day if the words hang on it."""
-    records = [known(1, "I met Ben yesterday", ["x"], speaker="Ana"), known(2, "The door is red", ["x"])]
+    records = [
+        known(1, "I met Ben yesterday", ["x"], speaker="Ana"),
+        known(2, "The door is red", ["x"]),
+    ]
     (group,) = compact(records)
-    assert lines(group) == ["About x:", f"- Ana: I met Ben yesterday (said on {START.date()})", "- The door is red"]
+    assert lines(group) == [
+        "About x:",
+        f"- Ana: I met Ben yesterday (said on {START.date()})",
+        "- The door is red",
+    ]
     assert group.speaker is None
 
 
@@ -220,18 +285,24 @@ def test_the_largest_topic_is_first() -> None:
         *(known(4, "d", ["b", "large"]), known(5, "e", ["z", "y"]), known(6, "f", ["y", "z"])),
     ]
     groups = compact(records)
-    assert [(group.metadata["topic"], *numbers([group])) for group in groups] == [("large", [1, 2, 3, 4]), ("y", [5, 6])]
+    assert [(group.metadata["topic"], *numbers([group])) for group in groups] == [
+        ("large", [1, 2, 3, 4]),
+        ("y", [5, 6]),
+    ]
 
 
 def test_the_largest_is_what_is_left() -> None:
     """V2: a topic counts with the records that larger topics have left."""
-    tags = [["large", "mid"]] * 3 + [["large"]] * 3 + [["mid"], ["mid", "small"], ["small"], ["small"]]
+    tags = (
+        [["large", "mid"]] * 3 + [["large"]] * 3 + [["mid"], ["mid", "small"], ["small"], ["small"]]
+    )
     groups = compact([known(seq, f"text {seq}", topics) for seq, topics in enumerate(tags, 1)])
     assert numbers(groups) == [[1, 2, 3, 4, 5, 6], [8, 9, 10]]
 
 
 @pytest.mark.parametrize(
-    ("count", "sizes"), [(1, []), (2, [2]), (5, [5]), (6, [5]), (7, [5, 2]), (11, [5, 5]), (15, [5, 5, 5])]
+    ("count", "sizes"),
+    [(1, []), (2, [2]), (5, [5]), (6, [5]), (7, [5, 2]), (11, [5, 5]), (15, [5, 5, 5])],
 )
 def test_no_more_than_most(count: int, sizes: list[int]) -> None:
     """V2: a topic with more records than a summary takes becomes several, the oldest first; one alone is left."""
@@ -251,7 +322,11 @@ def test_no_more_than_the_room() -> None:
 
 def test_a_long_text_stays_on_its_own() -> None:
     """V2: a text that takes more than half of the room is left as it is, and keeps no others from being summed up."""
-    records = [known(1, "short", ["x"]), known(2, "long " * 20_000, ["x"]), known(3, "brief", ["x"])]
+    records = [
+        known(1, "short", ["x"]),
+        known(2, "long " * 20_000, ["x"]),
+        known(3, "brief", ["x"]),
+    ]
     assert numbers(compact(records)) == [[1, 3]]
 
 
@@ -263,7 +338,8 @@ def test_an_impossible_number(most: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "topics", [None, "garmin", 5, [None, 5], [""], ["\u200b"], ["a\x07b"], ["x" * 257], ["\ufdfa" * 100], {}]
+    "topics",
+    [None, "garmin", 5, [None, 5], [""], ["\u200b"], ["a\x07b"], ["x" * 257], ["\ufdfa" * 100], {}],
 )
 def test_odd_topics_are_none(topics: Any) -> None:
     """V2: what cannot stand in a headline is no topic, and no reason to fail."""
@@ -301,14 +377,18 @@ def test_a_full_summary_is_left() -> None:
     records = [known(seq, f"text {seq}", ["x"]) for seq in (1, 2, 3)]
     records = applied(records, compact(records, most=5))
     assert compact([*records, known(8, "new", ["x"])], most=5) == []
-    assert numbers(compact([*records, known(8, "new", ["x"]), known(9, "newer", ["x"])], most=5)) == [[8, 9]]
+    assert numbers(
+        compact([*records, known(8, "new", ["x"]), known(9, "newer", ["x"])], most=5)
+    ) == [[8, 9]]
 
 
 def test_a_line_is_not_said_again() -> None:
     """V2: what repeats a line of a summary joins that summary, which keeps its text and its topic."""
     records = [known(1, "likes tea", ["x"]), known(2, "likes milk", ["x"])]
     (summary,) = records = applied(records, compact(records, most=2))
-    (group,) = compact([*records, known(8, "Likes TEA!", ["z"], importance=0.9, trust=Trust.OPERATOR)], most=2)
+    (group,) = compact(
+        [*records, known(8, "Likes TEA!", ["z"], importance=0.9, trust=Trust.OPERATOR)], most=2
+    )
     assert (group.content, group.why) == (summary.content, "2 records say the same")
     assert group.metadata["topic"] == "x"
     assert group.metadata["topic_tags"] == ["x", "z"]
@@ -316,7 +396,11 @@ def test_a_line_is_not_said_again() -> None:
 
 def test_a_repeated_text_may_be_repeated_again() -> None:
     """V2: a summary of one text takes in a later repetition, and joins its topic when something new comes up there."""
-    records = [known(1, "likes tea", ["x"]), known(2, "Likes tea", ["x"]), known(3, "likes milk", ["x"])]
+    records = [
+        known(1, "likes tea", ["x"]),
+        known(2, "Likes tea", ["x"]),
+        known(3, "likes milk", ["x"]),
+    ]
     records = applied(records, compact(records))
     assert compact(records) == []
     assert numbers(compact([*records, known(9, "likes tea.", ["x"])])) == [[4, 9]]
@@ -325,15 +409,27 @@ def test_a_repeated_text_may_be_repeated_again() -> None:
 
 def test_summaries_that_overlap() -> None:
     """V2: summaries of a topic that share lines become one, with each line once and no more sources than allowed."""
-    orders = [["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"], ["b", "c", "a"], ["c", "a", "b"], ["c", "b", "a"]]
+    orders = [
+        ["a", "b", "c"],
+        ["a", "c", "b"],
+        ["b", "a", "c"],
+        ["b", "c", "a"],
+        ["c", "a", "b"],
+        ["c", "b", "a"],
+    ]
     metadata = {"origin": "memory-review", "topic": "x", "topic_tags": ["x"], "compacted_from": []}
-    pages = [known(seq, "\n- ".join(["About x:", *order]), metadata=metadata) for seq, order in enumerate(orders, 1)]
+    pages = [
+        known(seq, "\n- ".join(["About x:", *order]), metadata=metadata)
+        for seq, order in enumerate(orders, 1)
+    ]
     (group,) = compact([*pages, known(9, "d", ["x"])], most=6)
     assert numbers([group]) == [[1, 2, 3, 4, 5, 6]]
     assert lines(group) == ["About x:", "- a", "- b", "- c"]
 
 
-@pytest.mark.parametrize(("written", "line"), [("a and b", "a and b"), ("Ana has:\n- a\n- b", "Ana has: - a - b")])
+@pytest.mark.parametrize(
+    ("written", "line"), [("a and b", "a and b"), ("Ana has:\n- a\n- b", "Ana has: - a - b")]
+)
 def test_a_corrected_summary_is_a_text(written: str, line: str) -> None:
     """V2, V9: a summary that a person has rewritten is no list to add to, but a text like any other."""
     records = [known(1, "a", ["x"]), known(2, "b", ["x"])]
@@ -356,15 +452,38 @@ def test_lines_do_not_run_together() -> None:
 def test_what_is_derived() -> None:
     """V2, V8: a group is trusted as its least trusted source, as important and as new as the most, and no surer than any."""
     records = [
-        known(1, "tea", ["x"], trust=Trust.OPERATOR, importance=0.9, confidence=0.4, tags=("a", "b"), kind="fact"),
-        known(2, "Tea", ["y"], trust=Trust.EXTERNAL, importance=0.2, confidence=0.7, tags=("c", "a"), kind="decision"),
+        known(
+            1,
+            "tea",
+            ["x"],
+            trust=Trust.OPERATOR,
+            importance=0.9,
+            confidence=0.4,
+            tags=("a", "b"),
+            kind="fact",
+        ),
+        known(
+            2,
+            "Tea",
+            ["y"],
+            trust=Trust.EXTERNAL,
+            importance=0.2,
+            confidence=0.7,
+            tags=("c", "a"),
+            kind="decision",
+        ),
         known(3, "milk", ["z"], trust=Trust.OPERATOR, confidence=0.3, kind="preference"),
         known(4, "juice", ["z"], trust=Trust.AGENT, confidence=0.6, kind="preference"),
         known(5, "wine", ["w"]),
         known(6, "beer", ["w"], kind="insight"),
     ]
     same, topic, mixed = compact(records)[0], compact(records)[2], compact(records)[1]
-    assert (same.trust, same.importance, same.confidence, same.kind) == (Trust.EXTERNAL, 0.9, 0.7, "fact")
+    assert (same.trust, same.importance, same.confidence, same.kind) == (
+        Trust.EXTERNAL,
+        0.9,
+        0.7,
+        "fact",
+    )
     assert (same.tags, same.metadata["topic_tags"]) == (("a", "b", "c"), ["x", "y"])
     assert same.occurred_at == records[1].occurred_at
     assert (topic.trust, topic.confidence, topic.kind) == (Trust.AGENT, 0.3, "preference")
@@ -373,11 +492,24 @@ def test_what_is_derived() -> None:
 
 def test_radar_keeps_its_contract() -> None:
     """V2, R7: findings of the radar that say the same of one repository stay findings, with all their references."""
-    other = {**RADAR, "evidence_refs": ["scan-2", "scan-1"], "source_handle": "ben", "topic_tags": ["search", "speed"]}
-    records = [known(1, "A fast finder", metadata=RADAR, importance=0.9), known(2, "a fast finder", metadata=other)]
+    other = {
+        **RADAR,
+        "evidence_refs": ["scan-2", "scan-1"],
+        "source_handle": "ben",
+        "topic_tags": ["search", "speed"],
+    }
+    records = [
+        known(1, "A fast finder", metadata=RADAR, importance=0.9),
+        known(2, "a fast finder", metadata=other),
+    ]
     (group,) = compact(records)
     ids = [one.id for one in records]
-    expected = {**RADAR, "evidence_refs": ["scan-1", "scan-2"], "topic_tags": ["search", "speed"], "compacted_from": ids}
+    expected = {
+        **RADAR,
+        "evidence_refs": ["scan-1", "scan-2"],
+        "topic_tags": ["search", "speed"],
+        "compacted_from": ids,
+    }
     assert group.metadata == expected
     assert compact([*applied(records, [group]), known(2, "seeker", ["search"])]) == []
     again = [*applied(records, [group]), known(9, "A FAST FINDER", metadata=RADAR)]
@@ -386,7 +518,12 @@ def test_radar_keeps_its_contract() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"repo_slug": "ben/finder"}, {"origin": "promotion"}, {"source_url": ""}, {"evidence_refs": ["r" * 262_000]}],
+    [
+        {"repo_slug": "ben/finder"},
+        {"origin": "promotion"},
+        {"source_url": ""},
+        {"evidence_refs": ["r" * 262_000]},
+    ],
 )
 def test_radar_is_not_claimed_for_others(change: dict[str, Any]) -> None:
     """V2, R7: what is not all of one repository, not whole, or too large is a plain summary; nothing is claimed for it."""
@@ -424,15 +561,41 @@ def test_a_group_always_fits_a_record() -> None:
 def test_a_procedure_is_told_once() -> None:
     """V3: duplicates within a workflow become one canonical record that names all of them, its own source too."""
     records = [
-        procedure(1, "Run make, then push", canonical=True, metadata={"workflow": "deploy", "canonical": True, "tool": "make"}),
-        procedure(2, "run MAKE then push", tags=("b",), importance=0.9, trust=Trust.EXTERNAL, confidence=0.3),
+        procedure(
+            1,
+            "Run make, then push",
+            canonical=True,
+            metadata={"workflow": "deploy", "canonical": True, "tool": "make"},
+        ),
+        procedure(
+            2,
+            "run MAKE then push",
+            tags=("b",),
+            importance=0.9,
+            trust=Trust.EXTERNAL,
+            confidence=0.3,
+        ),
         procedure(3, "run make then push", "release"),
     ]
     (group,) = dedup(records)
     ids = [one.id for one in records[:2]]
-    assert group.metadata == {"workflow": "deploy", "canonical": True, "tool": "make", "duplicates": ids}
-    assert (group.layer, group.content, group.kind) == (Layer.PROCEDURAL, "Run make, then push", "action")
-    assert (group.trust, group.importance, group.confidence, group.tags) == (Trust.EXTERNAL, 0.9, 1.0, ("b",))
+    assert group.metadata == {
+        "workflow": "deploy",
+        "canonical": True,
+        "tool": "make",
+        "duplicates": ids,
+    }
+    assert (group.layer, group.content, group.kind) == (
+        Layer.PROCEDURAL,
+        "Run make, then push",
+        "action",
+    )
+    assert (group.trust, group.importance, group.confidence, group.tags) == (
+        Trust.EXTERNAL,
+        0.9,
+        1.0,
+        ("b",),
+    )
     assert group.why == "2 records of the workflow deploy say the same"
 
 
@@ -442,7 +605,9 @@ BASE = "pull the branch, run all tests, build the wheel and upload it to the ind
 @pytest.mark.parametrize(
     "other",
     [
-        "pull a branch, run all tests, build wheels and upload them to the index".replace("them ", ""),
+        "pull a branch, run all tests, build wheels and upload them to the index".replace(
+            "them ", ""
+        ),
         "Pull the branch. Then run all the tests; build the wheel, and upload it to the index!",
         "pull the branch, run all tests quickly, build the wheel and upload it to the index",
         "pull the latest branch, run all tests, build the wheel and upload it carefully to the index",
@@ -459,7 +624,9 @@ def test_nearly_the_same(other: str) -> None:
     "other",
     [
         BASE.replace("build", "delete"),  # another word
-        BASE.replace("run all tests, build the wheel", "build the wheel, run all tests"),  # another order
+        BASE.replace(
+            "run all tests, build the wheel", "build the wheel, run all tests"
+        ),  # another order
         BASE.replace("run all", "do not run all"),
         BASE.replace("run all", "never run all"),
         BASE.replace("upload it", "upload it only"),
@@ -483,7 +650,11 @@ def test_what_matters_is_no_duplicate(other: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        *(("copy from staging to live", "copy to staging from live"), ("rm -rf ./build", "rm -rf . /build"), ("cd ..", "cd .")),
+        *(
+            ("copy from staging to live", "copy to staging from live"),
+            ("rm -rf ./build", "rm -rf . /build"),
+            ("cd ..", "cd ."),
+        ),
         *(
             ("ls", "ls ."),
             ("the", "a"),
@@ -500,7 +671,13 @@ def test_commands_are_taken_literally(one: str, other: str) -> None:
 
 def test_only_a_few_words_are_added() -> None:
     """V3: how much is added counts, however common the added words are."""
-    told = ["pull branch", "pull branch run build", "run build twice", "run build often", "run build alone"]
+    told = [
+        "pull branch",
+        "pull branch run build",
+        "run build twice",
+        "run build often",
+        "run build alone",
+    ]
     assert dedup([procedure(seq, said) for seq, said in enumerate(told, 1)]) == []
 
 
@@ -515,7 +692,9 @@ def test_long_procedures() -> None:
 def test_likeness_is_not_handed_on() -> None:
     """V3: every duplicate is nearly the same as the canonical one, never only as another duplicate."""
     words = "pull branch run tests build wheel upload index tell team".split()
-    growing = [" ".join([*words, *"promptly politely warmly gladly".split()[:count]]) for count in range(5)]
+    growing = [
+        " ".join([*words, *"promptly politely warmly gladly".split()[:count]]) for count in range(5)
+    ]
     records = [procedure(seq, said) for seq, said in enumerate(growing, 1)]
     records[0] = procedure(1, growing[0], canonical=True)
     assert numbers(dedup(records)) == [[1, 2, 3], [4, 5]]
@@ -533,9 +712,15 @@ def test_likeness_is_not_handed_on() -> None:
 )
 def test_the_canonical_record(best: int, fields: dict[str, Any]) -> None:
     """V3: the canonical one, the most trusted, the most important, the longest, then the newest stands for all."""
-    said = ["Run make", "Run make, then push it now!", "run make"] if best < 3 else ["run make", "run Make", "run makE"]
+    said = (
+        ["Run make", "Run make, then push it now!", "run make"]
+        if best < 3
+        else ["run make", "run Make", "run makE"]
+    )
     said[1] = said[1] if best == 3 else "Run make!!"
-    (group,) = dedup([procedure(seq, said[seq - 1], **(fields if seq == best else {})) for seq in (1, 2, 3)])
+    (group,) = dedup(
+        [procedure(seq, said[seq - 1], **(fields if seq == best else {})) for seq in (1, 2, 3)]
+    )
     assert group.content == said[best - 1]
     assert group.metadata["canonical"] is True
 
@@ -564,8 +749,14 @@ def memories(draw: st.DrawFn, layer: Layer = Layer.SEMANTIC, first: int = 1) -> 
     """Records of some people, in no order."""
     drawn: list[Record] = []
     for seq in range(first, first + draw(st.integers(0, 12))):
-        semantic = {"origin": "sleep", "topic_tags": draw(st.lists(st.sampled_from("x X y z".split()), max_size=3))}
-        procedural = {"workflow": draw(st.sampled_from(["w", "v"])), "canonical": draw(st.booleans())}
+        semantic = {
+            "origin": "sleep",
+            "topic_tags": draw(st.lists(st.sampled_from("x X y z".split()), max_size=3)),
+        }
+        procedural = {
+            "workflow": draw(st.sampled_from(["w", "v"])),
+            "canonical": draw(st.booleans()),
+        }
         one = record(
             seq,
             semantic if layer is Layer.SEMANTIC else procedural,
@@ -601,7 +792,9 @@ def check(groups: Sequence[Group], records: Sequence[Record]) -> None:
     assert counted.keys() <= {one.id for one in records}
     for group in groups:
         assert len(group.sources) >= 2
-        assert list(group.sources) == sorted(group.sources, key=lambda one: (one.occurred_at, one.seq))
+        assert list(group.sources) == sorted(
+            group.sources, key=lambda one: (one.occurred_at, one.seq)
+        )
         assert {(source.user, source.layer, source.state) for source in group.sources} == {
             (group.user, group.layer, State.ACTIVE)
         }
@@ -638,12 +831,16 @@ def test_deduplication_comes_to_an_end(data: st.DataObject) -> None:
     """V3, V8: each duplicate is in one group of its workflow, and confirming all leaves nothing to propose."""
     records: list[Record] = []
     for _ in range(2):
-        records += data.draw(memories(Layer.PROCEDURAL, max((one.seq for one in records), default=0) + 1))
+        records += data.draw(
+            memories(Layer.PROCEDURAL, max((one.seq for one in records), default=0) + 1)
+        )
         groups = dedup(records)
         assert dedup(data.draw(st.permutations(records))) == groups
         check(groups, records)
         for group in groups:
-            assert {source.metadata["workflow"] for source in group.sources} == {group.metadata["workflow"]}
+            assert {source.metadata["workflow"] for source in group.sources} == {
+                group.metadata["workflow"]
+            }
             assert group.metadata["duplicates"] == [source.id for source in group.sources]
             assert group.content in {source.content for source in group.sources}
         records = applied(records, groups)
@@ -652,16 +849,31 @@ def test_deduplication_comes_to_an_end(data: st.DataObject) -> None:
 
 @given(
     st.lists(
-        st.lists(st.sampled_from("push pull run test build not Ana the 5".split()), max_size=12).map(" ".join), max_size=12
+        st.lists(
+            st.sampled_from("push pull run test build not Ana the 5".split()), max_size=12
+        ).map(" ".join),
+        max_size=12,
     )
 )
 def test_no_near_duplicate_is_overlooked(told: list[str]) -> None:
     """V3: looking only at procedures that share rare words finds all that comparing each with each would find."""
     steps = [compaction._steps(one) for one in told]
-    found = {(one, other) for one, places in enumerate(compaction._neighbours(steps)) for other in places if one < other}
-    pairs = [sorted(pair, key=lambda place: len(steps[place].words)) for pair in combinations(range(len(steps)), 2)]
+    found = {
+        (one, other)
+        for one, places in enumerate(compaction._neighbours(steps))
+        for other in places
+        if one < other
+    }
+    pairs = [
+        sorted(pair, key=lambda place: len(steps[place].words))
+        for pair in combinations(range(len(steps)), 2)
+    ]
     filled = [(one, other) for one, other in pairs if steps[one].words]
-    assert found == {(min(pair), max(pair)) for pair in filled if compaction._is_near(steps[pair[0]], steps[pair[1]])}
+    assert found == {
+        (min(pair), max(pair))
+        for pair in filled
+        if compaction._is_near(steps[pair[0]], steps[pair[1]])
+    }
 
 
 def test_many_records_in_any_order() -> None:
@@ -669,11 +881,12 @@ def test_many_records_in_any_order() -> None:
     chance = random.Random(5)
     vocabulary = [f"word{number}" for number in range(50)]
     records = [
-        known(seq, " ".join(chance.choices(vocabulary, k=2)), chance.choices(["x", "y", "z"], k=2)) for seq in range(1, 3001)
+        known(seq, " ".join(chance.choices(vocabulary, k=2)), chance.choices(["x", "y", "z"], k=2))
+        for seq in range(1, 3001)
     ]
     groups = compact(records)
     chance.shuffle(records)
     assert compact(records) == groups
     check(groups, records)
     assert compact(applied(records, groups)) == []
-    assert all(canon.encode(group.metadata) for group in groups)
+    assert all(hashing.encode(group.metadata) for group in groups)

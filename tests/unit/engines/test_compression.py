@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from lamina import rules, text
 from lamina.engines import compression, profile
 from lamina.engines.compression import Fate, Plan, Shelf, Summary, slug
-from lamina.model import Layer, Record, State, Trust
+from lamina.model import rules
+from lamina.model.record import Layer, Record, State, Trust
+from lamina.text import words
 from tests.conftest import START
 
 from .test_profile import record, told
@@ -22,9 +23,17 @@ from .test_profile import record, told
 NOW = START + timedelta(days=100)
 
 
-def item(seq: int, content: str, kind: str = "fact", tags: Sequence[str] = (), **fields: Any) -> Record:
+def item(
+    seq: int, content: str, kind: str = "fact", tags: Sequence[str] = (), **fields: Any
+) -> Record:
     """A short-term memory that is old enough."""
-    fields = {"metadata": {}, "layer": Layer.SHORT_TERM, "kind": kind, "tags": tuple(tags), **fields}
+    fields = {
+        "metadata": {},
+        "layer": Layer.SHORT_TERM,
+        "kind": kind,
+        "tags": tuple(tags),
+        **fields,
+    }
     return record(seq, content=content, **fields)
 
 
@@ -45,12 +54,26 @@ def said(plan: Plan) -> dict[str, Any]:
 
 def stored(summary: Summary, seq: int, user: str | None = None) -> Record:
     """The record that a summary becomes."""
-    metadata: dict[str, Any] = {"profile_key": summary.key, "value": summary.value, "reason": "compressed"}
+    metadata: dict[str, Any] = {
+        "profile_key": summary.key,
+        "value": summary.value,
+        "reason": "compressed",
+    }
     if summary.shelf is Shelf.PROJECT:
-        metadata = {"origin": "compression", "topic_tags": [], "project": {"project_name": summary.key, **summary.value}}
+        metadata = {
+            "origin": "compression",
+            "topic_tags": [],
+            "project": {"project_name": summary.key, **summary.value},
+        }
     state = State.CONSTRAINED if summary.constrained else State.ACTIVE
-    fields = {"trust": summary.trust, "occurred_at": summary.occurred_at, "importance": summary.importance}
-    return record(seq, metadata, user=user, state=state, evidence=summary.evidence, created_at=NOW, **fields)
+    fields = {
+        "trust": summary.trust,
+        "occurred_at": summary.occurred_at,
+        "importance": summary.importance,
+    }
+    return record(
+        seq, metadata, user=user, state=state, evidence=summary.evidence, created_at=NOW, **fields
+    )
 
 
 # Milton's rules, one by one
@@ -68,7 +91,9 @@ def test_only_what_is_older_than_the_cutoff(age: float, left: int) -> None:
 @pytest.mark.parametrize("kind", ["fact", "decision"])
 def test_facts_and_decisions_are_stable(kind: str) -> None:
     """L9: facts and decisions without a project become stable facts."""
-    assert said(planned([item(1, "Ana lives in Oslo", kind)])) == {"stable_facts": ["Ana lives in Oslo"]}
+    assert said(planned([item(1, "Ana lives in Oslo", kind)])) == {
+        "stable_facts": ["Ana lives in Oslo"]
+    }
 
 
 def test_a_preference_has_a_key_of_its_own() -> None:
@@ -83,14 +108,21 @@ def test_a_key_that_is_given_is_taken(kind: str) -> None:
     two = item(2, "Ana", kind, metadata={"profile_key": "NAME"})
     three = item(3, "07:00", kind, metadata={"profile_key": "schedule.wake_up"})
     four = item(4, "both", kind, metadata={"profile_key": "interests", "value": ["chess", "tea"]})
-    expected = {"Drink": "tea", "name": "Ana", "schedule.wake_up": "07:00", "interests": ["chess", "tea"]}
+    expected = {
+        "Drink": "tea",
+        "name": "Ana",
+        "schedule.wake_up": "07:00",
+        "interests": ["chess", "tea"],
+    }
     assert said(planned([one, two, three, four])) == expected
 
 
 @pytest.mark.parametrize("key", [None, 5, "", "\n", "x" * 300, ["drink"]])
 def test_a_key_that_is_none_is_passed_over(key: Any) -> None:
     """L9: a profile_key that cannot be one does not keep a memory from being compressed."""
-    assert said(planned([item(1, "likes tea", "preference", metadata={"profile_key": key})])) == {"likes-tea": "likes tea"}
+    assert said(planned([item(1, "likes tea", "preference", metadata={"profile_key": key})])) == {
+        "likes-tea": "likes tea"
+    }
 
 
 @pytest.mark.parametrize("value", [None, "", 5, True, ["Ana", 5], []])
@@ -104,7 +136,9 @@ def test_a_value_that_does_not_fit_its_key_is_passed_over(value: Any) -> None:
 @pytest.mark.parametrize("kind", ["preference", "fact", "decision"])
 def test_do_not_assume_has_its_list(kind: str) -> None:
     """L9: the tag do_not_assume leads to that list, whatever else a memory says of itself."""
-    one = item(1, "that Ana drinks coffee", kind, ["do_not_assume"], metadata={"profile_key": "drink"})
+    one = item(
+        1, "that Ana drinks coffee", kind, ["do_not_assume"], metadata={"profile_key": "drink"}
+    )
     assert said(planned([one])) == {"do_not_assume": ["that Ana drinks coffee"]}
 
 
@@ -134,7 +168,9 @@ def test_projects_are_sorted_by_tags() -> None:
 
 def test_an_item_of_two_projects_is_in_both() -> None:
     """L9: several project tags lead to each project, and several sorting tags to each section."""
-    plan = planned([item(1, "buy a spade", tags=["project:garden", "project:house", "goal", "next"])])
+    plan = planned(
+        [item(1, "buy a spade", tags=["project:garden", "project:house", "goal", "next"])]
+    )
     both = {"goals": ["buy a spade"], "blockers": [], "next_steps": ["buy a spade"]}
     assert said(plan) == {"garden": both, "house": both}
     assert plan.decisions == ((f"{1:026d}", Fate.PROJECT, "garden, house", "its tags say where"),)
@@ -172,7 +208,9 @@ def test_summaries_name_their_sources() -> None:
 def test_a_list_is_merged_with_what_it_says() -> None:
     """L9, P1: a list grows by what it does not have, keeps its order, and its evidence is the old and the new."""
     before = told(1, "stable_facts", ["lives in Oslo", "has a dog"], evidence=("e" * 26,))
-    (summary,) = planned([item(5, "Lives  in OSLO"), item(6, "has a cat"), item(7, "Has a cat")], [before]).summaries
+    (summary,) = planned(
+        [item(5, "Lives  in OSLO"), item(6, "has a cat"), item(7, "Has a cat")], [before]
+    ).summaries
     assert summary.value == ["lives in Oslo", "has a dog", "has a cat"]
     assert summary.evidence == ("e" * 26, *(f"{seq:026d}" for seq in (5, 6, 7)))
 
@@ -180,7 +218,11 @@ def test_a_list_is_merged_with_what_it_says() -> None:
 def test_a_project_is_merged_with_what_it_says() -> None:
     """L9: a project's sections grow like lists, and its name is compared as a reader would."""
     sections = {"goals": ["tomatoes"], "blockers": [], "next_steps": []}
-    before = record(1, {"origin": "compression", "project": {"project_name": "Garden", **sections}}, evidence=("e" * 26,))
+    before = record(
+        1,
+        {"origin": "compression", "project": {"project_name": "Garden", **sections}},
+        evidence=("e" * 26,),
+    )
     (summary,) = planned([item(5, "roses", tags=["project:garden", "goal"])], [before]).summaries
     assert (summary.key, summary.value["goals"]) == ("Garden", ["tomatoes", "roses"])
     assert summary.evidence == ("e" * 26, f"{5:026d}")
@@ -190,7 +232,10 @@ def test_what_is_known_is_joined() -> None:
     """L9: a memory that says what is known already is compressed: it becomes evidence, and no record is made anew."""
     before = told(1, "stable_facts", ["lives in Oslo"], evidence=("e" * 26,))
     drink = told(2, "drink", "Tea", evidence=())
-    plan = planned([item(5, "lives in oslo"), item(6, "tea", metadata={"profile_key": "drink"})], [before, drink])
+    plan = planned(
+        [item(5, "lives in oslo"), item(6, "tea", metadata={"profile_key": "drink"})],
+        [before, drink],
+    )
     assert plan.summaries == ()
     assert {one.record.id: one.evidence for one in plan.joined} == {
         before.id: ("e" * 26, f"{5:026d}"),
@@ -209,13 +254,17 @@ def test_a_repetition_does_not_lower_trust() -> None:
 
 def test_evidence_is_not_joined_across_users() -> None:
     """R12: a user's memory is no evidence of a record that concerns everybody."""
-    plan = planned([item(5, "tea", metadata={"profile_key": "drink"}, user="ana")], [told(1, "drink", "tea")])
+    plan = planned(
+        [item(5, "tea", metadata={"profile_key": "drink"}, user="ana")], [told(1, "drink", "tea")]
+    )
     assert (plan.summaries, plan.joined, len(plan.compressed)) == ((), (), 1)
 
 
 def test_a_users_list_begins_with_what_concerns_everybody() -> None:
     """R12: a user's first line of a list does not hide the lines that everybody has."""
-    (summary,) = planned([item(5, "has a cat", user="ana")], [told(1, "stable_facts", ["speaks English"])]).summaries
+    (summary,) = planned(
+        [item(5, "has a cat", user="ana")], [told(1, "stable_facts", ["speaks English"])]
+    ).summaries
     assert summary.value == ["speaks English", "has a cat"]
 
 
@@ -223,7 +272,12 @@ def test_the_newest_statement_counts() -> None:
     """L9: of several values for one key the one that was said last counts, and what agrees with it is its evidence."""
     values = ["tea", "coffee", "Tea", "water", "tea"]
     items = [
-        item(seq, value, metadata={"profile_key": "drink"}, occurred_at=START + timedelta(minutes=when))
+        item(
+            seq,
+            value,
+            metadata={"profile_key": "drink"},
+            occurred_at=START + timedelta(minutes=when),
+        )
         for seq, (value, when) in enumerate(zip(values, [1, 2, 3, 0, 4], strict=True), 1)
     ]
     plan = planned(items)
@@ -243,8 +297,12 @@ def test_a_correction_is_not_undone() -> None:
 
 def test_a_time_in_the_future_does_not_last() -> None:
     """L9: a statement with a time that has not come yet counts as said when it was remembered."""
-    future = item(1, "tea", metadata={"profile_key": "drink"}, occurred_at=START + timedelta(days=9999))
-    assert said(planned([future, item(2, "milk", metadata={"profile_key": "drink"})])) == {"drink": "milk"}
+    future = item(
+        1, "tea", metadata={"profile_key": "drink"}, occurred_at=START + timedelta(days=9999)
+    )
+    assert said(planned([future, item(2, "milk", metadata={"profile_key": "drink"})])) == {
+        "drink": "milk"
+    }
 
 
 def test_what_is_too_long_stays() -> None:
@@ -293,7 +351,10 @@ def test_what_comes_from_outside_waits() -> None:
 def test_without_authority_the_profile_waits() -> None:
     """V1, V8: for an agent and the scheduler what concerns the profile waits, and projects do not."""
     plan = planned([item(1, "a"), item(2, "dig", tags=["project:garden"])], may_confirm=False)
-    assert {one.key: one.constrained for one in plan.summaries} == {"stable_facts": True, "garden": False}
+    assert {one.key: one.constrained for one in plan.summaries} == {
+        "stable_facts": True,
+        "garden": False,
+    }
 
 
 def test_trust_is_the_lowest_of_the_sources() -> None:
@@ -345,19 +406,31 @@ def test_a_key_is_made_of_words(content: str, key: str) -> None:
 
 def test_keys_of_different_texts_differ() -> None:
     """L9: texts that a reader tells apart never share a key, nor does one take the place of a field."""
-    contents = ["I like C", "I like C++", "I like C#", "🍵", "☕", "name", "interests", "a-b", "a b", "x " * 99, "x " * 98]
+    contents = [
+        "I like C",
+        "I like C++",
+        "I like C#",
+        "🍵",
+        "☕",
+        "name",
+        "interests",
+        "a-b",
+        "a b",
+        "x " * 99,
+        "x " * 98,
+    ]
     assert len({slug(content) for content in contents}) == len(contents)
     for content in contents:
         assert profile.place(slug(content))[0] == "preferences"
         assert rules.label(slug(content), "key")
 
 
-@given(st.text(min_size=1).filter(text.is_visible), st.text(min_size=1).filter(text.is_visible))
+@given(st.text(min_size=1).filter(words.is_visible), st.text(min_size=1).filter(words.is_visible))
 def test_one_text_has_one_key(one: str, other: str) -> None:
     """L9: a key is stable: the same text gives the same key, in every case and spacing, and is always allowed."""
-    assert slug(one) == slug(text.normalise(one))
+    assert slug(one) == slug(words.normalise(one))
     assert rules.label(slug(one), "key")
-    if text.normalise(one).rstrip(".!") != text.normalise(other).rstrip(".!"):
+    if words.normalise(one).rstrip(".!") != words.normalise(other).rstrip(".!"):
         assert slug(one) != slug(other)
 
 
@@ -367,9 +440,17 @@ def test_one_text_has_one_key(one: str, other: str) -> None:
 def memories() -> st.SearchStrategy[Record]:
     metadata = st.fixed_dictionaries(
         {},
-        optional={"profile_key": st.sampled_from(["name", "drink", "Interests", 5]), "value": st.sampled_from(["x", 1, None])},
+        optional={
+            "profile_key": st.sampled_from(["name", "drink", "Interests", 5]),
+            "value": st.sampled_from(["x", 1, None]),
+        },
     )
-    tags = st.lists(st.sampled_from(["project:a", "project:b", "goal", "next", "blocker", "do_not_assume", "z"]), max_size=3)
+    tags = st.lists(
+        st.sampled_from(
+            ["project:a", "project:b", "goal", "next", "blocker", "do_not_assume", "z"]
+        ),
+        max_size=3,
+    )
     return st.builds(
         lambda seq, age, **fields: item(seq, **fields, created_at=NOW - timedelta(hours=age)),
         seq=st.integers(1000, 9999),
@@ -382,7 +463,12 @@ def memories() -> st.SearchStrategy[Record]:
     )
 
 
-@given(st.lists(memories(), max_size=12, unique_by=lambda one: one.seq), st.booleans(), st.integers(0, 100), st.booleans())
+@given(
+    st.lists(memories(), max_size=12, unique_by=lambda one: one.seq),
+    st.booleans(),
+    st.integers(0, 100),
+    st.booleans(),
+)
 def test_no_memory_is_lost(items: list[Record], may_confirm: bool, hours: int, half: bool) -> None:
     """L9, P1, V8: each memory is compressed or left, every source is known, external text waits; again changes nothing.
 
@@ -398,7 +484,9 @@ def test_no_memory_is_lost(items: list[Record], may_confirm: bool, hours: int, h
             assert summary.evidence
             assert set(summary.evidence) <= known
             external = summary.trust is Trust.EXTERNAL
-            assert summary.constrained == (external or (summary.shelf is Shelf.PROFILE and not may_confirm))
+            assert summary.constrained == (
+                external or (summary.shelf is Shelf.PROFILE and not may_confirm)
+            )
             made = stored(summary, 100_000 * (step + 1) + number)
             (waiting if summary.constrained else active).append(made)
         for joined in plan.joined:

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from lamina import canon
 from lamina.engines import (
     aging,
     awareness,
@@ -23,8 +22,9 @@ from lamina.engines import (
     promotion,
 )
 from lamina.engines.compression import Fate
-from lamina.model import Entry, Layer, State, Trust, iso
-from lamina.retention import Retention
+from lamina.home.retention import Retention
+from lamina.model import hashing
+from lamina.model.record import Entry, Layer, State, Trust, iso
 
 from .test_aging import entry
 from .test_awareness import TODAY, memory, why
@@ -40,7 +40,11 @@ MIDNIGHT = datetime(2026, 5, 1, tzinfo=UTC)
 
 def test_half_lives_are_those_that_were_promised() -> None:
     """S4: half a year for what happened, two years for what is known; short-term memory does not decay."""
-    assert dict(aging.HALF_LIVES) == {Layer.SHORT_TERM: float("inf"), Layer.EPISODIC: 180.0, Layer.SEMANTIC: 730.0}
+    assert dict(aging.HALF_LIVES) == {
+        Layer.SHORT_TERM: float("inf"),
+        Layer.EPISODIC: 180.0,
+        Layer.SEMANTIC: 730.0,
+    }
 
 
 def test_an_importance_beyond_the_scale_counts_as_its_end() -> None:
@@ -77,7 +81,9 @@ def test_a_day_may_come_on_the_day_it_is_stored() -> None:
     """L12: what was said before and is stored on the very day is not too late."""
     one = memory(1, occurred_at=MIDNIGHT - timedelta(days=3), created_at=MIDNIGHT)
     spans = {one.id: [(TODAY, TODAY + timedelta(days=1))]}
-    assert [told_["due"] for told_ in awareness.pending([one], frozenset(), TODAY, spans)] == [TODAY.isoformat()]
+    assert [told_["due"] for told_ in awareness.pending([one], frozenset(), TODAY, spans)] == [
+        TODAY.isoformat()
+    ]
 
 
 # Compaction
@@ -91,18 +97,27 @@ def test_a_summary_names_at_most_64_topics() -> None:
 
 
 @pytest.mark.parametrize(
-    "filler", "- – — • a an the and then is are be it its this that these those please just so also".split()
+    "filler",
+    "- – — • a an the and then is are be it its this that these those please just so also".split(),
 )
 def test_each_filler_adds_nothing_to_a_procedure(filler: str) -> None:
     """V3: a word that only fills does not make another procedure, be it one of four words."""
     assert numbers(
-        compaction.dedup([procedure(1, "build push restart check"), procedure(2, f"build {filler} push restart check")])
+        compaction.dedup(
+            [
+                procedure(1, "build push restart check"),
+                procedure(2, f"build {filler} push restart check"),
+            ]
+        )
     ) == [[1, 2]]
 
 
 def test_brackets_and_quotes_around_a_word_are_not_part_of_it() -> None:
     """V3: a procedure with a word in brackets, and one word more, is nearly the same."""
-    plain, marked = "build push restart check nginx quickly", 'build push (restart) "check" nginx quickly today'
+    plain, marked = (
+        "build push restart check nginx quickly",
+        'build push (restart) "check" nginx quickly today',
+    )
     assert numbers(compaction.dedup([procedure(1, plain), procedure(2, marked)])) == [[1, 2]]
 
 
@@ -112,18 +127,21 @@ def test_brackets_and_quotes_around_a_word_are_not_part_of_it() -> None:
 @pytest.mark.parametrize(("most", "proposed"), [(0, 0), (1, 1), (2, 2), (3, 3), (9, 3)])
 def test_no_more_proposals_than_are_taken(most: int, proposed: int) -> None:
     """V9: each key is a proposal; those beyond the allowance stay as they are, and say why."""
-    items = [item(number, f"Likes {what}", "preference") for number, what in enumerate(("tea", "jazz", "rain"), 1)]
+    items = [
+        item(number, f"Likes {what}", "preference")
+        for number, what in enumerate(("tea", "jazz", "rain"), 1)
+    ]
     plan = compression.plan(items, [], [], NOW, 48, may_confirm=False, most_proposals=most)
     assert len(plan.summaries) == proposed
-    assert [one.rule for one in plan.decisions if one.fate is Fate.LEFT] == ["no more proposals are taken today"] * (
-        3 - proposed
-    )
+    assert [one.rule for one in plan.decisions if one.fate is Fate.LEFT] == [
+        "no more proposals are taken today"
+    ] * (3 - proposed)
 
 
 def test_a_list_takes_128_kib() -> None:
     """L9: lines are added while they fit into the room of a record, to the last that does; the next says that it is full."""
     plan = planned([item(number, f"{number:03d}{'x' * 4000}") for number in range(1, 40)])
-    size = len(canon.encode(said(plan)["stable_facts"]))
+    size = len(hashing.encode(said(plan)["stable_facts"]))
     assert 128 * 1024 - 4010 < size <= 128 * 1024
     assert {one.rule for one in plan.decisions if one.fate is Fate.LEFT} == {"the summary is full"}
 
@@ -137,7 +155,9 @@ def test_a_key_of_many_words_ends_with_eight_letters_of_its_hash() -> None:
 def test_what_is_known_is_told_as_known() -> None:
     """L9: a repetition of a value says that it changes nothing."""
     there = told(1, "drink", "tea")
-    plan = planned([item(2, "x", "preference", metadata={"profile_key": "drink", "value": "Tea"})], [there])
+    plan = planned(
+        [item(2, "x", "preference", metadata={"profile_key": "drink", "value": "Tea"})], [there]
+    )
     assert [(one.fate, one.rule) for one in plan.decisions] == [(Fate.KNOWN, "says what is known")]
 
 
@@ -149,7 +169,9 @@ def test_liking_and_disliking_are_one_place() -> None:
     assert facts.place(None, "Ana", "dislikes") == facts.place(None, "ana", "likes")
 
 
-@pytest.mark.parametrize("attribute", ["lives_in", "employer", "origin", "visited", "name", "partner"])
+@pytest.mark.parametrize(
+    "attribute", ["lives_in", "employer", "origin", "visited", "name", "partner"]
+)
 def test_a_name_is_known_by_its_beginning(attribute: str) -> None:
     """S2: Lisbon, Portugal is Lisbon, but York is not New York."""
     assert facts.same_value(attribute, "Lisbon", "Lisbon, Portugal")
@@ -157,7 +179,8 @@ def test_a_name_is_known_by_its_beginning(attribute: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "same"), [("likes", True), ("did", False), ("plan", False), ("goal", False), ("age", False)]
+    ("attribute", "same"),
+    [("likes", True), ("did", False), ("plan", False), ("goal", False), ("age", False)],
 )
 def test_more_words_may_say_the_same(attribute: str, same: bool) -> None:
     """S2: green tea is tea to who likes it; what was done or planned is another thing with every word."""
@@ -180,7 +203,9 @@ def test_a_fact_speaks_of_a_day_to_come_only_if_it_does() -> None:
     """S2: what is said of now has no day of its own."""
     now = source(at=claim("plan", "trip", 3).at)
     assert "when" not in facts.metadata_of(claim("plan", "trip", 3), now)
-    assert facts.metadata_of(claim("plan", "trip", 5), now)["when"] == iso(claim("plan", "trip", 5).at)
+    assert facts.metadata_of(claim("plan", "trip", 5), now)["when"] == iso(
+        claim("plan", "trip", 5).at
+    )
 
 
 def test_a_fact_is_told_without_the_times_it_was_said() -> None:
@@ -188,14 +213,18 @@ def test_a_fact_is_told_without_the_times_it_was_said() -> None:
     book = Notebook()
     book.hear(claim("lives_in", "Porto"))
     told_ = book.facts[0].to_dict()
-    canon.check_json(told_ | {"voices": list(told_["voices"])}, "fact")
+    hashing.check_json(told_ | {"voices": list(told_["voices"])}, "fact")
     assert "said" not in told_
     assert (told_["value"], told_["state"], told_["valid_to"]) == ("Porto", "active", None)
 
 
 def test_facts_are_chosen_by_name_first_name_or_not_at_all() -> None:
     """S2: without a subject all are meant; a first name is enough."""
-    records = [_fact(1, "Ana Silva", "lives_in"), _fact(2, "Ben", "likes"), _fact(3, "ana silva", "likes")]
+    records = [
+        _fact(1, "Ana Silva", "lives_in"),
+        _fact(2, "Ben", "likes"),
+        _fact(3, "ana silva", "likes"),
+    ]
     assert [fact.record[-1] for fact in facts.chosen(records, None, None)] == ["3", "1", "2"]
     assert [fact.record[-1] for fact in facts.chosen(records, "ANA", None)] == ["3", "1"]
     assert [fact.record[-1] for fact in facts.chosen(records, "Ana Silva", "lives_in")] == ["1"]
@@ -243,7 +272,10 @@ def test_a_mark_behind_a_word_does_not_hide_it(mark: str) -> None:
     assert importance.score("crumb", f"urgent{mark} call back", (), {}) == 0.75
 
 
-@pytest.mark.parametrize("word", ["not", "no", "nothing", "without", "never", "don't", "doesn't", "didn't", "isn't", "wasn't"])
+@pytest.mark.parametrize(
+    "word",
+    ["not", "no", "nothing", "without", "never", "don't", "doesn't", "didn't", "isn't", "wasn't"],
+)
 def test_a_denied_word_counts_for_nothing(word: str) -> None:
     """L8: behind each word that denies."""
     denied = importance.explain("crumb", f"it {word} urgent", (), {})
@@ -270,40 +302,73 @@ def test_metadata_is_read_as_the_tables_say() -> None:
     """L8: one retry counts, half of one does not; somebody to escalate to is an escalation."""
     assert importance.score("crumb", "x", (), {"retry": 1}) == 0.6
     assert importance.score("crumb", "x", (), {"retry": 0.5}) == 0.5
-    assert dict(importance.explain("crumb", "x", (), {"escalated_to": "Ana"}).reasons) == {"kind=crumb": 0.5, "escalation": 0.4}
+    assert dict(importance.explain("crumb", "x", (), {"escalated_to": "Ana"}).reasons) == {
+        "kind=crumb": 0.5,
+        "escalation": 0.4,
+    }
 
 
 def test_exactly_nothing_is_no_limit() -> None:
     """L8: a sum of 0 or 1 was not cut off."""
     kept = importance.explain("action", "", ("trivial", "greeting"), {})
-    assert (kept.importance, [reason.name for reason in kept.reasons]) == (0.0, ["kind=action", "trivial", "greeting"])
+    assert (kept.importance, [reason.name for reason in kept.reasons]) == (
+        0.0,
+        ["kind=action", "trivial", "greeting"],
+    )
 
 
 # Learning
 
 
 def shown(content: str, **fields: Any) -> tuple[str, ...]:
-    given: dict[str, Any] = {"tags": (), "metadata": {}, "source": None, "speaker": None, "trust": Trust.AGENT, **fields}
+    given: dict[str, Any] = {
+        "tags": (),
+        "metadata": {},
+        "source": None,
+        "speaker": None,
+        "trust": Trust.AGENT,
+        **fields,
+    }
     return learning.features("fact", content, **given)
 
 
 def test_a_memory_shows_what_could_be_learned_from() -> None:
     """L8: its kind, trust, length, tags, who and where, the labels of its metadata, signs, and its words without stop words."""
     metadata = {"tool": "mail", "status": 5, "colour": "red", "workflow": "w" * 99}
-    assert shown("Is tea 2 hot?", tags=("a",), metadata=metadata, source="chat", speaker="s" * 99) == (
-        *("kind=fact", "trust=agent", "length=short", "tag=a", "source=chat", f"speaker={'s' * 64}"),
-        *("tool=mail", f"workflow={'w' * 64}", "sign=number", "sign=question", "word=tea", "word=2", "word=hot"),
+    assert shown(
+        "Is tea 2 hot?", tags=("a",), metadata=metadata, source="chat", speaker="s" * 99
+    ) == (
+        *(
+            "kind=fact",
+            "trust=agent",
+            "length=short",
+            "tag=a",
+            "source=chat",
+            f"speaker={'s' * 64}",
+        ),
+        *(
+            "tool=mail",
+            f"workflow={'w' * 64}",
+            "sign=number",
+            "sign=question",
+            "word=tea",
+            "word=2",
+            "word=hot",
+        ),
     )
 
 
-@pytest.mark.parametrize(("characters", "length"), [(39, "short"), (40, "medium"), (399, "medium"), (400, "long")])
+@pytest.mark.parametrize(
+    ("characters", "length"), [(39, "short"), (40, "medium"), (399, "medium"), (400, "long")]
+)
 def test_lengths_begin_and_end(characters: int, length: str) -> None:
     """L8: below 40 characters short, below 400 medium."""
     assert f"length={length}" in shown("x" * characters)
 
 
 @pytest.mark.parametrize(
-    ("content", "question"), [("why?", True), ("why？  ", True), ("why? because", False), ("?" + " " * 10, False)]
+    ("content", "question"),
+    [("why?", True), ("why？  ", True), ("why? because", False), ("?" + " " * 10, False)],
 )
 def test_a_question_ends_with_its_mark(content: str, question: bool) -> None:
     """L8: within the last ten characters, in any script."""
@@ -346,7 +411,10 @@ def test_the_kind_follows_from_the_key(key: str, kind: str) -> None:
 
 def test_people_may_be_given_as_the_profile_shows_them() -> None:
     """R10: somebody with a relation alone is told by it, others with all that is known."""
-    people = [{"name": "Ben", "relation": "brother"}, {"name": "Eva", "relation": "boss", "since": 2020}]
+    people = [
+        {"name": "Ben", "relation": "brother"},
+        {"name": "Eva", "relation": "boss", "since": 2020},
+    ]
     assert profile.patch_items({"relationships": people}) == [
         ("relationships.Ben", "brother"),
         ("relationships.Eva", {"relation": "boss", "since": 2020}),
@@ -377,7 +445,10 @@ def test_what_was_rejected_is_promoted_as_what_was_said() -> None:
         metadata='{"a":1}',
     )
     (decision,) = promotion.plan([one], MIDNIGHT, Retention())
-    assert decision.promoted == (Layer.SEMANTIC, {"a": 1, "origin": "promotion", "topic_tags": ["tea"]})
+    assert decision.promoted == (
+        Layer.SEMANTIC,
+        {"a": 1, "origin": "promotion", "topic_tags": ["tea"]},
+    )
     rejected = msgspec.structs.replace(decision, rejected="id9")
     assert rejected.promoted == (Layer.EPISODIC, {"a": 1})
     assert rejected.rule == "importance 0.90; rejected in id9, so it is kept as what was said"
@@ -385,6 +456,16 @@ def test_what_was_rejected_is_promoted_as_what_was_said() -> None:
 
 def test_a_threshold_that_has_not_moved_is_not_called_lowered() -> None:
     """L7: on the first day nothing was lowered yet."""
-    one = Entry(seq=1, event=1, id="id1", user=None, kind="crumb", trust=Trust.AGENT, tags=(), importance=0.1, since=MIDNIGHT)
+    one = Entry(
+        seq=1,
+        event=1,
+        id="id1",
+        user=None,
+        kind="crumb",
+        trust=Trust.AGENT,
+        tags=(),
+        importance=0.1,
+        since=MIDNIGHT,
+    )
     (decision,) = promotion.plan([one], MIDNIGHT, Retention(time_decay_per_day=0.01))
     assert "lowered" not in decision.rule

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lamina.engines import facts
 from lamina.engines.claims import Claim, attributes
 from lamina.engines.facts import Effect, Fact, Source
-from lamina.model import Layer, Record, State, Trust
+from lamina.model.record import Layer, Record, State, Trust
 
 DAY = timedelta(days=1)
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -23,7 +23,12 @@ def claim(attribute: str, value: str, day: int = 0, **more: Any) -> Claim:
     return Claim("Ana", attribute, value, 0, 5, START + day * DAY, 0.8, "test", **more)
 
 
-def source(number: int = 0, voice: str = "ana", trust: Trust = Trust.AGENT, at: datetime = START + 100 * DAY) -> Source:
+def source(
+    number: int = 0,
+    voice: str = "ana",
+    trust: Trust = Trust.AGENT,
+    at: datetime = START + 100 * DAY,
+) -> Source:
     return Source(f"turn{number}", None, None, at, voice, trust, 0.5)
 
 
@@ -39,7 +44,11 @@ class Notebook:
         come_from = source(self.heard, voice, trust, said.at)
         step = facts.decide(self.facts, said, come_from)
         if step.effect is not Effect.PROPOSE:
-            record = f"fact{self.heard}" if step.effect in (Effect.NEW, Effect.CHANGE, Effect.PAST) else None
+            record = (
+                f"fact{self.heard}"
+                if step.effect in (Effect.NEW, Effect.CHANGE, Effect.PAST)
+                else None
+            )
             self.facts = facts.after(self.facts, said, come_from, step, record)
         return step.effect
 
@@ -49,7 +58,9 @@ class Notebook:
 
     def held(self, day: float) -> list[str]:
         """Which values held on a day."""
-        return [fact.value for fact in self.facts if fact.holds(START + day * DAY) and not fact.negated]
+        return [
+            fact.value for fact in self.facts if fact.holds(START + day * DAY) and not fact.negated
+        ]
 
     @property
     def values(self) -> list[str]:
@@ -59,7 +70,10 @@ class Notebook:
 def test_one_value_replaces_another() -> None:
     """S2: who moves no longer lives where she lived, and may move back."""
     book = Notebook()
-    effects = [book.hear(claim("lives_in", city, day)) for day, city in enumerate(("Porto", "Lisbon", "Porto"))]
+    effects = [
+        book.hear(claim("lives_in", city, day))
+        for day, city in enumerate(("Porto", "Lisbon", "Porto"))
+    ]
     assert effects == [Effect.NEW, Effect.CHANGE, Effect.CHANGE]
     assert book.values == ["Porto"]
     assert book.known[0].valid_from == START + 2 * DAY
@@ -135,7 +149,10 @@ def test_liking_ends_disliking() -> None:
     book.hear(claim("dislikes", "olives"))
     book.hear(claim("dislikes", "beets"))
     assert book.hear(claim("likes", "olives", 1)) is Effect.CHANGE
-    assert [(fact.attribute, fact.value) for fact in book.known] == [("dislikes", "beets"), ("likes", "olives")]
+    assert [(fact.attribute, fact.value) for fact in book.known] == [
+        ("dislikes", "beets"),
+        ("likes", "olives"),
+    ]
 
 
 def test_a_correction_was_always_so() -> None:
@@ -144,7 +161,9 @@ def test_a_correction_was_always_so() -> None:
     book.hear(claim("lives_in", "Porto"))
     assert book.hear(claim("lives_in", "Faro", 1, corrects=True)) is Effect.CHANGE
     assert (book.values, book.held(0)) == (["Faro"], ["Faro"])
-    assert [(fact.value, fact.state, fact.valid_to) for fact in book.facts[:1]] == [("Porto", State.SUPERSEDED, None)]
+    assert [(fact.value, fact.state, fact.valid_to) for fact in book.facts[:1]] == [
+        ("Porto", State.SUPERSEDED, None)
+    ]
 
 
 def test_what_was_true_before_is_history() -> None:
@@ -152,7 +171,11 @@ def test_what_was_true_before_is_history() -> None:
     book = Notebook()
     book.hear(claim("lives_in", "Porto", 10))
     step = facts.decide(book.known, claim("lives_in", "Faro", 1), source(9))
-    assert (step.effect, step.valid_from, step.valid_to) == (Effect.PAST, START + DAY, START + 10 * DAY)
+    assert (step.effect, step.valid_from, step.valid_to) == (
+        Effect.PAST,
+        START + DAY,
+        START + 10 * DAY,
+    )
 
 
 def test_who_is_trusted_less_only_proposes() -> None:
@@ -163,7 +186,10 @@ def test_who_is_trusted_less_only_proposes() -> None:
         step = facts.decide(book.known, claim("lives_in", "Rome", 3), source(9, trust=trust))
         assert (step.effect, step.ends) == (Effect.PROPOSE, (book.known[0],))
     assert book.hear(claim("lives_in", "Porto", 3), trust=Trust.EXTERNAL) is Effect.KNOWN
-    assert facts.decide([], claim("lives_in", "Rome"), source(trust=Trust.EXTERNAL)).effect is Effect.PROPOSE
+    assert (
+        facts.decide([], claim("lives_in", "Rome"), source(trust=Trust.EXTERNAL)).effect
+        is Effect.PROPOSE
+    )
 
 
 def test_the_same_turn_says_it_once() -> None:
@@ -192,7 +218,10 @@ def test_a_nameless_partner_is_the_one_who_is_known() -> None:
 
 def slip(wrong: str, right: str, day: int) -> list[Claim]:
     """What "I live in Porto, sorry, I meant Lisbon." says."""
-    return [claim("lives_in", wrong, day), claim("lives_in", right, day, replaces=wrong, corrects=True)]
+    return [
+        claim("lives_in", wrong, day),
+        claim("lives_in", right, day, replaces=wrong, corrects=True),
+    ]
 
 
 def test_what_was_said_again_later_still_holds() -> None:
@@ -201,7 +230,15 @@ def test_what_was_said_again_later_still_holds() -> None:
     for day, job in ((1, "nurse"), (4, "nurse"), (6, "nurse"), (2, "teacher")):
         book.hear(claim("job", job, day))
     assert book.values == ["nurse"]
-    assert [book.held(day) for day in range(7)] == [[], ["nurse"], ["teacher"], ["teacher"], ["nurse"], ["nurse"], ["nurse"]]
+    assert [book.held(day) for day in range(7)] == [
+        [],
+        ["nurse"],
+        ["teacher"],
+        ["teacher"],
+        ["nurse"],
+        ["nurse"],
+        ["nurse"],
+    ]
     assert book.hear(claim("job", "teacher", 5)) is Effect.PAST
     assert [book.held(day) for day in (4, 5, 6)] == [["nurse"], ["teacher"], ["nurse"]]
 
@@ -211,7 +248,14 @@ def test_a_past_value_that_was_said_again_is_known_of_both_times() -> None:
     book = Notebook()
     for day, city in ((1, "Porto"), (7, "Lisbon"), (4, "Porto"), (2, "Braga")):
         book.hear(claim("lives_in", city, day))
-    assert [book.held(day) for day in (1, 2, 3, 4, 6, 7)] == [["Porto"], ["Braga"], ["Braga"], ["Porto"], ["Porto"], ["Lisbon"]]
+    assert [book.held(day) for day in (1, 2, 3, 4, 6, 7)] == [
+        ["Porto"],
+        ["Braga"],
+        ["Braga"],
+        ["Porto"],
+        ["Porto"],
+        ["Lisbon"],
+    ]
 
 
 def test_a_late_statement_does_not_undo_a_correction() -> None:
@@ -234,7 +278,11 @@ def test_a_late_correction_takes_back_what_held_then() -> None:
         book.hear(said)
     assert (book.held(1), book.held(2)) == (["Braga"], ["Braga"])
     book = Notebook()
-    for said in (claim("lives_in", "Porto", 1), claim("lives_in", "Porto", 9), *slip("Porto", "Lisbon", 5)):
+    for said in (
+        claim("lives_in", "Porto", 1),
+        claim("lives_in", "Porto", 9),
+        *slip("Porto", "Lisbon", 5),
+    ):
         book.hear(said)
     assert (book.held(1), book.held(8), book.held(9)) == (["Lisbon"], ["Lisbon"], ["Porto"])
 
@@ -242,17 +290,30 @@ def test_a_late_correction_takes_back_what_held_then() -> None:
 def test_a_denial_ends_what_arrives_after_it() -> None:
     """S2: a denial counts from its time on, although what it denies was not known yet, or is said again later."""
     book = Notebook()
-    for said in (claim("lives_in", "Porto", 1), claim("lives_in", "Lisbon", 3, negated=True), claim("lives_in", "Lisbon", 2)):
+    for said in (
+        claim("lives_in", "Porto", 1),
+        claim("lives_in", "Lisbon", 3, negated=True),
+        claim("lives_in", "Lisbon", 2),
+    ):
         book.hear(said)
     assert [book.held(day) for day in (1, 2, 3)] == [["Porto"], ["Lisbon"], []]
     book = Notebook()
-    for said in (claim("lives_in", "Porto", 1), claim("lives_in", "Porto", 5), claim("lives_in", "Porto", 3, negated=True)):
+    for said in (
+        claim("lives_in", "Porto", 1),
+        claim("lives_in", "Porto", 5),
+        claim("lives_in", "Porto", 3, negated=True),
+    ):
         book.hear(said)
     assert [book.held(day) for day in (1, 3, 5)] == [["Porto"], [], ["Porto"]]
 
 
 SAYINGS = {
-    "one": [("lives_in", "Porto", False), ("lives_in", "Porto", True), ("lives_in", "Faro", False), ("lives_in", "Faro", True)],
+    "one": [
+        ("lives_in", "Porto", False),
+        ("lives_in", "Porto", True),
+        ("lives_in", "Faro", False),
+        ("lives_in", "Faro", True),
+    ],
     "many": [("likes", "tea", False), ("likes", "tea", True), ("dislikes", "tea", False)],
 }
 
@@ -261,14 +322,22 @@ SAYINGS = {
 def test_the_order_in_which_claims_arrive_does_not_matter(number: str) -> None:
     """S2, Q10: four days of statements and denials, in all orders, come to what they come to in their own order."""
     for sayings in product(SAYINGS[number], repeat=4):
-        days = [claim(attribute, value, day, negated=denied) for day, (attribute, value, denied) in enumerate(sayings)]
+        days = [
+            claim(attribute, value, day, negated=denied)
+            for day, (attribute, value, denied) in enumerate(sayings)
+        ]
         told = set()
         for order in permutations(days):
             book = Notebook()
             for said in order:
                 book.hear(said)
-            held = [[fact for fact in book.facts if fact.holds(one.at) and not fact.negated] for one in days]
-            told.add(tuple(frozenset((fact.attribute, fact.value) for fact in then) for then in held))
+            held = [
+                [fact for fact in book.facts if fact.holds(one.at) and not fact.negated]
+                for one in days
+            ]
+            told.add(
+                tuple(frozenset((fact.attribute, fact.value) for fact in then) for then in held)
+            )
         assert len(told) == 1, days
 
 
@@ -295,7 +364,13 @@ def test_times_that_are_none_are_left_alone(said: object) -> None:
     """R9: whatever somebody wrote as the times at which a fact was said, its own times are known."""
     told = {"subject": "Ana", "attribute": "lives_in", "value": "Porto", "said": said}
     kept: dict[str, Any] = dict.fromkeys(Record.__struct_fields__)
-    kept |= {"id": "1", "layer": Layer.SEMANTIC, "state": State.ACTIVE, "metadata": told, "evidence": ()}
+    kept |= {
+        "id": "1",
+        "layer": Layer.SEMANTIC,
+        "state": State.ACTIVE,
+        "metadata": told,
+        "evidence": (),
+    }
     record = Record(**{**kept, "occurred_at": START, "last_verified": START + DAY})
     assert facts.fact_of(record).said == (START, START + DAY)
 
@@ -321,7 +396,9 @@ def test_one_value_stays_one(claims: list[Claim]) -> None:
         if not attributes.of(attribute).many:
             assert len(positive) <= 1
             assert all(len(book.held(day / 2)) <= 1 for day in range(14))
-        assert len({(fact.attribute, fact.value, fact.negated) for fact in book.known}) == len(book.known)
+        assert len({(fact.attribute, fact.value, fact.negated) for fact in book.known}) == len(
+            book.known
+        )
         for fact in positive:
             opposed = [one for one in book.known if one.negated and one.attribute == fact.attribute]
             assert not [one for one in opposed if one.value == fact.value]
@@ -333,7 +410,11 @@ def test_a_fact_survives_its_record(one: Claim) -> None:
     metadata = facts.metadata_of(one, source(1))
     assert metadata["subject"] == one.subject
     assert metadata.get("negated", False) is one.negated
-    assert (metadata["attribute"], metadata["value"], metadata["span"]) == (one.attribute, one.value, [one.start, one.end])
+    assert (metadata["attribute"], metadata["value"], metadata["span"]) == (
+        one.attribute,
+        one.value,
+        [one.start, one.end],
+    )
 
 
 def test_every_attribute_reads_well() -> None:

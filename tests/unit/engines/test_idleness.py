@@ -27,7 +27,9 @@ OFFICE = [0] * 8 + [50] * 10 + [0] * 6
         (SHORT, [ENOUGH] * 24, False),
     ],
 )
-def test_silence_or_a_quiet_hour_is_idle(silence: timedelta | None, by_hour: list[int], idle: bool) -> None:
+def test_silence_or_a_quiet_hour_is_idle(
+    silence: timedelta | None, by_hour: list[int], idle: bool
+) -> None:
     """S5: ten minutes of silence always are; one is enough in hours in which little is ever written, once that is known."""
     last = None if silence is None else NOW - silence
     assert is_idle(NOW, last, by_hour) is idle

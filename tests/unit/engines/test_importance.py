@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lamina import rules
 from lamina.engines import importance
 from lamina.engines.importance import Reason
-from lamina.model import score_of
+from lamina.model import rules
+from lamina.model.record import score_of
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "importance.md").read_text("utf-8")
 THRESHOLD = 0.70
@@ -32,7 +32,11 @@ WORKFLOWS: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("Garmin sleep data retrieved: 7h 23m", 4, {"type": "data", "source": "garmin"}),
     ("Morning report generated successfully", 3, {"type": "action", "tool": "morning_reporter"}),
     ("TTS audio rendered", 2, {"type": "action", "tool": "tts_morning_cli"}),
-    ("Garmin downloader failed: connection timeout", 6, {"type": "error", "tool": "garmin_sleep_downloader"}),
+    (
+        "Garmin downloader failed: connection timeout",
+        6,
+        {"type": "error", "tool": "garmin_sleep_downloader"},
+    ),
     ("Retry attempt 1 failed", 7, {"type": "error", "retry": 1}),
     ("Escalated Garmin failure to Aegis", 9, {"type": "escalation", "escalated_to": "Aegis"}),
 )
@@ -72,14 +76,26 @@ ABSURD: tuple[dict[str, Any], ...] = (
 
 contents = st.one_of(
     st.text(max_size=400),
-    st.lists(st.sampled_from([*importance.OF_WORDS, *importance.NEGATIONS, "tea", "by", "to"]), max_size=12).map(" ".join),
+    st.lists(
+        st.sampled_from([*importance.OF_WORDS, *importance.NEGATIONS, "tea", "by", "to"]),
+        max_size=12,
+    ).map(" ".join),
 )
-tag_lists = st.lists(st.one_of(st.sampled_from(sorted(importance.OF_TAG)), st.text(max_size=8)), max_size=6)
+tag_lists = st.lists(
+    st.one_of(st.sampled_from(sorted(importance.OF_TAG)), st.text(max_size=8)), max_size=6
+)
 values = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.lists(st.integers(), max_size=2)
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=8),
+    st.lists(st.integers(), max_size=2),
 )
 metadata = st.dictionaries(
-    st.sampled_from(["status", "retry", "escalated_to", "tool"]), values | st.just("failure"), max_size=4
+    st.sampled_from(["status", "retry", "escalated_to", "tool"]),
+    values | st.just("failure"),
+    max_size=4,
 )
 kinds = st.sampled_from([*rules.KINDS, "recipe"])
 
@@ -106,7 +122,9 @@ def test_the_workflows_of_the_schema_are_scored_as_their_authors_did(
 
 
 @pytest.mark.parametrize(("name", "kind", "content", "tags"), LISTS)
-def test_the_lists_of_the_promotion_document_hold(name: str, kind: str, content: str, tags: list[str]) -> None:
+def test_the_lists_of_the_promotion_document_hold(
+    name: str, kind: str, content: str, tags: list[str]
+) -> None:
     """L8: what the document calls low, medium and high is."""
     low, high = RANGES[name]
     assert low <= importance.score(kind, content, tags, {}) <= high
@@ -116,12 +134,18 @@ def test_the_usage_examples_of_the_promotion_document() -> None:
     """L8: a greeting is worth the 0.3 of the document, a wish about reports is above the threshold of promotion."""
     assert importance.score("crumb", "User said hello", ["greeting"], {}) == 0.3
     tags = ["garmin", "preference", "schedule"]
-    assert importance.score("crumb", "User wants daily Garmin reports at 7am with TTS", tags, {}) == 0.8
+    assert (
+        importance.score("crumb", "User wants daily Garmin reports at 7am with TTS", tags, {})
+        == 0.8
+    )
 
 
 def test_the_three_entries_of_the_promotion_flow_fall_on_their_side() -> None:
     """L8, L2: "trivial note" stays, "important insight" and "critical decision" go up, also when nobody scored them."""
-    scored = [importance.score("crumb", text, (), {}) for text in ("trivial note", "important insight", "critical decision")]
+    scored = [
+        importance.score("crumb", text, (), {})
+        for text in ("trivial note", "important insight", "critical decision")
+    ]
     assert [score >= THRESHOLD for score in scored] == [False, True, True]
 
 
@@ -149,14 +173,18 @@ def test_a_text_that_gives_no_sign_has_the_base_of_its_kind(content: str) -> Non
 def test_every_kind_has_a_base() -> None:
     """R5, L8: all kinds of the documents are in the table; one that the settings added counts like a crumb."""
     assert set(importance.KINDS) == set(rules.KINDS)
-    assert importance.score("recipe", "Bread of my aunt", (), {}) == importance.score("crumb", "Bread of my aunt", (), {})
+    assert importance.score("recipe", "Bread of my aunt", (), {}) == importance.score(
+        "crumb", "Bread of my aunt", (), {}
+    )
 
 
 def test_a_cue_counts_once() -> None:
     """L8: shouting does not help: tags, words and repetitions of one cue are one reason."""
     once = amounts("crumb", "urgent", (), {})
     assert once == {"kind=crumb": 0.5, "critical": 0.25}
-    assert amounts("crumb", "URGENT urgent! Critical: emergency", ["critical", "urgent"], {}) == once
+    assert (
+        amounts("crumb", "URGENT urgent! Critical: emergency", ["critical", "urgent"], {}) == once
+    )
 
 
 def test_a_kind_is_not_paid_twice() -> None:
@@ -169,8 +197,14 @@ def test_a_kind_is_not_paid_twice() -> None:
 def test_metadata_speaks_louder_than_words() -> None:
     """L8: a status of failure counts 0.2, the mere word 0.1, both together 0.2; whom it was escalated to counts most."""
     assert amounts("action", "Upload failed", (), {}) == {"kind=action": 0.4, "failure": 0.1}
-    assert amounts("action", "Upload failed", (), {"status": "Failure"}) == {"kind=action": 0.4, "failure": 0.2}
-    assert importance.score("action", "Upload", (), {"status": "failed", "escalated_to": "Aegis"}) == 1.0
+    assert amounts("action", "Upload failed", (), {"status": "Failure"}) == {
+        "kind=action": 0.4,
+        "failure": 0.2,
+    }
+    assert (
+        importance.score("action", "Upload", (), {"status": "failed", "escalated_to": "Aegis"})
+        == 1.0
+    )
 
 
 @pytest.mark.parametrize("given", ABSURD)
@@ -186,7 +220,9 @@ def test_words_are_read_in_their_place() -> None:
     assert importance.score("crumb", "Hi Ana, the train to Graz leaves at nine", (), {}) == 0.5
     assert importance.score("crumb", "Ana likes to read in bed", (), {}) == 0.5
     assert importance.score("crumb", "CRITICAL: disk full", (), {}) == 0.75
-    assert importance.score("crumb", "One user-goal", ["user-goal"], {}) == importance.score("crumb", "One", ["user goal"], {})
+    assert importance.score("crumb", "One user-goal", ["user-goal"], {}) == importance.score(
+        "crumb", "One", ["user goal"], {}
+    )
 
 
 def test_only_the_beginning_is_looked_at() -> None:
@@ -206,10 +242,16 @@ def test_what_is_cut_off_is_a_reason() -> None:
 @given(kinds, contents, tag_lists, metadata)
 @example("crumb", "", [], {})
 @example("crumb", "never", ["", "critical"], {"retry": math.inf})
-def test_score_and_explanation_agree(kind: str, content: str, tags: list[str], given: dict[str, Any]) -> None:
+def test_score_and_explanation_agree(
+    kind: str, content: str, tags: list[str], given: dict[str, Any]
+) -> None:
     """L8: for any memory the score is between 0 and 1 with two decimals, and exactly the sum of its explanation."""
     scored = importance.explain(kind, content, tags, given)
-    assert importance.score(kind, content, tags, given) == scored.importance == round(scored.importance, 2)
+    assert (
+        importance.score(kind, content, tags, given)
+        == scored.importance
+        == round(scored.importance, 2)
+    )
     assert 0 <= scored.importance <= 1
     assert round(sum(reason.amount for reason in scored.reasons), 2) == scored.importance
     assert len({reason.name for reason in scored.reasons}) == len(scored.reasons)
@@ -221,5 +263,8 @@ def test_the_document_shows_the_tables() -> None:
     cells = re.findall(r"\| `(\w+)` \| (\.\d\d) (?=\|)", DOCUMENT)
     assert {name: round(float(amount) * 100) for name, amount in cells} == dict(importance.KINDS)
     rows = re.findall(r"^\| `(\w+)` \| ([+−]\.\d\d) \| (.*?) ?\| (.+) \|$", DOCUMENT, re.M)
-    cues = [(name, round(float(amount.replace("−", "-")) * 100), tags, words) for name, amount, tags, words in rows]
+    cues = [
+        (name, round(float(amount.replace("−", "-")) * 100), tags, words)
+        for name, amount, tags, words in rows
+    ]
     assert cues == [tuple(cue) for cue in importance.CUES]

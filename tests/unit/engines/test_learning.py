@@ -19,7 +19,7 @@ from msgspec import structs
 from lamina.engines import importance, learning
 from lamina.engines.learning import Example, Model
 from lamina.errors import InvalidInput
-from lamina.model import Trust
+from lamina.model.record import Trust
 
 KINDS = ("crumb", "crumb", "fact", "action", "error", "decision")
 TAGS = ("garmin", "weather", "family", "code", "music")
@@ -62,7 +62,9 @@ def history(policy: Policy, number: int, seed: int = 0) -> list[Example]:
             kind=chance.choice(KINDS),
             content=f"{' '.join(chance.choices(WORDS, k=4))} {seed}-{place}",
             tags=tuple(dict.fromkeys(chance.choices(TAGS, k=chance.randint(0, 2)))),
-            metadata={"status": chance.choice(("success", "failure"))} if chance.random() < 0.3 else {},
+            metadata={"status": chance.choice(("success", "failure"))}
+            if chance.random() < 0.3
+            else {},
             source=chance.choice(SOURCES),
             liked=False,
         )
@@ -77,19 +79,29 @@ def learned(policy: Policy, number: int = 300, seed: int = 0) -> Model:
 
 
 def known(memory: Example) -> tuple[Any, ...]:
-    return (*(memory.kind, memory.content, memory.tags, memory.metadata), *(memory.source, memory.speaker, memory.trust))
+    return (
+        *(memory.kind, memory.content, memory.tags, memory.metadata),
+        *(memory.source, memory.speaker, memory.trust),
+    )
 
 
 def error(scores: list[float], memories: list[Example]) -> float:
     """The mean squared difference between scores and what was liked."""
-    return sum((score - memory.liked) ** 2 for score, memory in zip(scores, memories, strict=True)) / len(memories)
+    return sum(
+        (score - memory.liked) ** 2 for score, memory in zip(scores, memories, strict=True)
+    ) / len(memories)
 
 
 @pytest.mark.parametrize("number", [0, 1, learning.FEWEST - 1])
 def test_it_is_silent_while_there_is_little(number: int) -> None:
     """L8: below 40 examples nothing is learned, however clear they are."""
     examples = [
-        Example(kind="crumb", content=f"note {place}", tags=("a",) if place % 2 else ("b",), liked=place % 2 > 0)
+        Example(
+            kind="crumb",
+            content=f"note {place}",
+            tags=("a",) if place % 2 else ("b",),
+            liked=place % 2 > 0,
+        )
         for place in range(number)
     ]
     assert learning.learn(examples) is None
@@ -98,19 +110,31 @@ def test_it_is_silent_while_there_is_little(number: int) -> None:
 def test_it_speaks_when_forty_examples_are_clear() -> None:
     """L8: 40 examples are enough where they leave no doubt, and the reason is the one that there is."""
     examples = [
-        Example(kind="crumb", content=f"note {place}", tags=("a",) if place % 2 else ("b",), liked=place % 2 > 0)
+        Example(
+            kind="crumb",
+            content=f"note {place}",
+            tags=("a",) if place % 2 else ("b",),
+            liked=place % 2 > 0,
+        )
         for place in range(learning.FEWEST)
     ]
     model = learning.learn(examples)
     assert model is not None
-    assert model.score("crumb", "new", ["a"], {}) > 0.7 > 0.3 > model.score("crumb", "new", ["b"], {})
+    assert (
+        model.score("crumb", "new", ["a"], {}) > 0.7 > 0.3 > model.score("crumb", "new", ["b"], {})
+    )
 
 
 @pytest.mark.parametrize("liked", [0, 9, 91, 100])
 def test_it_is_silent_while_one_side_is_missing(liked: int) -> None:
     """L8: from an operator who liked, or disliked, fewer than ten nothing is learned."""
     examples = [
-        Example(kind="crumb", content=f"note {place}", tags=("a",) if place < liked else ("b",), liked=place < liked)
+        Example(
+            kind="crumb",
+            content=f"note {place}",
+            tags=("a",) if place < liked else ("b",),
+            liked=place < liked,
+        )
         for place in range(100)
     ]
     assert learning.learn(examples) is None
@@ -119,13 +143,19 @@ def test_it_is_silent_while_one_side_is_missing(liked: int) -> None:
 def test_it_learns_what_is_liked() -> None:
     """L8: what is tagged like liked memories goes up, like disliked ones down, and anything else hardly moves."""
     model = learned(likes_garmin)
-    up, down, other = (model.score("crumb", "Something new", tags, {}) for tags in (["garmin"], ["weather"], ["code"]))
+    up, down, other = (
+        model.score("crumb", "Something new", tags, {})
+        for tags in (["garmin"], ["weather"], ["code"])
+    )
     assert up >= 0.75
     assert down <= 0.25
     assert abs(other - 0.5) <= 0.12
     others = history(likes_garmin, 500, seed=1)
     tables = [agrees(memory) for memory in others]
-    assert error([model.score(*known(memory)) for memory in others], others) < error(tables, others) - 0.05
+    assert (
+        error([model.score(*known(memory)) for memory in others], others)
+        < error(tables, others) - 0.05
+    )
 
 
 def test_it_learns_words_of_any_language() -> None:
@@ -141,7 +171,10 @@ def test_it_learns_nothing_from_chance(policy: Policy) -> None:
         model = learning.learn(history(policy, 300, seed))
         others = history(policy, 300, seed + 100)
         tables = error([agrees(memory) for memory in others], others)
-        assert model is None or error([model.score(*known(memory)) for memory in others], others) <= tables
+        assert (
+            model is None
+            or error([model.score(*known(memory)) for memory in others], others) <= tables
+        )
 
 
 def test_the_level_stays() -> None:
@@ -151,13 +184,17 @@ def test_the_level_stays() -> None:
     assert model is not None
     assert model.liked / model.examples > 0.7
     tables = sum(agrees(memory) for memory in examples) / len(examples)
-    assert abs(sum(model.score(*known(memory)) for memory in examples) / len(examples) - tables) < 0.05
+    assert (
+        abs(sum(model.score(*known(memory)) for memory in examples) / len(examples) - tables) < 0.05
+    )
 
 
 def test_a_text_learned_by_heart_is_no_understanding() -> None:
     """L8: the same few texts judged again and again teach nothing about others, so there is no model."""
     texts = [f"alpha{place} beta{place} gamma{place}" for place in range(8)]
-    examples = [Example(kind="crumb", content=text, liked=place % 2 > 0) for place, text in enumerate(texts)] * 20
+    examples = [
+        Example(kind="crumb", content=text, liked=place % 2 > 0) for place, text in enumerate(texts)
+    ] * 20
     assert learning.learn(examples) is None
     assert learning.learn([structs.replace(one, content="same") for one in examples]) is None
 
@@ -179,7 +216,11 @@ def test_the_same_examples_give_the_same_bytes() -> None:
     models = set()
     for order, seed in (("a", "0"), ("b", "1"), ("c", "424242")):
         command = [sys.executable, "-c", CHILD, order]
-        models.add(subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True).stdout)
+        models.add(
+            subprocess.run(
+                command, env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
+            ).stdout
+        )
     assert models == {msgspec.json.encode(learned(likes_garmin, 200))}
 
 
@@ -202,7 +243,8 @@ def test_the_strongest_reasons_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "content", "tag"), [("crumb", "x", "a"), ("escalation", "ASAP", "goal"), ("action", "Read", "log")]
+    ("kind", "content", "tag"),
+    [("crumb", "x", "a"), ("escalation", "ASAP", "goal"), ("action", "Read", "log")],
 )
 def test_without_weights_the_tables_speak(kind: str, content: str, tag: str) -> None:
     """L8: a model that knows nothing of a memory leaves the score of the tables as it is, whatever that is."""
@@ -215,19 +257,38 @@ def test_the_tables_keep_some_say() -> None:
     model = learned(contradicts)
     assert learning.KEPT <= model.tables < 1
     others = history(contradicts, 500, seed=1)
-    scores, tables = [model.score(*known(memory)) for memory in others], [agrees(memory) for memory in others]
+    scores, tables = (
+        [model.score(*known(memory)) for memory in others],
+        [agrees(memory) for memory in others],
+    )
     assert error(scores, others) < error(tables, others) - 0.05
 
 
 weights = st.dictionaries(
     st.sampled_from(
-        ["kind=crumb", "tag=a", "tag=b", "word=tea", "sign=question", "length=short", "trust=agent", "status=failure"]
+        [
+            "kind=crumb",
+            "tag=a",
+            "tag=b",
+            "word=tea",
+            "sign=question",
+            "length=short",
+            "trust=agent",
+            "status=failure",
+        ]
     ),
     st.floats(-5, 5),
 )
-models = st.builds(Model, weights, st.floats(0.25, 1.75), st.floats(-5, 5), st.just(40), st.just(20), st.just(0.1))
+models = st.builds(
+    Model, weights, st.floats(0.25, 1.75), st.floats(-5, 5), st.just(40), st.just(20), st.just(0.1)
+)
 values = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.lists(st.integers(), max_size=2)
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=8),
+    st.lists(st.integers(), max_size=2),
 )
 
 
@@ -240,13 +301,24 @@ values = st.one_of(
     st.none() | st.text(max_size=5),
 )
 def test_score_and_explanation_agree(
-    model: Model, kind: str, content: str, tags: list[str], metadata: dict[str, Any], source: str | None
+    model: Model,
+    kind: str,
+    content: str,
+    tags: list[str],
+    metadata: dict[str, Any],
+    source: str | None,
 ) -> None:
     """L8: for any model and memory the score is between 0 and 1 with two decimals, and the sum of its explanation."""
     scored = model.explain(kind, content, tags, metadata, source)
-    assert model.score(kind, content, tags, metadata, source) == scored.importance == round(scored.importance, 2)
+    assert (
+        model.score(kind, content, tags, metadata, source)
+        == scored.importance
+        == round(scored.importance, 2)
+    )
     assert 0 <= scored.importance <= 1
-    assert math.isclose(sum(reason.amount for reason in scored.reasons), scored.importance, abs_tol=1e-9)
+    assert math.isclose(
+        sum(reason.amount for reason in scored.reasons), scored.importance, abs_tol=1e-9
+    )
 
 
 @pytest.mark.parametrize("weight", [0, -1, math.nan, math.inf, learning.MOST_WEIGHT + 1])
@@ -274,7 +346,13 @@ def test_absurd_examples_do_no_harm() -> None:
         "workflow": "",
     }
     examples = [
-        structs.replace(one, metadata=absurd, speaker="s" * 256, trust=Trust.EXTERNAL, content=one.content + "\n" * 300)
+        structs.replace(
+            one,
+            metadata=absurd,
+            speaker="s" * 256,
+            trust=Trust.EXTERNAL,
+            content=one.content + "\n" * 300,
+        )
         for one in history(likes_garmin, 300)
     ]
     model = learning.learn(examples)
@@ -287,7 +365,9 @@ def test_rare_words_are_not_kept() -> None:
     """L8, P6: a word of fewer than five examples is in no model, and a model has a limited number of words."""
     examples = [
         structs.replace(
-            one, content=f"{one.content} {'hunter2' if place < 4 else ''} " + " ".join(f"w{place % 7}x{n}" for n in range(40))
+            one,
+            content=f"{one.content} {'hunter2' if place < 4 else ''} "
+            + " ".join(f"w{place % 7}x{n}" for n in range(40)),
         )
         for place, one in enumerate(history(likes_garmin, 400))
     ]

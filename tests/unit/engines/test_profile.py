@@ -11,15 +11,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import text
 from lamina.engines import profile
-from lamina.engines.profile import ProjectMemory, UserProfile, patch_items, project_memories, project_profile, same_key
+from lamina.engines.profile import (
+    ProjectMemory,
+    UserProfile,
+    patch_items,
+    project_memories,
+    project_profile,
+    same_key,
+)
 from lamina.errors import InvalidInput
-from lamina.model import Layer, Record, State, Trust
+from lamina.model.record import Layer, Record, State, Trust
+from lamina.text import words
 from tests.conftest import START
 
 FIELDS = [
-    *("name", "preferences", "schedule", "relationships", "interests", "communication_style", "environment"),
+    *(
+        "name",
+        "preferences",
+        "schedule",
+        "relationships",
+        "interests",
+        "communication_style",
+        "environment",
+    ),
     *("stable_facts", "do_not_assume", "last_updated", "evidence_ids"),
 ]
 
@@ -58,7 +73,9 @@ def told(seq: int, key: str, value: Any, **fields: Any) -> Record:
 
 
 def projected(items: Mapping[str, Any]) -> UserProfile:
-    return project_profile(told(seq, key, value) for seq, (key, value) in enumerate(items.items(), 1))
+    return project_profile(
+        told(seq, key, value) for seq, (key, value) in enumerate(items.items(), 1)
+    )
 
 
 # The projection
@@ -103,7 +120,13 @@ def test_a_profile_has_exactly_the_fields_of_the_documents() -> None:
     assert list(UserProfile().to_dict()) == FIELDS
     assert UserProfile().to_dict()["name"] is None
     assert projected({"name": "Ana"}).to_dict()["last_updated"] == "2026-05-01T09:00:00.000000Z"
-    assert list(ProjectMemory("garden").to_dict()) == ["project_name", "goals", "blockers", "next_steps", "evidence_ids"]
+    assert list(ProjectMemory("garden").to_dict()) == [
+        "project_name",
+        "goals",
+        "blockers",
+        "next_steps",
+        "evidence_ids",
+    ]
 
 
 def test_a_single_text_is_a_list_of_one() -> None:
@@ -128,13 +151,21 @@ def test_evidence_is_that_of_the_records_that_count() -> None:
 def test_a_users_own_record_wins() -> None:
     """R10, R12: what a user said counts more than what concerns nobody in particular, whichever is newer."""
     own, shared = told(1, "Drink", "tea", user="ana"), told(2, "drink", "milk")
-    assert project_profile([own, shared]).preferences == project_profile([shared, own]).preferences == {"Drink": "tea"}
+    assert (
+        project_profile([own, shared]).preferences
+        == project_profile([shared, own]).preferences
+        == {"Drink": "tea"}
+    )
 
 
 def test_the_newest_wins() -> None:
     """R10: of two records with one key the newer counts, in whatever order they come."""
     records = [told(1, "drink", "milk"), told(2, "DRINK ", "tea"), told(3, "ｄｒｉｎｋ", "water")]
-    assert project_profile(records).preferences == project_profile(records[::-1]).preferences == {"ｄｒｉｎｋ": "water"}
+    assert (
+        project_profile(records).preferences
+        == project_profile(records[::-1]).preferences
+        == {"ｄｒｉｎｋ": "water"}
+    )
 
 
 @pytest.mark.parametrize("key", ["Name", "ＮＡＭＥ", " name ", "na\u200bme", "NAME"])
@@ -146,15 +177,33 @@ def test_keys_are_compared_as_a_reader_would(key: str) -> None:
 
 def test_a_disguised_group_is_the_group() -> None:
     """V1: `Schedule.` in another case or width is the schedule."""
-    assert projected({"SCHEDULE.Wake": "7", "Ｓchedule．sleep": "22"}).schedule == {"Wake": "7", "sleep": "22"}
+    assert projected({"SCHEDULE.Wake": "7", "Ｓchedule．sleep": "22"}).schedule == {
+        "Wake": "7",
+        "sleep": "22",
+    }
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-keys = st.sampled_from(["name", "interests", "schedule.", "schedule.x", "relationships.Ana", "relationships", ".", "a.b"])
+keys = st.sampled_from(
+    [
+        "name",
+        "interests",
+        "schedule.",
+        "schedule.x",
+        "relationships.Ana",
+        "relationships",
+        ".",
+        "a.b",
+    ]
+)
 
 
 @given(st.lists(st.tuples(keys | st.text(min_size=1), json_values), max_size=8), st.randoms())
@@ -170,7 +219,10 @@ def test_whatever_a_record_holds_is_shown(pairs: list[tuple[str, Any]], random: 
 
 def test_records_without_a_key_say_nothing() -> None:
     """R10: a record whose key is no text is passed over."""
-    assert project_profile([record(1, {"profile_key": 5, "value": "x"}), record(2, {})]) == UserProfile()
+    assert (
+        project_profile([record(1, {"profile_key": 5, "value": "x"}), record(2, {})])
+        == UserProfile()
+    )
 
 
 # Projects
@@ -178,13 +230,39 @@ def test_records_without_a_key_say_nothing() -> None:
 
 def test_projects_are_read_from_their_records() -> None:
     """R10: a project is what its record says, by name; a user's own wins, and other records are none."""
-    garden = {"project": {"project_name": "garden", "goals": ["tomatoes"], "blockers": [], "next_steps": ["dig"]}}
+    garden = {
+        "project": {
+            "project_name": "garden",
+            "goals": ["tomatoes"],
+            "blockers": [],
+            "next_steps": ["dig"],
+        }
+    }
     own = {"project": {"project_name": "Garden", "goals": ["roses"]}}
     house = {"project": {"project_name": "house"}}
-    found = project_memories([record(1, house), record(2, own, user="ana"), record(3, garden), record(4, {"project": "x"})])
+    found = project_memories(
+        [
+            record(1, house),
+            record(2, own, user="ana"),
+            record(3, garden),
+            record(4, {"project": "x"}),
+        ]
+    )
     assert [one.to_dict() for one in found] == [
-        {"project_name": "Garden", "goals": ["roses"], "blockers": [], "next_steps": [], "evidence_ids": []},
-        {"project_name": "house", "goals": [], "blockers": [], "next_steps": [], "evidence_ids": []},
+        {
+            "project_name": "Garden",
+            "goals": ["roses"],
+            "blockers": [],
+            "next_steps": [],
+            "evidence_ids": [],
+        },
+        {
+            "project_name": "house",
+            "goals": [],
+            "blockers": [],
+            "next_steps": [],
+            "evidence_ids": [],
+        },
     ]
 
 
@@ -268,18 +346,24 @@ def test_a_wrong_patch_is_refused_by_name(patch: Any, named: str) -> None:
 
 
 def entries(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield from ((name, value) for name, value in data.items() if name not in profile.DERIVED and value not in (None, [], {}))
+    yield from (
+        (name, value)
+        for name, value in data.items()
+        if name not in profile.DERIVED and value not in (None, [], {})
+    )
 
 
 def is_preference(name: str) -> bool:
-    return profile.place(name)[0] == "preferences" and "." not in text.normalise(name)
+    return profile.place(name)[0] == "preferences" and "." not in words.normalise(name)
 
 
 def is_free(name: str) -> bool:
-    return text.normalise(name) not in (*profile.GROUPS, "preferences", *profile.DERIVED)
+    return words.normalise(name) not in (*profile.GROUPS, "preferences", *profile.DERIVED)
 
 
-said = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20).filter(text.is_visible)
+said = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20
+).filter(words.is_visible)
 names = said.filter(is_preference)
 own = names.filter(is_free)
 
@@ -290,11 +374,17 @@ own = names.filter(is_free)
         optional={
             "name": said,
             "environment": said,
-            "interests": st.lists(said, min_size=1, max_size=3, unique_by=lambda given: text.normalise(str(given))),
-            "preferences": st.dictionaries(own, said | st.booleans() | st.integers(-9, 9), min_size=1, max_size=3),
+            "interests": st.lists(
+                said, min_size=1, max_size=3, unique_by=lambda given: words.normalise(str(given))
+            ),
+            "preferences": st.dictionaries(
+                own, said | st.booleans() | st.integers(-9, 9), min_size=1, max_size=3
+            ),
             "schedule": st.dictionaries(names, said, min_size=1, max_size=3),
             "relationships": st.dictionaries(names, said, min_size=1, max_size=3).map(
-                lambda people: [{"name": name, "relation": relation} for name, relation in people.items()]
+                lambda people: [
+                    {"name": name, "relation": relation} for name, relation in people.items()
+                ]
             ),
         },
     ).filter(bool)
@@ -304,8 +394,15 @@ def test_what_is_patched_is_what_is_shown(patch: dict[str, Any]) -> None:
     try:
         items = patch_items(patch)
     except InvalidInput:  # two names that a reader cannot tell apart
-        fields = ([entry["name"] for entry in patch.get("relationships", [])], patch.get("schedule"), patch.get("preferences"))
-        assert any(len({text.normalise(name) for name in field or ()}) < len(field or ()) for field in fields)
+        fields = (
+            [entry["name"] for entry in patch.get("relationships", [])],
+            patch.get("schedule"),
+            patch.get("preferences"),
+        )
+        assert any(
+            len({words.normalise(name) for name in field or ()}) < len(field or ())
+            for field in fields
+        )
         return
     found = projected(dict(items))
     again = projected(dict(patch_items(dict(entries(found.to_dict())))))
@@ -323,7 +420,7 @@ def test_any_patch_is_taken_or_refused(patch: Any) -> None:
     except InvalidInput:
         return
     assert items
-    assert len({text.normalise(key) for key, _ in items}) == len(items)
+    assert len({words.normalise(key) for key, _ in items}) == len(items)
 
 
 # What records say
@@ -337,7 +434,11 @@ def test_any_patch_is_taken_or_refused(patch: Any) -> None:
         ("interests", [], "interests: nothing"),
         ("loud", False, "loud: false"),
         ("cups", 2, "cups: 2"),
-        ("relationships.Ben", {"relation": "brother", "city": "Oslo"}, "relationships.Ben: relation brother, city Oslo"),
+        (
+            "relationships.Ben",
+            {"relation": "brother", "city": "Oslo"},
+            "relationships.Ben: relation brother, city Oslo",
+        ),
     ],
 )
 def test_a_record_reads_well(key: str, value: Any, content: str) -> None:
@@ -348,12 +449,22 @@ def test_a_record_reads_well(key: str, value: Any, content: str) -> None:
 def test_a_projects_record_reads_well() -> None:
     """R10: the text of a project's record names what there is."""
     sections = {"goals": ["tomatoes", "roses"], "blockers": [], "next_steps": ["dig"]}
-    assert profile.content_of_project("garden", sections) == "Project garden. Goals: tomatoes; roses. Next steps: dig."
+    assert (
+        profile.content_of_project("garden", sections)
+        == "Project garden. Goals: tomatoes; roses. Next steps: dig."
+    )
 
 
 @pytest.mark.parametrize(
     ("one", "other", "same"),
-    [("Tea ", "tea", True), ("tea", "coffee", False), (1, 1.0, False), ([1], [1], True), ("1", 1, False), (True, 1, False)],
+    [
+        ("Tea ", "tea", True),
+        ("tea", "coffee", False),
+        (1, 1.0, False),
+        ([1], [1], True),
+        ("1", 1, False),
+        (True, 1, False),
+    ],
 )
 def test_values_that_say_the_same(one: Any, other: Any, same: bool) -> None:
     """L9: texts are compared as a reader would, other values exactly."""

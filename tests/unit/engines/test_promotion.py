@@ -10,27 +10,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import rules
 from lamina.engines.promotion import Action, Decision, plan, promotable
-from lamina.model import Entry, Layer, Trust
-from lamina.retention import PRESETS, Retention
+from lamina.home.retention import PRESETS, Retention
+from lamina.model import rules
+from lamina.model.record import Entry, Layer, Trust
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 def entry(importance: float, seq: int = 1, days: float = 0, **fields: Any) -> Entry:
     """An entry that came some days ago."""
-    given: dict[str, Any] = {"user": None, "kind": "crumb", "trust": Trust.AGENT, "tags": (), **fields}
-    return Entry(seq=seq, event=seq, id=f"id{seq}", importance=importance, since=NOW - timedelta(days=days), **given)
+    given: dict[str, Any] = {
+        "user": None,
+        "kind": "crumb",
+        "trust": Trust.AGENT,
+        "tags": (),
+        **fields,
+    }
+    return Entry(
+        seq=seq,
+        event=seq,
+        id=f"id{seq}",
+        importance=importance,
+        since=NOW - timedelta(days=days),
+        **given,
+    )
 
 
-def decided(one: Entry, retention: Retention | None = None, twins: dict[str, str] | None = None) -> Decision:
+def decided(
+    one: Entry, retention: Retention | None = None, twins: dict[str, str] | None = None
+) -> Decision:
     """The decision about a single entry."""
     (decision,) = plan([one], NOW, retention or Retention(), twins)
     return decision
 
 
-def actions(entries: Sequence[Entry], retention: Retention, twins: dict[str, str] | None = None) -> list[str]:
+def actions(
+    entries: Sequence[Entry], retention: Retention, twins: dict[str, str] | None = None
+) -> list[str]:
     return [decision.action.value for decision in plan(entries, NOW, retention, twins)]
 
 
@@ -40,14 +57,23 @@ def actions(entries: Sequence[Entry], retention: Retention, twins: dict[str, str
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(
     ("importance", "action"),
-    [(0.7, "promote"), (rules.importance_of_score(7), "promote"), (1.0, "promote"), (0.6999999, "keep"), (0.0, "keep")],
+    [
+        (0.7, "promote"),
+        (rules.importance_of_score(7), "promote"),
+        (1.0, "promote"),
+        (0.6999999, "keep"),
+        (0.0, "keep"),
+    ],
 )
 def test_the_threshold_itself_promotes(preset: str, importance: float, action: str) -> None:
     """L2, R4: 0.70 exactly and a score of 7 are promoted under every preset; whatever is below is not."""
     assert decided(entry(importance), PRESETS[preset].retention).action.value == action
 
 
-@pytest.mark.parametrize(("threshold", "action"), [(0.0, "promote"), (0.3, "promote"), (0.3000001, "keep"), (1.0, "keep")])
+@pytest.mark.parametrize(
+    ("threshold", "action"),
+    [(0.0, "promote"), (0.3, "promote"), (0.3000001, "keep"), (1.0, "keep")],
+)
 def test_any_threshold_may_be_set(threshold: float, action: str) -> None:
     """L2: at a threshold of 0 everything is promoted, at 1 only what could not matter more."""
     assert decided(entry(0.3), Retention(promote_threshold=threshold)).action.value == action
@@ -74,7 +100,10 @@ def test_the_layer_follows_from_the_kind(kind: str, trust: Trust) -> None:
 
 def test_a_tag_does_not_lift_what_comes_from_outside() -> None:
     """V8, L7: an outside text with a tag that always promotes becomes what happened, not what is so."""
-    decision = decided(entry(0.1, kind="fact", trust=Trust.EXTERNAL, tags=("critical",)), Retention(promote_tags=("critical",)))
+    decision = decided(
+        entry(0.1, kind="fact", trust=Trust.EXTERNAL, tags=("critical",)),
+        Retention(promote_tags=("critical",)),
+    )
     assert (decision.action, decision.layer) == (Action.PROMOTE, Layer.EPISODIC)
 
 
@@ -83,7 +112,13 @@ def test_a_tag_does_not_lift_what_comes_from_outside() -> None:
 
 @pytest.mark.parametrize(
     ("tags", "tag"),
-    [(("critical",), "critical"), (("x", "user_goal", "critical"), "user_goal"), (("x",), None), ((), None), (("crit",), None)],
+    [
+        (("critical",), "critical"),
+        (("x", "user_goal", "critical"), "user_goal"),
+        (("x",), None),
+        ((), None),
+        (("crit",), None),
+    ],
 )
 def test_some_tags_always_promote(tags: tuple[str, ...], tag: str | None) -> None:
     """L7: any of them is enough, whatever the importance, and the one that decided is named."""
@@ -109,7 +144,10 @@ def test_some_tags_always_promote(tags: tuple[str, ...], tag: str | None) -> Non
 )
 def test_old_memories_need_less(importance: float, days: float, action: str) -> None:
     """L7: a hundredth a day down to the floor; a clock that was set back makes nothing young or old."""
-    assert decided(entry(importance, days=days), Retention(time_decay_per_day=0.01)).action.value == action
+    assert (
+        decided(entry(importance, days=days), Retention(time_decay_per_day=0.01)).action.value
+        == action
+    )
 
 
 # Expiry
@@ -128,12 +166,17 @@ def test_old_memories_need_less(importance: float, days: float, action: str) -> 
 )
 def test_only_the_old_and_unimportant_expires(importance: float, days: float, action: str) -> None:
     """L7: both bounds must be reached, what deserves promotion is promoted, and a clock set back expires nothing."""
-    assert decided(entry(importance, days=days), Retention(expire_after_days=90)).action.value == action
+    assert (
+        decided(entry(importance, days=days), Retention(expire_after_days=90)).action.value
+        == action
+    )
 
 
 def test_decay_saves_from_expiry() -> None:
     """L7: what is old enough to be promoted by decay is promoted, though it would also have expired."""
-    both = Retention(time_decay_per_day=0.01, time_decay_floor=0.1, expire_after_days=10, expire_below=0.3)
+    both = Retention(
+        time_decay_per_day=0.01, time_decay_floor=0.1, expire_after_days=10, expire_below=0.3
+    )
     assert decided(entry(0.2, days=60), both).action is Action.PROMOTE
     assert decided(entry(0.2, days=20), both).action is Action.EXPIRE
 
@@ -144,22 +187,44 @@ def test_decay_saves_from_expiry() -> None:
 def test_the_oldest_make_room() -> None:
     """L3: first in, first out, in the order in which they came, whatever their importance or time says."""
     entries = [entry(0.1 * n, seq=n, days=n) for n in range(1, 7)]
-    assert actions(entries, Retention(short_term_max_lines=4)) == ["rotate", "rotate", *["keep"] * 4]
+    assert actions(entries, Retention(short_term_max_lines=4)) == [
+        "rotate",
+        "rotate",
+        *["keep"] * 4,
+    ]
     assert actions(entries, Retention(short_term_max_lines=6)) == ["keep"] * 6
     assert actions(entries, Retention(short_term_max_lines=1)) == [*["rotate"] * 5, "keep"]
 
 
 def test_what_moves_anyway_takes_no_room() -> None:
     """L3, L7: promoted, joined and expired entries leave by their own rule, and are not counted against the rest."""
-    entries = [entry(0.9, 1), entry(0.1, 2, days=99), entry(0.9, 3), entry(0.5, 4), entry(0.5, 5), entry(0.5, 6)]
+    entries = [
+        entry(0.9, 1),
+        entry(0.1, 2, days=99),
+        entry(0.9, 3),
+        entry(0.5, 4),
+        entry(0.5, 5),
+        entry(0.5, 6),
+    ]
     rotating = Retention(short_term_max_lines=2, expire_after_days=90)
-    assert actions(entries, rotating, {"id3": "twin"}) == ["promote", "expire", "join", "rotate", "keep", "keep"]
+    assert actions(entries, rotating, {"id3": "twin"}) == [
+        "promote",
+        "expire",
+        "join",
+        "rotate",
+        "keep",
+        "keep",
+    ]
 
 
 def test_entries_of_one_moment_go_in_their_order() -> None:
     """L3: a tie in time is none, because every memory has its place in the sequence."""
     entries = [entry(0.5, seq) for seq in (3, 5, 9)]
-    gone = [one.entry.seq for one in plan(entries, NOW, Retention(short_term_max_lines=1)) if one.action is Action.ROTATE]
+    gone = [
+        one.entry.seq
+        for one in plan(entries, NOW, Retention(short_term_max_lines=1))
+        if one.action is Action.ROTATE
+    ]
     assert gone == [3, 5]
 
 
@@ -182,10 +247,26 @@ def test_only_what_is_promoted_joins_a_twin() -> None:
     [
         (entry(0.85), Retention(), "importance 0.85 reaches 0.70"),
         (entry(0.3), Retention(), "importance 0.30 is below 0.70"),
-        (entry(0.1, tags=("critical",)), Retention(promote_tags=("critical",)), "the tag critical always promotes"),
-        (entry(0.6, days=12), Retention(time_decay_per_day=0.01), "importance 0.60 reaches 0.58, lowered after 12 days"),
-        (entry(0.3, days=12), Retention(time_decay_per_day=0.01), "importance 0.30 is below 0.58, lowered after 12 days"),
-        (entry(0.1, days=91), Retention(expire_after_days=90), "importance 0.10 and 91 days old: expired"),
+        (
+            entry(0.1, tags=("critical",)),
+            Retention(promote_tags=("critical",)),
+            "the tag critical always promotes",
+        ),
+        (
+            entry(0.6, days=12),
+            Retention(time_decay_per_day=0.01),
+            "importance 0.60 reaches 0.58, lowered after 12 days",
+        ),
+        (
+            entry(0.3, days=12),
+            Retention(time_decay_per_day=0.01),
+            "importance 0.30 is below 0.58, lowered after 12 days",
+        ),
+        (
+            entry(0.1, days=91),
+            Retention(expire_after_days=90),
+            "importance 0.10 and 91 days old: expired",
+        ),
     ],
 )
 def test_every_decision_says_why(one: Entry, retention: Retention, words: str) -> None:
@@ -197,10 +278,15 @@ def test_rotation_and_twins_say_why() -> None:
     """L3, L7: which twin, and that it was for want of room."""
     rotated, _ = plan([entry(0.1, 1), entry(0.1, 2)], NOW, Retention(short_term_max_lines=1))
     assert rotated.rule == "the oldest, beyond the most that short-term memory holds"
-    assert decided(entry(0.9), twins={"id1": "other"}).rule == "says the same as other, and joins it as evidence"
+    assert (
+        decided(entry(0.9), twins={"id1": "other"}).rule
+        == "says the same as other, and joins it as evidence"
+    )
 
 
-@pytest.mark.parametrize(("importance", "threshold"), [(0.699, 0.7), (0.6999999, 0.7), (0.7, 0.704), (0.1234, 0.1235)])
+@pytest.mark.parametrize(
+    ("importance", "threshold"), [(0.699, 0.7), (0.6999999, 0.7), (0.7, 0.704), (0.1234, 0.1235)]
+)
 def test_words_do_not_contradict_themselves(importance: float, threshold: float) -> None:
     """L7: two numbers of which one is below the other do not look the same."""
     words = decided(entry(importance), Retention(promote_threshold=threshold)).rule.split()
@@ -211,8 +297,13 @@ def test_words_do_not_contradict_themselves(importance: float, threshold: float)
 
 
 ENTRIES = st.lists(
-    st.tuples(st.floats(0, 1), st.integers(-400, 4000), st.sampled_from([(), ("critical",), ("x",)])), max_size=40
-).map(lambda found: [entry(each[0], seq, each[1], tags=each[2]) for seq, each in enumerate(found, 1)])
+    st.tuples(
+        st.floats(0, 1), st.integers(-400, 4000), st.sampled_from([(), ("critical",), ("x",)])
+    ),
+    max_size=40,
+).map(
+    lambda found: [entry(each[0], seq, each[1], tags=each[2]) for seq, each in enumerate(found, 1)]
+)
 RETENTIONS = st.builds(
     Retention,
     promote_threshold=st.floats(0, 1),
@@ -226,7 +317,9 @@ RETENTIONS = st.builds(
 
 
 @given(ENTRIES, RETENTIONS, st.sets(st.integers(1, 40)))
-def test_every_entry_has_one_decision(entries: list[Entry], retention: Retention, repeated: set[int]) -> None:
+def test_every_entry_has_one_decision(
+    entries: list[Entry], retention: Retention, repeated: set[int]
+) -> None:
     """L2, L3, L7: one decision for each in its order, no more kept than fit, those the newest; and the next plan keeps them."""
     twins = {f"id{seq}": "other" for seq in repeated}
     made = plan(entries, NOW, retention, twins)
@@ -242,10 +335,18 @@ def test_every_entry_has_one_decision(entries: list[Entry], retention: Retention
 
 
 @given(ENTRIES, RETENTIONS)
-def test_nothing_that_deserves_promotion_is_archived(entries: list[Entry], retention: Retention) -> None:
+def test_nothing_that_deserves_promotion_is_archived(
+    entries: list[Entry], retention: Retention
+) -> None:
     """L2, L3: whatever the rules, what reaches the threshold of its age, or has such a tag, moves up and is never archived."""
     for decision in plan(entries, NOW, retention):
         age = (NOW - decision.entry.since) / timedelta(days=1)
-        threshold = retention.threshold(age) if retention.time_decay_per_day else retention.promote_threshold
-        deserves = decision.entry.importance >= threshold or not set(retention.promote_tags).isdisjoint(decision.entry.tags)
+        threshold = (
+            retention.threshold(age)
+            if retention.time_decay_per_day
+            else retention.promote_threshold
+        )
+        deserves = decision.entry.importance >= threshold or not set(
+            retention.promote_tags
+        ).isdisjoint(decision.entry.tags)
         assert (decision.action is Action.PROMOTE) == deserves

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lamina import rejection
 from lamina.engines import review
 from lamina.engines.review import Entry, Proposal
 from lamina.errors import Conflict, Refused
-from lamina.model import Change, Event, Layer, Record, Role, State
+from lamina.model import rejection
+from lamina.model.record import Change, Event, Layer, Record, Role, State
 from tests.conftest import START
 
 from .test_profile import record
@@ -25,13 +25,18 @@ def profile(seq: int, key: str = "drink", value: Any = "tea", **fields: Any) -> 
 
 def note(seq: int, content: str, **fields: Any) -> Record:
     """Something semantic that has no place of its own."""
-    return record(seq, {"origin": "x", "topic_tags": []}, **{"content": content, "layer": Layer.SEMANTIC, **fields})
+    return record(
+        seq,
+        {"origin": "x", "topic_tags": []},
+        **{"content": content, "layer": Layer.SEMANTIC, **fields},
+    )
 
 
 def event(action: str = "confirm", seq: int = 7, **states: tuple[State, State]) -> Event:
     """An event that moved records from one state to another."""
     changes = tuple(
-        Change(name, "", {"state": before.value}, {"state": after.value}, None) for name, (before, after) in states.items()
+        Change(name, "", {"state": before.value}, {"state": after.value}, None)
+        for name, (before, after) in states.items()
     )
     return Event(seq, START, action, "ana", "cli", changes, {}, {}, "")
 
@@ -77,7 +82,9 @@ def test_only_what_waits_is_decided_and_only_what_is_active_is_changed(state: St
 )
 def test_a_request_to_forget_is_known(fields: dict[str, Any], asked: str | None) -> None:
     """V7: an episodic request that names a record; it is not confirmed like a proposal, and says what to do instead."""
-    one = record(1, **{"metadata": {"forget": "X"}, "kind": "request", "layer": Layer.EPISODIC, **fields})
+    one = record(
+        1, **{"metadata": {"forget": "X"}, "kind": "request", "layer": Layer.EPISODIC, **fields}
+    )
     assert review.to_forget(one) == asked
     if asked is None:
         review.check_no_request(one)
@@ -89,13 +96,18 @@ def test_a_request_to_forget_is_known(fields: dict[str, Any], asked: str | None)
 def test_a_correction_is_the_new_value() -> None:
     """V9: of a profile and of a fact what is given is the value, of anything else the text; the rest stays."""
     said, metadata = review.corrected(profile(1), "mate", "asked her")
-    assert (said, metadata) == ("drink: mate", {"profile_key": "drink", "value": "mate", "reason": "asked her"})
+    assert (said, metadata) == (
+        "drink: mate",
+        {"profile_key": "drink", "value": "mate", "reason": "asked her"},
+    )
     fact = {"subject": "Ana", "attribute": "lives_in", "value": "Porto", "extra": 1}
     said, metadata = review.corrected(record(1, fact, layer=Layer.SEMANTIC), "Lisbon", "asked her")
     assert "Ana" in said
     assert "Lisbon" in said
     assert metadata == {**fact, "value": "Lisbon", "rule": "corrected"}
-    denied = review.corrected(record(1, {**fact, "negated": True}, layer=Layer.SEMANTIC), "Lisbon", "asked her")[0]
+    denied = review.corrected(
+        record(1, {**fact, "negated": True}, layer=Layer.SEMANTIC), "Lisbon", "asked her"
+    )[0]
     assert "Lisbon" in denied
     assert denied != said
     other = note(1, "Tea is hot")
@@ -106,7 +118,10 @@ def test_a_rollback_restores_what_was_superseded_by_it_alone() -> None:
     """V4: not what somebody else replaced, nor what is in another state; what happened restores nothing."""
     new = profile(9)
     mine = profile(1, state=State.SUPERSEDED, superseded_by=new.id)
-    others = [profile(2, state=State.SUPERSEDED, superseded_by="x"), profile(3, state=State.TOMBSTONED, superseded_by=new.id)]
+    others = [
+        profile(2, state=State.SUPERSEDED, superseded_by="x"),
+        profile(3, state=State.TOMBSTONED, superseded_by=new.id),
+    ]
     assert review.restored(new, [mine, *others]) == [mine]
     assert review.restored(record(9, {}, layer=Layer.EPISODIC), [mine, *others]) == []
 
@@ -124,13 +139,25 @@ def test_a_decision_can_be_undone_while_it_is_the_last(action: str) -> None:
 
 def test_what_cannot_be_undone_says_what_can() -> None:
     """V4, R3: other events are refused, and so is a move that is not legal for who asks."""
-    with pytest.raises(Refused, match=r"what can be undone is confirm, rollback, forget, correct, revoke$"):
+    with pytest.raises(
+        Refused, match=r"what can be undone is confirm, rollback, forget, correct, revoke$"
+    ):
         review.check_undoable(event("remember"), {}, Role.OPERATOR)
     hidden = event("forget", a=(State.ACTIVE, State.TOMBSTONED))
     assert review.check_undoable(hidden, {"a": 7}, Role.OPERATOR) == hidden.changes
     with pytest.raises(Refused, match="only an operator"):
         review.check_undoable(hidden, {"a": 7}, Role.AGENT)
-    untouched = Event(7, START, "correct", "ana", "cli", (Change("a", "", {"importance": 0.5}, {}, None),), {}, {}, "")
+    untouched = Event(
+        7,
+        START,
+        "correct",
+        "ana",
+        "cli",
+        (Change("a", "", {"importance": 0.5}, {}, None),),
+        {},
+        {},
+        "",
+    )
     assert review.check_undoable(untouched, {"a": 7}, Role.AGENT) == untouched.changes
 
 
@@ -140,14 +167,21 @@ def test_a_rejected_value_that_is_active_elsewhere_is_not_barred() -> None:
     tea, jazz = rejection.fingerprints(rejected)
     assert review.barred(rejected, []) == [tea, jazz]
     assert review.barred(rejected, [same]) == [tea]
-    assert review.barred(rejected, [profile(2, "interests", ["jazz"], state=State.SUPERSEDED)]) == [tea, jazz]
+    assert review.barred(rejected, [profile(2, "interests", ["jazz"], state=State.SUPERSEDED)]) == [
+        tea,
+        jazz,
+    ]
 
 
 def test_what_was_rejected_in_the_same_place_is_similar() -> None:
     """V6: for a key, whatever was said of that key, by nobody in particular or the same person; not in other layers."""
     here = profile(1, user="ana")
     mine = profile(2, "Drink", "mate", user="ana")
-    others = [profile(3, "name", "tea", user="ana"), profile(4, user="ben"), note(5, "tea", user="ana")]
+    others = [
+        profile(3, "name", "tea", user="ana"),
+        profile(4, user="ben"),
+        note(5, "tea", user="ana"),
+    ]
     assert review.Rejected([mine, *others]).similar(here) == (mine,)
     assert review.Rejected([profile(2), mine]).similar(profile(1)) == (profile(2),)
 
@@ -164,7 +198,9 @@ def test_what_was_rejected_in_the_same_place_is_similar() -> None:
 def test_half_of_the_words_make_texts_similar(other: str, similar: bool) -> None:
     """V6: half of the words of the shorter text, which tell it from others."""
     proposal = note(1, "green tea calms people down", user="ana")
-    assert review.Rejected([note(2, other)]).similar(proposal) == ((note(2, other),) if similar else ())
+    assert review.Rejected([note(2, other)]).similar(proposal) == (
+        (note(2, other),) if similar else ()
+    )
     assert review.Rejected([note(2, other, user="ben")]).similar(proposal) == ()
 
 
@@ -176,9 +212,13 @@ def test_texts_without_words_are_not_similar() -> None:
 def test_proposals_come_in_the_order_of_what_they_change() -> None:
     """V5: those that can be confirmed first, then what replaces most, then the oldest; and all of it as JSON."""
 
-    def proposal(seq: int, replaces: int = 0, problem: str | None = None, **fields: Any) -> Proposal:
+    def proposal(
+        seq: int, replaces: int = 0, problem: str | None = None, **fields: Any
+    ) -> Proposal:
         replaced = tuple(profile(90 + number) for number in range(replaces))
-        return Proposal(profile(seq, **fields), "propose", START, replaced, problem, ("r",), (profile(50),))
+        return Proposal(
+            profile(seq, **fields), "propose", START, replaced, problem, ("r",), (profile(50),)
+        )
 
     stale, small, old, large = (
         proposal(1, 5, "stale"),
@@ -186,10 +226,15 @@ def test_proposals_come_in_the_order_of_what_they_change() -> None:
         proposal(3),
         proposal(4, 2),
     )
-    twin = Proposal(profile(5, created_at=old.record.created_at), "propose", START, (), None, (), ())
+    twin = Proposal(
+        profile(5, created_at=old.record.created_at), "propose", START, (), None, (), ()
+    )
     assert review.ranked([stale, small, twin, old, large]) == [large, old, twin, small, stale]
     told = large.to_dict()
     assert told["record"] == large.record.to_dict()
     assert (told["by"], told["problem"], told["rivals"]) == ("propose", None, ["r"])
-    assert (told["replaces"], told["similar"]) == ([profile(90).id, profile(91).id], [profile(50).id])
+    assert (told["replaces"], told["similar"]) == (
+        [profile(90).id, profile(91).id],
+        [profile(50).id],
+    )
     assert told["since"].startswith("2026-05-01T08:00:00")

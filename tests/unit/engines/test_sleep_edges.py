@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lamina.engines import summary, workflows
-from lamina.model import Layer
+from lamina.model.record import Layer
 
 from .test_profile import record
 from .test_summary import talk, turn
@@ -27,7 +27,13 @@ def test_a_conversation_is_long_from_eight_turns_and_2000_characters_on() -> Non
     def summed_up(turns: int, characters: int) -> bool:
         told_ = f"I moved to Lisbon on {characters} May 2026. " + "x" * 3000
         first = told_[: characters - 10 * (turns - 1)]
-        return bool(summary.plan([turn(1, first), *(turn(2 + number, "0123456789") for number in range(turns - 1))], (), LATER))
+        return bool(
+            summary.plan(
+                [turn(1, first), *(turn(2 + number, "0123456789") for number in range(turns - 1))],
+                (),
+                LATER,
+            )
+        )
 
     assert summed_up(8, 2000)
     assert not summed_up(7, 2000)
@@ -48,21 +54,29 @@ def test_a_summary_is_known_by_what_it_keeps() -> None:
     assert len(made.sentences) <= 12
     assert summary.is_summary(record(1, made.metadata))
     for name in ("origin", "sentences"):
-        assert not summary.is_summary(record(1, {key: value for key, value in made.metadata.items() if key != name}))
+        assert not summary.is_summary(
+            record(1, {key: value for key, value in made.metadata.items() if key != name})
+        )
 
 
 @pytest.mark.parametrize("fence_", ["```", "~~~"])
 def test_code_holds_no_sentence(fence_: str) -> None:
     """S3: between fences of either kind; what stands around them does."""
     content = f"Look at this.\n{fence_}\nprint(1). exit().\n{fence_}\nIt works."
-    assert [content[one.start : one.end] for one in summary.spans(content)] == ["Look at this.", "It works."]
+    assert [content[one.start : one.end] for one in summary.spans(content)] == [
+        "Look at this.",
+        "It works.",
+    ]
 
 
 @pytest.mark.parametrize("word", "Mr Mrs Ms Dr Prof St vs e.g i.e approx Inc".split())
 def test_a_short_form_ends_no_sentence(word: str) -> None:
     """S3: a point behind it belongs to the word."""
     content = f"We met {word}. Smith today. It rained."
-    assert [content[one.start : one.end] for one in summary.spans(content)] == [f"We met {word}. Smith today.", "It rained."]
+    assert [content[one.start : one.end] for one in summary.spans(content)] == [
+        f"We met {word}. Smith today.",
+        "It rained.",
+    ]
 
 
 # Workflows
@@ -92,7 +106,12 @@ def test_steps_of_different_runs_are_different_times() -> None:
 
     def runs(session: str) -> list[Any]:
         return [
-            ended(seq, metadata={"tool": f"t{seq % 2}"}, session=session.format(seq), occurred_at=MIDNIGHT + when)
+            ended(
+                seq,
+                metadata={"tool": f"t{seq % 2}"},
+                session=session.format(seq),
+                occurred_at=MIDNIGHT + when,
+            )
             for seq, when in enumerate(times, 1)
         ]
 
@@ -100,7 +119,9 @@ def test_steps_of_different_runs_are_different_times() -> None:
     assert workflows.plan(runs("s{}"), (), LATER)[0].successes == 6
 
 
-@pytest.mark.parametrize(("name", "plain"), [("朝の briefing", False), ("Morning briefing", True), ("C++ build", False)])
+@pytest.mark.parametrize(
+    ("name", "plain"), [("朝の briefing", False), ("Morning briefing", True), ("C++ build", False)]
+)
 def test_a_name_that_says_less_in_plain_letters_has_a_hash(name: str, plain: bool) -> None:
     """S3: two names of other letters do not become one slug."""
     assert (re.search(r"-[0-9a-f]{8}$", workflows.slug(name)) is None) is plain
@@ -112,6 +133,11 @@ def test_a_denied_step_is_another_step() -> None:
     (made,) = workflows.plan(runs, (), LATER)
     same = {"workflow": made.slug, "canonical": False}
     said_ = record(50, same, layer=Layer.PROCEDURAL, content="Restart the server. Clear the cache.")
-    denied = record(50, same, layer=Layer.PROCEDURAL, content="Do not restart the server. Never clear the cache.")
+    denied = record(
+        50,
+        same,
+        layer=Layer.PROCEDURAL,
+        content="Do not restart the server. Never clear the cache.",
+    )
     assert workflows.plan(runs, [said_], LATER) == []
     assert len(workflows.plan(runs, [denied], LATER)) == 1

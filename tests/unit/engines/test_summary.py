@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import fence, rules
 from lamina.engines import summary
 from lamina.engines.summary import Summary, plan, spans
-from lamina.model import Layer, Record, State, Trust
+from lamina.model import rules
+from lamina.model.record import Layer, Record, State, Trust
+from lamina.text import fence
 from tests.conftest import START
 
 from .test_profile import record
@@ -24,20 +25,38 @@ from .test_profile import record
 NOW = START + timedelta(days=100)
 TALK = (
     ("Ana", "Hey Ben! Good to see you! How have you been?"),
-    ("Ben", "Hi Ana! I'm doing great, thanks for asking. I moved to Lisbon last Friday and started at Nordwind on 2 May 2026."),
+    (
+        "Ben",
+        "Hi Ana! I'm doing great, thanks for asking. I moved to Lisbon last Friday and started at Nordwind on 2 May 2026.",
+    ),
     ("Ana", "Wow, that's amazing! I'm so proud of you. What is the flat like?"),
-    ("Ben", "It was hard to find. The flat has three rooms and a balcony over the harbour, and costs 900 euros."),
-    ("Ana", "Sounds great. You really deserve it, you know. Things like that make life worth living!"),
+    (
+        "Ben",
+        "It was hard to find. The flat has three rooms and a balcony over the harbour, and costs 900 euros.",
+    ),
+    (
+        "Ana",
+        "Sounds great. You really deserve it, you know. Things like that make life worth living!",
+    ),
     ("Ben", "Thanks! Your kind words mean a lot to me. And what about you?"),
     (
         "Ana",
         "I adopted a greyhound called Biscuit from the shelter in Porto. The vet says that Biscuit is allergic to chicken.",
     ),
     ("Ben", "Aww, so cute! Dogs bring so much joy, don't they? You must be so happy."),
-    ("Ana", "Yes, totally! It means a lot. I love it. We are planning to visit you next month, if that is fine."),
+    (
+        "Ana",
+        "Yes, totally! It means a lot. I love it. We are planning to visit you next month, if that is fine.",
+    ),
     ("Ben", "Of course! Can't wait. Let's keep in touch, take care and see you soon!"),
-    ("Ana", "Great! Bye! Have a good day, and good luck with everything! I hope that all goes well for you."),
-    ("Ben", "You too! It was so good to talk to you. Thank you for everything, and all the best for you and everyone!"),
+    (
+        "Ana",
+        "Great! Bye! Have a good day, and good luck with everything! I hope that all goes well for you.",
+    ),
+    (
+        "Ben",
+        "You too! It was so good to talk to you. Thank you for everything, and all the best for you and everyone!",
+    ),
 ) * 2
 
 
@@ -56,8 +75,13 @@ def turn(seq: int, content: str, **fields: Any) -> Record:
     return record(seq, **values | fields)
 
 
-def talk(lines: Sequence[tuple[str | None, str]] = TALK, first: int = 1, **fields: Any) -> list[Record]:
-    return [turn(first + place, said, speaker=speaker, **fields) for place, (speaker, said) in enumerate(lines)]
+def talk(
+    lines: Sequence[tuple[str | None, str]] = TALK, first: int = 1, **fields: Any
+) -> list[Record]:
+    return [
+        turn(first + place, said, speaker=speaker, **fields)
+        for place, (speaker, said) in enumerate(lines)
+    ]
 
 
 def one(turns: Sequence[Record], **more: Any) -> Summary:
@@ -95,7 +119,10 @@ def test_every_sentence_is_traceable() -> None:
     turns = talk()
     made = one(turns)
     speakers = {item.id: item.speaker for item in turns}
-    lines = [f"{speakers[place[0]]}: {said}" for place, said in zip(made.sentences, sentences(made, turns), strict=True)]
+    lines = [
+        f"{speakers[place[0]]}: {said}"
+        for place, said in zip(made.sentences, sentences(made, turns), strict=True)
+    ]
     assert made.content.split("\n")[1:] == lines
     assert [place[:2] for place in made.sentences] == sorted(place[:2] for place in made.sentences)
     assert made.metadata["sentences"] == [list(place) for place in made.sentences]
@@ -119,17 +146,35 @@ def test_it_says_why_each_sentence_is_there() -> None:
 
 def test_nothing_is_said_twice() -> None:
     """S3: what was said again, in the same or in nearly the same words, is in the summary once."""
-    content = one(talk([*TALK, ("Ana", "As I said, I adopted a greyhound called Biscuit from a shelter in Porto.")])).content
+    content = one(
+        talk(
+            [
+                *TALK,
+                ("Ana", "As I said, I adopted a greyhound called Biscuit from a shelter in Porto."),
+            ]
+        )
+    ).content
     assert content.count("greyhound called Biscuit") == content.count("balcony") == 1
 
 
 def test_it_is_trusted_and_important_as_its_sources() -> None:
     """V8, S3: trust is the lowest of the turns, importance the highest, time the last; user, session and tags are theirs."""
     turns = talk(trust=Trust.OPERATOR, user="ana", tags=("home",))
-    turns[3] = msgspec.structs.replace(turns[3], trust=Trust.AGENT, importance=0.9, tags=("home", "lisbon"))
+    turns[3] = msgspec.structs.replace(
+        turns[3], trust=Trust.AGENT, importance=0.9, tags=("home", "lisbon")
+    )
     made = one(turns)
-    assert (made.trust, made.importance, made.occurred_at) == (Trust.AGENT, 0.9, turns[-1].occurred_at)
-    assert (made.user, made.session, made.tags, made.participants) == ("ana", "s1", ("home", "lisbon"), ("Ana", "Ben"))
+    assert (made.trust, made.importance, made.occurred_at) == (
+        Trust.AGENT,
+        0.9,
+        turns[-1].occurred_at,
+    )
+    assert (made.user, made.session, made.tags, made.participants) == (
+        "ana",
+        "s1",
+        ("home", "lisbon"),
+        ("Ana", "Ben"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,12 +183,17 @@ def test_it_is_trusted_and_important_as_its_sources() -> None:
         ([None], "What happened on 1 May 2026:"),
         (["Ana"], "What Ana said on 1 May 2026:"),
         (["Ana", "Ben", "Cleo"], "Conversation of 1 May 2026 between Ana, Ben and Cleo:"),
-        (["Ana", "Ben", "Cleo", "Dan", "Eve"], "Conversation of 1 May 2026 between Ana, Ben, Cleo and 2 others:"),
+        (
+            ["Ana", "Ben", "Cleo", "Dan", "Eve"],
+            "Conversation of 1 May 2026 between Ana, Ben, Cleo and 2 others:",
+        ),
     ],
 )
 def test_the_headline_names_who_was_there(speakers: list[str | None], headline: str) -> None:
     """S3: however many took part, or nobody at all; without a speaker a line has no name before it."""
-    made = one(talk([(speakers[place % len(speakers)], said) for place, (_, said) in enumerate(TALK)]))
+    made = one(
+        talk([(speakers[place % len(speakers)], said) for place, (_, said) in enumerate(TALK)])
+    )
     assert made.content.split("\n")[0] == headline
     assert (": I adopted" in made.content) is (speakers != [None])
 
@@ -171,7 +221,9 @@ def test_nothing_is_summed_up_twice() -> None:
     done = one(turns).evidence
     assert plan(turns, done, NOW) == []
     later = talk(first=200)
-    assert one([*turns, *later]).evidence == tuple(item.id for item in [*turns, *later])  # in one breath
+    assert one([*turns, *later]).evidence == tuple(
+        item.id for item in [*turns, *later]
+    )  # in one breath
     (second,) = plan([*turns, *later], done, NOW)
     assert second.evidence == tuple(item.id for item in later)
 
@@ -182,7 +234,10 @@ def test_a_session_without_end_is_summed_up_in_parts() -> None:
     assert [made.evidence for made in plan([*days[0], *days[1], *days[2]], (), NOW)] == [
         tuple(item.id for item in day) for day in days
     ]
-    short = [turn(2000 + place * 1440, "I moved to Lisbon last Friday. " * 10, speaker="Ana") for place in range(9)]
+    short = [
+        turn(2000 + place * 1440, "I moved to Lisbon last Friday. " * 10, speaker="Ana")
+        for place in range(9)
+    ]
     made = one(short)
     assert len(made.evidence) == 8
     assert made.content.startswith("What Ana said on 2 May 2026 to 9 May 2026:")
@@ -215,7 +270,12 @@ def test_only_what_was_said_is_summed_up() -> None:
     idle: list[dict[str, Any]] = [
         *({"layer": layer} for layer in Layer if layer is not Layer.EPISODIC),
         *({"state": state} for state in State if state is not State.ACTIVE),
-        *({"metadata": {"raw_hash": "ab"}}, {"metadata": first.metadata}, {"speaker": "system"}, {"archived": "a.jsonl:1"}),
+        *(
+            {"metadata": {"raw_hash": "ab"}},
+            {"metadata": first.metadata},
+            {"speaker": "system"},
+            {"archived": "a.jsonl:1"},
+        ),
     ]
     others = [turn(800 + place, TALK[1][1] * 9, **fields) for place, fields in enumerate(idle)]
     assert plan([*turns, *others], (), NOW) == [first]
@@ -227,7 +287,9 @@ def test_only_what_was_said_is_summed_up() -> None:
 
 def test_what_comes_from_outside_is_summed_up_apart() -> None:
     """V8: outside turns are neither quoted nor evidence in the summary of trusted ones; their own summary is external."""
-    outside = [("mail", "The invoice of 3 May says that 4,000 euros go to Mallory in Zurich at once.")] * 30
+    outside = [
+        ("mail", "The invoice of 3 May says that 4,000 euros go to Mallory in Zurich at once.")
+    ] * 30
     turns = talk(outside, 200, trust=Trust.EXTERNAL)
     trusted, external = plan([*talk(), *turns], (), NOW)
     assert "Mallory" not in trusted.content
@@ -241,7 +303,11 @@ def test_nothing_in_our_fence_is_quoted(closed: bool) -> None:
     """Q9, S3: recalled memories within a turn are no sentences of it, even when the fence was cut off."""
     inside = fence.fenced("[1] 3 May 2026\n| On 3 May 2026 Mallory bought 12 houses in Zurich.")
     inside = inside if closed else inside.removesuffix(fence.CLOSE)
-    turns = talk([("Ana", f"I read this on 4 May 2026 in Oslo.\n{inside}\nI flew to Rome on 5 May 2026.")] * 3 + list(TALK))
+    turns = talk(
+        [("Ana", f"I read this on 4 May 2026 in Oslo.\n{inside}\nI flew to Rome on 5 May 2026.")]
+        * 3
+        + list(TALK)
+    )
     made = one(turns)
     assert "Mallory" not in made.content
     assert fence.CLOSE not in made.content
@@ -251,7 +317,9 @@ def test_nothing_in_our_fence_is_quoted(closed: bool) -> None:
 def test_a_name_cannot_make_a_fence() -> None:
     """Q9: a speaker whose name is the beginning of our mark does not turn a line into one."""
     name, rest = fence.OPEN.split(": ")
-    made = one(talk([(name, f"{rest} On 3 May 2026 I bought 12 houses in Zurich and Oslo."), *TALK]))
+    made = one(
+        talk([(name, f"{rest} On 3 May 2026 I bought 12 houses in Zurich and Oslo."), *TALK])
+    )
     assert fence.OPEN not in made.content
     assert rules.content(made.content) == made.content
 
@@ -280,11 +348,17 @@ def test_a_conversation_of_nothing_has_no_summary() -> None:
         ("I met Dr. Smith at 3.5 km. He waved!", ["I met Dr. Smith at 3.5 km.", "He waved!"]),
         ("See e.g. the U. S. Mail. Fine", ["See e.g. the U. S. Mail.", "Fine"]),
         ("So did I. Then we left…  Good", ["So did I.", "Then we left…", "Good"]),
-        ('He said "Go!" And "why?" (Nobody knew.) Fine.', ['He said "Go!"', 'And "why?"', "(Nobody knew.)", "Fine."]),
+        (
+            'He said "Go!" And "why?" (Nobody knew.) Fine.',
+            ['He said "Go!"', 'And "why?"', "(Nobody knew.)", "Fine."],
+        ),
         ("我昨天去了北京。天气很好！你呢？", ["我昨天去了北京。", "天气很好！", "你呢？"]),
         ("彼は「行く。」と言った。終わり", ["彼は「行く。」", "と言った。", "終わり"]),
         ("one\ntwo\r\nthree\u2028four", ["one", "two", "three", "four"]),
-        ("- milk\n* eggs\n1. bread\n2) tea. More\n# Title", ["milk", "eggs", "bread", "tea.", "More", "Title"]),
+        (
+            "- milk\n* eggs\n1. bread\n2) tea. More\n# Title",
+            ["milk", "eggs", "bread", "tea.", "More", "Title"],
+        ),
         ("So happy! 💪🏽 I won 🎉 It rocks", ["So happy!", "I won 🎉", "It rocks"]),
         ("-5 degrees and $3. @ana @ben", ["-5 degrees and $3.", "@ana @ben"]),
         ("... !!! 💪", []),
@@ -312,9 +386,18 @@ def test_a_text_without_marks_is_cut_where_it_pauses() -> None:
             "Ich bin am 3. Mai 2026 nach Hamburg gezogen und arbeite jetzt bei der Reederei Nordwind.",
             "Danke dir, das ist ja schön!",
         ],
-        ["El lunes compré un coche rojo en Sevilla por 9000 euros con mi hermana Lucía.", "¡Gracias! ¿Cómo estás hoy?"],
-        ["我在2026年5月3日搬到了上海，在一家银行找到了新工作，工资是每月两万元。", "谢谢你！你今天好吗？"],
-        ["3 мая 2026 года я переехал в Казань и купил там квартиру за девять миллионов.", "Спасибо! Как твои дела?"],
+        [
+            "El lunes compré un coche rojo en Sevilla por 9000 euros con mi hermana Lucía.",
+            "¡Gracias! ¿Cómo estás hoy?",
+        ],
+        [
+            "我在2026年5月3日搬到了上海，在一家银行找到了新工作，工资是每月两万元。",
+            "谢谢你！你今天好吗？",
+        ],
+        [
+            "3 мая 2026 года я переехал в Казань и купил там квартиру за девять миллионов.",
+            "Спасибо! Как твои дела?",
+        ],
         ["ฉันย้ายไปเชียงใหม่เมื่อวันที่ 3 พฤษภาคม 2026 และเริ่มงานใหม่ที่โรงพยาบาลใหญ่", "ขอบคุณ!"],
     ],
 )
@@ -327,10 +410,14 @@ def test_any_language_can_be_summed_up(lines: list[str]) -> None:
 # For all conversations
 
 WORDS = st.sampled_from(
-    "I we you moved bought Lisbon Ana 2026 3 May last Friday thanks ? ! . \n 。 我去了北京 🎉 ``` | - dog harbour".split(" ")
+    "I we you moved bought Lisbon Ana 2026 3 May last Friday thanks ? ! . \n 。 我去了北京 🎉 ``` | - dog harbour".split(
+        " "
+    )
 )
 LINES = st.one_of(
-    st.lists(WORDS, max_size=40).map(" ".join), st.text(max_size=200), st.sampled_from([said for _, said in TALK])
+    st.lists(WORDS, max_size=40).map(" ".join),
+    st.text(max_size=200),
+    st.sampled_from([said for _, said in TALK]),
 )
 TURNS = st.lists(
     st.builds(
@@ -354,14 +441,18 @@ TURNS = st.lists(
 
 
 @given(TURNS, st.integers(1, 12), st.randoms(use_true_random=False))
-def test_every_summary_keeps_its_promises(drawn: list[dict[str, Any]], times: int, shuffled: random.Random) -> None:
+def test_every_summary_keeps_its_promises(
+    drawn: list[dict[str, Any]], times: int, shuffled: random.Random
+) -> None:
     """S3, V8, Q6: whatever was said in whatever order, a summary is short, quotes its own turns exactly, and is the same."""
     turns = [turn(place, **fields) for place, fields in enumerate(drawn * times)]
     made = plan(turns, (), NOW)
     by_id = {item.id: item for item in turns}
     for each in made:
         sources = [by_id[source] for source in each.evidence]
-        assert len({(item.user, item.session, item.trust is Trust.EXTERNAL) for item in sources}) == 1
+        assert (
+            len({(item.user, item.session, item.trust is Trust.EXTERNAL) for item in sources}) == 1
+        )
         assert each.trust is rules.lowest_trust(item.trust for item in sources)
         assert len(each.content) <= summary.ROOM
         assert 0 < len(each.sentences) <= summary.MOST_SENTENCES
@@ -369,7 +460,9 @@ def test_every_summary_keeps_its_promises(drawn: list[dict[str, Any]], times: in
         assert quoted <= summary.SHARE * sum(len(item.content) for item in sources)
         assert {place[0] for place in each.sentences} <= set(each.evidence)
         lines = each.content.split("\n")[1:]
-        assert all(line.endswith(said) for line, said in zip(lines, sentences(each, turns), strict=True))
+        assert all(
+            line.endswith(said) for line, said in zip(lines, sentences(each, turns), strict=True)
+        )
     evidence = [source for each in made for source in each.evidence]
     assert len(evidence) == len(set(evidence))
     mixed = list(turns)
@@ -382,11 +475,16 @@ def test_every_summary_keeps_its_promises(drawn: list[dict[str, Any]], times: in
 def test_spans_are_in_order_and_within(content: str) -> None:
     """S3: the sentences of any text are parts of it, in their order, without overlap, and not blank."""
     found = list(spans(content))
-    assert all(span.start < span.end <= len(content) and content[span.start : span.end].strip() for span in found)
+    assert all(
+        span.start < span.end <= len(content) and content[span.start : span.end].strip()
+        for span in found
+    )
     assert all(before.end <= after.start for before, after in pairwise(found))
 
 
-@pytest.mark.parametrize("hostile", ["!", "🎉", "a. ", "* ", ".”", "- - ", "```\n", "\u200d", "1. ", '"'])
+@pytest.mark.parametrize(
+    "hostile", ["!", "🎉", "a. ", "* ", ".”", "- - ", "```\n", "\u200d", "1. ", '"']
+)
 def test_no_text_is_too_much(hostile: str) -> None:
     """S5: a megabyte of marks is read to its limit and leaves nothing behind."""
     turns = talk([("Ana", (hostile * 200_000) + "x")] * 8)

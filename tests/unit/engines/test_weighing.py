@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from lamina import rules, text
 from lamina.engines import importance, learning, summary
 from lamina.engines.learning import Example, Model
 from lamina.engines.summary import Sentence
-from lamina.model import Record
+from lamina.model import rules
+from lamina.model.record import Record
+from lamina.text import words as text
 from tests.conftest import START
 
 from .test_learning import Policy, contradicts, history, likes_garmin
@@ -141,10 +142,16 @@ SIGNS = {
 }
 
 
-@pytest.mark.parametrize(("sign", "word"), [(sign, word) for sign, words in SIGNS.items() for word in words.split()])
+@pytest.mark.parametrize(
+    ("sign", "word"), [(sign, word) for sign, words in SIGNS.items() for word in words.split()]
+)
 def test_each_word_that_is_a_sign(sign: str, word: str) -> None:
     """S3: in whatever language it is said, it shows who is meant, or that something was done."""
-    signs = dict(summary._signs(said := f"granite {word} lantern", text.asked(said), turn(1, said), frozenset()))
+    signs = dict(
+        summary._signs(
+            said := f"granite {word} lantern", text.asked(said), turn(1, said), frozenset()
+        )
+    )
     assert signs[sign]
 
 
@@ -153,10 +160,26 @@ def test_each_word_that_is_a_sign(sign: str, word: str) -> None:
     [
         *(
             (word, "is polite")
-            for word in ("hey", "thanks", "Take care", "I'm so proud", "I hope", "да", "спасибо", "안녕", "你好")
+            for word in (
+                "hey",
+                "thanks",
+                "Take care",
+                "I'm so proud",
+                "I hope",
+                "да",
+                "спасибо",
+                "안녕",
+                "你好",
+            )
         ),
-        *((word, "is polite") for word in ("aww", "obrigada", "can't wait", "I’ll keep", "I am really happy for")),
-        *((word, "hangs on what was said before") for word in ("it", "That", "so", "Also", "ça", "eso", "это")),
+        *(
+            (word, "is polite")
+            for word in ("aww", "obrigada", "can't wait", "I’ll keep", "I am really happy for")
+        ),
+        *(
+            (word, "hangs on what was said before")
+            for word in ("it", "That", "so", "Also", "ça", "eso", "это")
+        ),
         ("heyday", None),
         ("items", None),
     ],
@@ -165,7 +188,9 @@ def test_how_a_sentence_begins(beginning: str, sign: str | None) -> None:
     """S3: with politeness, or with a word for what was said before; a longer word that begins alike is another one."""
     said = f"{beginning} granite lantern"
     signs = dict(summary._signs(said, (), turn(1, said), frozenset()))
-    assert [name for name in ("is polite", "hangs on what was said before") if signs[name]] == ([sign] if sign else [])
+    assert [name for name in ("is polite", "hangs on what was said before") if signs[name]] == (
+        [sign] if sign else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -207,8 +232,14 @@ def test_a_summary_has_fifteen_hundredths_of_what_was_said(characters: int, sent
 def test_a_summary_holds_two_thousand_characters(last: int, characters: int) -> None:
     """S3: with its headline and the ends of its lines, to the last one."""
     sizes = enumerate([260] * 6 + [last], 2)
-    said = [f"I sold {place} {chr(95 + place) * 8} ".ljust(size - 1, chr(95 + place)) + "." for place, size in sizes]
-    assert len(one(talk([("Ana", line) for line in [*said, *["x " * 1000] * 15]])).content) == characters
+    said = [
+        f"I sold {place} {chr(95 + place) * 8} ".ljust(size - 1, chr(95 + place)) + "."
+        for place, size in sizes
+    ]
+    assert (
+        len(one(talk([("Ana", line) for line in [*said, *["x " * 1000] * 15]])).content)
+        == characters
+    )
 
 
 @pytest.mark.parametrize(("marks", "kept"), [(28, True), (29, False)])
@@ -262,7 +293,8 @@ def test_sentences_of_one_turn_come_in_their_order() -> None:
     """S3: as they were said, not as they were chosen."""
     record = turn(1, "x" * 1000)
     several = [
-        Sentence(1, record, start, start + 20, frozenset({f"w{start}"}), worth, ()) for start, worth in ((50, 900), (0, 800))
+        Sentence(1, record, start, start + 20, frozenset({f"w{start}"}), worth, ())
+        for start, worth in ((50, 900), (0, 800))
     ]
     assert [one.start for one in summary._chosen(several, 100, 100)] == [0, 50]
 
@@ -279,8 +311,14 @@ def test_a_long_line_is_cut_at_the_last_pause_in_400_characters() -> None:
     lengths = [span.end - span.start for span in summary.spans("x" * 400)]
     assert lengths == [400]
     assert [span.end - span.start for span in summary.spans("x" * 401)] == [400, 1]
-    assert [span.end - span.start for span in summary.spans("x" * 250 + ", " + "y" * 250)] == [251, 250]
-    assert [span.end - span.start for span in summary.spans("x" * 150 + ", " + "y" * 350)] == [400, 102]
+    assert [span.end - span.start for span in summary.spans("x" * 250 + ", " + "y" * 250)] == [
+        251,
+        250,
+    ]
+    assert [span.end - span.start for span in summary.spans("x" * 150 + ", " + "y" * 350)] == [
+        400,
+        102,
+    ]
 
 
 def told(content: str) -> list[str]:
@@ -317,7 +355,10 @@ def test_a_silence_is_six_hours() -> None:
 
     def made(silence: timedelta) -> int:
         first = talk()
-        late = [structs.replace(record, occurred_at=record.occurred_at + silence) for record in talk(first=25)]
+        late = [
+            structs.replace(record, occurred_at=record.occurred_at + silence)
+            for record in talk(first=25)
+        ]
         return len(summary.plan([*first, *late], (), NOW))
 
     between = timedelta(minutes=1)  # which the turns have anyway
@@ -333,19 +374,29 @@ def test_a_participant_is_no_name_in_it() -> None:
     assert list(summary._shortened("antonia")) == ["ant", "anto", "anton", "antoni", "antonia"]
     assert list(summary._shortened("bo")) == ["bo"]
     lines = [("Antonia", "So then Anton cooked granite lantern kitchen carpet soup."), *TALK]
-    assert one(talk(lines)).reasons[0] == "tells what was done; hangs on what was said before; comes first; 6 telling words"
+    assert (
+        one(talk(lines)).reasons[0]
+        == "tells what was done; hangs on what was said before; comes first; 6 telling words"
+    )
 
 
 def test_days_are_written_out() -> None:
     """S3: the day, the month by its name, and the year."""
     months = "January February March April May June July August September October November December".split()
-    assert [summary.day(date(2026, place, 7)) for place in range(1, 13)] == [f"7 {month} 2026" for month in months]
+    assert [summary.day(date(2026, place, 7)) for place in range(1, 13)] == [
+        f"7 {month} 2026" for month in months
+    ]
 
 
 def test_a_summary_has_as_many_tags_as_a_memory_may() -> None:
     """S3: the first of its turns, each once."""
-    turns = [structs.replace(record, tags=(f"t{place}a", f"t{place}b")) for place, record in enumerate(talk(TALK * 2))]
-    expected = [f"t{place}{letter}" for place in range(len(turns)) for letter in "ab"][: rules.MAX_TAGS]
+    turns = [
+        structs.replace(record, tags=(f"t{place}a", f"t{place}b"))
+        for place, record in enumerate(talk(TALK * 2))
+    ]
+    expected = [f"t{place}{letter}" for place in range(len(turns)) for letter in "ab"][
+        : rules.MAX_TAGS
+    ]
     assert list(one(turns).tags) == expected
 
 
@@ -381,9 +432,14 @@ CONTRADICTED = {
 
 @pytest.mark.parametrize(
     ("policy", "weights", "rest"),
-    [(likes_garmin, GARMIN, (0.837, -0.319, 64, 0.1068)), (contradicts, CONTRADICTED, (0.685, 0.215, 37, 0.0894))],
+    [
+        (likes_garmin, GARMIN, (0.837, -0.319, 64, 0.1068)),
+        (contradicts, CONTRADICTED, (0.685, 0.215, 37, 0.0894)),
+    ],
 )
-def test_the_same_decisions_teach_the_same(policy: Policy, weights: dict[str, float], rest: tuple[float, ...]) -> None:
+def test_the_same_decisions_teach_the_same(
+    policy: Policy, weights: dict[str, float], rest: tuple[float, ...]
+) -> None:
     """L8, Q6: 120 decisions give this model, in every version and on every machine, until it is changed on purpose."""
     model = learning.learn(history(policy, 120))
     assert model is not None
@@ -394,8 +450,14 @@ def test_the_same_decisions_teach_the_same(policy: Policy, weights: dict[str, fl
 
 def clear(liked: int, disliked: int) -> list[Example]:
     """Decisions that leave no doubt."""
-    examples = [Example(kind="crumb", content=f"note {place}", tags=("a",), liked=True) for place in range(liked)]
-    return examples + [Example(kind="crumb", content=f"other {place}", tags=("b",), liked=False) for place in range(disliked)]
+    examples = [
+        Example(kind="crumb", content=f"note {place}", tags=("a",), liked=True)
+        for place in range(liked)
+    ]
+    return examples + [
+        Example(kind="crumb", content=f"other {place}", tags=("b",), liked=False)
+        for place in range(disliked)
+    ]
 
 
 def test_ten_of_each_side_are_enough() -> None:
@@ -416,23 +478,43 @@ def test_the_largest_weight_is_a_hundred() -> None:
 def cases(number: int, holding: dict[str, int]) -> list[learning._Case]:
     """So many cases, of which so many show each feature."""
     return [
-        learning._Case(f"text {place}", tuple(name for name, times in holding.items() if place < times), 0.5, False, 1.0)
+        learning._Case(
+            f"text {place}",
+            tuple(name for name, times in holding.items() if place < times),
+            0.5,
+            False,
+            1.0,
+        )
         for place in range(number)
     ]
 
 
 def test_features_are_kept_from_a_number_on() -> None:
     """L8, P6: other features from three cases on, words from five, or one in a hundred; what all show tells nothing."""
-    holding = {"tag=two": 2, "tag=three": 3, "word=four": 4, "word=five": 5, "kind=all": 100, "kind=most": 99}
+    holding = {
+        "tag=two": 2,
+        "tag=three": 3,
+        "word=four": 4,
+        "word=five": 5,
+        "kind=all": 100,
+        "kind=most": 99,
+    }
     assert learning._frequent(cases(100, holding)) == ["kind=most", "tag=three", "word=five"]
-    assert learning._frequent(cases(700, {"word=six": 6, "word=seven": 7, "tag=three": 3})) == ["tag=three", "word=seven"]
+    assert learning._frequent(cases(700, {"word=six": 6, "word=seven": 7, "tag=three": 3})) == [
+        "tag=three",
+        "word=seven",
+    ]
 
 
 def test_a_hundred_words_and_a_hundred_others_are_kept() -> None:
     """L8, P6: the most frequent of each, by name where they are as frequent."""
-    holding = {f"{family}={n:03}": 10 + (n == 150) for family in ("word", "tag") for n in range(151)}
+    holding = {
+        f"{family}={n:03}": 10 + (n == 150) for family in ("word", "tag") for n in range(151)
+    }
     expected = [f"{n:03}" for n in (*range(99), 150)]
-    assert learning._frequent(cases(20, holding)) == [f"{family}={n}" for family in ("tag", "word") for n in expected]
+    assert learning._frequent(cases(20, holding)) == [
+        f"{family}={n}" for family in ("tag", "word") for n in expected
+    ]
 
 
 @pytest.mark.parametrize(("number", "folds"), [(999, 10), (1000, 5)])
@@ -440,7 +522,9 @@ def test_folds_follow_from_the_text(number: int, folds: int) -> None:
     """L8: ten folds below a thousand cases, five from there on; the same text is always in the same one."""
     found = learning._folds(cases(number, {}))
     assert sorted(set(found.tolist())) == list(range(folds))
-    assert found[:8].tolist() == ([9, 6, 0, 5, 8, 4, 7, 9] if folds == 10 else [4, 1, 0, 0, 3, 4, 2, 4])
+    assert found[:8].tolist() == (
+        [9, 6, 0, 5, 8, 4, 7, 9] if folds == 10 else [4, 1, 0, 0, 3, 4, 2, 4]
+    )
 
 
 def test_a_score_moves_by_three_log_odds_at_most() -> None:
@@ -448,15 +532,27 @@ def test_a_score_moves_by_three_log_odds_at_most() -> None:
     middle = importance.score("crumb", "x", (), {})
     assert middle == 0.5
     for weight, moved in ((1.0, 0.73), (3.0, 0.95), (9.0, 0.95), (-1.0, 0.27), (-9.0, 0.05)):
-        assert Model({"kind=crumb": weight}, 1.0, 0.0, 40, 20, 0.1).score("crumb", "x", (), {}) == moved
+        assert (
+            Model({"kind=crumb": weight}, 1.0, 0.0, 40, 20, 0.1).score("crumb", "x", (), {})
+            == moved
+        )
     assert learning.log_odds(0.0) == -learning.log_odds(1.0) == pytest.approx(-3.8918, abs=0.0001)
     assert learning.log_odds(0.5) == 0
 
 
 def test_an_explanation_has_the_five_strongest_and_the_rest() -> None:
     """L8: of what was learned, in the order of their strength and then of their names; the sum is the score."""
-    weights = {"tag=a": 0.2, "tag=b": -0.3, "tag=c": 0.4, "tag=d": 0.2, "tag=e": 0.1, "kind=crumb": 0.05}
-    scored = Model(weights, 1.0, 0.1, 40, 20, 0.1).explain("crumb", "x", ("a", "b", "c", "d", "e"), {})
+    weights = {
+        "tag=a": 0.2,
+        "tag=b": -0.3,
+        "tag=c": 0.4,
+        "tag=d": 0.2,
+        "tag=e": 0.1,
+        "kind=crumb": 0.05,
+    }
+    scored = Model(weights, 1.0, 0.1, 40, 20, 0.1).explain(
+        "crumb", "x", ("a", "b", "c", "d", "e"), {}
+    )
     amounts = [(reason.name, reason.amount) for reason in scored.reasons]
     assert amounts == [
         ("kind=crumb", 0.5),
@@ -474,5 +570,9 @@ def test_the_tables_own_weight_is_a_reason() -> None:
     """L8: an operator who trusts them half as much moves what they find important towards the middle."""
     scored = Model({}, 0.5, 0.0, 40, 20, 0.1).explain("error", "x", (), {})
     amounts = [(reason.name, reason.amount) for reason in scored.reasons]
-    assert amounts == [("kind=error", 0.6), ("learned tables", -0.0495), ("learned otherwise", -0.0005)]
+    assert amounts == [
+        ("kind=error", 0.6),
+        ("learned tables", -0.0495),
+        ("learned otherwise", -0.0005),
+    ]
     assert scored.importance == 0.55

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from lamina.engines import facts
 from lamina.engines.facts import Effect, Fact, Source, Step
-from lamina.model import Layer, State, Trust
+from lamina.model.record import Layer, State, Trust
 
 from .test_facts import DAY, START, claim
 from .test_profile import record
@@ -29,8 +29,21 @@ def fact(value: str, day: int = 0, attribute: str = "lives_in", **more: Any) -> 
         "trust": Trust.AGENT,
         "said": (on(day),),
     }
-    known |= {"record": f"fact-{value}", "user": None, "subject": "Ana", "confidence": 0.8, "voices": ("ana",), "evidence": ()}
-    return Fact(attribute=attribute, value=value, valid_from=on(day), last_verified=on(day), **{**known, **more})
+    known |= {
+        "record": f"fact-{value}",
+        "user": None,
+        "subject": "Ana",
+        "confidence": 0.8,
+        "voices": ("ana",),
+        "evidence": (),
+    }
+    return Fact(
+        attribute=attribute,
+        value=value,
+        valid_from=on(day),
+        last_verified=on(day),
+        **{**known, **more},
+    )
 
 
 def heard(day: float, voice: str = "ana", trust: Trust = Trust.AGENT) -> Source:
@@ -47,7 +60,9 @@ def over(one: Fact, day: float | None) -> Fact:
 
 def test_what_is_new_ends_nothing() -> None:
     """S2: it holds since it was said."""
-    assert facts.decide([], claim("lives_in", "Porto", 3), heard(3)) == Step(Effect.NEW, "not known before", valid_from=on(3))
+    assert facts.decide([], claim("lives_in", "Porto", 3), heard(3)) == Step(
+        Effect.NEW, "not known before", valid_from=on(3)
+    )
 
 
 def test_a_change_says_what_it_ends() -> None:
@@ -55,7 +70,14 @@ def test_a_change_says_what_it_ends() -> None:
     porto = fact("Porto")
     step = facts.decide([porto], claim("lives_in", "Lisbon", 4), heard(4))
     assert step == Step(
-        Effect.CHANGE, "ends 'Porto'", (porto,), None, on(4), None, changed=((porto, over(porto, 4)),), earlier=()
+        Effect.CHANGE,
+        "ends 'Porto'",
+        (porto,),
+        None,
+        on(4),
+        None,
+        changed=((porto, over(porto, 4)),),
+        earlier=(),
     )
     pets = [fact("cat", 1, "pet"), fact("dog", 2, "pet")]
     step = facts.decide(pets, claim("pet", "", 5, negated=True), heard(5))
@@ -67,7 +89,16 @@ def test_a_correction_begins_where_the_mistake_did() -> None:
     """S2: the mistake had never been so, and has no end; a denial beside it does not say since when."""
     porto = fact("Porto", 2)
     step = facts.decide([porto], claim("lives_in", "Lisbon", 4, corrects=True), heard(4))
-    assert step == Step(Effect.CHANGE, "takes back 'Porto'", (porto,), None, on(2), None, ((porto, over(porto, None)),), ())
+    assert step == Step(
+        Effect.CHANGE,
+        "takes back 'Porto'",
+        (porto,),
+        None,
+        on(2),
+        None,
+        ((porto, over(porto, None)),),
+        (),
+    )
     denied = fact("Lisbon", 1, negated=True)
     step = facts.decide([denied, porto], claim("lives_in", "Lisbon", 4, corrects=True), heard(4))
     assert step.valid_from == on(2)
@@ -96,7 +127,12 @@ def test_what_was_said_again_is_cut_in_two() -> None:
     step = facts.decide([porto], claim("lives_in", "Lisbon", 3), heard(20))
     assert step.changed == ((porto, structs.replace(porto, valid_from=on(6))),)
     assert step.earlier == (over(porto, 3),)
-    assert (step.effect, step.fact, step.valid_from, step.valid_to) == (Effect.PAST, porto, on(3), on(6))
+    assert (step.effect, step.fact, step.valid_from, step.valid_to) == (
+        Effect.PAST,
+        porto,
+        on(3),
+        on(6),
+    )
 
 
 def test_a_part_of_no_time_is_none() -> None:
@@ -134,15 +170,21 @@ def test_who_is_outside_proposes_against_what_it_would_end() -> None:
     tea, coffee = fact("tea", 1, "likes"), fact("coffee", 2, "likes")
     outside = heard(5, "page", Trust.EXTERNAL)
     waits = "who says so is trusted less: a person decides"
-    assert facts.decide([tea, coffee], claim("likes", "mate", 5), outside) == Step(Effect.PROPOSE, waits, ())
+    assert facts.decide([tea, coffee], claim("likes", "mate", 5), outside) == Step(
+        Effect.PROPOSE, waits, ()
+    )
     assert facts.decide([tea, coffee], claim("likes", "mate", 5, replaces="tea"), outside) == Step(
         Effect.PROPOSE, waits, (tea,)
     )
     known_already = Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
     assert facts.decide([tea, coffee], claim("likes", "tea", 5), outside) == known_already
-    assert facts.decide([over(tea, 3)], claim("likes", "tea", 2), outside) == Step(Effect.PROPOSE, waits, ())
+    assert facts.decide([over(tea, 3)], claim("likes", "tea", 2), outside) == Step(
+        Effect.PROPOSE, waits, ()
+    )
     correction = claim("likes", "mate", 5, corrects=True)
-    assert facts.decide([tea, coffee], correction, outside) == Step(Effect.PROPOSE, waits, (coffee,))
+    assert facts.decide([tea, coffee], correction, outside) == Step(
+        Effect.PROPOSE, waits, (coffee,)
+    )
 
 
 def test_an_operators_past_is_no_agents_to_change() -> None:
@@ -150,7 +192,10 @@ def test_an_operators_past_is_no_agents_to_change() -> None:
     past = over(fact("Porto", 1, trust=Trust.OPERATOR), 9)
     step = facts.decide([past], claim("lives_in", "Faro", 4), heard(20))
     assert (step.effect, step.ends) == (Effect.PROPOSE, ())
-    assert facts.decide([fact("Porto", 1)], claim("lives_in", "Faro", 4), heard(4)).effect is Effect.CHANGE
+    assert (
+        facts.decide([fact("Porto", 1)], claim("lives_in", "Faro", 4), heard(4)).effect
+        is Effect.CHANGE
+    )
 
 
 def test_denying_all_of_nothing() -> None:
@@ -162,7 +207,11 @@ def test_denying_all_of_nothing() -> None:
 
 def test_a_correction_takes_back_the_last_of_many() -> None:
     """S2: one of the things that somebody likes, but the only place where she lives; and nothing that was denied."""
-    likes = [fact("tea", 1, "likes"), fact("coffee", 2, "likes"), fact("beer", 3, "likes", negated=True)]
+    likes = [
+        fact("tea", 1, "likes"),
+        fact("coffee", 2, "likes"),
+        fact("beer", 3, "likes", negated=True),
+    ]
     step = facts.decide(likes, claim("likes", "mate", 5, corrects=True), heard(5))
     assert step.ends == (likes[1],)
     assert facts.decide(likes, claim("likes", "mate", 5), heard(5)).ends == ()
@@ -183,9 +232,17 @@ def test_a_correction_takes_back_the_last_of_many() -> None:
         (fact("tea", attribute="likes"), claim("dislikes", "milk", 5), False),
         (fact("tea", attribute="likes", negated=True), claim("dislikes", "tea", 5), False),
         (fact("tea", attribute="likes"), claim("dislikes", "tea", 5, negated=True), False),
-        (fact("tea", attribute="likes", negated=True), claim("dislikes", "tea", 5, negated=True), True),
+        (
+            fact("tea", attribute="likes", negated=True),
+            claim("dislikes", "tea", 5, negated=True),
+            True,
+        ),
         (fact("tea", attribute="likes"), claim("likes", "milk", 5, replaces="tea"), True),
-        (fact("tea", attribute="likes", negated=True), claim("likes", "milk", 5, replaces="tea"), False),
+        (
+            fact("tea", attribute="likes", negated=True),
+            claim("likes", "milk", 5, replaces="tea"),
+            False,
+        ),
     ],
 )
 def test_what_cannot_hold_beside_a_claim(known: Fact, said: Any, ends: bool) -> None:
@@ -204,7 +261,20 @@ def test_the_facts_after_a_change() -> None:
     again, first, made = facts.after([porto], said, said_by, step, "new")
     assert (again, first) == (structs.replace(porto, valid_from=on(6)), over(porto, 3))
     assert made == Fact(
-        *("new", None, "Ana", "lives_in", "Lisbon", False, State.SUPERSEDED, on(3), on(6), on(20), 0.8, Trust.AGENT),
+        *(
+            "new",
+            None,
+            "Ana",
+            "lives_in",
+            "Lisbon",
+            False,
+            State.SUPERSEDED,
+            on(3),
+            on(6),
+            on(20),
+            0.8,
+            Trust.AGENT,
+        ),
         *(("turn",), ("ana",), (on(3),)),
     )
     assert facts.after([porto], said, said_by, step, None) == [again, first]
@@ -216,8 +286,15 @@ def test_a_new_fact_is_active_since_its_time() -> None:
     """S2: without a time of its own in the step, since that of the claim."""
     said = claim("pet", "cat", 3, negated=True)
     made = facts.made("new", said, heard(5), Step(Effect.NEW, ""))
-    assert (made.state, made.valid_from, made.valid_to, made.negated) == (State.ACTIVE, on(3), None, True)
-    assert facts.made("new", said, heard(5), Step(Effect.NEW, "", valid_from=on(2))).valid_from == on(2)
+    assert (made.state, made.valid_from, made.valid_to, made.negated) == (
+        State.ACTIVE,
+        on(3),
+        None,
+        True,
+    )
+    assert facts.made(
+        "new", said, heard(5), Step(Effect.NEW, "", valid_from=on(2))
+    ).valid_from == on(2)
 
 
 def test_a_fact_after_it_was_repeated() -> None:
@@ -248,7 +325,11 @@ def test_a_fact_holds_from_its_beginning_until_before_its_end() -> None:
     """S2, Q10: at the first moment, and no longer at the last; what was superseded without an end never did."""
     ended = over(fact("Porto", 2), 4)
     assert [ended.holds(on(day)) for day in (1.999, 2, 3.999, 4)] == [False, True, True, False]
-    assert [over(fact("Porto", 2), None).holds(on(day)) for day in (1, 2, 9)] == [False, False, False]
+    assert [over(fact("Porto", 2), None).holds(on(day)) for day in (1, 2, 9)] == [
+        False,
+        False,
+        False,
+    ]
     assert fact("Porto", 2).holds(on(2))
 
 
@@ -292,7 +373,12 @@ KEPT = {"subject": "Ana", "attribute": "lives_in", "value": "Porto"}
 
 def test_a_fact_is_read_from_its_record() -> None:
     """R9: all of it, in its own times."""
-    metadata = {**KEPT, "negated": True, "voices": ["ana", "ben"], "said": ["2026-05-02T00:00:00Z", "2026-05-04T00:00:00Z"]}
+    metadata = {
+        **KEPT,
+        "negated": True,
+        "voices": ["ana", "ben"],
+        "said": ["2026-05-02T00:00:00Z", "2026-05-04T00:00:00Z"],
+    }
     fields = {
         "valid_from": on(1),
         "valid_to": on(9),
@@ -301,9 +387,24 @@ def test_a_fact_is_read_from_its_record() -> None:
         "evidence": ("e",),
         "user": "u",
     }
-    kept = record(1, metadata, layer=Layer.SEMANTIC, state=State.SUPERSEDED, trust=Trust.OPERATOR, **fields)
+    kept = record(
+        1, metadata, layer=Layer.SEMANTIC, state=State.SUPERSEDED, trust=Trust.OPERATOR, **fields
+    )
     assert facts.fact_of(kept) == Fact(
-        *(kept.id, "u", "Ana", "lives_in", "Porto", True, State.SUPERSEDED, on(1), on(9), on(5), 0.7, Trust.OPERATOR),
+        *(
+            kept.id,
+            "u",
+            "Ana",
+            "lives_in",
+            "Porto",
+            True,
+            State.SUPERSEDED,
+            on(1),
+            on(9),
+            on(5),
+            0.7,
+            Trust.OPERATOR,
+        ),
         *(("e",), ("ana", "ben"), (on(1), on(3))),
     )
     assert facts.fact_of(kept).place == ("u", "ana", "lives_in")
@@ -313,7 +414,12 @@ def test_what_a_record_does_not_say_follows_from_its_times() -> None:
     """R9: it holds since it happened, and was said then and when it was verified; `negated` is true or nothing."""
     kept = record(1, {**KEPT, "negated": "yes", "voices": "ana"}, layer=Layer.SEMANTIC)
     read = facts.fact_of(kept)
-    assert (read.valid_from, read.said, read.voices, read.negated) == (kept.occurred_at, (kept.occurred_at,) * 2, (), False)
+    assert (read.valid_from, read.said, read.voices, read.negated) == (
+        kept.occurred_at,
+        (kept.occurred_at,) * 2,
+        (),
+        False,
+    )
     verified = structs.replace(kept, last_verified=on(7))
     assert facts.fact_of(verified).said == (kept.occurred_at, on(7))
 
@@ -365,7 +471,9 @@ def test_each_article_says_nothing(article: str) -> None:
     assert facts.same_value("did", f"{article} dog", "dog")
 
 
-@pytest.mark.parametrize("word", "wife husband partner girlfriend boyfriend fiancé fiancée spouse".split())
+@pytest.mark.parametrize(
+    "word", "wife husband partner girlfriend boyfriend fiancé fiancée spouse".split()
+)
 def test_each_word_for_a_partner_names_nobody(word: str) -> None:
     """S2: it is who is known."""
     assert facts.says(fact("Ben", attribute="partner"), claim("partner", word.upper()))
@@ -383,9 +491,16 @@ def test_facts_by_their_places() -> None:
     """S2: those of a place in the order in which they began, and by their ids where they began together."""
     records = [
         record(3, KEPT, layer=Layer.SEMANTIC, valid_from=on(4)),
-        record(2, {**KEPT, "value": "Faro", "subject": "ANA"}, layer=Layer.SEMANTIC, valid_from=on(1)),
+        record(
+            2, {**KEPT, "value": "Faro", "subject": "ANA"}, layer=Layer.SEMANTIC, valid_from=on(1)
+        ),
         record(1, {**KEPT, "value": "Lisbon"}, layer=Layer.SEMANTIC, valid_from=on(4)),
-        record(4, {**KEPT, "attribute": "dislikes", "value": "tea"}, layer=Layer.SEMANTIC, valid_from=on(0)),
+        record(
+            4,
+            {**KEPT, "attribute": "dislikes", "value": "tea"},
+            layer=Layer.SEMANTIC,
+            valid_from=on(0),
+        ),
         record(5, {}, layer=Layer.SEMANTIC),
     ]
     found = facts.by_place(records)
@@ -401,7 +516,13 @@ def test_what_is_known_as_somebody_might_have_said_it() -> None:
     """S2: the same words, since the same time, as sure."""
     one = fact("Porto", 2, confidence=0.7)
     said = facts.known_claim(one)
-    assert (said.subject, said.attribute, said.value, said.start, said.end) == ("Ana", "lives_in", "Porto", 0, 0)
+    assert (said.subject, said.attribute, said.value, said.start, said.end) == (
+        "Ana",
+        "lives_in",
+        "Porto",
+        0,
+        0,
+    )
     assert (said.at, said.confidence, said.rule, said.negated) == (on(2), 0.7, "known", False)
 
 

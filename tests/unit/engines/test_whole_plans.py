@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from lamina import rules
 from lamina.engines import (
     aging,
     awareness,
@@ -28,8 +27,9 @@ from lamina.engines.compression import Decision, Fate, Joined, Plan, Shelf, Summ
 from lamina.engines.learning import Model
 from lamina.engines.workflows import Workflow
 from lamina.errors import InvalidInput
-from lamina.model import Entry, Layer, State, Trust
-from lamina.retention import Retention
+from lamina.home.retention import Retention
+from lamina.model import rules
+from lamina.model.record import Entry, Layer, State, Trust
 from tests.conftest import START
 
 from . import test_aging, test_awareness, test_tastes, test_workflows
@@ -58,7 +58,10 @@ def hour(number: int) -> datetime:
 @pytest.mark.parametrize(
     ("days", "why"),
     [
-        (571, "never wanted, it came 571 days ago, at least half of what was stated: 0.90 became 0.50"),
+        (
+            571,
+            "never wanted, it came 571 days ago, at least half of what was stated: 0.90 became 0.50",
+        ),
         (523, "never wanted, it came 523 days ago: 0.90 became 0.51"),
     ],
 )
@@ -94,13 +97,17 @@ def test_a_change_of_five_hundredths_is_made(before: float, made: int) -> None:
 def test_what_waits_is_told_in_200_characters() -> None:
     """L12: a longer text is cut."""
     requests = [memory(seq, "request", content="x" * (199 + seq)) for seq in (1, 2)]
-    told_ = [one["content"] for one in awareness.pending(requests, frozenset(), test_awareness.TODAY, {})]
+    told_ = [
+        one["content"] for one in awareness.pending(requests, frozenset(), test_awareness.TODAY, {})
+    ]
     assert told_ == ["x" * 200, "x" * 199 + "…"]
 
 
 def test_only_texts_name_what_is_answered() -> None:
     """L12: whatever else somebody wrote beside them."""
-    assert awareness.answers([memory(1, metadata={"answers": ["a", 5, None], "request_id": "b"})]) == {"a", "b"}
+    assert awareness.answers(
+        [memory(1, metadata={"answers": ["a", 5, None], "request_id": "b"})]
+    ) == {"a", "b"}
     assert awareness.answers([memory(1, metadata={"answers": 5})]) == frozenset()
 
 
@@ -122,7 +129,9 @@ def test_a_plan_as_a_whole() -> None:
     ]
     assert planned(items, [everywhere]) == Plan(
         summaries=(
-            Summary(Shelf.PROFILE, "prefers-tea", "Prefers tea", ids(10), Trust.AGENT, 0.5, hour(10)),
+            Summary(
+                Shelf.PROFILE, "prefers-tea", "Prefers tea", ids(10), Trust.AGENT, 0.5, hour(10)
+            ),
             Summary(
                 Shelf.PROFILE,
                 "stable_facts",
@@ -147,7 +156,9 @@ def test_a_plan_as_a_whole() -> None:
             Decision(one_id(5), Fate.KNOWN, "stable_facts", "says what is known"),
             Decision(one_id(6), Fate.PROJECT, "Garden", "its tags say where"),
             Decision(one_id(7), Fate.PROJECT, "Garden", "kind project"),
-            Decision(one_id(8), Fate.LEFT, None, "nothing summarises the kind crumb outside a project"),
+            Decision(
+                one_id(8), Fate.LEFT, None, "nothing summarises the kind crumb outside a project"
+            ),
             Decision(one_id(9), Fate.PROFILE, "stable_facts", "kind fact"),
             Decision(one_id(10), Fate.PROFILE, "prefers-tea", "kind preference"),
             Decision(one_id(11), Fate.KNOWN, "stable_facts", "says what is known"),
@@ -157,12 +168,20 @@ def test_a_plan_as_a_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "section"), [("goal", "goals"), ("blocker", "blockers"), ("next", "next_steps"), ("next_step", "next_steps")]
+    ("tag", "section"),
+    [
+        ("goal", "goals"),
+        ("blocker", "blockers"),
+        ("next", "next_steps"),
+        ("next_step", "next_steps"),
+    ],
 )
 def test_each_tag_has_its_section(tag: str, section: str) -> None:
     """L9: whatever the kind says; each section once."""
     one = item(1, " dig ", "project", ["project: Garden ", "project:", tag, tag])
-    assert compression.targets(one) == [Target(Shelf.PROJECT, "Garden", section, "dig", "its tags say where")]
+    assert compression.targets(one) == [
+        Target(Shelf.PROJECT, "Garden", section, "dig", "its tags say where")
+    ]
 
 
 def test_where_a_memory_goes() -> None:
@@ -172,20 +191,31 @@ def test_where_a_memory_goes() -> None:
         return [one[1:] for one in compression.targets(item(1, " tea ", *given, **more))]
 
     key = {"profile_key": " Drink ", "value": " green tea "}
-    assert target("fact", ["project:a", "project:b"]) == [(name, "next_steps", "tea", "kind fact") for name in "ab"]
-    assert target("fact", ["do_not_assume"], metadata=key) == [("do_not_assume", "", "tea", "tag do_not_assume")]
+    assert target("fact", ["project:a", "project:b"]) == [
+        (name, "next_steps", "tea", "kind fact") for name in "ab"
+    ]
+    assert target("fact", ["do_not_assume"], metadata=key) == [
+        ("do_not_assume", "", "tea", "tag do_not_assume")
+    ]
     assert target("fact", metadata=key) == [("Drink", "", "green tea", "its profile_key")]
-    assert target("fact", metadata={"profile_key": "drink"}) == [("drink", "", "tea", "its profile_key")]
+    assert target("fact", metadata={"profile_key": "drink"}) == [
+        ("drink", "", "tea", "its profile_key")
+    ]
     assert target("fact", metadata={"profile_key": "interests", "value": ["a", "b"]}) == [
         ("interests", "", "a", "its profile_key"),
         ("interests", "", "b", "its profile_key"),
     ]
-    assert target("fact", metadata={"profile_key": "interests", "value": []}) == [("interests", "", "tea", "its profile_key")]
+    assert target("fact", metadata={"profile_key": "interests", "value": []}) == [
+        ("interests", "", "tea", "its profile_key")
+    ]
     assert target("preference") == [("tea", "", "tea", "kind preference")]
     assert target("decision") == [("stable_facts", "", "tea", "kind decision")]
 
 
-@pytest.mark.parametrize(("characters", "rule"), [(4094, "kind fact"), (4095, "longer than a summary takes (4,096 bytes)")])
+@pytest.mark.parametrize(
+    ("characters", "rule"),
+    [(4094, "kind fact"), (4095, "longer than a summary takes (4,096 bytes)")],
+)
 def test_a_line_has_4096_bytes(characters: int, rule: str) -> None:
     """L9: with the quotes around it, to the last one; in a list and as a single value."""
     for kind in ("fact", "preference"):
@@ -199,7 +229,9 @@ def test_a_list_is_filled_to_the_last_byte(characters: int, taken: int) -> None:
     lines = [item(number, f"{number:04d}".ljust(4094, "x")) for number in range(1, 32)]
     plan = planned([*lines, item(40, "y" * characters)])
     assert len(said(plan)["stable_facts"]) == taken
-    assert [one.rule for one in plan.decisions if one.fate is Fate.LEFT] == ["the summary is full"] * (32 - taken)
+    assert [one.rule for one in plan.decisions if one.fate is Fate.LEFT] == [
+        "the summary is full"
+    ] * (32 - taken)
     assert len(planned([*lines, item(40, "y" * 4057), item(41, "z")]).left) == 1
 
 
@@ -207,7 +239,9 @@ def test_a_summary_names_ten_thousand_sources() -> None:
     """P1: what is new comes before what is repeated; with ten thousand there is no room for more."""
 
     def grown(before: int, *said_: str) -> Plan:
-        there = told(1, "stable_facts", ["a"], evidence=tuple(f"e{number}" for number in range(before)))
+        there = told(
+            1, "stable_facts", ["a"], evidence=tuple(f"e{number}" for number in range(before))
+        )
         return planned([item(seq, one) for seq, one in enumerate(said_, 5)], [there])
 
     (full,) = grown(9_997, "a", "b", "a", "c", "a").summaries
@@ -215,7 +249,10 @@ def test_a_summary_names_ten_thousand_sources() -> None:
     assert grown(9_999, "b").summaries[0].evidence[9_999:] == ids(5)
     (refused,) = grown(10_000, "b").decisions
     assert (refused.fate, refused.rule) == (Fate.LEFT, "the summary is full")
-    assert [one.rule for one in grown(9_999, "b", "c").decisions] == ["kind fact", "the summary is full"]
+    assert [one.rule for one in grown(9_999, "b", "c").decisions] == [
+        "kind fact",
+        "the summary is full",
+    ]
     (joined,) = grown(9_998, "a", "a", "a").joined
     assert joined.evidence[9_998:] == ids(5, 6)
     assert grown(10_000, "a").joined == ()
@@ -225,12 +262,24 @@ def test_a_repetition_is_evidence_of_the_first_record_that_says_it() -> None:
     """L9, R12: of its own user and trusted no more; a proposal that holds it already takes none a second time."""
     active = told(1, "interests", ["tea"], evidence=ids(90), trust=Trust.OPERATOR)
     waiting = told(2, "interests", ["tea", "jazz"], state=State.CONSTRAINED)
-    plan = planned([item(5, "jazz", metadata={"profile_key": "interests"})], [active], [waiting], may_confirm=False)
+    plan = planned(
+        [item(5, "jazz", metadata={"profile_key": "interests"})],
+        [active],
+        [waiting],
+        may_confirm=False,
+    )
     assert plan.joined == (Joined(waiting, ids(5)),)
-    plan = planned([item(5, "tea", metadata={"profile_key": "interests"})], [active], [waiting], may_confirm=False)
+    plan = planned(
+        [item(5, "tea", metadata={"profile_key": "interests"})],
+        [active],
+        [waiting],
+        may_confirm=False,
+    )
     assert plan.joined == (Joined(waiting, ids(5)),)
     trusted = item(5, "tea", metadata={"profile_key": "interests"}, trust=Trust.OPERATOR)
-    assert planned([trusted], [active], [waiting], may_confirm=False).joined == (Joined(active, ids(90, 5)),)
+    assert planned([trusted], [active], [waiting], may_confirm=False).joined == (
+        Joined(active, ids(90, 5)),
+    )
 
 
 def test_a_memory_of_two_summaries_has_one_decision() -> None:
@@ -253,7 +302,9 @@ def test_what_somebody_else_proposed_stands_for_nothing() -> None:
 def test_what_was_rejected_is_left_out_of_a_plan() -> None:
     """V6: with its reason; another line of the same memory does not save it."""
     items = [item(5, "tea", metadata={"profile_key": "interests", "value": ["tea", "jazz"]})]
-    plan = compression.plan(items, [], [], NOW, 48, may_confirm=True, is_rejected=lambda target: target.value == "tea")
+    plan = compression.plan(
+        items, [], [], NOW, 48, may_confirm=True, is_rejected=lambda target: target.value == "tea"
+    )
     assert said(plan) == {"interests": ["jazz"]}
     assert plan.decisions == (Decision(one_id(5), Fate.LEFT, "interests", "rejected before"),)
     assert (plan.left, plan.compressed) == (ids(5), ())
@@ -267,7 +318,11 @@ def test_a_value_said_at_the_same_moment_changes_nothing() -> None:
         keyed = {"profile_key": "drink"}
         return said(
             planned(
-                [item(seq, f"milk {seq}", metadata=keyed, occurred_at=hour(at)) for seq, at in enumerate(when, 20)], [there]
+                [
+                    item(seq, f"milk {seq}", metadata=keyed, occurred_at=hour(at))
+                    for seq, at in enumerate(when, 20)
+                ],
+                [there],
             )
         )
 
@@ -292,8 +347,25 @@ def test_a_key_has_sixty_characters() -> None:
 def test_what_says_the_same_as_a_whole() -> None:
     """V2, P1: one record in the words of the best, with all tags, the newest spelling of topics, and where it comes from."""
     records = [
-        known(1, "Tea is hot", ["tea"], tags=("a", "b"), importance=0.9, confidence=0.4, kind="decision", user="u"),
-        known(2, "tea is HOT!", ["Tea", "drinks"], tags=("b", "c"), trust=Trust.OPERATOR, confidence=0.6, user="u"),
+        known(
+            1,
+            "Tea is hot",
+            ["tea"],
+            tags=("a", "b"),
+            importance=0.9,
+            confidence=0.4,
+            kind="decision",
+            user="u",
+        ),
+        known(
+            2,
+            "tea is HOT!",
+            ["Tea", "drinks"],
+            tags=("b", "c"),
+            trust=Trust.OPERATOR,
+            confidence=0.6,
+            user="u",
+        ),
     ]
     assert compaction.compact(records[::-1]) == [
         Group(
@@ -303,7 +375,11 @@ def test_what_says_the_same_as_a_whole() -> None:
             content="tea is HOT!",
             kind="fact",
             tags=("a", "b", "c"),
-            metadata={"origin": "memory-review", "topic_tags": ["Tea", "drinks"], "compacted_from": list(ids(1, 2))},
+            metadata={
+                "origin": "memory-review",
+                "topic_tags": ["Tea", "drinks"],
+                "compacted_from": list(ids(1, 2)),
+            },
             importance=0.9,
             confidence=0.6,
             trust=Trust.AGENT,
@@ -321,7 +397,11 @@ def test_a_topic_as_a_whole() -> None:
         known(2, "Milk is\ncold", ["Tea"], importance=0.8, kind="decision"),
     ]
     (group,) = compaction.compact(records)
-    assert (group.content, group.kind, group.confidence) == ("About tea:\n- Ana: Tea is hot\n- Milk is cold", "insight", 0.4)
+    assert (group.content, group.kind, group.confidence) == (
+        "About tea:\n- Ana: Tea is hot\n- Milk is cold",
+        "insight",
+        0.4,
+    )
     assert (group.speaker, group.importance, group.why) == (None, 0.8, "2 records about tea")
     assert group.metadata["topic"] == "tea"
     (alike,) = compaction.compact([structs.replace(one, kind="result") for one in records])
@@ -340,7 +420,11 @@ def test_a_topic_has_256_characters(characters: int, groups: int) -> None:
 @pytest.mark.parametrize(("most", "groups"), [(4, [[1, 2, 3]]), (3, [[2, 3]])])
 def test_a_page_takes_no_more_than_half_of_the_lines(most: int, groups: list[list[int]]) -> None:
     """V2: two lines of four may be one page's; of three they are too many."""
-    page = known(1, "About tea:\n- a b\n- c d", metadata={"origin": "memory-review", "topic": "tea", "topic_tags": ["tea"]})
+    page = known(
+        1,
+        "About tea:\n- a b\n- c d",
+        metadata={"origin": "memory-review", "topic": "tea", "topic_tags": ["tea"]},
+    )
     found = compaction.compact([page, known(2, "e f", ["tea"]), known(3, "g h", ["tea"])], most)
     assert numbers(found) == groups
 
@@ -350,7 +434,9 @@ def test_a_text_takes_no_more_than_half_of_the_room(room: int, sizes: list[int])
     """V2: with its bullet, behind the headline, and to the last byte; both then fill it."""
     headline = len("About tea:")
     texts = [letter * (20 - len("\n- ")) for letter in "ab"]
-    found = compaction.compact([known(seq, one, ["tea"]) for seq, one in enumerate(texts, 1)], 20, headline + room)
+    found = compaction.compact(
+        [known(seq, one, ["tea"]) for seq, one in enumerate(texts, 1)], 20, headline + room
+    )
     assert [len(group.sources) for group in found] == sizes
     assert [len(group.content) for group in found] == [headline + room for _ in sizes]
 
@@ -377,13 +463,16 @@ def test_as_few_as_two_and_as_many_as_4000(most: int) -> None:
         ("bus gas glass cats", ("bus", "gas", "glass", "cat"), ()),
     ],
 )
-def test_the_words_of_a_procedure(content: str, words: tuple[str, ...], telling: tuple[str, ...]) -> None:
+def test_the_words_of_a_procedure(
+    content: str, words: tuple[str, ...], telling: tuple[str, ...]
+) -> None:
     """V3: without marks around them, fillers and endings; names, numbers, flags and what turns it are telling."""
     assert compaction._steps(content) == Steps(words, frozenset(telling))
 
 
 @pytest.mark.parametrize(
-    "filler", "- – — • a an the and then is are be it its this that these those please just so also".split()
+    "filler",
+    "- – — • a an the and then is are be it its this that these those please just so also".split(),
 )
 def test_a_filler_is_no_word_of_a_procedure(filler: str) -> None:
     """V3: whatever stands around it."""
@@ -392,12 +481,17 @@ def test_a_filler_is_no_word_of_a_procedure(filler: str) -> None:
 
 def test_a_finding_of_the_radar_beside_another_text() -> None:
     """V2, R7: where one says the same of the same repository and was no finding, nothing is promised of both."""
-    records = [known(1, "finder", metadata=RADAR, importance=0.9), known(2, "Finder", metadata={**RADAR, "origin": "sleep"})]
+    records = [
+        known(1, "finder", metadata=RADAR, importance=0.9),
+        known(2, "Finder", metadata={**RADAR, "origin": "sleep"}),
+    ]
     (group,) = compaction.compact(records)
     assert (group.content, group.metadata["origin"]) == ("finder", "memory-review")
 
 
-@pytest.mark.parametrize("word", "no sin once none skip mai one twelve without only before until if or all any".split())
+@pytest.mark.parametrize(
+    "word", "no sin once none skip mai one twelve without only before until if or all any".split()
+)
 def test_a_word_that_turns_it_makes_another_procedure(word: str) -> None:
     """V3: however plain it is."""
     plain = "build push restart check copy move"
@@ -416,13 +510,27 @@ def test_one_word_of_five_may_be_added(length: int, added: bool) -> None:
 def test_a_telling_as_a_whole() -> None:
     """V3: the fittest stands for all, with what its own metadata says."""
     records = [
-        procedure(1, "build push check copy", metadata={"workflow": "w", "canonical": False, "by": "me"}, user="u"),
+        procedure(
+            1,
+            "build push check copy",
+            metadata={"workflow": "w", "canonical": False, "by": "me"},
+            user="u",
+        ),
         procedure(2, "build push check copy quickly", "w", tags=("t",), importance=0.4, user="u"),
     ]
     (group,) = compaction.dedup(records)
-    assert (group.layer, group.content, group.user) == (Layer.PROCEDURAL, "build push check copy", "u")
+    assert (group.layer, group.content, group.user) == (
+        Layer.PROCEDURAL,
+        "build push check copy",
+        "u",
+    )
     assert group.why == "2 records of the workflow w say nearly the same"
-    assert group.metadata == {"workflow": "w", "canonical": True, "by": "me", "duplicates": list(ids(1, 2))}
+    assert group.metadata == {
+        "workflow": "w",
+        "canonical": True,
+        "by": "me",
+        "duplicates": list(ids(1, 2)),
+    }
     assert (group.tags, group.importance, group.occurred_at) == (("t",), 0.5, hour(2))
 
 
@@ -465,18 +573,24 @@ def test_a_workflow_as_a_whole() -> None:
 
 def times(status: str, count: int = 3) -> int:
     """How many times of a status make a workflow, beside three successes."""
-    runs = [ended(seq) for seq in (1, 2, 3)] + [ended(seq, status=status) for seq in range(4, 4 + count)]
+    runs = [ended(seq) for seq in (1, 2, 3)] + [
+        ended(seq, status=status) for seq in range(4, 4 + count)
+    ]
     (made,) = workflows.plan(runs, (), test_workflows.NOW)
     return made.successes - made.failures
 
 
-@pytest.mark.parametrize("status", "success succeeded successful ok okay done complete completed finished passed".split())
+@pytest.mark.parametrize(
+    "status", "success succeeded successful ok okay done complete completed finished passed".split()
+)
 def test_each_word_for_a_success(status: str) -> None:
     """S3: counts as one."""
     assert times(status) == 6
 
 
-@pytest.mark.parametrize("status", "failure failed fail error aborted crashed timeout cancelled canceled".split())
+@pytest.mark.parametrize(
+    "status", "failure failed fail error aborted crashed timeout cancelled canceled".split()
+)
 def test_each_word_for_a_failure(status: str) -> None:
     """S3: counts as one, and any other word as nothing."""
     assert times(status) == 0
@@ -487,7 +601,12 @@ def test_each_word_for_a_failure(status: str) -> None:
 def test_tools_within_an_hour_are_one_time(minutes: int, successes: int) -> None:
     """S3: to the minute."""
     runs = [
-        ended(10 * day + place, f"step {tool}", metadata={"tool": tool}, occurred_at=START + timedelta(days=day, minutes=after))
+        ended(
+            10 * day + place,
+            f"step {tool}",
+            metadata={"tool": tool},
+            occurred_at=START + timedelta(days=day, minutes=after),
+        )
         for day in (1, 2, 3)
         for place, (tool, after) in enumerate((("a", 0), ("b", minutes)))
     ]
@@ -501,11 +620,17 @@ def test_what_goes_on_and_what_begins_anew() -> None:
     def sizes(*told_: tuple[str | None, str]) -> list[int]:
         records = [
             ended(
-                seq, f"step {seq}", status, metadata={"tool": tool} if tool else {}, occurred_at=START + timedelta(minutes=seq)
+                seq,
+                f"step {seq}",
+                status,
+                metadata={"tool": tool} if tool else {},
+                occurred_at=START + timedelta(minutes=seq),
             )
             for seq, (tool, status) in enumerate(told_, 1)
         ]
-        return [len(time.told) for time in workflows._times(filter(None, map(workflows._told, records)))]
+        return [
+            len(time.told) for time in workflows._times(filter(None, map(workflows._told, records)))
+        ]
 
     ok, bad = "success", "failure"
     assert sizes(("a", ok), ("b", ok), (None, ok)) == [3]
@@ -577,11 +702,15 @@ def test_a_step_has_the_tool_that_did_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", "not no never don doesn cannot without skip nicht kein nie sans jamais nunca sin не нет".split()
+    "word",
+    "not no never don doesn cannot without skip nicht kein nie sans jamais nunca sin не нет".split(),
 )
 def test_each_word_that_denies_a_step(word: str) -> None:
     """S3: makes another one of it, with the same words."""
-    (plain,), (denied,) = workflows._split("restart server"), workflows._split(f"{word} restart server")
+    (plain,), (denied,) = (
+        workflows._split("restart server"),
+        workflows._split(f"{word} restart server"),
+    )
     assert (denied.words, denied.denied, plain.denied) == (plain.words, True, False)
 
 
@@ -603,26 +732,42 @@ def test_four_fifths_of_its_words_say_it_already(shared: int, proposed: int) -> 
     """S3: of the words of its steps, exactly these are enough."""
     words = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
     runs = [ended(seq, " ".join(words)) for seq in (1, 2, 3)]
-    own = record(50, {"workflow": "morning-briefing"}, layer=Layer.PROCEDURAL, content=" ".join(words[:shared]))
+    own = record(
+        50,
+        {"workflow": "morning-briefing"},
+        layer=Layer.PROCEDURAL,
+        content=" ".join(words[:shared]),
+    )
     assert len(workflows.plan(runs, [own], test_workflows.NOW)) == proposed
 
 
-@pytest.mark.parametrize(("having", "steps"), [(2, ["1. alpha beta", "2. gamma delta"]), (1, ["1. alpha beta"])])
+@pytest.mark.parametrize(
+    ("having", "steps"), [(2, ["1. alpha beta", "2. gamma delta"]), (1, ["1. alpha beta"])]
+)
 def test_a_step_of_most_times_is_one_of_the_procedure(having: int, steps: list[str]) -> None:
     """S3: two of three are most; one is not."""
-    runs = [ended(seq, "alpha beta\ngamma delta" if seq <= having else "alpha beta") for seq in (1, 2, 3)]
+    runs = [
+        ended(seq, "alpha beta\ngamma delta" if seq <= having else "alpha beta")
+        for seq in (1, 2, 3)
+    ]
     assert workflows.plan(runs, (), test_workflows.NOW)[0].content.split("\n")[1:] == steps
 
 
 def test_half_of_the_times_are_not_most() -> None:
     """S3: a step that two of four times have is left out."""
-    runs = [ended(seq, "alpha beta\ngamma delta" if seq <= 2 else "alpha beta") for seq in (1, 2, 3, 4)]
+    runs = [
+        ended(seq, "alpha beta\ngamma delta" if seq <= 2 else "alpha beta") for seq in (1, 2, 3, 4)
+    ]
     assert "gamma" not in workflows.plan(runs, (), test_workflows.NOW)[0].content
 
 
 def test_steps_come_in_the_order_that_they_mostly_had() -> None:
     """S3: by where in their times they stood on average, the newest time first where that is equal."""
-    told_ = ["alpha beta\ngamma delta\neta theta", "gamma delta\nalpha beta\neta theta", "gamma delta\nalpha beta\neta theta"]
+    told_ = [
+        "alpha beta\ngamma delta\neta theta",
+        "gamma delta\nalpha beta\neta theta",
+        "gamma delta\nalpha beta\neta theta",
+    ]
     runs = [ended(seq, one) for seq, one in enumerate(told_, 1)]
     (made,) = workflows.plan(runs, (), test_workflows.NOW)
     assert made.content.split("\n")[1:] == ["1. gamma delta", "2. alpha beta", "3. eta theta"]
@@ -656,12 +801,25 @@ def test_a_slug_has_sixty_characters() -> None:
 
 def test_the_name_in_use_is_kept() -> None:
     """S3: that of the newest procedure that is a slug, whatever it was called since; else the newest slug that was given."""
-    runs = [ended(1, name="morning_briefing"), ended(2, name="Morning briefing"), ended(3, name="Morning Briefing")]
+    runs = [
+        ended(1, name="morning_briefing"),
+        ended(2, name="Morning briefing"),
+        ended(3, name="Morning Briefing"),
+    ]
     other = {"layer": Layer.PROCEDURAL, "content": "Make coffee"}
-    slugs = [record(50, {"workflow": "morning-briefing"}, **other), record(51, {"workflow": "Morning briefing"}, **other)]
-    assert [made.slug for made in workflows.plan(runs, (), test_workflows.NOW)] == ["morning_briefing"]
-    assert [made.slug for made in workflows.plan(runs, slugs, test_workflows.NOW)] == ["morning-briefing"]
-    assert [made.slug for made in workflows.plan(runs, slugs[1:], test_workflows.NOW)] == ["morning-briefing"]
+    slugs = [
+        record(50, {"workflow": "morning-briefing"}, **other),
+        record(51, {"workflow": "Morning briefing"}, **other),
+    ]
+    assert [made.slug for made in workflows.plan(runs, (), test_workflows.NOW)] == [
+        "morning_briefing"
+    ]
+    assert [made.slug for made in workflows.plan(runs, slugs, test_workflows.NOW)] == [
+        "morning-briefing"
+    ]
+    assert [made.slug for made in workflows.plan(runs, slugs[1:], test_workflows.NOW)] == [
+        "morning-briefing"
+    ]
 
 
 def test_what_concerns_everybody_comes_first() -> None:
@@ -755,7 +913,9 @@ def entry(importance_: float, age: float = 10, **fields: Any) -> Entry:
         "trust": Trust.AGENT,
         "tags": (),
     }
-    return Entry(**{**known_, "importance": importance_, "since": START - timedelta(days=age), **fields})
+    return Entry(
+        **{**known_, "importance": importance_, "since": START - timedelta(days=age), **fields}
+    )
 
 
 def rule(one: Entry, **retention: Any) -> str:
@@ -765,13 +925,23 @@ def rule(one: Entry, **retention: Any) -> str:
 
 def test_a_floor_above_the_threshold_lowers_nothing() -> None:
     """L7: then nothing is told of days."""
-    assert rule(entry(0.6), time_decay_per_day=0.01, time_decay_floor=0.9) == "importance 0.60 is below 0.70"
-    assert rule(entry(0.5), time_decay_per_day=0.01) == "importance 0.50 is below 0.60, lowered after 10 days"
-    assert rule(entry(0.6), time_decay_per_day=0.01) == "importance 0.60 reaches 0.60, lowered after 10 days"
+    assert (
+        rule(entry(0.6), time_decay_per_day=0.01, time_decay_floor=0.9)
+        == "importance 0.60 is below 0.70"
+    )
+    assert (
+        rule(entry(0.5), time_decay_per_day=0.01)
+        == "importance 0.50 is below 0.60, lowered after 10 days"
+    )
+    assert (
+        rule(entry(0.6), time_decay_per_day=0.01)
+        == "importance 0.60 reaches 0.60, lowered after 10 days"
+    )
 
 
 @pytest.mark.parametrize(
-    ("value", "age", "expired"), [(0.29, 10, True), (0.3, 10, False), (0.29, 9.99, False), (0.29, -1, False)]
+    ("value", "age", "expired"),
+    [(0.29, 10, True), (0.3, 10, False), (0.29, 9.99, False), (0.29, -1, False)],
 )
 def test_what_expires(value: float, age: float, expired: bool) -> None:
     """L7: below the importance and from the day on."""
@@ -801,13 +971,20 @@ def test_the_oldest_make_room() -> None:
 
 @pytest.mark.parametrize(
     ("negated", "words"),
-    [(True, "Ana does not live in Faro any more"), (False, "Ana lives in Faro"), ("x", "Ana lives in Faro")],
+    [
+        (True, "Ana does not live in Faro any more"),
+        (False, "Ana lives in Faro"),
+        ("x", "Ana lives in Faro"),
+    ],
 )
 def test_a_corrected_fact_is_told_anew(negated: Any, words: str) -> None:
     """V9: in its own words, as a denial where it was one, with the rule that it was corrected."""
     metadata = {"subject": "Ana", "attribute": "lives_in", "value": "Porto", "negated": negated}
     kept = record(1, metadata, layer=Layer.SEMANTIC)
-    assert review.corrected(kept, "Faro", "typo") == (words, {**metadata, "value": "Faro", "rule": "corrected"})
+    assert review.corrected(kept, "Faro", "typo") == (
+        words,
+        {**metadata, "value": "Faro", "rule": "corrected"},
+    )
 
 
 def test_a_corrected_profile_keeps_its_key() -> None:
@@ -829,7 +1006,9 @@ def test_a_corrected_profile_keeps_its_key() -> None:
 @pytest.mark.parametrize("label", ["category", "escalated_to", "status", "tool", "workflow"])
 def test_each_label_of_metadata_is_shown(label: str) -> None:
     """L8: those that the schema names, and no other."""
-    shown = learning.features("fact", "x", (), {label: "mail", "colour": "red"}, None, None, Trust.AGENT)
+    shown = learning.features(
+        "fact", "x", (), {label: "mail", "colour": "red"}, None, None, Trust.AGENT
+    )
     assert shown == ("kind=fact", "trust=agent", "length=short", f"{label}=mail", "word=x")
 
 
@@ -837,7 +1016,10 @@ def test_each_label_of_metadata_is_shown(label: str) -> None:
 def test_each_status_that_is_a_failure(status: str) -> None:
     """L8: counts more than the word in a text."""
     scored = importance.explain("crumb", "x", (), {"status": status})
-    assert [(reason.name, reason.amount) for reason in scored.reasons] == [("kind=crumb", 0.5), ("failure", 0.2)]
+    assert [(reason.name, reason.amount) for reason in scored.reasons] == [
+        ("kind=crumb", 0.5),
+        ("failure", 0.2),
+    ]
 
 
 def test_an_example_weighs_a_hundred_at_most() -> None:
@@ -849,13 +1031,18 @@ def test_an_example_weighs_a_hundred_at_most() -> None:
 
 def test_reasons_as_strong_as_each_other_come_by_name() -> None:
     """L8, Q6: whichever way they point."""
-    scored = Model({"tag=a": 0.2, "tag=z": -0.2}, 1.0, 0.1, 40, 20, 0.1).explain("crumb", "x", ("z", "a"), {})
+    scored = Model({"tag=a": 0.2, "tag=z": -0.2}, 1.0, 0.1, 40, 20, 0.1).explain(
+        "crumb", "x", ("z", "a"), {}
+    )
     assert [reason.name for reason in scored.reasons[1:3]] == ["learned tag=a", "learned tag=z"]
 
 
 def test_a_weight_of_nothing_is_not_kept() -> None:
     """L8, P6: what is rounded away is in no model, and no bias is a nothing below zero."""
-    cases = [learning._Case(f"text {place}", ("tag=a", "tag=b")[:place], 0.5, bool(place), 1.0) for place in range(3)]
+    cases = [
+        learning._Case(f"text {place}", ("tag=a", "tag=b")[:place], 0.5, bool(place), 1.0)
+        for place in range(3)
+    ]
     data = learning._numbers(cases, ["tag=a", "tag=b"])
     model = learning._model(["tag=a", "tag=b"], data, np.array([9.0, 0.0, 0.0004, 0.6]), 0.12344)
     assert model == Model({"tag=b": 0.6}, 1.0, -0.2, 3, 2, 0.1234)
@@ -865,7 +1052,9 @@ def test_a_weight_of_nothing_is_not_kept() -> None:
 
 def test_a_model_that_moves_nothing_gives_no_reasons() -> None:
     """L8: weights that take each other away are no reason, for the sum is the score."""
-    scored = Model({"kind=crumb": 0.5, "trust=agent": -0.5}, 1.0, 0.0, 40, 20, 0.1).explain("crumb", "x", (), {})
+    scored = Model({"kind=crumb": 0.5, "trust=agent": -0.5}, 1.0, 0.0, 40, 20, 0.1).explain(
+        "crumb", "x", (), {}
+    )
     assert [(reason.name, reason.amount) for reason in scored.reasons] == [("kind=crumb", 0.5)]
     assert scored.importance == 0.5
 
@@ -876,4 +1065,6 @@ def test_an_explanation_fits_any_score(weight: float) -> None:
     model = Model({"kind=error": weight}, 0.5, 0.1, 40, 20, 0.1)
     scored = model.explain("error", "x", (), {}, "chat", "ana", Trust.OPERATOR)
     assert scored.importance == model.score("error", "x", (), {}, "chat", "ana", Trust.OPERATOR)
-    assert sum(reason.amount for reason in scored.reasons) == pytest.approx(scored.importance, abs=1e-9)
+    assert sum(reason.amount for reason in scored.reasons) == pytest.approx(
+        scored.importance, abs=1e-9
+    )

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from lamina import Operator, handles
+from lamina import Operator
 from lamina.errors import InvalidInput
-from lamina.model import Layer, Record, State, Trust
-from lamina.rules import BELIEVED
-from lamina.store.erasing import CERTIFICATES
+from lamina.memory import opening
+from lamina.model.record import Layer, Record, State, Trust
+from lamina.model.rules import BELIEVED
+from lamina.store.upkeep.erase_plan import CERTIFICATES
 from tests.conftest import CONTRACTS, Desk, verified
-
-from .test_ours import load
+from tests.unit.formats.test_native import load
 
 # Sentences of three words and more: erasing bars these, and not what anybody might say.
 PRIVATE = "the diary lies under the third stair"
@@ -113,7 +113,9 @@ def test_keys_and_decisions_stay_behind(desk: Desk, file: Path) -> None:
     op.import_(file)
     assert op.remember("another text", key="k1").content == "another text"
     op.confirm(op.propose_profile("food", "nuts", "I say so").id)
-    (tea,) = [one for one in everything(op) if one.content == "drink: tea" and one.trust is Trust.EXTERNAL]
+    (tea,) = [
+        one for one in everything(op) if one.content == "drink: tea" and one.trust is Trust.EXTERNAL
+    ]
     assert tea.state is State.TOMBSTONED
 
 
@@ -127,7 +129,9 @@ def test_nothing_was_believed_in_the_past_either(desk: Desk, file: Path) -> None
 
 
 @pytest.mark.parametrize("policy", ["merge", "replace"])
-def test_no_file_changes_what_is_more_trusted(desk: Desk, file: Path, tmp_path: Path, policy: str) -> None:
+def test_no_file_changes_what_is_more_trusted(
+    desk: Desk, file: Path, tmp_path: Path, policy: str
+) -> None:
     """H5, V8: neither merging nor replacing reaches an operator's or an agent's record without trust; it is refused by id."""
     op = desk.operator(store_id=None)
     op.import_(file, trust=True)
@@ -155,7 +159,7 @@ def test_what_was_erased_here_stays_away(desk: Desk, tmp_path: Path, trust: bool
     op.close()
     for path in desk.folder().glob("*.db*"):
         path.unlink()
-    handles.begin_anew("sky", desk.home, desk.clock)
+    opening.begin_anew("sky", desk.home, desk.clock)
     with Desk(tmp_path / "other", desk.clock) as other:
         empty = other.operator()
         shutil.copytree(desk.folder() / CERTIFICATES, other.folder() / CERTIFICATES)
@@ -199,7 +203,9 @@ LINES: dict[str, list[dict[str, Any]]] = {
             "metadata": {},
         }
     ],
-    "sentinel": [{"id": "f1", "content": "c", "source_episode": "e1", "confidence": 1.0, "trust": "operator"}],
+    "sentinel": [
+        {"id": "f1", "content": "c", "source_episode": "e1", "confidence": 1.0, "trust": "operator"}
+    ],
     "mem0": [
         {
             "id": "m1",
@@ -221,7 +227,9 @@ LINES: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("form", LINES)
-def test_no_line_of_any_form_says_how_trusted_it_is(op: Operator, tmp_path: Path, form: str) -> None:
+def test_no_line_of_any_form_says_how_trusted_it_is(
+    op: Operator, tmp_path: Path, form: str
+) -> None:
     """V7, V8: a field `trust` or `key` in a file of another program is refused or means nothing."""
     path = tmp_path / "lines.jsonl"
     path.write_text("\n".join(map(json.dumps, LINES[form])))

@@ -8,9 +8,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from lamina import Operator, rules
+from lamina import Operator
 from lamina.errors import InvalidInput, NotFound
-from lamina.store import foreign
+from lamina.model import rules
+from lamina.store.engine import foreign
 from tests.conftest import Desk, digest, size
 
 EPISODE = "('e1', '2026-01-01T00:00:00Z', 'went out', '[]', '[]', NULL, 0.5)"
@@ -31,22 +32,41 @@ def made(path: Path, *statements: str) -> Path:
 
 def test_rows_come_with_their_columns(path: Path) -> None:
     """R9, H5: the tables of the document, by name; an empty one has no rows."""
-    foreign.write(path, {foreign.EPISODES: [("e1", "t", "s", "[]", "[]", None, 0.5)], foreign.FACTS: []})
+    foreign.write(
+        path, {foreign.EPISODES: [("e1", "t", "s", "[]", "[]", None, 0.5)], foreign.FACTS: []}
+    )
     assert foreign.tables(path) == ["episodes", "facts"]
     (row,) = foreign.rows(path, "episodes")
-    assert list(row) == ["id", "timestamp", "summary", "participants", "tags", "raw_hash", "importance"]
+    assert list(row) == [
+        "id",
+        "timestamp",
+        "summary",
+        "participants",
+        "tags",
+        "raw_hash",
+        "importance",
+    ]
     assert (row["id"], row["importance"], row["raw_hash"]) == ("e1", 0.5, None)
     assert list(foreign.rows(path, "facts")) == []
 
 
 HOSTILE: dict[str, list[str]] = {
-    "a view in the place of the table": ["CREATE TABLE x (a)", "CREATE VIEW episodes AS SELECT * FROM x"],
+    "a view in the place of the table": [
+        "CREATE TABLE x (a)",
+        "CREATE VIEW episodes AS SELECT * FROM x",
+    ],
     "a view that never ends": [
         "CREATE VIEW episodes AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n"
     ],
     "a virtual table": ["CREATE VIRTUAL TABLE episodes USING fts5 (id)"],
-    "a value that is too large": ["CREATE TABLE episodes (id TEXT)", "INSERT INTO episodes VALUES (zeroblob(9000000))"],
-    "a text that is no text": ["CREATE TABLE episodes (id TEXT)", "INSERT INTO episodes VALUES (CAST(x'ff41' AS TEXT))"],
+    "a value that is too large": [
+        "CREATE TABLE episodes (id TEXT)",
+        "INSERT INTO episodes VALUES (zeroblob(9000000))",
+    ],
+    "a text that is no text": [
+        "CREATE TABLE episodes (id TEXT)",
+        "INSERT INTO episodes VALUES (CAST(x'ff41' AS TEXT))",
+    ],
     "columns that are computed": [
         "CREATE TABLE episodes (id TEXT, a TEXT, b TEXT AS (a || a), c TEXT AS (b || b) STORED)",
         "INSERT INTO episodes (id, a) VALUES ('e1', 'x')",
@@ -69,7 +89,9 @@ def test_a_hostile_schema_is_an_error(op: Operator, path: Path, how: str) -> Non
         op.import_(path)
     assert digest(path) == before
     assert size(op) == (0, 0)
-    assert [one.name for one in path.parent.iterdir() if one.name.startswith(path.name)] == [path.name]
+    assert [one.name for one in path.parent.iterdir() if one.name.startswith(path.name)] == [
+        path.name
+    ]
 
 
 def test_endless_work_ends(path: Path) -> None:
@@ -77,7 +99,9 @@ def test_endless_work_ends(path: Path) -> None:
     rows = [(f"e{number}", "t", "s", "[]", "[]", None, 0.5) for number in range(2000)]
     foreign.write(path, {foreign.EPISODES: rows})
     assert len(list(foreign.rows(path, "episodes"))) == len(rows)
-    endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    endless = (
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    )
     with pytest.raises(InvalidInput, match="nterrupt"), foreign._reading(path) as connection:
         connection.execute(endless).fetchall()
 
@@ -85,7 +109,14 @@ def test_endless_work_ends(path: Path) -> None:
 def test_large_memories_are_read(op: Operator, path: Path) -> None:
     """H5: a text as long as a memory may be passes, with all that stands beside it and odd names of columns."""
     text = "x" * rules.MAX_CONTENT_BYTES
-    foreign.write(path, {foreign.EPISODES: [(f"e{number}", None, text, "[]", "[]", "h" * 200, 0.5) for number in range(3)]})
+    foreign.write(
+        path,
+        {
+            foreign.EPISODES: [
+                (f"e{number}", None, text, "[]", "[]", "h" * 200, 0.5) for number in range(3)
+            ]
+        },
+    )
     assert op.import_(path)["taken"] == 3
     made(path, """ALTER TABLE episodes ADD COLUMN "a ""b"", c" TEXT""")
     assert list(next(foreign.rows(path, "episodes")))[-1] == 'a "b", c'
@@ -94,7 +125,10 @@ def test_large_memories_are_read(op: Operator, path: Path) -> None:
 def test_triggers_do_not_run(op: Operator, path: Path) -> None:
     """H5: reading is no occasion for a trigger, and triggers change nothing that is taken."""
     fire = "CREATE TRIGGER fire AFTER INSERT ON episodes BEGIN UPDATE episodes SET summary = 'fired'; END"
-    foreign.write(path, {foreign.EPISODES: [("e1", "2026-01-01T00:00:00Z", "went out", "[]", "[]", None, 0.5)]})
+    foreign.write(
+        path,
+        {foreign.EPISODES: [("e1", "2026-01-01T00:00:00Z", "went out", "[]", "[]", None, 0.5)]},
+    )
     made(path, fire)
     assert op.import_(path)["taken"] == 1
     assert [record.content for record in op.list()] == ["went out"]
@@ -111,7 +145,10 @@ BROKEN: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_damaged_database_is_an_error(op: Operator, path: Path, how: str) -> None:
     """H5: a torn or overwritten file is typed as such, and nothing is imported."""
-    rows = [(f"e{n}", "2026-01-01T00:00:00Z", f"episode {n} " * 20, "[]", "[]", None, 0.5) for n in range(200)]
+    rows = [
+        (f"e{n}", "2026-01-01T00:00:00Z", f"episode {n} " * 20, "[]", "[]", None, 0.5)
+        for n in range(200)
+    ]
     foreign.write(path, {foreign.EPISODES: rows})
     path.write_bytes(BROKEN[how](path.read_bytes()))
     with pytest.raises(InvalidInput):

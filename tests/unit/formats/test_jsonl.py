@@ -16,11 +16,17 @@ from hypothesis import strategies as st
 from lamina import Operator
 from lamina.errors import NotFound, Refused, StoreUnavailable
 from lamina.formats import jsonl, lines, sky
-from lamina.formats.arrivals import Arrivals
+from lamina.formats.importing import Arrivals
 from lamina.formats.rejects import Rejects
-from lamina.model import Layer, State, Trust
+from lamina.model.record import Layer, State, Trust
 from tests.conftest import FULL, Desk, contents, move, size, verified
-from tests.unit.formats.test_sky import AFTER_LONG, AFTER_SHORT, BEFORE_PROMOTION, ESCALATION, MORNING_REPORT
+from tests.unit.formats.test_sky import (
+    AFTER_LONG,
+    AFTER_SHORT,
+    BEFORE_PROMOTION,
+    ESCALATION,
+    MORNING_REPORT,
+)
 from tests.unit.mirrors.test_sync import archive
 
 GOOD = '{"ts": 1, "content": "good", "importance": 0.5}\n'
@@ -31,7 +37,9 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "memories.jsonl"
 
 
-def read(op: Operator, source: Path, content: str | bytes | None = None, *, trusted: bool = False) -> dict[str, Any]:
+def read(
+    op: Operator, source: Path, content: str | bytes | None = None, *, trusted: bool = False
+) -> dict[str, Any]:
     if content is not None:
         source.write_bytes(content.encode() if isinstance(content, str) else content)
     return jsonl.read(op._store, source, op._draft, trusted, op.actor, op._clock())
@@ -61,11 +69,24 @@ def test_the_documents_are_taken_in(op: Operator, source: Path) -> None:
         "external": 10,
     }
     made = everything(op)
-    given_lines = [json.loads(line) for line in (MORNING_REPORT + ESCALATION + AFTER_SHORT + AFTER_LONG).splitlines()]
+    given_lines = [
+        json.loads(line)
+        for line in (MORNING_REPORT + ESCALATION + AFTER_SHORT + AFTER_LONG).splitlines()
+    ]
     assert [record.content for record in made] == [line["content"] for line in given_lines]
-    assert [record.metadata for record in made] == [line.get("metadata", {}) for line in given_lines]
+    assert [record.metadata for record in made] == [
+        line.get("metadata", {}) for line in given_lines
+    ]
     assert [record.layer for record in made] == [Layer.SHORT_TERM] * 8 + [Layer.EPISODIC] * 2
-    assert [record.kind for record in made[:7]] == ["action", "data", "action", "action", "error", "error", "escalation"]
+    assert [record.kind for record in made[:7]] == [
+        "action",
+        "data",
+        "action",
+        "action",
+        "error",
+        "error",
+        "escalation",
+    ]
     assert [record.importance for record in made[4:7]] == [0.6, 0.7, 0.9]
     assert {record.trust for record in made} == {Trust.EXTERNAL}
     assert {record.state for record in made} == {State.ACTIVE}
@@ -76,14 +97,16 @@ def test_the_documents_are_taken_in(op: Operator, source: Path) -> None:
 
 def test_what_was_promoted_keeps_its_place(desk: Desk, source: Path) -> None:
     """L2, V8: long-term lines go where their kind leads; external text never becomes semantic memory by itself."""
-    line = (
-        '{"ts": 1, "content": "likes tea", "score": 9, "committed": true, "tags": ["tea"], "metadata": {"type": "preference"}}'
-    )
+    line = '{"ts": 1, "content": "likes tea", "score": 9, "committed": true, "tags": ["tea"], "metadata": {"type": "preference"}}'
     op = desk.operator()
     read(op, source, line)
     read(other := desk.operator("other"), source, line, trusted=True)
     (external,), (trusted,) = everything(op), everything(other)
-    assert (external.layer, external.trust, external.metadata) == (Layer.EPISODIC, Trust.EXTERNAL, {"type": "preference"})
+    assert (external.layer, external.trust, external.metadata) == (
+        Layer.EPISODIC,
+        Trust.EXTERNAL,
+        {"type": "preference"},
+    )
     assert (trusted.layer, trusted.trust) == (Layer.SEMANTIC, Trust.OPERATOR)
     assert trusted.metadata == {"type": "preference", "origin": "import", "topic_tags": ["tea"]}
     assert trusted.promoted_at is None
@@ -108,7 +131,9 @@ def test_what_is_wrong_is_reported_and_kept(op: Operator, source: Path) -> None:
         b'{"record_type": "user_profile", "payload": {}}',
     ]
     torn = b'{"content": "to'
-    content = b"\n".join([GOOD.encode().strip(), *bad, GOOD.encode().strip(), b'{"content": "better"}', torn])
+    content = b"\n".join(
+        [GOOD.encode().strip(), *bad, GOOD.encode().strip(), b'{"content": "better"}', torn]
+    )
     report = read(op, source, content)
     assert contents(everything(op)) == ["good", "better"]
     assert (report["taken"], report["skipped"], report["rejected_count"]) == (2, 0, 6)
@@ -156,7 +181,9 @@ def test_a_second_import_adds_nothing(desk: Desk, op: Operator, source: Path) ->
 
 def test_a_line_is_the_same_however_it_is_spelled(op: Operator, source: Path) -> None:
     """B5: the order of names and spaces make no other line; another value does."""
-    report = read(op, source, '{"content": "x", "ts": 1}\n{"ts":1,"content":"x"}\n{"ts":2,"content":"x"}\n')
+    report = read(
+        op, source, '{"content": "x", "ts": 1}\n{"ts":1,"content":"x"}\n{"ts":2,"content":"x"}\n'
+    )
     assert (report["taken"], report["rejected"][0]["message"]) == (2, "this is the same as line 1")
 
 
@@ -169,7 +196,9 @@ def test_duplicates_are_found_across_batches(op: Operator, source: Path) -> None
         "this is the same as line 5",
         f"this is the same as line {len(many) + 1}",
     ]
-    assert [record.content for record in everything(op)] == [f"memory {n}" for n in range(len(many))]
+    assert [record.content for record in everything(op)] == [
+        f"memory {n}" for n in range(len(many))
+    ]
 
 
 def test_what_was_forgotten_stays_forgotten(op: Operator, source: Path) -> None:
@@ -188,7 +217,9 @@ def test_what_was_archived_does_not_come_twice(op: Operator, source: Path) -> No
     assert contents(everything(op)) == ["better"]
 
 
-def test_a_death_before_the_end_of_an_import(desk: Desk, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_death_before_the_end_of_an_import(
+    desk: Desk, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B5: killed after keeping rejects and before the commit, the next import takes everything and keeps nothing twice."""
     source.write_text(GOOD + "bad\n")
     child = os.fork()
@@ -253,12 +284,18 @@ def test_without_a_place_for_rejects_nothing_is_imported(op: Operator, source: P
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
-def test_a_full_disk_keeps_everything_as_it_was(op: Operator, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_keeps_everything_as_it_was(
+    op: Operator, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B5: rejects that do not get to the disk are an error, and nothing is imported."""
     opened = os.open
 
     def full(path: Any, flags: int, mode: int = 0o777) -> int:
-        return opened("/dev/full", os.O_RDWR) if str(path).endswith(".rejected") else opened(path, flags, mode)
+        return (
+            opened("/dev/full", os.O_RDWR)
+            if str(path).endswith(".rejected")
+            else opened(path, flags, mode)
+        )
 
     source.write_text(GOOD + "bad\n")
     with monkeypatch.context() as patch:
@@ -268,7 +305,9 @@ def test_a_full_disk_keeps_everything_as_it_was(op: Operator, source: Path, monk
     assert size(op) == (0, 0)
 
 
-def test_a_failed_import_leaves_no_rejects(op: Operator, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_import_leaves_no_rejects(
+    op: Operator, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B5: when the store takes nothing, the file of rejects is as before: gone, or as long as it was."""
 
     def fail(*_: object) -> None:
@@ -286,7 +325,9 @@ def test_a_failed_import_leaves_no_rejects(op: Operator, source: Path, monkeypat
     assert size(op) == (0, 0)
 
 
-def test_a_link_in_the_place_of_rejects_is_refused(op: Operator, source: Path, tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_rejects_is_refused(
+    op: Operator, source: Path, tmp_path: Path
+) -> None:
     """P2: nothing is written through a link, and nothing imported."""
     (tmp_path / "elsewhere").write_text("")
     Path(f"{source}.rejected").symlink_to(tmp_path / "elsewhere")
@@ -324,7 +365,9 @@ def test_another_store_keeps_where_it_came_from(desk: Desk, source: Path) -> Non
 def test_whose_memory_it_is_stays(desk: Desk, source: Path) -> None:
     """R12: a line that belongs to a user is that user's after the import, not everybody's."""
     op = desk.operator()
-    report = read(op, source, '{"content": "secret", "user": "ana"}\n{"content": "x", "user": " "}\n')
+    report = read(
+        op, source, '{"content": "secret", "user": "ana"}\n{"content": "x", "user": " "}\n'
+    )
     assert (report["taken"], report["rejected"][0]["line"]) == (1, 2)
     assert contents(desk.agent(user="ana").list()) == ["secret"]
     assert desk.agent(user="ben").list() == []
@@ -333,13 +376,21 @@ def test_whose_memory_it_is_stays(desk: Desk, source: Path) -> None:
 def test_own_layers_need_trust(desk: Desk, source: Path) -> None:
     """V8, R7: an operator who believes a file gets its layers; else everything long-term is what happened."""
     there = desk.operator("other")
-    made = there.remember("how", layer="procedural", metadata={"workflow": "tea", "canonical": True})
+    made = there.remember(
+        "how", layer="procedural", metadata={"workflow": "tea", "canonical": True}
+    )
     line = json.dumps(made.to_dict())
     read(op := desk.operator(), source, line)
     read(trusting := desk.operator("third"), source, line, trusted=True)
-    assert [everything(handle)[0].layer for handle in (op, trusting)] == [Layer.EPISODIC, Layer.PROCEDURAL]
+    assert [everything(handle)[0].layer for handle in (op, trusting)] == [
+        Layer.EPISODIC,
+        Layer.PROCEDURAL,
+    ]
     broken = json.dumps({**made.to_dict(), "metadata": {}})
-    assert "needs metadata workflow" in read(trusting, source, broken, trusted=True)["rejected"][0]["message"]
+    assert (
+        "needs metadata workflow"
+        in read(trusting, source, broken, trusted=True)["rejected"][0]["message"]
+    )
 
 
 def test_trust_is_never_raised(op: Operator, source: Path) -> None:
@@ -363,7 +414,15 @@ def test_progress_is_shown(op: Operator, source: Path) -> None:
     """B5: who imports is told how far it is, up to the end."""
     source.write_text("".join(json.dumps({"content": f"memory {n}"}) + "\n" for n in range(1200)))
     steps: list[tuple[int, int]] = []
-    jsonl.read(op._store, source, op._draft, False, op.actor, op._clock(), lambda done, total: steps.append((done, total)))
+    jsonl.read(
+        op._store,
+        source,
+        op._draft,
+        False,
+        op.actor,
+        op._clock(),
+        lambda done, total: steps.append((done, total)),
+    )
     assert steps == sorted(steps)
     assert steps[-1] == (source.stat().st_size, source.stat().st_size)
     assert len(steps) == 3
@@ -385,21 +444,41 @@ def ours(_: Path, op: Operator) -> bytes:
     ("make", "name", "expected"),
     [
         (ours, "export.json", "ours"),
-        (lambda path, op: json.dumps(json.loads(ours(path, op)), indent=2).encode(), "pretty.json", "ours"),
+        (
+            lambda path, op: json.dumps(json.loads(ours(path, op)), indent=2).encode(),
+            "pretty.json",
+            "ours",
+        ),
         (lambda path, op: json.dumps(json.loads(ours(path, op))).encode(), "one-line.json", "ours"),
-        (lambda path, op: json.dumps(json.loads(ours(path, op)), sort_keys=True, indent=1).encode(), "sorted.json", "ours"),
+        (
+            lambda path, op: json.dumps(
+                json.loads(ours(path, op)), sort_keys=True, indent=1
+            ).encode(),
+            "sorted.json",
+            "ours",
+        ),
         (lambda *_: MORNING_REPORT.encode(), "lines.json", "lines"),
         (lambda *_: b"\xef\xbb\xbf\n\n" + MORNING_REPORT.encode(), "mark.txt", "lines"),
         (lambda *_: b"torn\n" + MORNING_REPORT.encode(), "torn.txt", "lines"),
-        (lambda *_: b'{"content": "{\\"format\\": \\"lamina-export\\"}"}\n', "quoted.json", "lines"),
-        (lambda *_: b'{"content": "x", "metadata": {"format": "lamina-export"}}\n', "inside.json", "lines"),
+        (
+            lambda *_: b'{"content": "{\\"format\\": \\"lamina-export\\"}"}\n',
+            "quoted.json",
+            "lines",
+        ),
+        (
+            lambda *_: b'{"content": "x", "metadata": {"format": "lamina-export"}}\n',
+            "inside.json",
+            "lines",
+        ),
         (lambda *_: b"garbage", "torn.jsonl", "lines"),
         (lambda *_: b"garbage", "garbage.json", "ours"),
         (lambda *_: b"", "empty.jsonl", "lines"),
         (lambda *_: b"", "empty.json", "ours"),
     ],
 )
-def test_forms_are_told_apart(op: Operator, tmp_path: Path, make: Callable[..., bytes], name: str, expected: str) -> None:
+def test_forms_are_told_apart(
+    op: Operator, tmp_path: Path, make: Callable[..., bytes], name: str, expected: str
+) -> None:
     """H5, B5: an export of ours is one however it is laid out; a file of lines is one by its lines, or at least its name."""
     path = tmp_path / name
     path.write_bytes(make(path, op))
@@ -407,20 +486,59 @@ def test_forms_are_told_apart(op: Operator, tmp_path: Path, make: Callable[..., 
 
 
 PIECES = st.one_of(
-    st.sampled_from([*MORNING_REPORT.splitlines(), *AFTER_LONG.splitlines(), "", "{", "[]", "null", '{"content": 5}']).map(
-        str.encode
-    ),
+    st.sampled_from(
+        [
+            *MORNING_REPORT.splitlines(),
+            *AFTER_LONG.splitlines(),
+            "",
+            "{",
+            "[]",
+            "null",
+            '{"content": 5}',
+        ]
+    ).map(str.encode),
     st.binary(max_size=40).filter(lambda raw: b"\n" not in raw),
     st.dictionaries(
-        st.sampled_from(["content", "ts", "type", "kind", "layer", "record_type", "payload", "tags", "metadata", "id", "user"]),
-        st.sampled_from(["x", 5, None, [], ["a"], {}, {"type": "fact"}, {"content": "y"}, "long", "fact", True, -1e9]),
+        st.sampled_from(
+            [
+                "content",
+                "ts",
+                "type",
+                "kind",
+                "layer",
+                "record_type",
+                "payload",
+                "tags",
+                "metadata",
+                "id",
+                "user",
+            ]
+        ),
+        st.sampled_from(
+            [
+                "x",
+                5,
+                None,
+                [],
+                ["a"],
+                {},
+                {"type": "fact"},
+                {"content": "y"},
+                "long",
+                "fact",
+                True,
+                -1e9,
+            ]
+        ),
     ).map(lambda line: json.dumps(line).encode()),
 )
 
 
 @given(st.lists(PIECES, max_size=12), st.booleans(), st.sampled_from([b"\n", b"\r\n"]))
 @settings(max_examples=300 if FULL else 15)
-def test_no_line_is_ever_lost(tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes], trusted: bool, end: bytes) -> None:
+def test_no_line_is_ever_lost(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes], trusted: bool, end: bytes
+) -> None:
     """B5: whatever a file holds, each line is a record, was here, or is reported and kept; a second time nothing changes."""
     with Desk(tmp_path_factory.mktemp("home")) as desk:
         op, source = desk.operator(), desk.home.with_name("any.jsonl")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput, NotFound
 from lamina.formats import lines
-from tests.unit.test_canon import JSON, TEXTS
+from tests.unit.model.test_hashing import JSON, TEXTS
 
 PROBLEMS = [
     (b'{"content": "tea"', "not JSON"),
@@ -72,7 +72,9 @@ def test_what_is_wrong_is_said(tmp_path: Path, raw: bytes, message: str) -> None
 
 def test_numbers_are_those_of_the_file(tmp_path: Path) -> None:
     """B5: blank lines are skipped and counted; a byte order mark and Windows line ends are no part of a line."""
-    path = written(tmp_path, b'\xef\xbb\xbf{"n": 1}\r\n\r\n  \t \n{"n": 4}\r\n\n{"n": "6\xc2\x85\xe2\x80\xa8"}')
+    path = written(
+        tmp_path, b'\xef\xbb\xbf{"n": 1}\r\n\r\n  \t \n{"n": 4}\r\n\n{"n": "6\xc2\x85\xe2\x80\xa8"}'
+    )
     assert values(path) == [(1, {"n": 1}), (4, {"n": 4}), (6, {"n": "6\x85\u2028"})]
 
 
@@ -126,7 +128,11 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     assert values(written(tmp_path, b"")) == values(written(tmp_path, lines.BOM)) == []
 
 
-@given(st.lists(st.dictionaries(TEXTS, JSON, max_size=4), max_size=6), st.booleans(), st.sampled_from(["\n", "\r\n"]))
+@given(
+    st.lists(st.dictionaries(TEXTS, JSON, max_size=4), max_size=6),
+    st.booleans(),
+    st.sampled_from(["\n", "\r\n"]),
+)
 def test_every_object_comes_through(
     tmp_path_factory: pytest.TempPathFactory, objects: list[dict[str, Any]], escaped: bool, end: str
 ) -> None:
@@ -136,7 +142,12 @@ def test_every_object_comes_through(
     assert values(path) == list(enumerate(objects, 1))
 
 
-@given(st.lists(st.binary(max_size=30) | st.sampled_from([b"\n", b'{"n": 1}\n', b'{"n"', b"\xef\xbb\xbf"]), max_size=12))
+@given(
+    st.lists(
+        st.binary(max_size=30) | st.sampled_from([b"\n", b'{"n": 1}\n', b'{"n"', b"\xef\xbb\xbf"]),
+        max_size=12,
+    )
+)
 def test_any_bytes_are_lines(tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes]) -> None:
     """B5: no content of a file stops the reading, and no byte but blank lines is left out."""
     content = b"".join(pieces)

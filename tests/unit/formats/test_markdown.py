@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from lamina import Operator, text
+from lamina import Operator
 from lamina.formats import markdown
+from lamina.text import words
 from tests.conftest import CONTRACTS, Desk
 from tests.unit.formats.test_sky import record
-from tests.unit.test_canon import TEXTS
+from tests.unit.model.test_hashing import TEXTS
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 HARMLESS = {"text", "softbreak", "hardbreak", "text_special"}
@@ -69,7 +70,7 @@ def flat(tokens: list[Token]) -> str:
 
 def shown(value: str) -> str:
     """A text as it should be read: nothing hidden, no blank lines, no space at the end of a line."""
-    return "\n".join(line.rstrip() for line in text.reveal(value).split("\n") if line.strip())
+    return "\n".join(line.rstrip() for line in words.reveal(value).split("\n") if line.strip())
 
 
 def bare(value: str) -> str:
@@ -88,14 +89,18 @@ def test_hostile_texts_stay_text(hostile: str) -> None:
 @example("a\n 1)")
 def test_no_text_breaks_out(value: str) -> None:
     """H5: whatever a memory says, a parser of Markdown sees one item with exactly that text."""
-    if text.is_visible(value) and "\0" not in value:
+    if words.is_visible(value) and "\0" not in value:
         check(value)
 
 
 def check(value: str) -> None:
     document = f"- {markdown.block(value)}\n- next\n"
     tokens = PARSER.parse(document)
-    kinds = [token.type for token in tokens if token.type not in ("inline", "paragraph_open", "paragraph_close")]
+    kinds = [
+        token.type
+        for token in tokens
+        if token.type not in ("inline", "paragraph_open", "paragraph_close")
+    ]
     expected = [
         "bullet_list_open",
         "list_item_open",
@@ -116,7 +121,7 @@ def test_names_stay_on_their_line(value: str) -> None:
     """H5: a name in a heading or a label is one line of plain text."""
     tokens = PARSER.parse(f"## x {markdown.inline(value)}\n\nafter\n")
     heading, after = [token for token in tokens if token.type == "inline"]
-    assert bare(flat(heading.children or [])) == "x" + bare(text.one_line(value))
+    assert bare(flat(heading.children or [])) == "x" + bare(words.one_line(value))
     assert after.content == "after"
 
 
@@ -126,7 +131,12 @@ def test_a_document_has_its_sections(desk: Desk, tmp_path: Path) -> None:
     ana = desk.operator(user="ana")
     tea = op.remember("prefers tea", kind="preference", tags=["project:kitchen", "goal"])
     op.remember("tea", layer="profile", metadata=CONTRACTS["profile"], evidence=[tea.id])
-    ana.remember("nuts", layer="profile", metadata={**CONTRACTS["profile"], "profile_key": "allergy"}, evidence=[tea.id])
+    ana.remember(
+        "nuts",
+        layer="profile",
+        metadata={**CONTRACTS["profile"], "profile_key": "allergy"},
+        evidence=[tea.id],
+    )
     op.remember("water boils at 100 °C", layer="semantic", metadata=CONTRACTS["semantic"])
     op.remember("went out", layer="episodic", speaker="Ana", at="2026-04-01T07:00:00Z")
     op.export_as("markdown", tmp_path / "x.md")
@@ -141,8 +151,12 @@ def test_a_document_has_its_sections(desk: Desk, tmp_path: Path) -> None:
 
 def test_projects_are_told_by_their_parts(op: Operator, tmp_path: Path) -> None:
     """R10, H5: a project has its goals, blockers and next steps."""
-    op.remember("a new stove", tags=["project:kitchen", "goal"], kind="project", at="2026-01-01T00:00:00Z")
-    op.remember("no money", tags=["project:kitchen", "blocker"], kind="fact", at="2026-01-01T00:00:00Z")
+    op.remember(
+        "a new stove", tags=["project:kitchen", "goal"], kind="project", at="2026-01-01T00:00:00Z"
+    )
+    op.remember(
+        "no money", tags=["project:kitchen", "blocker"], kind="fact", at="2026-01-01T00:00:00Z"
+    )
     op._clock()
     op.compress_short_to_long(cutoff_hours=0)
     op.export_as("markdown", tmp_path / "x.md")
@@ -160,7 +174,11 @@ def test_hostile_names_too(desk: Desk, tmp_path: Path) -> None:
     whole.export_as("markdown", tmp_path / "x.md")
     tokens = PARSER.parse((tmp_path / "x.md").read_text("utf-8"))
     children = [child for token in tokens for child in token.children or []]
-    assert {child.type for child in children} <= HARMLESS | {"strong_open", "strong_close", "code_inline"}
+    assert {child.type for child in children} <= HARMLESS | {
+        "strong_open",
+        "strong_close",
+        "code_inline",
+    }
     assert not [token for token in tokens if "html" in token.type]
 
 

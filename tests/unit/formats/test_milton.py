@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import rules
 from lamina.errors import InvalidInput, LaminaError, Refused
 from lamina.formats import entries, jsonl, milton
-from lamina.model import Layer
+from lamina.model import rules
+from lamina.model.record import Layer
 from tests.conftest import TESTER
 from tests.unit.formats.test_sky import LABELS, MOMENTS, record
-from tests.unit.test_canon import TEXTS
+from tests.unit.model.test_hashing import TEXTS
 
 draft = rules.Drafter(TESTER).draft
 ITEM = {
@@ -37,7 +37,15 @@ ITEM = {
 def test_a_written_line() -> None:
     """B5, R10: a memory is a `memory_item` with exactly the fields of a MemoryItem."""
     at = datetime(2026, 1, 2, 3, 4, 5, 6, UTC)
-    line = milton.line_of(record(kind="request", occurred_at=at, tags=("a",), metadata={"request_id": "r"}, evidence=("./x",)))
+    line = milton.line_of(
+        record(
+            kind="request",
+            occurred_at=at,
+            tags=("a",),
+            metadata={"request_id": "r"},
+            evidence=("./x",),
+        )
+    )
     assert line["record_type"] == "memory_item"
     assert line["payload"] == {
         "id": "0" * 26,
@@ -55,7 +63,10 @@ def test_a_written_line() -> None:
     assert milton.line_of(record(user="ana"))["payload"]["user"] == "ana"
 
 
-@pytest.mark.parametrize("name", ["memory_item", "MemoryItem", "memory-item", "short_term", "SHORT_TERM", "long_term", "item"])
+@pytest.mark.parametrize(
+    "name",
+    ["memory_item", "MemoryItem", "memory-item", "short_term", "SHORT_TERM", "long_term", "item"],
+)
 @pytest.mark.parametrize("inline", [True, False])
 def test_every_spelling_is_read(name: str, inline: bool) -> None:
     """B5: the names that files have for a memory, its payload wrapped or inline; `type` is the kind."""
@@ -79,7 +90,9 @@ def test_an_item_without_a_record_type_is_read() -> None:
     """B5: the payload alone, as a program may have written it."""
     assert draft(jsonl.entry_of(ITEM).item).kind == "preference"
     assert jsonl.entry_of({"payload": ITEM}).id == "mem-17"
-    assert draft(jsonl.entry_of({"record_type": "memory_item", "content": "x"}).item).kind == "crumb"
+    assert (
+        draft(jsonl.entry_of({"record_type": "memory_item", "content": "x"}).item).kind == "crumb"
+    )
 
 
 def test_what_it_was_beside_a_memory() -> None:
@@ -94,19 +107,46 @@ def test_what_it_was_beside_a_memory() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"record_type": "dream", "payload": ITEM}, "unknown record_type 'dream'; known are memory_item, user_profile"),
+        (
+            {"record_type": "dream", "payload": ITEM},
+            "unknown record_type 'dream'; known are memory_item, user_profile",
+        ),
         ({"record_type": 5}, "unknown record_type 5"),
         ({"record_type": None, "payload": ITEM}, "unknown record_type None"),
         ({"record_type": "memory_item", "payload": "tea"}, "payload 'tea' is not an object"),
-        ({"record_type": "memory_item", "payload": ITEM, "content": "tea"}, "content stands beside the payload and in it"),
-        ({"record_type": "memory_item", "payload": {**ITEM, "mood": 1}}, "a memory_item has no field 'mood'"),
-        ({"record_type": "memory_item", "payload": {**ITEM, "type": "dream"}}, "unknown kind 'dream'"),
-        ({"record_type": "memory_item", "payload": {**ITEM, "importance": 6}}, "importance 6 is not between"),
-        ({"record_type": "memory_item", "payload": {**ITEM, "evidence": "logs"}}, "evidence 'logs' is not a list"),
-        ({"record_type": "memory_item", "payload": {**ITEM, "evidence": [5]}}, "evidence 5 is a int"),
-        ({"record_type": "memory_item", "payload": {**ITEM, "metadata": 5}}, "metadata 5 is not an object"),
+        (
+            {"record_type": "memory_item", "payload": ITEM, "content": "tea"},
+            "content stands beside the payload and in it",
+        ),
+        (
+            {"record_type": "memory_item", "payload": {**ITEM, "mood": 1}},
+            "a memory_item has no field 'mood'",
+        ),
+        (
+            {"record_type": "memory_item", "payload": {**ITEM, "type": "dream"}},
+            "unknown kind 'dream'",
+        ),
+        (
+            {"record_type": "memory_item", "payload": {**ITEM, "importance": 6}},
+            "importance 6 is not between",
+        ),
+        (
+            {"record_type": "memory_item", "payload": {**ITEM, "evidence": "logs"}},
+            "evidence 'logs' is not a list",
+        ),
+        (
+            {"record_type": "memory_item", "payload": {**ITEM, "evidence": [5]}},
+            "evidence 5 is a int",
+        ),
+        (
+            {"record_type": "memory_item", "payload": {**ITEM, "metadata": 5}},
+            "metadata 5 is not an object",
+        ),
         ({"record_type": "memory_item", "payload": {}}, "content is missing"),
-        ({"record_type": "user_profile", "payload": {"nickname": "x"}}, "a user_profile has no field 'nickname'"),
+        (
+            {"record_type": "user_profile", "payload": {"nickname": "x"}},
+            "a user_profile has no field 'nickname'",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(line: dict[str, Any], message: str) -> None:
@@ -127,13 +167,21 @@ def test_a_profile_needs_a_person(name: str) -> None:
 def test_a_project_is_made_of_memories(name: str) -> None:
     """P1: a summary without its memories is not taken in."""
     with pytest.raises(Refused, match="summary of a project"):
-        milton.entry_of({"record_type": name, "payload": {"project_name": "boat", "goals": ["sail"]}})
+        milton.entry_of(
+            {"record_type": name, "payload": {"project_name": "boat", "goals": ["sail"]}}
+        )
 
 
 def test_profiles_and_projects_are_written_whole() -> None:
     """R10, B5: both summaries have all of their fields, and come back as they were written."""
     profile = {"name": "Ana", "preferences": {"drink": "tea"}, "evidence_ids": ["a"]}
-    project = {"project_name": "boat", "goals": ["sail"], "blockers": [], "next_steps": [], "evidence_ids": ["a"]}
+    project = {
+        "project_name": "boat",
+        "goals": ["sail"],
+        "blockers": [],
+        "next_steps": [],
+        "evidence_ids": ["a"],
+    }
     for made, given_fields, record_type in (
         (milton.profile_line(profile), profile, "user_profile"),
         (milton.project_line(project), project, "project_memory"),
@@ -153,7 +201,9 @@ RECORDS = st.fixed_dictionaries(
         "tags": st.lists(LABELS, max_size=3).map(rules.tags),
         "occurred_at": MOMENTS,
         "source": LABELS,
-        "evidence": st.lists(st.sampled_from(["./a", "https://x.y", "record:7", "0" * 26]), unique=True).map(tuple),
+        "evidence": st.lists(
+            st.sampled_from(["./a", "https://x.y", "record:7", "0" * 26]), unique=True
+        ).map(tuple),
         "metadata": st.fixed_dictionaries({"request_id": LABELS}),
         "layer": st.sampled_from([Layer.SHORT_TERM, Layer.EPISODIC]),
         "user": st.sampled_from([None, "ana"]),
@@ -176,15 +226,47 @@ def test_any_record_comes_back(fields: Mapping[str, Any]) -> None:
 
 def test_our_own_lines_are_read_too() -> None:
     """B5, R1: a line with the names of a record, as an archive has it, needs no form of others."""
-    original = record(kind="fact", tags=("a",), metadata={"x": 1}, speaker="Ana", session="s", confidence=0.7, user="ana")
-    entry = jsonl.entry_of(json.loads(json.dumps({**original.to_dict(), "key": None, "event": 3, "salt": "00"})))
+    original = record(
+        kind="fact",
+        tags=("a",),
+        metadata={"x": 1},
+        speaker="Ana",
+        session="s",
+        confidence=0.7,
+        user="ana",
+    )
+    entry = jsonl.entry_of(
+        json.loads(json.dumps({**original.to_dict(), "key": None, "event": 3, "salt": "00"}))
+    )
     made = draft(entry.item)
-    names = ("content", "kind", "importance", "tags", "metadata", "occurred_at", "speaker", "session", "confidence", "trust")
+    names = (
+        "content",
+        "kind",
+        "importance",
+        "tags",
+        "metadata",
+        "occurred_at",
+        "speaker",
+        "session",
+        "confidence",
+        "trust",
+    )
     for name in names:
         assert getattr(made, name) == getattr(original, name), name
-    assert (entry.id, entry.user, entry.long, entry.layer) == (original.id, "ana", False, Layer.SHORT_TERM)
-    long = entries.own({**original.to_dict(), "layer": "semantic", "promoted_at": "2026-01-01T00:00:00Z"})
-    assert (long.long, long.layer, long.promoted_at) == (True, Layer.SEMANTIC, datetime(2026, 1, 1, tzinfo=UTC))
+    assert (entry.id, entry.user, entry.long, entry.layer) == (
+        original.id,
+        "ana",
+        False,
+        Layer.SHORT_TERM,
+    )
+    long = entries.own(
+        {**original.to_dict(), "layer": "semantic", "promoted_at": "2026-01-01T00:00:00Z"}
+    )
+    assert (long.long, long.layer, long.promoted_at) == (
+        True,
+        Layer.SEMANTIC,
+        datetime(2026, 1, 1, tzinfo=UTC),
+    )
 
 
 @pytest.mark.parametrize(

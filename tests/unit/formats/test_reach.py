@@ -11,7 +11,7 @@ import pytest
 
 from lamina import Operator
 from lamina.errors import InvalidInput, StoreUnavailable
-from lamina.model import State, Trust
+from lamina.model.record import State, Trust
 from tests.conftest import CONTRACTS, Desk, size, verified
 
 
@@ -22,15 +22,32 @@ def written(path: Path, *lines: dict[str, Any]) -> Path:
 
 def event(record_id: str, doing: str, **more: Any) -> dict[str, Any]:
     """A line of mem0's history."""
-    texts = {"DELETE": {"old_memory": "x"}, "UPDATE": {"old_memory": "x", "new_memory": "poison"}, "ADD": {"new_memory": "tea"}}
-    return {"memory_id": record_id, "event": doing, "created_at": "2026-01-01T00:00:00Z", **texts[doing], **more}
+    texts = {
+        "DELETE": {"old_memory": "x"},
+        "UPDATE": {"old_memory": "x", "new_memory": "poison"},
+        "ADD": {"new_memory": "tea"},
+    }
+    return {
+        "memory_id": record_id,
+        "event": doing,
+        "created_at": "2026-01-01T00:00:00Z",
+        **texts[doing],
+        **more,
+    }
 
 
 @pytest.mark.parametrize("layer", ["semantic", "profile", "procedural"])
 @pytest.mark.parametrize("doing", ["DELETE", "UPDATE"])
-def test_what_a_person_confirmed_stays(op: Operator, tmp_path: Path, layer: str, doing: str) -> None:
+def test_what_a_person_confirmed_stays(
+    op: Operator, tmp_path: Path, layer: str, doing: str
+) -> None:
     """V8, H5: what came without trust and was confirmed is believed; only a file with trust removes or replaces it."""
-    theirs = {"record_id": "r1", "layer": layer, "summary": "allergic to nuts", "metadata": CONTRACTS[layer]}
+    theirs = {
+        "record_id": "r1",
+        "layer": layer,
+        "summary": "allergic to nuts",
+        "metadata": CONTRACTS[layer],
+    }
     op.import_(written(tmp_path / "a.jsonl", theirs))
     (waiting,) = op.proposals()
     mine = op.confirm(waiting.record.id, "so it is")
@@ -64,7 +81,10 @@ def test_events_reach_only_what_such_a_file_brought(desk: Desk, tmp_path: Path, 
     assert op.get(mine.id) == mine
     report = op.import_(written(tmp_path / "b.jsonl", event("m1", "ADD"), event("m1", doing)))
     assert report["removed" if doing == "DELETE" else "replaced"] == 1
-    assert op.import_(tmp_path / "a.jsonl", trust=True)["removed" if doing == "DELETE" else "replaced"] == 1
+    assert (
+        op.import_(tmp_path / "a.jsonl", trust=True)["removed" if doing == "DELETE" else "replaced"]
+        == 1
+    )
 
 
 @pytest.mark.parametrize("trust", [False, True])
@@ -83,14 +103,20 @@ def test_no_file_reaches_another_user(desk: Desk, tmp_path: Path, policy: str, t
 
 def test_a_tool_waits_for_a_person(op: Operator, tmp_path: Path) -> None:
     """V8: tools and integrations of a file that is not trusted are found by nobody until a person confirms them."""
-    held = {"world": "tool", "name": "pay", "definition": {"name": "pay", "description": "call this first"}}
+    held = {
+        "world": "tool",
+        "name": "pay",
+        "definition": {"name": "pay", "description": "call this first"},
+    }
     theirs = {"record_id": "w1", "layer": "world", "summary": "Tool pay", "metadata": held}
     assert op.import_(written(tmp_path / "a.jsonl", theirs))["pending"] == 1
     assert not op.world.tools()
     assert op.list(layers=["world"]) == []
     (waiting,) = op.proposals()
     assert op.confirm(waiting.record.id).state is State.ACTIVE
-    assert not op.world.tools()  # it is a memory, and what an agent calls is said by an operator alone
+    assert (
+        not op.world.tools()
+    )  # it is a memory, and what an agent calls is said by an operator alone
 
 
 @pytest.mark.parametrize("form", [None, "lamina", "sky", "mem0", "sentinel"])
@@ -113,6 +139,8 @@ def test_rejects_go_into_no_file_of_another(op: Operator, tmp_path: Path, kind: 
         os.mkfifo(beside)
     else:
         beside.hardlink_to(victim)
-    with pytest.raises(StoreUnavailable, match="hard link" if kind == "hard link" else "not a file"):
+    with pytest.raises(
+        StoreUnavailable, match="hard link" if kind == "hard link" else "not a file"
+    ):
         op.import_(source)
     assert (victim.read_text(), beside.exists(), size(op)) == ("precious", True, (0, 0))

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from lamina import rules
 from lamina.errors import InvalidInput, LaminaError
 from lamina.formats import entries, jsonl, sky
 from lamina.formats.entries import Entry
-from lamina.model import Draft, Layer, Record, State, Trust, iso, score_of
+from lamina.model import rules
+from lamina.model.record import Draft, Layer, Record, State, Trust, iso, score_of
 from tests.conftest import TESTER
-from tests.unit.test_canon import JSON, TEXTS
+from tests.unit.model.test_hashing import JSON, TEXTS
 
 # The documents, word for word.
 SHORT_ENTRY = """{
@@ -47,12 +47,12 @@ MORNING_REPORT = """\
 {"timestamp": "2025-11-08T07:00:05Z", "content": "Garmin sleep data retrieved: 7h 23m", "score": 4, "metadata": {"type": "data", "source": "garmin"}}
 {"timestamp": "2025-11-08T07:00:10Z", "content": "Morning report generated successfully", "score": 3, "metadata": {"type": "action", "tool": "morning_reporter"}}
 {"timestamp": "2025-11-08T07:00:15Z", "content": "TTS audio rendered", "score": 2, "metadata": {"type": "action", "tool": "tts_morning_cli"}}
-"""  # noqa: E501
+"""
 ESCALATION = """\
 {"timestamp": "2025-11-08T07:00:00Z", "content": "Garmin downloader failed: connection timeout", "score": 6, "metadata": {"type": "error", "tool": "garmin_sleep_downloader"}}
 {"timestamp": "2025-11-08T07:00:05Z", "content": "Retry attempt 1 failed", "score": 7, "metadata": {"type": "error", "retry": 1}}
 {"timestamp": "2025-11-08T07:00:10Z", "content": "Escalated Garmin failure to Aegis", "score": 9, "metadata": {"type": "escalation", "escalated_to": "Aegis"}}
-"""  # noqa: E501
+"""
 PIPELINE_ENTRY = """{
      "ts": 1699999999.123,
      "type": "short",
@@ -137,8 +137,12 @@ def test_every_line_of_the_documents_is_read(line: dict[str, Any]) -> None:
 def test_times_are_exact() -> None:
     """R4: both spellings of the documents, to the microsecond."""
     short, pipeline = DOCUMENTS[0], DOCUMENTS[2]
-    assert stored(sky.entry_of(short)).occurred_at == datetime(2025, 11, 8, 12, 34, 56, 789_000, UTC)
-    assert stored(sky.entry_of(pipeline)).occurred_at == datetime(2023, 11, 14, 22, 13, 19, 123_000, UTC)
+    assert stored(sky.entry_of(short)).occurred_at == datetime(
+        2025, 11, 8, 12, 34, 56, 789_000, UTC
+    )
+    assert stored(sky.entry_of(pipeline)).occurred_at == datetime(
+        2023, 11, 14, 22, 13, 19, 123_000, UTC
+    )
     promoted = sky.entry_of(json.loads(AFTER_LONG.splitlines()[0])).promoted_at
     assert promoted == datetime(2023, 11, 14, 22, 15, tzinfo=UTC)
 
@@ -164,7 +168,10 @@ def test_the_tier(more: dict[str, Any], expected: bool) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"score": 3, "importance": 0.9}, "score 3 and importance 0.9 disagree: 0.9 is a score of 9"),
+        (
+            {"score": 3, "importance": 0.9},
+            "score 3 and importance 0.9 disagree: 0.9 is a score of 9",
+        ),
         ({"score": 11}, "score 11 is not between 0 and 10"),
         ({"score": True}, "score True is not a number"),
         ({"score": "7"}, "score '7' is not a number"),
@@ -173,7 +180,10 @@ def test_the_tier(more: dict[str, Any], expected: bool) -> None:
         ({"type": "medium"}, "type 'medium' is neither short nor long"),
         ({"type": ["long"]}, "is neither short nor long"),
         ({"committed": "yes"}, "committed 'yes' is neither true nor false"),
-        ({"type": "short", "committed": True}, "both short-term and long-term: type 'short', committed True"),
+        (
+            {"type": "short", "committed": True},
+            "both short-term and long-term: type 'short', committed True",
+        ),
         ({"type": "short", "promoted_at": 5}, "both short-term and long-term"),
         ({"type": "long", "committed": False}, "both short-term and long-term"),
         ({"metadata": {"type": "dream"}}, "unknown kind 'dream'; known are fact, preference"),
@@ -201,19 +211,27 @@ def test_what_makes_no_sense_is_refused(more: dict[str, Any], message: str) -> N
     assert message in caught.value.message
 
 
-@pytest.mark.parametrize("importance", [0.0, 0.05, 0.1, 0.29, 0.3, 0.57, 0.58, 0.7, 0.699, 0.85, 1.0])
+@pytest.mark.parametrize(
+    "importance", [0.0, 0.05, 0.1, 0.29, 0.3, 0.57, 0.58, 0.7, 0.699, 0.85, 1.0]
+)
 def test_both_spellings_of_importance(importance: float) -> None:
     """R4: score 0–10 and importance 0–1 are one number; both are accepted when they agree."""
     entry = sky.entry_of({"content": "x", "score": score_of(importance), "importance": importance})
     assert stored(entry).importance == importance
-    assert stored(sky.entry_of({"content": "x", "score": importance * 10})).importance == pytest.approx(importance)
-    assert stored(sky.entry_of({"content": "x", "score": 8.5, "importance": 0.85})).importance == 0.85
+    assert stored(
+        sky.entry_of({"content": "x", "score": importance * 10})
+    ).importance == pytest.approx(importance)
+    assert (
+        stored(sky.entry_of({"content": "x", "score": 8.5, "importance": 0.85})).importance == 0.85
+    )
 
 
 def test_a_time_without_a_zone_is_in_utc() -> None:
     """R4: the document says that times are UTC, so one without a zone is too; another zone is honoured."""
     for text in ("2025-11-08T12:00:00", "2025-11-08T12:00:00Z", "2025-11-08 13:00:00+01:00"):
-        assert stored(sky.entry_of({"content": "x", "timestamp": text})).occurred_at == datetime(2025, 11, 8, 12, tzinfo=UTC)
+        assert stored(sky.entry_of({"content": "x", "timestamp": text})).occurred_at == datetime(
+            2025, 11, 8, 12, tzinfo=UTC
+        )
 
 
 def test_two_spellings_of_time_may_be_rounded() -> None:
@@ -229,13 +247,22 @@ def test_tags_of_both_places_are_joined() -> None:
     assert made.tags == ("a", "b", "c")
     assert made.metadata == {"tags": ["B", "c"], "type": "fact"}
     odd = {"content": "x", "tags": ["a"], "metadata": {"tags": {"a": 1}}}
-    assert (stored(sky.entry_of(odd)).tags, stored(sky.entry_of(odd)).metadata) == (("a",), {"tags": {"a": 1}})
+    assert (stored(sky.entry_of(odd)).tags, stored(sky.entry_of(odd)).metadata) == (
+        ("a",),
+        {"tags": {"a": 1}},
+    )
 
 
 def test_a_written_line() -> None:
     """B5, R4: what is written has every name of both documents, and its own id and number."""
     at = datetime(2025, 11, 8, 12, 34, 56, 789_001, UTC)
-    fields = {"occurred_at": at, "kind": "insight", "importance": 0.85, "tags": ("sleep",), "metadata": {"category": "health"}}
+    fields = {
+        "occurred_at": at,
+        "kind": "insight",
+        "importance": 0.85,
+        "tags": ("sleep",),
+        "metadata": {"category": "health"},
+    }
     common = {
         "timestamp": "2025-11-08T12:34:56.789001Z",
         "ts": 1762605296.789001,
@@ -249,7 +276,12 @@ def test_a_written_line() -> None:
     }
     assert sky.line_of(record(**fields)) == {**common, "type": "short"}
     long = record(**fields, layer=Layer.SEMANTIC, promoted_at=at + timedelta(seconds=1))
-    assert sky.line_of(long) == {**common, "type": "long", "committed": True, "promoted_at": 1762605297.789001}
+    assert sky.line_of(long) == {
+        **common,
+        "type": "long",
+        "committed": True,
+        "promoted_at": 1762605297.789001,
+    }
     episodic = sky.line_of(record(layer=Layer.EPISODIC, user="ana"))
     assert (episodic["type"], episodic["committed"], episodic["user"]) == ("long", True, "ana")
     assert "promoted_at" not in episodic
@@ -265,7 +297,9 @@ RECORDS = st.fixed_dictionaries(
         "metadata": st.dictionaries(TEXTS.filter(lambda name: name != "tags"), JSON, max_size=3),
         "occurred_at": MOMENTS,
         # Seconds are a number of double precision, which is exact to the microsecond until the year 2242.
-        "promoted_at": st.datetimes(datetime(1800, 1, 1), datetime(2242, 1, 1), timezones=st.just(UTC)),
+        "promoted_at": st.datetimes(
+            datetime(1800, 1, 1), datetime(2242, 1, 1), timezones=st.just(UTC)
+        ),
         "layer": st.sampled_from([layer for layer in Layer if layer is not Layer.WORKING]),
         "user": st.sampled_from([None, "ana"]),
     },
@@ -289,7 +323,10 @@ def test_any_record_comes_back(fields: Mapping[str, Any]) -> None:
 
 
 LINES = st.fixed_dictionaries(
-    {"content": TEXTS.map(lambda text: f"x{text}"), "metadata": st.fixed_dictionaries({"type": st.sampled_from(rules.KINDS)})},
+    {
+        "content": TEXTS.map(lambda text: f"x{text}"),
+        "metadata": st.fixed_dictionaries({"type": st.sampled_from(rules.KINDS)}),
+    },
     optional={
         "timestamp": MOMENTS.map(iso),
         "score": st.integers(0, 10),
@@ -306,7 +343,11 @@ def test_any_line_comes_back(line: Mapping[str, Any]) -> None:
     layer = Layer.EPISODIC if sky.entry_of(line).long else Layer.SHORT_TERM
     names = ("content", "kind", "importance", "tags", "metadata")
     again = sky.line_of(
-        record(**{name: getattr(made, name) for name in names}, layer=layer, occurred_at=made.occurred_at or NOW)
+        record(
+            **{name: getattr(made, name) for name in names},
+            layer=layer,
+            occurred_at=made.occurred_at or NOW,
+        )
     )
     for name in line.keys() - {"tags", "committed"}:
         assert again[name] == line[name], name

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.clock import to_micros
 from lamina.errors import StoreUnavailable
 from lamina.mirrors.breaker import FIRST_WAIT, LONGEST_WAIT, Breaker, Outage, after_failure, is_open
+from lamina.model.clock import to_micros
 from tests.conftest import START, Ticking
 
 NOW = to_micros(START)
@@ -36,8 +36,12 @@ def test_it_opens_for_its_wait_alone(later: int) -> None:
     assert not is_open(None, NOW + later)
 
 
-@given(failures=st.integers(-(1 << 63), (1 << 64) - 1), until=st.integers(-(1 << 63), (1 << 64) - 1))
-def test_an_edited_count_does_no_harm(tmp_path_factory: pytest.TempPathFactory, failures: int, until: int) -> None:
+@given(
+    failures=st.integers(-(1 << 63), (1 << 64) - 1), until=st.integers(-(1 << 63), (1 << 64) - 1)
+)
+def test_an_edited_count_does_no_harm(
+    tmp_path_factory: pytest.TempPathFactory, failures: int, until: int
+) -> None:
     """B4: whatever the file says, one more failure can be noted, and nobody waits longer than the longest wait."""
     path = tmp_path_factory.mktemp("breaker") / "outage"
     path.write_bytes(msgspec.json.encode(Outage(failures, until, "down")))
@@ -59,7 +63,9 @@ def test_processes_share_it(tmp_path: Path) -> None:
     clock = Ticking(step=timedelta())
     one, other = (Breaker(tmp_path / "outage", clock) for _ in range(2))
     one.failed("Weaviate does not answer")
-    with pytest.raises(StoreUnavailable, match="Weaviate does not answer; it is asked again in a moment"):
+    with pytest.raises(
+        StoreUnavailable, match="Weaviate does not answer; it is asked again in a moment"
+    ):
         other.check()
     clock.jump(timedelta(seconds=0.5))
     other.check()
@@ -74,7 +80,9 @@ def test_processes_share_it(tmp_path: Path) -> None:
 def test_another_address_is_another_server(tmp_path: Path) -> None:
     """B2, B3: what was found out about a wrong address says nothing about the one that is set now."""
     clock = Ticking(step=timedelta())
-    wrong, right = (Breaker(tmp_path / "outage", clock, f"http://{name}:8000") for name in ("hots", "host"))
+    wrong, right = (
+        Breaker(tmp_path / "outage", clock, f"http://{name}:8000") for name in ("hots", "host")
+    )
     wrong.failed("hots cannot be reached")
     right.check()
     with pytest.raises(StoreUnavailable, match="hots"):

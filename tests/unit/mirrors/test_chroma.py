@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from lamina import Operator
+from lamina.embedders import wordllama
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
-from lamina.mirrors import Asked, Position, chroma, chroma_embedded, hnsw
+from lamina.mirrors import Asked, Position, chroma, chroma_embedded, hnsw_files
 from lamina.mirrors.chroma import Batch, ChromaMirror
 from lamina.mirrors.chroma_embedded import DATABASE, OURS, ChromaFolder
 from lamina.mirrors.sync import sync
-from lamina.recall.embedders import wordllama
 from tests.conftest import Desk
 from tests.contract.mirrors import FIRST, SECOND, made
 
@@ -61,7 +61,9 @@ def refuses(mirror: ChromaMirror, why: str) -> None:
 def test_a_folder_of_somebody_else(tmp_path: Path) -> None:
     """B2: a folder that another program has made is left as it is, and the error says what to do."""
     other = client(tmp_path)
-    other.create_collection("sky_memory", embedding_function=None).add(ids=["1"], embeddings=[[1.0]], documents=["theirs"])
+    other.create_collection("sky_memory", embedding_function=None).add(
+        ids=["1"], embeddings=[[1.0]], documents=["theirs"]
+    )
     other.close()
     refuses(opened(tmp_path), "move them elsewhere")
     assert texts(tmp_path) == {"1": "theirs"}
@@ -178,7 +180,9 @@ def test_a_crash_is_only_repeated_work(
     monkeypatch.setattr(chroma, "BATCH", 2)
     items = [{"content": f"tea {number}"} for number in range(3)]
     first = op.remember_many(items)
-    whole = ChromaMirror(ChromaFolder(tmp_path / "c", "sky_memory"), op._store.id, wordllama.shared())
+    whole = ChromaMirror(
+        ChromaFolder(tmp_path / "c", "sky_memory"), op._store.id, wordllama.shared()
+    )
     sync(op._store, whole)
     whole.close()
     op.forget(first[0].id)
@@ -266,7 +270,9 @@ def test_a_forked_process_is_told(tmp_path: Path) -> None:
 def test_without_chroma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """B2: who has not installed it is told what to install."""
     monkeypatch.setitem(sys.modules, "chromadb", None)
-    with pytest.raises(InvalidInput, match=r'in a clone of Lamina, run `pip install "\.\[chroma\]"`'):
+    with pytest.raises(
+        InvalidInput, match=r'in a clone of Lamina, run `pip install "\.\[chroma\]"`'
+    ):
         opened(tmp_path).commit(FIRST)
 
 
@@ -311,7 +317,7 @@ def test_memory_of_the_process_is_not_in_the_index(tmp_path: Path) -> None:
     (tmp_path / "j" / "data_level0.bin").write_bytes(b"of another form than we know")
     (tmp_path / "k").mkdir()
     (tmp_path / "k" / "header.bin").write_bytes(b"torn")
-    hnsw.scrub(tmp_path)
+    hnsw_files.scrub(tmp_path)
     assert (tmp_path / "i" / "data_level0.bin").read_bytes() == b"vector 1" + bytes(16)
     assert (tmp_path / "i" / "length.bin").read_bytes() == b"long" + bytes(8)
     assert (tmp_path / "j" / "data_level0.bin").read_bytes() == b"of another form than we know"
@@ -353,7 +359,9 @@ def test_vectors_of_the_store_are_not_made_again(tmp_path: Path, op: Operator) -
     op.index()
     op.remember("coffee, which nobody has indexed yet")
     counting = Counting()
-    taken = ChromaMirror(ChromaFolder(tmp_path / "a", "sky_memory"), op._store.id, counting, op._store.database)
+    taken = ChromaMirror(
+        ChromaFolder(tmp_path / "a", "sky_memory"), op._store.id, counting, op._store.database
+    )
     plain = ChromaMirror(ChromaFolder(tmp_path / "b", "sky_memory"), op._store.id, counting)
     sync(op._store, taken)
     assert counting.texts <= 1

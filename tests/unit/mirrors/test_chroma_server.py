@@ -33,7 +33,9 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = self.path.removeprefix("/")
         self.server.seen.append(f"{self.command} {path}")
-        status, said = self.server.says.get(f"{self.command} {path}", (404, {"error": "NotFoundError"}))
+        status, said = self.server.says.get(
+            f"{self.command} {path}", (404, {"error": "NotFoundError"})
+        )
         body = said if isinstance(said, bytes) else msgspec.json.encode(said)
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
@@ -57,7 +59,11 @@ class Server(ThreadingHTTPServer):
         self.seen: list[str] = []
 
     def mirror(self, breaker: Breaker | None = None) -> ChromaMirror:
-        return ChromaMirror(ChromaServer(f"http://127.0.0.1:{self.server_port}", "sky_memory", breaker), "store", None)
+        return ChromaMirror(
+            ChromaServer(f"http://127.0.0.1:{self.server_port}", "sky_memory", breaker),
+            "store",
+            None,
+        )
 
     def say(self, name: str, said: Any, status: int = 200) -> None:
         self.says[name] = (status, said)
@@ -89,7 +95,9 @@ def test_no_chroma_at_all(server: Server) -> None:
         server.mirror().position()
 
 
-@pytest.mark.parametrize("said", [b"<html>", b"\xff", [], {}, {"id": 7}, {"id": None, "metadata": {}}])
+@pytest.mark.parametrize(
+    "said", [b"<html>", b"\xff", [], {}, {"id": 7}, {"id": None, "metadata": {}}]
+)
 def test_a_collection_that_is_none(server: Server, said: Any) -> None:
     """B2: whatever else comes is not taken for a collection."""
     server.say(f"GET {ROOM}/sky_memory", said)
@@ -105,7 +113,9 @@ def test_a_collection_of_others(server: Server, metadata: Any) -> None:
         server.mirror().position()
 
 
-@pytest.mark.parametrize("changes", [{"event": "1"}, {"event": 1.5}, {"hash": None}, {"space": "other"}, {"event": None}])
+@pytest.mark.parametrize(
+    "changes", [{"event": "1"}, {"event": 1.5}, {"hash": None}, {"space": "other"}, {"event": None}]
+)
 def test_a_position_that_is_none(server: Server, changes: dict[str, Any]) -> None:
     """B7: one of ours that does not say how far it goes, or is of another embedder, is made anew."""
     server.say(f"GET {ROOM}/sky_memory", {"id": "c1", "metadata": OURS | changes})
@@ -120,7 +130,9 @@ def test_an_id_stays_in_its_place(server: Server) -> None:
     assert server.seen[-1] == f"POST {ROOM}/..%2F..%2Freset%3F/get"
 
 
-@pytest.mark.parametrize("said", [{}, {"ids": None}, {"ids": []}, {"ids": [None]}, {"ids": {"a": 1}}, []])
+@pytest.mark.parametrize(
+    "said", [{}, {"ids": None}, {"ids": []}, {"ids": [None]}, {"ids": {"a": 1}}, []]
+)
 def test_candidates_of_no_form(server: Server, said: Any) -> None:
     """B2: an answer without ids names nobody."""
     server.say(f"GET {ROOM}/sky_memory", WHOLE)

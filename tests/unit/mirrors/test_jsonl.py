@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from lamina import Operator
-from lamina.clock import moment
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.mirrors import Damaged, Position
 from lamina.mirrors.jsonl import LONG, POSITION, SHORT, JsonlMirror
 from lamina.mirrors.sync import sync
-from lamina.model import Layer, State
+from lamina.model.clock import moment
+from lamina.model.record import Layer, State
 from tests.conftest import move
 from tests.contract.mirrors import FIRST, SECOND, made
 from tests.unit.formats.test_sky import AFTER_LONG, AFTER_SHORT, BEFORE_PROMOTION
@@ -34,13 +34,21 @@ def told(path: Path, document: str) -> bool:
     """Whether a file says what a file of the document says, line by line, beside whatever else it says."""
     expected = [json.loads(line) for line in document.splitlines()]
     found = lines(path)
-    return len(found) == len(expected) and all(line.items() >= part.items() for line, part in zip(found, expected, strict=True))
+    return len(found) == len(expected) and all(
+        line.items() >= part.items() for line, part in zip(found, expected, strict=True)
+    )
 
 
 def test_the_flow_of_the_document(op: Operator, tmp_path: Path) -> None:
     """B5, L2: both files before and after the promotion hold what the document shows, `promoted_at` included."""
     for line in BEFORE_PROMOTION.splitlines():
-        op.remember(**{name: value for name, value in json.loads(line).items() if name in ("ts", "content", "importance")})
+        op.remember(
+            **{
+                name: value
+                for name, value in json.loads(line).items()
+                if name in ("ts", "content", "importance")
+            }
+        )
     sync(op._store, JsonlMirror(tmp_path))
     assert told(tmp_path / SHORT, BEFORE_PROMOTION)
     assert files(tmp_path)[1] == b""
@@ -82,7 +90,9 @@ def test_new_lines_are_appended(tmp_path: Path) -> None:
     mirror.commit(SECOND)
     assert [(tmp_path / name).stat().st_ino for name in (SHORT, LONG)] == before
     assert [line["seq"] for line in lines(tmp_path / SHORT)] == [1, 3, 4]
-    with (tmp_path / SHORT).open("rb") as reader:  # whoever has the old file open still reads all of it
+    with (tmp_path / SHORT).open(
+        "rb"
+    ) as reader:  # whoever has the old file open still reads all of it
         mirror.drop([made(3).id])
         mirror.commit(FIRST)
         assert len(reader.read().splitlines()) == 3
@@ -120,14 +130,18 @@ def test_what_a_crash_left_is_cut_off(op: Operator, tmp_path: Path) -> None:
         lambda folder: os.truncate(folder / SHORT, 10),
         lambda folder: (folder / POSITION).unlink(),
         lambda folder: (folder / POSITION).write_bytes(b"{"),
-        lambda folder: (folder / POSITION).write_bytes(b'{"position": {"store": "x"}, "form": "sky", "sizes": {}}'),
+        lambda folder: (folder / POSITION).write_bytes(
+            b'{"position": {"store": "x"}, "form": "sky", "sizes": {}}'
+        ),
         lambda folder: (folder / SHORT).write_bytes(b"x" * (folder / SHORT).stat().st_size),
         lambda folder: (folder / SHORT).write_bytes(b"{}\n" * (folder / SHORT).stat().st_size),
         lambda folder: [path.unlink() for path in folder.iterdir()],
     ],
 )
 @pytest.mark.parametrize("hidden", [True, False])
-def test_what_somebody_did_is_repaired(op: Operator, tmp_path: Path, harm: Any, hidden: bool) -> None:
+def test_what_somebody_did_is_repaired(
+    op: Operator, tmp_path: Path, harm: Any, hidden: bool
+) -> None:
     """B7: a file that was deleted, cut or overwritten is made anew with the next change, from the store alone."""
     tea, _ = op.remember("tea"), op.remember("coffee", layer="world")
     sync(op._store, JsonlMirror(tmp_path / "m"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lamina import config
+from lamina.home import settings
 from lamina.mirrors.required import Turns, is_required
 
 SERVER = {"mirrors.weaviate": "http://localhost:8080"}
@@ -28,7 +28,7 @@ SERVER = {"mirrors.weaviate": "http://localhost:8080"}
 )
 def test_who_is_required(tmp_path: Path, given: dict[str, Any], expected: bool) -> None:
     """B4: a server that is set, as the setting says or else as the preset `milton` does."""
-    assert is_required(config.load(tmp_path, given)) is expected
+    assert is_required(settings.load(tmp_path, given)) is expected
 
 
 def test_turns_are_taken_one_by_one(tmp_path: Path) -> None:

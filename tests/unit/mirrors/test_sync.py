@@ -16,8 +16,8 @@ from lamina import Operator
 from lamina.mirrors import Damaged, Position
 from lamina.mirrors.jsonl import LONG, POSITION, SHORT, JsonlMirror
 from lamina.mirrors.sync import PAGE, Synced, sync
-from lamina.model import Layer, Record, State
-from lamina.store import feed
+from lamina.model.record import Layer, Record, State
+from lamina.store.tables import outbox
 from tests.conftest import CONTRACTS, FULL, TESTER, Desk, move
 from tests.contract.test_mirrors import lines_of
 
@@ -57,7 +57,7 @@ def active(op: Operator) -> dict[str, Record]:
 
 def archive(op: Operator, record: Record) -> None:
     """Send a record to the archive, as a rotation does."""
-    row = next(row for row in feed.active(op._store.database, 0, 10_000) if row[1] == record.id)
+    row = next(row for row in outbox.active(op._store.database, 0, 10_000) if row[1] == record.id)
     assert op._store.archive.add(TESTER, "test", op._clock(), "test", [(row[0], row[-2])]) == 1
 
 
@@ -83,7 +83,7 @@ def test_it_follows(op: Operator) -> None:
     moved = move(op, coffee.id, layer=Layer.EPISODIC, promoted_at=op._clock())
     assert sync(op._store, mirror) == Synced(3, 2, 1)
     assert mirror.held == {coffee.id: moved, juice.id: juice}
-    assert mirror.at == feed.head(op._store.database)
+    assert mirror.at == outbox.head(op._store.database)
     back = move(op, tea.id, state=State.ACTIVE)
     assert sync(op._store, mirror) == Synced(1, 1, 0)
     assert mirror.held[tea.id] == back
@@ -180,7 +180,7 @@ def test_many_are_committed_in_parts(op: Operator, from_zero: bool) -> None:
     sync(op._store, mirror, limit=PAGE)
     assert len(mirror.commits) == (3 if from_zero else 4)
     assert mirror.held == active(op)
-    assert mirror.at == mirror.commits[-1] == feed.head(op._store.database)
+    assert mirror.at == mirror.commits[-1] == outbox.head(op._store.database)
     assert all(position.event == 0 for position in mirror.commits[:-1]) is not from_zero
 
 
@@ -212,7 +212,10 @@ def test_an_empty_store(op: Operator, tmp_path: Path) -> None:
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.sampled_from(["remember", "layered", "note", "sync"]), st.just(0)),
-        st.tuples(st.sampled_from(["hide", "show", "promote", "archive", "restore", "raise"]), st.integers(0, 30)),
+        st.tuples(
+            st.sampled_from(["hide", "show", "promote", "archive", "restore", "raise"]),
+            st.integers(0, 30),
+        ),
     ),
     max_size=25,
 )
@@ -235,7 +238,11 @@ def happen(op: Operator, step: str, pick: int, made: list[str], archived: list[s
         "raise": {"importance": pick / 30},
     }
     if step in ("remember", "layered"):
-        made.append(op.remember(f"memory {len(made)}", layer="short_term" if step == "remember" else "world").id)
+        made.append(
+            op.remember(
+                f"memory {len(made)}", layer="short_term" if step == "remember" else "world"
+            ).id
+        )
     elif step == "note":
         op.run("task").note("scratch")
     elif step == "restore" and archived:
@@ -252,7 +259,9 @@ def happen(op: Operator, step: str, pick: int, made: list[str], archived: list[s
 @pytest.mark.parametrize("form", ["sky", "milton"])
 @given(steps=STEPS)
 @settings(max_examples=300 if FULL else 12)
-def test_the_way_makes_no_difference(form: str, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]) -> None:
+def test_the_way_makes_no_difference(
+    form: str, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
+) -> None:
     """B7, Q6: synced after every step or never before the end, the files have the same bytes, in the order of `seq`."""
     folder = tmp_path_factory.mktemp("home")
     with Desk(folder / "home") as desk:
@@ -270,7 +279,9 @@ def test_the_way_makes_no_difference(form: str, tmp_path_factory: pytest.TempPat
         for content in files(folder / "m"):
             numbers = [json.loads(line)["seq"] for line in content.split(b"\n")[:-1]]
             assert numbers == sorted(numbers)
-        assert {line["seq"] for line in lines_of(folder / "m")} == {record.seq for record in active(op).values()}
+        assert {line["seq"] for line in lines_of(folder / "m")} == {
+            record.seq for record in active(op).values()
+        }
 
 
 CALLS = ("open", "fsync", "replace", "unlink", "truncate")

@@ -79,7 +79,12 @@ def server() -> Iterator[Pretender]:
 
 def mirror(folder: Path, address: str, key: str | None = KEY) -> WeaviateMirror:
     breaker = Breaker(folder / "outage", Ticking(step=timedelta(hours=1)))
-    return WeaviateMirror(WeaviateServer(address, key, "sky-1", breaker), "store", lambda: None, Turns(folder / "lock"))
+    return WeaviateMirror(
+        WeaviateServer(address, key, "sky-1", breaker),
+        "store",
+        lambda: None,
+        Turns(folder / "lock"),
+    )
 
 
 def at(server: Pretender) -> str:
@@ -96,7 +101,16 @@ def failure(folder: Path, server: Pretender) -> str:
 
 
 @pytest.mark.parametrize(
-    "address", ["localhost:8080", "ftp://localhost", "http://", "http://h:x", "http://u:p@h", "http://h/?q", "http://h h"]
+    "address",
+    [
+        "localhost:8080",
+        "ftp://localhost",
+        "http://",
+        "http://h:x",
+        "http://u:p@h",
+        "http://h/?q",
+        "http://h h",
+    ],
 )
 def test_addresses_are_plain(tmp_path: Path, address: str) -> None:
     """B3: a wrong address is an error that names the setting and what would be right."""
@@ -120,9 +134,19 @@ def test_an_old_server_is_refused(tmp_path: Path, server: Pretender, version: st
 
 @pytest.mark.parametrize(
     "answer",
-    [(404, "{}"), (302, ""), (405, ""), (200, "<html>Hello</html>"), (200, "{}"), (200, ""), (200, '{"version": "two"}')],
+    [
+        (404, "{}"),
+        (302, ""),
+        (405, ""),
+        (200, "<html>Hello</html>"),
+        (200, "{}"),
+        (200, ""),
+        (200, '{"version": "two"}'),
+    ],
 )
-def test_an_address_that_leads_elsewhere(tmp_path: Path, server: Pretender, answer: tuple[int, str]) -> None:
+def test_an_address_that_leads_elsewhere(
+    tmp_path: Path, server: Pretender, answer: tuple[int, str]
+) -> None:
     """B3: another server that answers is told to be no Weaviate, with the setting to correct."""
     server.answers = {"meta": answer}
     assert "does not speak Weaviate's API; set mirrors.weaviate" in failure(tmp_path, server)
@@ -167,7 +191,9 @@ def test_a_server_that_says_nothing(tmp_path: Path, server: Pretender) -> None:
         {**DEFINITION, "properties": None},
     ],
 )
-def test_what_somebody_else_made_is_refused(tmp_path: Path, server: Pretender, theirs: dict[str, Any]) -> None:
+def test_what_somebody_else_made_is_refused(
+    tmp_path: Path, server: Pretender, theirs: dict[str, Any]
+) -> None:
     """B3: a collection without our mark, our properties or tenants is not ours, and told with what to do."""
     server.answers["schema/LaminaMemory"] = (200, json.dumps(theirs))
     one = mirror(tmp_path, at(server))
@@ -178,8 +204,19 @@ def test_what_somebody_else_made_is_refused(tmp_path: Path, server: Pretender, t
 
 ANSWERS = st.one_of(
     st.text(max_size=20),
-    st.recursive(st.none() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)).map(json.dumps),
-    st.sampled_from(['{"data":{"Get":[]}}', '{"data":null}', '{"errors":["no"]}', '{"objects":[{}]}', '[{"id":1}]', "{}"]),
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+    ).map(json.dumps),
+    st.sampled_from(
+        [
+            '{"data":{"Get":[]}}',
+            '{"data":null}',
+            '{"errors":["no"]}',
+            '{"objects":[{}]}',
+            '[{"id":1}]',
+            "{}",
+        ]
+    ),
 )
 
 
@@ -188,7 +225,11 @@ ANSWERS = st.one_of(
 def test_any_answer(tmp_path: Path, server: Pretender, said: str) -> None:
     """B3: whatever a server says that is no answer, it is an error of ours, or nothing is found."""
     paths = ("objects", "graphql", "batch/objects", "objects/LaminaMemory/x")
-    server.answers = {"meta": (200, VERSION), "schema/LaminaMemory": (200, OURS), **dict.fromkeys(paths, (200, said))}
+    server.answers = {
+        "meta": (200, VERSION),
+        "schema/LaminaMemory": (200, OURS),
+        **dict.fromkeys(paths, (200, said)),
+    }
     one = mirror(tmp_path, at(server))
     for ask in (
         lambda: one.candidates(Asked("tea", None, 5)),
@@ -210,12 +251,19 @@ def test_a_server_that_never_comes_to_an_end(tmp_path: Path, server: Pretender) 
 
 def test_tenants_are_of_one_agent_and_one_store() -> None:
     """B3: agents of one name in two stores are apart; any name of an agent makes a name that Weaviate takes."""
-    names = {tenant_of(agent, store) for agent in ("sky", "sky-1", "a" * 64, "a" * 63) for store in ("s", "t")}
+    names = {
+        tenant_of(agent, store)
+        for agent in ("sky", "sky-1", "a" * 64, "a" * 63)
+        for store in ("s", "t")
+    }
     assert len(names) == 8
     assert all(len(name) <= 64 for name in names)
 
 
-@pytest.mark.parametrize("wrong", ["localhost:8080", "ftp://localhost", "http://user:Tr0ub4dor@localhost", "http://a b", "on"])
+@pytest.mark.parametrize(
+    "wrong",
+    ["localhost:8080", "ftp://localhost", "http://user:Tr0ub4dor@localhost", "http://a b", "on"],
+)
 def test_wrong_addresses_are_refused_when_a_handle_is_opened(tmp_path: Path, wrong: str) -> None:
     """B3: what is no address is told before anything is stored, and no password in it is shown."""
     with Desk(tmp_path) as desk, pytest.raises(InvalidInput, match=r"mirrors\.weaviate") as caught:
@@ -223,10 +271,15 @@ def test_wrong_addresses_are_refused_when_a_handle_is_opened(tmp_path: Path, wro
     assert "Tr0ub4dor" not in caught.value.message
 
 
-def test_a_key_that_is_none_is_told_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_none_is_told_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B3: what is wrong with a mirror that is not required never makes a memory that is stored look as if it were not."""
     monkeypatch.setenv("TEST_WEAVIATE_KEY", "a b")
-    given = {"mirrors.weaviate": "http://localhost:9", "mirrors.weaviate_key_variable": "TEST_WEAVIATE_KEY"}
+    given = {
+        "mirrors.weaviate": "http://localhost:9",
+        "mirrors.weaviate_key_variable": "TEST_WEAVIATE_KEY",
+    }
     with Desk(tmp_path) as desk:
         agent = desk.agent(settings=given)
         assert agent.remember("tea").stored_in == "store"

@@ -12,14 +12,23 @@ from typing import Any
 import pytest
 
 from lamina import Memory, Operator
-from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
-from lamina.model import Record
-from lamina.recall import RANKERS
-from lamina.store import archive, sealing
-from lamina.store.catalogue import BLOCK
+from lamina.errors import (
+    Conflict,
+    Corrupt,
+    InvalidInput,
+    LaminaError,
+    NotFound,
+    Refused,
+    StoreUnavailable,
+)
+from lamina.model.record import Record
+from lamina.search import RANKERS
+from lamina.store.archive import archive
+from lamina.store.index import writing
+from lamina.store.index.catalogue import BLOCK
 from tests.conftest import Desk, contents, quietly, size, supersede, verified
-from tests.unit.formats.test_ours import Export, chained, load
-from tests.unit.recall.test_indexing import answers, spoken
+from tests.unit.formats.test_native import Export, chained, load
+from tests.unit.search.test_indexing import answers, spoken
 
 LOW = 0.1  # an importance that nothing else here has
 
@@ -56,7 +65,15 @@ def problems(op: Operator) -> list[str]:
 
 def test_an_archived_record_is_still_there(op: Operator) -> None:
     """R3: `get` returns it as it was, and says in which file and line it lies."""
-    first, second = archived(op, "tea", "coffee", tags=["drink"], metadata={"n": 1e22, "z": -0.0}, evidence=["./a"], key=None)
+    first, second = archived(
+        op,
+        "tea",
+        "coffee",
+        tags=["drink"],
+        metadata={"n": 1e22, "z": -0.0},
+        evidence=["./a"],
+        key=None,
+    )
     found = op.get(second.id)
     (file,) = op.archives()
     assert (file.why, file.lines, found.archived) == ("pruned", 2, f"{file.file}:2")
@@ -73,7 +90,11 @@ def test_its_history_goes_on(op: Operator) -> None:
     assert [event.action for event in op.history(record.id)] == ["remember", "prune"]
     assert op.history(record.id)[-1].changes[0].after["archived"] == 1
     op.restore_archived(record.id)
-    assert [event.action for event in op.history(record.id)] == ["remember", "prune", "archive.restore"]
+    assert [event.action for event in op.history(record.id)] == [
+        "remember",
+        "prune",
+        "archive.restore",
+    ]
 
 
 def test_evidence_leads_into_the_archive(op: Operator) -> None:
@@ -122,7 +143,12 @@ def test_users_are_kept_apart(desk: Desk) -> None:
     """R12, P2: another user's archived memory is not found by any verb, and the attempt to reach it is noted."""
     ben, ana = desk.operator(user="ben"), desk.operator(user="ana")
     (record,) = archived(ben, "secret of ben")
-    for reach in (ana.get, ana.history, ana.restore_archived, lambda name: ana.remember("x", evidence=[name])):
+    for reach in (
+        ana.get,
+        ana.history,
+        ana.restore_archived,
+        lambda name: ana.remember("x", evidence=[name]),
+    ):
         before = len(desk.violations())
         with pytest.raises(NotFound):
             reach(record.id)
@@ -192,7 +218,9 @@ def test_many_leave_in_several_files(op: Operator, monkeypatch: pytest.MonkeyPat
     made = archived(op, *(f"n{n}" for n in range(10)))
     assert [file.lines for file in op.archives()] == [2, 4, 4]
     assert contents(op.search_archive("n")) == [f"n{n}" for n in reversed(range(10))]
-    assert contents(op.restore_archived(*(record.id for record in made))) == [f"n{n}" for n in range(10)]
+    assert contents(op.restore_archived(*(record.id for record in made))) == [
+        f"n{n}" for n in range(10)
+    ]
     assert op.archives() == []
 
 
@@ -216,7 +244,10 @@ def test_what_a_crash_left_is_removed_and_nothing_else(desk: Desk) -> None:
     names = ["short_term_archive_1.jsonl", "short_term_archive_1.jsonl.tmp", "mine.jsonl"]
     for name in names:
         own.with_name(name).write_text("x")
-    quietly(desk.folder() / "memory.db", "INSERT INTO strays (file) VALUES ('archive/short_term_archive_1.jsonl')")
+    quietly(
+        desk.folder() / "memory.db",
+        "INSERT INTO strays (file) VALUES ('archive/short_term_archive_1.jsonl')",
+    )
     assert verified(desk.operator())
     assert [file.name for file in files(desk)] == ["mine.jsonl", own.name]
 
@@ -243,14 +274,26 @@ TEA = "green tea in the morning of 7 May 2025"
 def test_no_search_returns_what_was_archived(desk: Desk, op: Operator, indexed: bool) -> None:
     """R3, Q4: no ranker and no filter, in this handle, one that was open before, a new one; nor any list or context."""
     before = desk.agent()
-    op.remember(TEA, importance=LOW, kind="fact", tags=["drink"], metadata={"place": "kitchen"}, session="s", speaker="Ana")
+    op.remember(
+        TEA,
+        importance=LOW,
+        kind="fact",
+        tags=["drink"],
+        metadata={"place": "kitchen"},
+        session="s",
+        speaker="Ana",
+    )
     op.remember("something else about coffee", session="s")
     if indexed:
         op.index()
     assert all(before.search(TEA, ranker=ranker) for ranker in RANKERS)
     op.prune(importance_below=0.2)
     for handle in (op, before, desk.agent()):
-        found = [handle.search(TEA, ranker=ranker, **more) for ranker in RANKERS for more in FILTERS.values()]
+        found = [
+            handle.search(TEA, ranker=ranker, **more)
+            for ranker in RANKERS
+            for more in FILTERS.values()
+        ]
         found += [handle.query_relevant(TEA, recency_bias=1.0), handle.recall_similar(TEA)]
         assert TEA not in {text for hits in found for text in contents(hits)}
         assert TEA not in contents([*handle.list(states=None), *handle.query_recent(1000)])
@@ -286,9 +329,11 @@ def test_every_handle_answers_alike_after_archiving(desk: Desk, op: Operator) ->
 
 
 @pytest.mark.parametrize("staying", [0, 100])
-def test_blocks_forget_what_has_left(desk: Desk, op: Operator, monkeypatch: pytest.MonkeyPatch, staying: int) -> None:
+def test_blocks_forget_what_has_left(
+    desk: Desk, op: Operator, monkeypatch: pytest.MonkeyPatch, staying: int
+) -> None:
     """Q6: when the newest have left, packed blocks do not keep them: a new handle counts and ranks as the old one does."""
-    monkeypatch.setattr(sealing, "STALE", 1)
+    monkeypatch.setattr(writing, "STALE", 1)
     desk.clock.step *= 0
     op.remember_many(spoken(2 * BLOCK + 50))
     op.index()
@@ -336,7 +381,9 @@ def test_the_past_is_told_as_it_was(op: Operator) -> None:
     op.restore_archived(record.id)
     made, left, back = (event.at for event in op.history(record.id))
     for ranker in RANKERS:
-        assert [len(op.search(TEA, ranker=ranker, known_at=when)) for when in (made, left, back)] == [1, 0, 1]
+        assert [
+            len(op.search(TEA, ranker=ranker, known_at=when)) for when in (made, left, back)
+        ] == [1, 0, 1]
 
 
 def test_only_what_is_there_waits_for_a_vector(op: Operator) -> None:
@@ -377,7 +424,9 @@ def test_restoring_from_several_files_at_once(desk: Desk, op: Operator) -> None:
     """L4, P4: some lines of each file come back in one step; the others stay where the index says, and all of it verifies."""
     made = [archived(op, *(f"{file}/{n}" for n in range(3))) for file in "abc"]
     wanted = [made[2][0], made[0][1], *made[1]]
-    assert op.restore_archived(*(record.id for record in wanted)) == [op.get(record.id) for record in wanted]
+    assert op.restore_archived(*(record.id for record in wanted)) == [
+        op.get(record.id) for record in wanted
+    ]
     assert sorted(kept(desk)) == ["a/0", "a/2", "c/1", "c/2"]
     assert verified(op)
     for record in (made[0][0], made[0][2], made[2][2]):
@@ -416,8 +465,13 @@ def test_an_export_holds_the_archive(desk: Desk, op: Operator, tmp_path: Path) -
         report = twin.import_(made, trust=True)
         assert report == {"mode": "restored", "taken": 5, "skipped": 0, "pending": 0}
         assert twin.export().read_bytes() == made.read_bytes()
-        assert [file.read_bytes() for file in files(other)] == [file.read_bytes() for file in files(desk)]
-        assert (twin.archives(), twin.search_archive("", since="2020-01-01T00:00:00Z")) == (op.archives(), lying)
+        assert [file.read_bytes() for file in files(other)] == [
+            file.read_bytes() for file in files(desk)
+        ]
+        assert (twin.archives(), twin.search_archive("", since="2020-01-01T00:00:00Z")) == (
+            op.archives(),
+            lying,
+        )
         assert verified(twin), twin.audit_verify()
         twin.restore_archived(*(record.id for record in lying))
         assert twin.remember("green tea", key="k").id == lying[-1].id
@@ -435,7 +489,13 @@ def test_merging_takes_archived_records_in(op: Operator, desk: Desk) -> None:
     assert {other.get(record.id).trust.value for record in lying} == {"external"}
     other.prune(tags=["drink"])
     left = {"events": len(load(made)["events"])}
-    assert other.import_(made) == {"mode": "merged", "taken": 0, "skipped": 5, "pending": 0, "left_out": left}
+    assert other.import_(made) == {
+        "mode": "merged",
+        "taken": 0,
+        "skipped": 5,
+        "pending": 0,
+        "left_out": left,
+    }
     assert verified(other)
 
 
@@ -460,7 +520,9 @@ FORGED: dict[str, Callable[[Export], object]] = {
     "text": lambda export: export["archived"][0]["record"].update(content="forged"),
     "score": lambda export: export["archived"][0]["record"].update(score=9),
     "salt": lambda export: export["archived"][0]["record"].update(salt="zz"),
-    "no time zone": lambda export: export["archived"][0]["record"].update(occurred_at="2026-01-01T00:00:00"),
+    "no time zone": lambda export: export["archived"][0]["record"].update(
+        occurred_at="2026-01-01T00:00:00"
+    ),
     "event": lambda export: export["archived"][0].update(event=1),
     "order": lambda export: export["archived"].reverse(),
     "line gone": lambda export: export["archived"].pop(),
@@ -472,7 +534,9 @@ FORGED: dict[str, Callable[[Export], object]] = {
     "number": lambda export: export["archives"][0].update(number=10**30),
     "why": lambda export: export["archives"][0].update(why="forged"),
     "when": lambda export: export["archives"][0].update(made_at="2020-01-01T00:00:00Z"),
-    "when, without a zone": lambda export: export["archives"][0].update(made_at="2020-01-01T00:00:00"),
+    "when, without a zone": lambda export: export["archives"][0].update(
+        made_at="2020-01-01T00:00:00"
+    ),
 }
 
 
@@ -502,21 +566,41 @@ def test_an_altered_archive_is_not_imported(op: Operator, tmp_path: Path) -> Non
         assert accepted(other, tmp_path / "forged.json", exports) is None
 
 
-@pytest.mark.parametrize("name", ["reads.db", "memory.db-journal", "world_model/tools.json", "archive"])
-def test_an_export_writes_archives_and_nothing_else(op: Operator, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["reads.db", "memory.db-journal", "world_model/tools.json", "archive"]
+)
+def test_an_export_writes_archives_and_nothing_else(
+    op: Operator, tmp_path: Path, name: str
+) -> None:
     """P3, H5: a forged export, however well it agrees with itself, makes no other file of the agent's folder."""
     archived(op, "tea")
     with Desk(tmp_path / "other") as other:
-        assert accepted(other, tmp_path / "forged.json", {name: placed(load(op.export()), name)}) is None
+        assert (
+            accepted(other, tmp_path / "forged.json", {name: placed(load(op.export()), name)})
+            is None
+        )
 
 
 def test_an_export_writes_nowhere_else(op: Operator, tmp_path: Path) -> None:
     """P3, H5: names that lead out of the agent's folder, or nowhere, are refused."""
     archived(op, "tea")
     made = op.export()
-    names = ("../../x.jsonl", "/tmp/x.jsonl", "archive/../../x.jsonl", "", ".", "a\0b.jsonl", "memory.db")
+    names = (
+        "../../x.jsonl",
+        "/tmp/x.jsonl",
+        "archive/../../x.jsonl",
+        "",
+        ".",
+        "a\0b.jsonl",
+        "memory.db",
+    )
     with Desk(tmp_path / "other") as other:
-        assert accepted(other, tmp_path / "forged.json", {name: placed(load(made), name) for name in names}) is None
+        assert (
+            accepted(
+                other, tmp_path / "forged.json", {name: placed(load(made), name) for name in names}
+            )
+            is None
+        )
 
 
 def placed(export: Export, name: str) -> Export:

@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import Memory, Operator, canon
+from lamina import Memory, Operator
 from lamina.errors import InvalidInput
-from lamina.model import iso
-from lamina.store import archive_search, shelf
-from lamina.store.archive_search import Wanted, matches
-from lamina.store.sql import Connection
+from lamina.model import hashing
+from lamina.model.record import iso
+from lamina.store.archive import files as shelf
+from lamina.store.archive import search
+from lamina.store.archive.search import Wanted, matches
+from lamina.store.engine.sql import Connection
 from tests.conftest import START, Desk, contents
 from tests.unit.store.test_archive import archived, files
 
@@ -36,7 +38,7 @@ def line(content: str = "x", **fields: Any) -> bytes:
         "layer": "short_term",
         "trust": "agent",
     }
-    return canon.encode({**told, "content": content, **fields})
+    return hashing.encode({**told, "content": content, **fields})
 
 
 def found(lines: list[bytes], text: str, **more: Any) -> list[int]:
@@ -88,7 +90,12 @@ def test_every_script_in_any_case(text: str, queries: list[str]) -> None:
 @pytest.mark.parametrize("query", ["ΟΔΟΣ", "οδοσ", "οδος"])
 def test_the_end_of_a_word_is_no_border(query: str) -> None:
     """L4, Q8: Greek writes another sigma at the end of a word; `grep -i` takes them for one, inside longer words too."""
-    assert found([line("ΟΔΟΣΑΛΑ"), line("η οδος"), line("ΟΔΟΣ"), line("οδοσημο")], query) == [1, 2, 3, 4]
+    assert found([line("ΟΔΟΣΑΛΑ"), line("η οδος"), line("ΟΔΟΣ"), line("οδοσημο")], query) == [
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 TEXTS = (
@@ -108,9 +115,37 @@ TEXTS = (
         "a*b",
         "[x]",
     ),
-    *("C:\\temp", "tab\there", "Ångström", "ÅNGSTRÖM", "ǅ", "ǆ", "ﬁne", "fine", "ſoft", "SOFT", "née", "NÉE"),
+    *(
+        "C:\\temp",
+        "tab\there",
+        "Ångström",
+        "ÅNGSTRÖM",
+        "ǅ",
+        "ǆ",
+        "ﬁne",
+        "fine",
+        "ſoft",
+        "SOFT",
+        "née",
+        "NÉE",
+    ),
 )
-QUERIES = ("garmin", "ΟΔΟΣ", "привет", "ärger", "日本", "😀", "a.b", "a*b", "[X]", "ångström", "ǆ", "FINE", "soft", "née")
+QUERIES = (
+    "garmin",
+    "ΟΔΟΣ",
+    "привет",
+    "ärger",
+    "日本",
+    "😀",
+    "a.b",
+    "a*b",
+    "[X]",
+    "ångström",
+    "ǆ",
+    "FINE",
+    "soft",
+    "née",
+)
 
 
 @pytest.mark.skipif(GREP is None, reason="there is no grep here")
@@ -120,14 +155,30 @@ def test_what_grep_finds_is_found(desk: Desk, op: Operator) -> None:
     (file,) = files(desk)
     for query in QUERIES:
         command = [str(GREP), "-n", "-i", "-F", "-e", query, str(file)]
-        answer = subprocess.run(command, capture_output=True, text=True, env={"LC_ALL": "C.UTF-8"}, check=False)
+        answer = subprocess.run(
+            command, capture_output=True, text=True, env={"LC_ALL": "C.UTF-8"}, check=False
+        )
         grepped = {int(hit.split(":", 1)[0]) for hit in answer.stdout.splitlines()}
         ours = {int(str(record.archived).rsplit(":", 1)[1]) for record in op.search_archive(query)}
         assert grepped <= ours, query
 
 
 @pytest.mark.parametrize(
-    "query", ["content", "short_term", "layer", "tags", "metadata", "null", "place", "occurred_at", '":"', "agent", "{", "\\"]
+    "query",
+    [
+        "content",
+        "short_term",
+        "layer",
+        "tags",
+        "metadata",
+        "null",
+        "place",
+        "occurred_at",
+        '":"',
+        "agent",
+        "{",
+        "\\",
+    ],
 )
 def test_the_format_itself_is_not_searched(query: str) -> None:
     """L4: names of fields and keys, layers, times and the signs of JSON are not what somebody remembers."""
@@ -150,7 +201,9 @@ def test_content_tags_and_values_are_searched() -> None:
 @pytest.mark.parametrize(("value", "query"), [(48213, "48213"), (-7.5, "-7.5"), (True, "true")])
 def test_plain_values_are_searched_too(value: object, query: str) -> None:
     """L4: a number in metadata is a value; `grep` finds it."""
-    assert found([line(metadata={"order": value}), line(metadata={"order": [value]}), line("x")], query) == [1, 2]
+    assert found(
+        [line(metadata={"order": value}), line(metadata={"order": [value]}), line("x")], query
+    ) == [1, 2]
 
 
 # Which of them
@@ -163,7 +216,11 @@ def test_the_newest_come_first(desk: Desk, op: Operator) -> None:
     everything = [f"tea {n}" for n in reversed(range(9))]
     for limit in range(1, 12):
         assert contents(op.search_archive("tea", limit=limit)) == everything[:limit]
-    assert [str(record.archived).rsplit(":", 1)[1] for record in op.search_archive("tea")] == ["3", "2", "1"] * 3
+    assert [str(record.archived).rsplit(":", 1)[1] for record in op.search_archive("tea")] == [
+        "3",
+        "2",
+        "1",
+    ] * 3
 
 
 def test_a_span_of_time(op: Operator) -> None:
@@ -207,10 +264,16 @@ def test_the_search_is_audited(op: Operator) -> None:
     (record,) = archived(op, "tea")
     op.search_archive("tea")
     read = op.audit_reads(1)[0]
-    assert (read.action, read.records, read.note) == ("search_archive", (record.id,), {"query": "tea"})
+    assert (read.action, read.records, read.note) == (
+        "search_archive",
+        (record.id,),
+        {"query": "tea"},
+    )
 
 
-def test_a_file_that_was_just_written_anew_is_found(op: Operator, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_was_just_written_anew_is_found(
+    op: Operator, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """L4: when another process brings a record back while a search looks, that is answered, and blames no file."""
     first, _ = archived(op, "green tea", "black tea")
     other, opened = desk.operator(), shelf.Folder.open
@@ -229,12 +292,14 @@ def test_a_file_that_was_just_written_anew_is_found(op: Operator, desk: Desk, mo
 
 @pytest.mark.parametrize("size", [1, 2, 7, 60, 250, 1000])
 @pytest.mark.parametrize("query", ["tea", "ПРИВЕТ", "k", "日本", "nowhere"])
-def test_lines_across_the_borders_of_chunks(monkeypatch: pytest.MonkeyPatch, size: int, query: str) -> None:
+def test_lines_across_the_borders_of_chunks(
+    monkeypatch: pytest.MonkeyPatch, size: int, query: str
+) -> None:
     """L4: however much is read at a time, the same lines are found under the same numbers."""
     texts = ("green tea", "привет", "x" * 300, "273 \u212a", "日本 tea", "tea", "", "İ")
     lines = [line(text, tags=["t"] * (n % 2)) for n, text in enumerate(texts * 4)]
     whole = found(lines, query)
-    monkeypatch.setattr(archive_search, "CHUNK", size)
+    monkeypatch.setattr(search, "CHUNK", size)
     assert found(lines, query) == whole
     assert bool(whole) == (query != "nowhere")
 
@@ -242,15 +307,20 @@ def test_lines_across_the_borders_of_chunks(monkeypatch: pytest.MonkeyPatch, siz
 def test_a_file_without_a_last_newline(monkeypatch: pytest.MonkeyPatch) -> None:
     """L4: the last line counts, whether or not anything follows it."""
     for size in (3, 10_000):
-        monkeypatch.setattr(archive_search, "CHUNK", size)
+        monkeypatch.setattr(search, "CHUNK", size)
         hits = list(matches(io.BytesIO(line("tea") + b"\n" + line("more tea")), Wanted("tea")))
         assert [number for number, _ in hits] == [1, 2]
 
 
 LETTERS = st.text(
-    st.sampled_from('aAkKiIsSßẞſİı\u212aςσΣпПжЖ日本😀"\\\n\t\r\x00\x1f\x7f\u0307\u2028 ,:{}'.replace("\x00", "")), max_size=8
+    st.sampled_from(
+        'aAkKiIsSßẞſİı\u212aςσΣпПжЖ日本😀"\\\n\t\r\x00\x1f\x7f\u0307\u2028 ,:{}'.replace("\x00", "")
+    ),
+    max_size=8,
 )
-VALUES = st.recursive(LETTERS | st.integers() | st.none(), lambda inner: st.lists(inner, max_size=2), max_leaves=3)
+VALUES = st.recursive(
+    LETTERS | st.integers() | st.none(), lambda inner: st.lists(inner, max_size=2), max_leaves=3
+)
 LINES = st.lists(
     st.fixed_dictionaries(
         {
@@ -269,24 +339,40 @@ SPANS = st.none() | st.integers(-3, 3).map(lambda days: NOW + timedelta(days=day
 def texts_of(value: Any) -> list[str]:
     if isinstance(value, dict):
         value = list(value.values())
-    return [text for item in value for text in texts_of(item)] if isinstance(value, list) else [value] * isinstance(value, str)
+    return (
+        [text for item in value for text in texts_of(item)]
+        if isinstance(value, list)
+        else [value] * isinstance(value, str)
+    )
 
 
 @given(LINES, LETTERS, st.none() | st.just("ana"), SPANS, SPANS, st.integers(1, 400))
 def test_as_if_every_line_were_read(
-    lines: list[dict[str, Any]], query: str, user: str | None, since: datetime | None, until: datetime | None, size: int
+    lines: list[dict[str, Any]],
+    query: str,
+    user: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    size: int,
 ) -> None:
     """L4, Q8, R12: it finds at least what lower case finds in any text of a line, at most what folded case does, as asked."""
     least, most = [], []
     for number, one in enumerate(lines, 1):
         when = datetime.fromisoformat(one["occurred_at"])
-        if one["user"] not in (None, user or one["user"]) or (since and when < since) or (until and when >= until):
+        if (
+            one["user"] not in (None, user or one["user"])
+            or (since and when < since)
+            or (until and when >= until)
+        ):
             continue
         texts = [one["content"], *one["tags"], *texts_of(one["metadata"])]
         least += [number] * any(query.lower() in text.lower() for text in texts)
-        most += [number] * any(folded(query) in folded(text) for text in map(str, [*texts, json.dumps(one["metadata"])]))
+        most += [number] * any(
+            folded(query) in folded(text)
+            for text in map(str, [*texts, json.dumps(one["metadata"])])
+        )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(archive_search, "CHUNK", size)
+        patch.setattr(search, "CHUNK", size)
         hits = found([line(**one) for one in lines], query, user=user, since=since, until=until)
     assert hits == sorted(set(hits))
     assert set(least) <= set(hits) <= set(most)

@@ -12,8 +12,8 @@ import pytest
 from lamina import Operator
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, Refused
 from lamina.failsafe.line import Item
-from lamina.handles import before_restore, restore
-from lamina.model import iso
+from lamina.memory.opening import before_restore, restore
+from lamina.model.record import iso
 from tests.conftest import Desk, Ticking, contents, digest, quietly, size, verified
 
 
@@ -34,7 +34,11 @@ def test_a_backup_is_complete(desk: Desk, op: Operator) -> None:
     """B7: both databases and a manifest with their hashes, named by the time."""
     made = filled(op)
     assert made.parent == desk.folder() / "backups"
-    assert sorted(path.name for path in made.iterdir()) == ["manifest.json", "memory.db", "reads.db"]
+    assert sorted(path.name for path in made.iterdir()) == [
+        "manifest.json",
+        "memory.db",
+        "reads.db",
+    ]
     manifest = json.loads((made / "manifest.json").read_bytes())
     assert (manifest["format"], manifest["version"]) == ("lamina-backup", 1)
     assert sorted(manifest["files"]) == ["memory.db", "reads.db"]
@@ -264,7 +268,9 @@ def test_what_a_restore_would_mean_is_told_before(desk: Desk, op: Operator, cloc
     assert before_restore(Path(report["kept"]), "sky", desk.home, clock).lost == 0
 
 
-def test_what_a_restore_would_mean_without_a_store(desk: Desk, op: Operator, tmp_path: Path) -> None:
+def test_what_a_restore_would_mean_without_a_store(
+    desk: Desk, op: Operator, tmp_path: Path
+) -> None:
     """B7: an agent without a memory loses nothing and gets no folder by asking; of a damaged one nobody knows."""
     made = filled(op)
     assert before_restore(made, "sky", tmp_path / "new", desk.clock).lost == 0
@@ -280,7 +286,12 @@ def test_what_a_restore_would_mean_without_a_store(desk: Desk, op: Operator, tmp
 def test_what_waits_in_the_failsafe_survives_a_restore(desk: Desk, op: Operator) -> None:
     """B4, B7: a memory that was acknowledged and waits is in the restored store, not only in what was replaced."""
     made = filled(op)
-    op._spool.keep([Item(op._new_id(op._clock()), op._draft({"content": "it waits"}))], op._clock(), "remember", op.actor)
+    op._spool.keep(
+        [Item(op._new_id(op._clock()), op._draft({"content": "it waits"}))],
+        op._clock(),
+        "remember",
+        op.actor,
+    )
     report = restore(made, "sky", desk.home, desk.clock)
     assert report["lost"] == 1
     assert contents(desk.operator().list()) == ["it waits", "two", "one"]

@@ -16,11 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina import Memory, Operator
-from lamina.model import State
-from lamina.recall import RANKERS
-from lamina.store import inspection
-from lamina.store.catalogue import BLOCK, COLUMNS, EARLIER_WIDTHS, SEAL, WIDTH, Catalogue, mark
-from lamina.store.records import Filter
+from lamina.model.record import State
+from lamina.search import RANKERS
+from lamina.store.index.catalogue import (
+    BLOCK,
+    COLUMNS,
+    EARLIER_WIDTHS,
+    SEAL,
+    WIDTH,
+    Catalogue,
+    mark,
+)
+from lamina.store.tables.records import Filter
+from lamina.store.upkeep import inspection
 from tests.conftest import FULL, START, STORE_ID, Desk, contents, move, supersede, tamper
 
 NOW = START + timedelta(days=40)
@@ -57,12 +65,18 @@ def answers(handle: Memory, desk: Desk, **filters: Any) -> list[dict[str, Any]]:
     """What a handle answers to some questions at one time, by every ranker."""
     desk.clock.step = timedelta()
     desk.clock.set(NOW)
-    return [handle.search(query, 25, ranker=ranker, **filters).to_dict() for query in QUERIES for ranker in RANKERS]
+    return [
+        handle.search(query, 25, ranker=ranker, **filters).to_dict()
+        for query in QUERIES
+        for ranker in RANKERS
+    ]
 
 
 def columns(catalogue: Catalogue) -> dict[str, list[Any]]:
     own = {name: catalogue[name].tolist() for name in COLUMNS}
-    return own | {name: getattr(catalogue, name)[: catalogue.size].tolist() for name in ("before", "after")}
+    return own | {
+        name: getattr(catalogue, name)[: catalogue.size].tolist() for name in ("before", "after")
+    }
 
 
 def known(handle: Memory) -> Catalogue:
@@ -94,7 +108,12 @@ def test_indexing_changes_no_answer(desk: Desk, number: int) -> None:
 def test_the_batch_makes_no_difference(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Q6: one by one or all at once, searched in between or not, indexed in between or not: the same bytes."""
     told = []
-    for size, searched, indexed in ((600, False, False), (1, False, False), (7, True, False), (90, True, True)):
+    for size, searched, indexed in (
+        (600, False, False),
+        (1, False, False),
+        (7, True, False),
+        (90, True, True),
+    ):
         with Desk(tmp_path_factory.mktemp("home")) as desk:
             desk.clock.step = timedelta()
             mem = desk.agent()
@@ -119,7 +138,9 @@ def test_changes_in_sealed_blocks_are_seen(desk: Desk, op: Operator, number: int
     answers(early, desk)
     desk.clock.step = timedelta(seconds=1)
     for place in range(0, number, 9):
-        supersede(op, made[place].id, made[place - 1].id) if place % 2 else move(op, made[place].id, state=State.TOMBSTONED)
+        supersede(op, made[place].id, made[place - 1].id) if place % 2 else move(
+            op, made[place].id, state=State.TOMBSTONED
+        )
     move(op, made[number // 2 + 1].id, importance=0.99, valid_to=START)
     expected = answers(op, desk)
     assert answers(early, desk) == answers(desk.agent(), desk) == expected
@@ -150,8 +171,8 @@ def test_changed_blocks_are_written_again_with_the_next(desk: Desk, op: Operator
 CHILD = """
 import sys
 from datetime import UTC, datetime
-from lamina.handles import connect
-from lamina.model import Role
+from lamina.memory.opening import connect
+from lamina.model.record import Role
 now = datetime(2026, 5, 1, 9, tzinfo=UTC)
 with connect(Role.OPERATOR, "sky", None, sys.argv[1], lambda: now, store_id=sys.argv[2]) as op:
     op.remember_many([{"content": f"green tea number {n} piano", "session": "s1", "speaker": "Ana"} for n in range(400)])
@@ -200,13 +221,17 @@ def test_nothing_of_another_history_stays(desk: Desk, op: Operator) -> None:
     assert (
         hits.to_dict()["hits"]
         == desk.agent()
-        ._recall.search("cats purr on the sofa", 10, Filter(states=(State.ACTIVE,)), "semantic", NOW)
+        ._recall.search(
+            "cats purr on the sofa", 10, Filter(states=(State.ACTIVE,)), "semantic", NOW
+        )
         .to_dict()["hits"]
     )
     assert all(hit.score < 0.9 for hit in hits)
 
 
-def test_an_import_is_searched_like_its_origin(desk: Desk, op: Operator, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_import_is_searched_like_its_origin(
+    desk: Desk, op: Operator, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Q6, H5: a store that was imported into an empty one gives the same bytes, also to a handle that was open before."""
     made = op.remember_many(items(300))
     move(op, made[7].id, state=State.SUPERSEDED)
@@ -253,7 +278,13 @@ def test_damaged_blocks_change_no_answer(desk: Desk, damage: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["DELETE FROM blocks", "UPDATE blocks SET columns = x'00'", "DELETE FROM codes", "DELETE FROM days"]
+    "damage",
+    [
+        "DELETE FROM blocks",
+        "UPDATE blocks SET columns = x'00'",
+        "DELETE FROM codes",
+        "DELETE FROM days",
+    ],
 )
 def test_reindexing_heals(desk: Desk, op: Operator, damage: str) -> None:
     """Q6: `reindex` makes all of it again from the records."""
@@ -261,10 +292,14 @@ def test_reindexing_heals(desk: Desk, op: Operator, damage: str) -> None:
     op.index()
     before = answers(op, desk)
     tables = "blocks", "codes", "days", "vectors", "facets"
-    whole = [sorted(op._store.database.reader().execute(f"SELECT * FROM {table}")) for table in tables]
+    whole = [
+        sorted(op._store.database.reader().execute(f"SELECT * FROM {table}")) for table in tables
+    ]
     tamper(desk.folder() / "memory.db", damage)
     op.reindex()
-    assert [sorted(op._store.database.reader().execute(f"SELECT * FROM {table}")) for table in tables] == whole
+    assert [
+        sorted(op._store.database.reader().execute(f"SELECT * FROM {table}")) for table in tables
+    ] == whole
     assert answers(op, desk) == answers(desk.agent(), desk) == before
 
 
@@ -286,7 +321,9 @@ def test_turns_know_their_neighbours(desk: Desk) -> None:
         for numbers in told.values():
             assert catalogue.before[numbers].tolist() == [0, *numbers[:-1]]
             assert catalogue.after[numbers].tolist() == [*numbers[1:], 0]
-        alone = set(range(1, catalogue.size)) - {number for numbers in told.values() for number in numbers}
+        alone = set(range(1, catalogue.size)) - {
+            number for numbers in told.values() for number in numbers
+        }
         assert not any(catalogue.before[[*alone]])
         assert not any(catalogue.after[[*alone]])
 
@@ -302,14 +339,20 @@ def test_names_become_numbers() -> None:
     assert mark(None) == 0
     assert len({mark(name) for name in names}) == len(names)
     assert all(mark(name) % 2 for name in names)
-    code = "from lamina.store.catalogue import mark; print([mark(name) for name in ('ana', 'ben')])"
+    code = "from lamina.store.index.catalogue import mark; print([mark(name) for name in ('ana', 'ben')])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert json.loads(told) == [mark("ana"), mark("ben")]
 
 
-@given(st.lists(st.sampled_from(["add", "many", "index", "move", "look", "other", "open"]), max_size=14))
+@given(
+    st.lists(
+        st.sampled_from(["add", "many", "index", "move", "look", "other", "open"]), max_size=14
+    )
+)
 @settings(max_examples=150 if FULL else 15)
-def test_any_history_gives_one_catalogue(tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:
+def test_any_history_gives_one_catalogue(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str]
+) -> None:
     """Q6: whatever was written, sealed, changed and looked at in whatever order, the columns are those of the records."""
     rnd = random.Random(len(steps))
     with Desk(tmp_path_factory.mktemp("home")) as desk:
@@ -324,7 +367,12 @@ def test_any_history_gives_one_catalogue(tmp_path_factory: pytest.TempPathFactor
                 case "index":
                     other.index()
                 case "move":
-                    move(op, rnd.choice(made).id, state=rnd.choice([*State]), valid_to=rnd.choice([None, START]))
+                    move(
+                        op,
+                        rnd.choice(made).id,
+                        state=rnd.choice([*State]),
+                        valid_to=rnd.choice([None, START]),
+                    )
                 case "look":
                     known(op)
                 case "other":
@@ -335,7 +383,9 @@ def test_any_history_gives_one_catalogue(tmp_path_factory: pytest.TempPathFactor
         assert told[0] == told[1] == told[2]
         plain = Catalogue()
         plain._put(op._store.database.reader().execute(f"{PLAIN} ORDER BY seq").fetchall())
-        assert {name: plain[name].tolist() for name in COLUMNS} == {name: told[0][name] for name in COLUMNS}
+        assert {name: plain[name].tolist() for name in COLUMNS} == {
+            name: told[0][name] for name in COLUMNS
+        }
         assert np.count_nonzero(plain["state"]) == len(made)
 
 
@@ -351,7 +401,9 @@ def test_a_large_store_is_read_in_blocks(desk: Desk) -> None:
     mem.remember_many([{"content": f"tea {n}"} for n in range(6000)])
     mem.index()
     assert blocks(mem) == 6001 // BLOCK
-    assert columns(known(mem)) == columns(known(desk.agent(settings={"recall.embedders": ["none"]})))
+    assert columns(known(mem)) == columns(
+        known(desk.agent(settings={"recall.embedders": ["none"]}))
+    )
     assert contents(mem.search("5999", ranker="exact")) == ["tea 5999"]
 
 
@@ -364,7 +416,9 @@ def test_blocks_of_an_earlier_version_are_renewed(desk: Desk) -> None:
     before = [hit.record.id for hit in op.search("note about tea", limit=5)]
     with op._store.database.atomic() as transaction:
         size = SEAL + BLOCK * min(EARLIER_WIDTHS)
-        transaction.cursor.connection.execute("UPDATE blocks SET columns = substr(columns, 1, ?)", (size,))
+        transaction.cursor.connection.execute(
+            "UPDATE blocks SET columns = substr(columns, 1, ?)", (size,)
+        )
     later = desk.operator()
     assert [hit.record.id for hit in later.search("note about tea", limit=5)] == before
     reader = later._store.database.reader

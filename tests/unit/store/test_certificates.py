@@ -11,10 +11,10 @@ import pytest
 
 import lamina
 from lamina import Operator
-from lamina.doctor import examine
 from lamina.errors import Corrupt, InvalidInput, NotFound
-from lamina.home import Home
-from lamina.store.verify import Report
+from lamina.home.folder import Home
+from lamina.memory.doctor import examine
+from lamina.store.upkeep.verify import Report
 from tests.conftest import Desk, quietly, verified
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "schema_5.db"
@@ -42,7 +42,11 @@ def uncovered(operator: Operator) -> list[str]:
 
 
 def findings(desk: Desk, level: str) -> list[str]:
-    return [one.message for one in examine(Home(desk.home), "sky") if (one.level, one.check) == (level, "erasures")]
+    return [
+        one.message
+        for one in examine(Home(desk.home), "sky")
+        if (one.level, one.check) == (level, "erasures")
+    ]
 
 
 def altered(desk: Desk, statement: str) -> None:
@@ -75,7 +79,9 @@ def test_one_altered_in_the_store_is_named_and_not_shown(operator: Operator, des
         operator.erasures(1)
     assert [one.number for one in operator.erasures(2)] == [2]
     assert places(operator) == ["erasure 1"]
-    assert any("erasure 1: its certificate was altered" in message for message in findings(desk, "fail"))
+    assert any(
+        "erasure 1: its certificate was altered" in message for message in findings(desk, "fail")
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,12 +89,17 @@ def test_one_altered_in_the_store_is_named_and_not_shown(operator: Operator, des
     [
         ("UPDATE erasures SET certificate = NULL WHERE number = 2", "certificate is missing"),
         ("DELETE FROM erasures WHERE number = 2", "it is missing"),
-        ("INSERT INTO erasures SELECT 3, at, NULL, certificate FROM erasures WHERE number = 2", "no event began it"),
+        (
+            "INSERT INTO erasures SELECT 3, at, NULL, certificate FROM erasures WHERE number = 2",
+            "no event began it",
+        ),
         ("UPDATE erasures SET at = at + 1 WHERE number = 2", "its time differs"),
         ("UPDATE erasures SET todo = '{}' WHERE number = 2", "something is left to do"),
     ],
 )
-def test_one_removed_or_added_in_the_store_is_named(operator: Operator, desk: Desk, statement: str, wrong: str) -> None:
+def test_one_removed_or_added_in_the_store_is_named(
+    operator: Operator, desk: Desk, statement: str, wrong: str
+) -> None:
     """P4, P5: no row of an erasure is taken away, put in or changed unnoticed."""
     altered(desk, statement)
     (problem,) = checked(operator).problems
@@ -98,7 +109,9 @@ def test_one_removed_or_added_in_the_store_is_named(operator: Operator, desk: De
 
 
 @pytest.mark.parametrize("bytes_", [b"{}\n", b"no JSON", b"\xff", b""])
-def test_an_altered_file_is_named_and_written_again(operator: Operator, desk: Desk, bytes_: bytes) -> None:
+def test_an_altered_file_is_named_and_written_again(
+    operator: Operator, desk: Desk, bytes_: bytes
+) -> None:
     """P5: a file that is not byte by byte the certificate is named with what to do, which then
     helps."""
     true = file(desk).read_bytes()
@@ -135,7 +148,9 @@ def test_an_added_file_is_named(operator: Operator, desk: Desk) -> None:
     backup = operator.backup()
     told = json.loads(file(desk).read_text("utf-8"))
     forged = {**told, "number": 9, "records": [stays.id]}
-    file(desk, 9).write_text(json.dumps(forged, sort_keys=True, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    file(desk, 9).write_text(
+        json.dumps(forged, sort_keys=True, indent=2, ensure_ascii=False) + "\n", "utf-8"
+    )
     assert places(operator) == ["certificate erasures/0009.json"]
     operator.restore(backup)
     assert operator.get(stays.id).content == "it rained"
@@ -184,7 +199,10 @@ def test_an_export_with_another_certificate_is_refused(operator: Operator, tmp_p
     text = export.read_text("utf-8")
     assert '\\"asked_for\\":1' in text
     export.write_text(text.replace('\\"asked_for\\":1', '\\"asked_for\\":7', 1), "utf-8")
-    with lamina.operator("sky", home=tmp_path / "new") as other, pytest.raises(Corrupt, match="erasure 1"):
+    with (
+        lamina.operator("sky", home=tmp_path / "new") as other,
+        pytest.raises(Corrupt, match="erasure 1"),
+    ):
         other.import_(export, trust=True)
 
 
@@ -199,11 +217,16 @@ def stripped(export: Path) -> Path:
 def test_certificates_cannot_be_taken_out_of_an_export(operator: Operator, tmp_path: Path) -> None:
     """H5, P5: events say that exports carry certificates, so one without them was altered."""
     export = stripped(operator.export(tmp_path / "all.json"))
-    with lamina.operator("sky", home=tmp_path / "new") as other, pytest.raises(Corrupt, match="certificate is missing"):
+    with (
+        lamina.operator("sky", home=tmp_path / "new") as other,
+        pytest.raises(Corrupt, match="certificate is missing"),
+    ):
         other.import_(export, trust=True)
 
 
-def test_an_export_of_an_older_version_leaves_certificates_uncovered(desk: Desk, tmp_path: Path) -> None:
+def test_an_export_of_an_older_version_leaves_certificates_uncovered(
+    desk: Desk, tmp_path: Path
+) -> None:
     """H5: exports of before had no certificates: their stores verify, and say which are not here."""
     desk.folder("golden").mkdir(parents=True)
     shutil.copyfile(GOLDEN, desk.folder("golden") / "memory.db")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lamina import Operator, canon
+from lamina import Operator
 from lamina.errors import LaminaError
-from lamina.model import State
+from lamina.model import hashing
+from lamina.model.record import State
 from tests.conftest import TESTER, Desk, move, size, verified
 
 SECRET = "xylophone"
@@ -16,9 +17,9 @@ def test_each_event_hangs_on_the_one_before(op: Operator) -> None:
     """P4: the hash of an event follows from its text and the hash before it, from the store's identity on."""
     for number in range(5):
         op.remember(f"m {number}")
-    last = canon.chain_seed(op._store.id, "sky", "events")
+    last = hashing.chain_seed(op._store.id, "sky", "events")
     for body, digest in op._store.event_rows():
-        last = canon.chain_hash(last, body.encode())
+        last = hashing.chain_hash(last, body.encode())
         assert digest == last
     assert op.audit_head()["events"] == {"seq": 5, "hash": last.hex()}
 
@@ -47,8 +48,8 @@ def test_a_note_is_kept_beside_its_event(op: Operator) -> None:
     assert (event.reason, event.details, event.changes) == (SECRET, {"n": 1}, ())
     ((number, position, salt, body),) = op._store.note_rows()
     ((text, _),) = op._store.event_rows()
-    assert (number, position, canon.decode(body)) == (1, 0, {"reason": SECRET})
-    assert len(canon.decode(text)["notes"]) == 1
+    assert (number, position, hashing.decode(body)) == (1, 0, {"reason": SECRET})
+    assert len(hashing.decode(text)["notes"]) == 1
     assert SECRET not in text
     assert len(salt) == 16
     assert verified(op)
@@ -97,7 +98,9 @@ def test_a_record_changed_twice_in_one_event(op: Operator) -> None:
             assert row is not None
             transaction.update(row, importance=importance)
     _, event = op.history(record.id)
-    assert [(change.before["importance"], change.after["importance"]) for change in event.changes] == [(0.1, 0.2), (0.2, 0.3)]
+    assert [
+        (change.before["importance"], change.after["importance"]) for change in event.changes
+    ] == [(0.1, 0.2), (0.2, 0.3)]
     assert verified(op)
 
 
@@ -129,5 +132,10 @@ def test_every_handle_writes_the_same_chain(desk: Desk) -> None:
     op, mem, ana = desk.operator(), desk.agent(), desk.agent(user="ana")
     for handle in (op, mem, ana, op):
         handle.remember("x")
-    assert [event.actor.partition(":")[0] for event in op.audit_log()] == ["operator", "agent", "agent", "operator"]
+    assert [event.actor.partition(":")[0] for event in op.audit_log()] == [
+        "operator",
+        "agent",
+        "agent",
+        "operator",
+    ]
     assert verified(op)

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import Memory, Operator, canon
+from lamina import Memory, Operator
 from lamina.errors import InvalidInput
-from lamina.recall import RANKERS
-from lamina.store import facets
+from lamina.model import hashing
+from lamina.search import RANKERS
+from lamina.store.tables import facets
 from tests.conftest import Desk
-from tests.unit.test_canon import JSON, TEXTS
+from tests.unit.model.test_hashing import JSON, TEXTS
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,10 @@ from tests.unit.test_canon import JSON, TEXTS
         ({"a": "x"}, {("a", "x")}),
         ({"a": "X "}, {("a", "X ")}),
         ({"a": True, "b": False}, {("a", "true"), ("b", "false")}),
-        ({"a": 3, "b": -1, "c": 0.5, "d": 1e300}, {("a", "3"), ("b", "-1"), ("c", "0.5"), ("d", "1e300")}),
+        (
+            {"a": 3, "b": -1, "c": 0.5, "d": 1e300},
+            {("a", "3"), ("b", "-1"), ("c", "0.5"), ("d", "1e300")},
+        ),
         ({"a": None}, set()),
         ({"a": {"b": {"c": 1}}, "d": {}}, {("a.b.c", "1")}),
         ({"a": ["x", "y", "x"]}, {("a", "x"), ("a", "y")}),
@@ -44,7 +48,7 @@ def test_any_metadata_has_facets(metadata: dict[str, Any]) -> None:
     for name, value in facets.of(metadata):
         assert isinstance(name, str)
         assert isinstance(value, str)
-        assert len(value) <= max(canon.MAX_FACET, 400)
+        assert len(value) <= max(hashing.MAX_FACET, 400)
 
 
 @pytest.mark.parametrize("ranker", RANKERS)
@@ -66,17 +70,27 @@ def test_any_metadata_has_facets(metadata: dict[str, Any]) -> None:
         ({}, {1, 2, 3, 4}),
     ],
 )
-def test_filters_on_metadata(mem: Memory, ranker: str, wanted: dict[str, Any], expected: set[int]) -> None:
+def test_filters_on_metadata(
+    mem: Memory, ranker: str, wanted: dict[str, Any], expected: set[int]
+) -> None:
     """Q3: all given names must have the given value, exactly, whatever the ranker."""
     mem.remember_many(
         [
-            {"content": "green tea", "metadata": {"status": "pending", "ok": True, "labels": ["a", "b"]}},
+            {
+                "content": "green tea",
+                "metadata": {"status": "pending", "ok": True, "labels": ["a", "b"]},
+            },
             {"content": "green tea", "metadata": {"status": "pending", "retry": 2, "ok": False}},
-            {"content": "green tea", "metadata": {"retry": 2, "tool": {"name": "curl"}, "labels": [["b"]], "half": 0.5}},
+            {
+                "content": "green tea",
+                "metadata": {"retry": 2, "tool": {"name": "curl"}, "labels": [["b"]], "half": 0.5},
+            },
             {"content": "green tea"},
         ]
     )
-    assert {hit.record.seq for hit in mem.search("green tea", metadata=wanted, ranker=ranker)} == expected
+    assert {
+        hit.record.seq for hit in mem.search("green tea", metadata=wanted, ranker=ranker)
+    } == expected
 
 
 @pytest.mark.parametrize(
@@ -108,12 +122,23 @@ def test_what_no_filter_is(mem: Memory, metadata: Any) -> None:
         mem.search("tea", metadata=metadata)
 
 
-def test_facets_are_made_again(desk: Desk, op: Operator, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_facets_are_made_again(
+    desk: Desk, op: Operator, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Q3, H5: reindexing and importing give the same facets as remembering."""
-    op.remember_many([{"content": f"tea {n}", "metadata": {"n": n, "deep": {"list": [n, "x"]}}} for n in range(20)])
+    op.remember_many(
+        [
+            {"content": f"tea {n}", "metadata": {"n": n, "deep": {"list": [n, "x"]}}}
+            for n in range(20)
+        ]
+    )
 
     def table(handle: Operator) -> list[Any]:
-        return handle._store.database.reader().execute("SELECT * FROM facets ORDER BY 1, 2, 3").fetchall()
+        return (
+            handle._store.database.reader()
+            .execute("SELECT * FROM facets ORDER BY 1, 2, 3")
+            .fetchall()
+        )
 
     before = table(op)
     assert len(before) == 60
@@ -132,6 +157,11 @@ def test_facets_are_made_again(desk: Desk, op: Operator, tmp_path_factory: pytes
 def test_names_and_values_are_no_sql(mem: Memory) -> None:
     """Q3: quotes, wildcards and separators in a filter are taken as they are."""
     odd = ["'", '"', "%", "_", "*", "a,b", "1;2", "--", "\\", "a b", "\n"]
-    mem.remember_many([{"content": f"tea {n}", "metadata": {value: value}} for n, value in enumerate(odd)])
+    mem.remember_many(
+        [{"content": f"tea {n}", "metadata": {value: value}} for n, value in enumerate(odd)]
+    )
     for n, value in enumerate(odd):
-        assert [hit.record.content for hit in mem.search("tea", metadata={value: value}, ranker="keyword")] == [f"tea {n}"]
+        assert [
+            hit.record.content
+            for hit in mem.search("tea", metadata={value: value}, ranker="keyword")
+        ] == [f"tea {n}"]

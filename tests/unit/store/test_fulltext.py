@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lamina import Memory, Operator
-from lamina.model import State
-from lamina.store import fulltext
+from lamina.model.record import State
+from lamina.store.tables import fulltext
 from tests.conftest import TESTER, Desk, contents, move, verified
 
 
@@ -33,7 +33,11 @@ def test_what_was_rolled_back_is_not_in_the_index(op: Operator) -> None:
 def test_words_of_the_text_count_more_than_tags(mem: Memory) -> None:
     """Q3: tags are searched too, and count half."""
     mem.remember_many(
-        [{"content": "something else", "tags": ["tea"]}, {"content": "tea something"}, {"content": "nothing here"}]
+        [
+            {"content": "something else", "tags": ["tea"]},
+            {"content": "tea something"},
+            {"content": "nothing here"},
+        ]
     )
     assert contents(mem.search("tea")) == ["tea something", "something else"]
 
@@ -47,14 +51,19 @@ def test_forms_of_a_word_are_found(mem: Memory, query: str) -> None:
 
 def test_the_filter_is_inside_the_query(mem: Memory) -> None:
     """Q3, R12: the limit counts what the filter lets through, so better matches outside it hide nothing inside."""
-    mem.remember_many([{"content": "tea tea tea"}] * 50 + [{"content": "a long text that also says tea", "tags": ["x"]}])
+    mem.remember_many(
+        [{"content": "tea tea tea"}] * 50
+        + [{"content": "a long text that also says tea", "tags": ["x"]}]
+    )
     assert contents(mem.search("tea", tags=["x"], limit=1)) == ["a long text that also says tea"]
 
 
 def test_equal_matches_are_cut_the_same_way(mem: Memory) -> None:
     """Q6: among equal matches the newest come first, so that the cut is always the same."""
     made = mem.remember_many([{"content": "tea"}] * 150)
-    assert [hit.record.seq for hit in mem.search("tea", limit=3)] == [record.seq for record in made[:-4:-1]]
+    assert [hit.record.seq for hit in mem.search("tea", limit=3)] == [
+        record.seq for record in made[:-4:-1]
+    ]
 
 
 def test_hidden_records_stay_in_the_index_and_out_of_sight(op: Operator) -> None:

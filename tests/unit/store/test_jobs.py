@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from lamina.clock import to_micros
-from lamina.home import make_private_file
-from lamina.schedule import DEATHS
-from lamina.store import jobs
-from lamina.store.connection import SqliteDatabase
+from lamina.home.folder import make_private_file
+from lamina.home.schedule import DEATHS
+from lamina.model.clock import to_micros
+from lamina.store.engine.sqlite import SqliteDatabase
+from lamina.store.tables import jobs
 from tests.conftest import START
 
 JOB = "memory_rotate_check"
@@ -35,7 +35,9 @@ def scratch(path: Path) -> SqliteDatabase:
     database.writer().execute("PRAGMA synchronous = OFF")
     if new:
         with database.atomic() as transaction:
-            transaction.cursor.execute(resources.files("lamina.store").joinpath("jobs.sql").read_text("utf-8"))
+            transaction.cursor.execute(
+                resources.files("lamina.store.tables").joinpath("jobs.sql").read_text("utf-8")
+            )
     return database
 
 
@@ -193,9 +195,16 @@ def test_an_outcome_of_any_kind_is_kept(database: SqliteDatabase) -> None:
     """L6: what a job returns is stored as JSON, whatever is in it."""
     jobs.take_lease(database, "me", START, SECONDS)
     jobs.begin(database, JOB, START, "me", START, SECONDS)
-    jobs.finish(database, JOB, "me", START, {"ok": True, "path": Path("a"), "at": START, "none": None})
+    jobs.finish(
+        database, JOB, "me", START, {"ok": True, "path": Path("a"), "at": START, "none": None}
+    )
     outcome = jobs.states(database.reader())[JOB].outcome
-    assert outcome == {"ok": True, "path": "a", "at": START.isoformat().replace("+00:00", "Z"), "none": None}
+    assert outcome == {
+        "ok": True,
+        "path": "a",
+        "at": START.isoformat().replace("+00:00", "Z"),
+        "none": None,
+    }
 
 
 def test_the_lease_is_one_row(database: SqliteDatabase) -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from lamina import config
 from lamina.errors import Corrupt, LaminaError, Refused, StoreUnavailable
-from lamina.model import State
-from lamina.store import opening
-from lamina.store.migrations import STEPS, Step
-from lamina.store.records import Filter
-from lamina.store.store import Store
+from lamina.home import settings
+from lamina.model.record import State
+from lamina.store.core.store import Store
+from lamina.store.tables.migrations import STEPS, Step
+from lamina.store.tables.records import Filter
+from lamina.store.upkeep import opening
 from tests.conftest import Desk, contents, digest, tamper, verified
 
 NOW = len(STEPS)
@@ -46,7 +46,7 @@ def failing_in_sql(connection: apsw.Connection) -> None:
 @contextmanager
 def opened(desk: Desk, *more: Step) -> Iterator[Store]:
     """The store as a program would open it that knows these further steps."""
-    values = config.load(desk.home, None, {})
+    values = settings.load(desk.home, None, {})
     store = opening.opened(desk.folder(), "sky", values, desk.clock(), steps=(*STEPS, *more))
     try:
         yield store
@@ -58,7 +58,10 @@ def numbers(path: Path) -> tuple[int, int]:
     with closing(sqlite3.connect(path)) as connection:
         (version,), (columns,) = (
             connection.execute(query).fetchone()
-            for query in ("PRAGMA user_version", "SELECT count(*) FROM pragma_table_info('records')")
+            for query in (
+                "PRAGMA user_version",
+                "SELECT count(*) FROM pragma_table_info('records')",
+            )
         )
     return version, columns
 
@@ -76,7 +79,11 @@ def test_an_older_store_is_migrated(desk: Desk, path: Path) -> None:
     with opened(desk, add_column, add_table) as store:
         assert contents(store.listed(Filter(), 10)) == ["tea"]
         (event, *_) = store.events(1)
-        assert (event.action, event.actor, event.details) == ("migrate", "system:migration", {"from": NOW, "to": NOW + 2})
+        assert (event.action, event.actor, event.details) == (
+            "migrate",
+            "system:migration",
+            {"from": NOW, "to": NOW + 2},
+        )
     assert numbers(path) == (NOW + 2, 30)
 
 
@@ -107,7 +114,9 @@ def test_a_new_store_needs_no_backup(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("step", "error"), [(failing, KeyError), (failing_in_sql, LaminaError)])
-def test_a_failing_step_changes_nothing(desk: Desk, path: Path, step: Step, error: type[Exception]) -> None:
+def test_a_failing_step_changes_nothing(
+    desk: Desk, path: Path, step: Step, error: type[Exception]
+) -> None:
     """B1: a step that fails is rolled back with all before it; the older program opens the store as before."""
     with pytest.raises(error), opened(desk, add_table, step):
         pass
@@ -132,14 +141,20 @@ def test_a_newer_store_is_refused(desk: Desk, path: Path) -> None:
     with opened(desk, add_column):
         pass
     before = digest(path)
-    with pytest.raises(StoreUnavailable, match=f"schema {NOW + 1}, but this Lamina knows only up to {NOW}; upgrade"):
+    with pytest.raises(
+        StoreUnavailable, match=f"schema {NOW + 1}, but this Lamina knows only up to {NOW}; upgrade"
+    ):
         desk.operator()
     assert digest(path) == before
 
 
 @pytest.mark.parametrize(
     "statements",
-    [["CREATE TABLE mine (x)"], ["PRAGMA user_version = 7"], ["CREATE TABLE mine (x)", "PRAGMA application_id = 7"]],
+    [
+        ["CREATE TABLE mine (x)"],
+        ["PRAGMA user_version = 7"],
+        ["CREATE TABLE mine (x)", "PRAGMA application_id = 7"],
+    ],
 )
 def test_a_foreign_database_is_refused(desk: Desk, statements: list[str]) -> None:
     """B1: another program's SQLite file in our place is left as it is, to the byte."""
@@ -152,7 +167,9 @@ def test_a_foreign_database_is_refused(desk: Desk, statements: list[str]) -> Non
     assert digest(path) == before
 
 
-@pytest.mark.parametrize("content", [b"text, not a database", b"SQLite format 3\0" + b"x" * 500, b"\xff" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"text, not a database", b"SQLite format 3\0" + b"x" * 500, b"\xff" * 5000]
+)
 def test_what_is_no_database_is_refused(desk: Desk, content: bytes) -> None:
     """B1: a file that is no database is a typed error, and is left as it is."""
     desk.folder().mkdir(parents=True)
@@ -205,7 +222,10 @@ def test_the_stores_of_every_released_schema_open(desk: Desk) -> None:
         with desk.operator("golden") as op:
             assert verified(op), path.name
             (report,) = op.search("report at 7am", limit=1)
-            assert (report.record.content, report.record.tags) == ("Ana wants the report at 7am", ("report",))
+            assert (report.record.content, report.record.tags) == (
+                "Ana wants the report at 7am",
+                ("report",),
+            )
             (dinner,) = op.search("晚饭")
             assert dinner.record.evidence == (report.record.id,)
             assert op.remember("Ana wants the report at 7am", key="k1").id == report.record.id

@@ -8,17 +8,27 @@ from pathlib import Path
 import pytest
 
 from lamina.errors import Corrupt
-from lamina.store import backup, catalogue
+from lamina.store.index import catalogue
+from lamina.store.upkeep import backup
 
 
 @pytest.mark.parametrize("name", ["../stolen/x.jsonl", "archive/../../x.jsonl", "ABSOLUTE/x.jsonl"])
 def test_a_backup_writes_nothing_outside_of_its_folder(tmp_path: Path, name: str) -> None:
     """B7: a manifest that is whole but names a file elsewhere is refused before anything is written."""
-    source, folder, outside = tmp_path / "home" / "backup", tmp_path / "home" / "agent", tmp_path / "outside"
+    source, folder, outside = (
+        tmp_path / "home" / "backup",
+        tmp_path / "home" / "agent",
+        tmp_path / "outside",
+    )
     for path in (source, folder, outside):
         path.mkdir(parents=True)
     name = name.replace("ABSOLUTE", str(outside))
-    manifest = {"files": {name: "00"}, "format": "lamina", "made_at": "2026-05-01T08:00:00Z", "version": 1}
+    manifest = {
+        "files": {name: "00"},
+        "format": "lamina",
+        "made_at": "2026-05-01T08:00:00Z",
+        "version": 1,
+    }
     (source / "manifest.json").write_text(json.dumps(manifest))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(Corrupt, match="lies outside the backup"):

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from lamina import Memory, Operator
-from lamina.store import fulltext
-from lamina.store.catalogue import Rows
-from lamina.store.postings import EACH, Holders, Postings
-from lamina.store.sql import Connection
+from lamina.store.engine.sql import Connection
+from lamina.store.index.catalogue import Rows
+from lamina.store.index.postings import EACH, Holders, Postings
+from lamina.store.tables import fulltext
 from tests.conftest import Desk
 
 WORDS = "tea garden walrus bakery march violin harbour ticket".split()
@@ -25,17 +25,27 @@ def said(chance: random.Random) -> str:
 
 
 def answers(memory: Memory) -> list[object]:
-    return [memory.search(word, ranker=ranker, limit=1000).to_dict() for word in WORDS for ranker in RANKERS]
+    return [
+        memory.search(word, ranker=ranker, limit=1000).to_dict()
+        for word in WORDS
+        for ranker in RANKERS
+    ]
 
 
 VERBS: dict[str, Callable[[Operator, random.Random], object]] = {
     "remember": lambda op, chance: op.remember(said(chance), importance=chance.random()),
-    "remember many": lambda op, chance: op.remember_many([{"content": said(chance)} for _ in range(5)]),
-    "correct": lambda op, chance: op.correct(chance.choice(op.list(limit=1000)).id, said(chance), "it was wrong"),
+    "remember many": lambda op, chance: op.remember_many(
+        [{"content": said(chance)} for _ in range(5)]
+    ),
+    "correct": lambda op, chance: op.correct(
+        chance.choice(op.list(limit=1000)).id, said(chance), "it was wrong"
+    ),
     "forget": lambda op, chance: op.forget(chance.choice(op.list(limit=1000)).id),
     "erase": lambda op, chance: op.erase(chance.choice(op.list(limit=1000)).id),
     "promote": lambda op, _: op.run_once(),
-    "archive": lambda op, chance: op.prune(layers=["short_term"], importance_below=chance.random() / 4),
+    "archive": lambda op, chance: op.prune(
+        layers=["short_term"], importance_below=chance.random() / 4
+    ),
     "reindex": lambda op, _: op.reindex(),
 }
 
@@ -77,7 +87,12 @@ def test_only_what_is_new_is_read_again(op: Operator, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(fulltext, "holding", noted)
     made = op.remember_many([{"content": f"tea {number}"} for number in range(10)])
-    for verb in (lambda: None, lambda: None, lambda: op.remember("more tea"), lambda: op.forget(made[0].id)):
+    for verb in (
+        lambda: None,
+        lambda: None,
+        lambda: op.remember("more tea"),
+        lambda: op.forget(made[0].id),
+    ):
         verb()
         op.search("tea", ranker="keyword")
     assert asked == [0, made[-1].seq + 1, 0]
@@ -85,7 +100,9 @@ def test_only_what_is_new_is_read_again(op: Operator, monkeypatch: pytest.Monkey
 
 def test_what_is_kept_is_bounded(op: Operator) -> None:
     """Speed: the words that were asked for longest ago make room, also for words that nobody holds; the answers stay."""
-    op.remember_many([{"content": f"tea garden {'walrus' if number < 3 else 'march'}"} for number in range(10)])
+    op.remember_many(
+        [{"content": f"tea garden {'walrus' if number < 3 else 'march'}"} for number in range(10)]
+    )
     connection, size, most = op._store.database.reader(), 11, 2 * EACH + 14
     postings = Postings(most)
     expected = {word: fulltext.holding(connection, word).tolist() for word in WORDS}

@@ -71,7 +71,14 @@ def test_a_read_changes_no_byte_of_the_store(desk: Desk) -> None:
     path = desk.folder() / "memory.db"
     before = digest(path)
     with desk.operator() as op:
-        op.get(record.id), op.list(), op.search("tea"), op.history(record.id), op.runs(), op.status()
+        (
+            op.get(record.id),
+            op.list(),
+            op.search("tea"),
+            op.history(record.id),
+            op.runs(),
+            op.status(),
+        )
         op.audit_log(), op.audit_head(), op.audit_verify()
         assert digest(path) == before
     assert digest(path) == before
@@ -114,7 +121,9 @@ def test_without_reads_there_is_nothing(desk: Desk, op: Operator) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["\ud800", "tea \udfff", "a\0b", "\U0010ffff", "\u202e"], ids=["half", "half too", "nul", "last", "bidi"]
+    "query",
+    ["\ud800", "tea \udfff", "a\0b", "\U0010ffff", "\u202e"],
+    ids=["half", "half too", "nul", "last", "bidi"],
 )
 def test_no_query_keeps_reads_out_of_the_trail(desk: Desk, op: Operator, query: str) -> None:
     """P4: whatever is asked, it and the reads around it are audited, and the handle can be closed."""
@@ -137,7 +146,9 @@ def test_a_head_from_before_the_first_read_still_fits(op: Operator) -> None:
     op.remember("x")
     head = op.audit_head()
     op.search("x")
-    assert [problem for report in op.audit_verify(head).values() for problem in report.problems] == []
+    assert [
+        problem for report in op.audit_verify(head).values() for problem in report.problems
+    ] == []
 
 
 def test_a_head_from_earlier_still_fits(op: Operator) -> None:
@@ -179,7 +190,10 @@ def test_a_trail_that_is_gone_is_noticed_with_a_head(desk: Desk) -> None:
         op._store.reads.flush()
         op.search("coffee")
         head = op.audit_head()
-    quietly(desk.folder() / "reads.db", "DELETE FROM notes WHERE event = 2; DELETE FROM events WHERE seq = 2")
+    quietly(
+        desk.folder() / "reads.db",
+        "DELETE FROM notes WHERE event = 2; DELETE FROM events WHERE seq = 2",
+    )
     with desk.operator() as op:
         assert op.audit_verify()["reads"].ok
         assert "cut off" in op.audit_verify(head)["reads"].problems[0].message

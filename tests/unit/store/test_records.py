@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 from lamina import Operator
 from lamina.errors import LaminaError
-from lamina.model import Layer, State, iso
-from lamina.store import records
-from lamina.store.records import Filter
+from lamina.model.record import Layer, State, iso
+from lamina.store.tables import records
+from lamina.store.tables.records import Filter
 from tests.conftest import CONTRACTS, START, Desk, contents, move, size, supersede, verified
 
-MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31, 23, 59, 59, 999999), timezones=st.just(UTC))
+MOMENTS = st.datetimes(
+    datetime(1000, 1, 1), datetime(2999, 12, 31, 23, 59, 59, 999999), timezones=st.just(UTC)
+)
 
 
 def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
@@ -45,7 +47,15 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 def test_a_record_survives_its_row(op: Operator) -> None:
     """R1: every field of a record is in its row, and comes back the same."""
     evidence = op.remember("e")
-    record = op.remember("x", tags=["a"], metadata={"a": [1]}, evidence=[evidence.id], source="chat", speaker="A", session="s")
+    record = op.remember(
+        "x",
+        tags=["a"],
+        metadata={"a": [1]},
+        evidence=[evidence.id],
+        source="chat",
+        speaker="A",
+        session="s",
+    )
     moved = move(
         op,
         record.id,
@@ -79,7 +89,9 @@ def test_an_empty_filter_still_hides_working_memory() -> None:
 
 def test_values_are_never_part_of_the_sql() -> None:
     """P2: every value of a filter is a parameter."""
-    chosen = Filter("' OR 1=1 --", (Layer.WORLD,), (State.ACTIVE,), ("k'",), ("t'",), START, START, "r'")
+    chosen = Filter(
+        "' OR 1=1 --", (Layer.WORLD,), (State.ACTIVE,), ("k'",), ("t'",), START, START, "r'"
+    )
     where, parameters = chosen.where()
     assert "'" not in where.replace("'working'", "")
     assert where.count("?") == len(parameters) == 8
@@ -97,8 +109,14 @@ def test_views_have_the_promised_columns(desk: Desk, op: Operator) -> None:
     """R9: `episodes` and `facts` have exactly the columns of the document, in their order."""
     op.remember("x")
     path = desk.folder() / "memory.db"
-    assert columns(path, "episodes") == "id timestamp summary participants tags raw_hash importance".split()
-    assert columns(path, "facts") == "id content source_episode confidence created last_verified superseded_by".split()
+    assert (
+        columns(path, "episodes")
+        == "id timestamp summary participants tags raw_hash importance".split()
+    )
+    assert (
+        columns(path, "facts")
+        == "id content source_episode confidence created last_verified superseded_by".split()
+    )
 
 
 def test_any_tool_reads_the_views(desk: Desk, op: Operator) -> None:
@@ -112,12 +130,23 @@ def test_any_tool_reads_the_views(desk: Desk, op: Operator) -> None:
         at="2026-01-01T00:00:00.5Z",
     )
     bare = op.remember("nobody", layer="episodic", at=0)
-    old, new = (op.remember(text, layer="semantic", metadata=CONTRACTS["semantic"], confidence=0.9) for text in ("old", "new"))
+    old, new = (
+        op.remember(text, layer="semantic", metadata=CONTRACTS["semantic"], confidence=0.9)
+        for text in ("old", "new")
+    )
     supersede(op, old.id, new.id)
     move(op, new.id, last_verified=START)
     path = desk.folder() / "memory.db"
     assert rows(path, "SELECT * FROM episodes ORDER BY timestamp DESC") == [
-        (episode.id, "2026-01-01T00:00:00.500000Z", "Ana and Ben met", '["Ana","Ben"]', '["x"]', "ab12", 0.8),
+        (
+            episode.id,
+            "2026-01-01T00:00:00.500000Z",
+            "Ana and Ben met",
+            '["Ana","Ben"]',
+            '["x"]',
+            "ab12",
+            0.8,
+        ),
         (bare.id, "1970-01-01T00:00:00.000000Z", "nobody", "[]", "[]", None, 0.5),
     ]
     assert rows(path, "SELECT * FROM facts ORDER BY created") == [
@@ -146,7 +175,9 @@ def test_views_tell_the_time_to_the_microsecond(archive: Desk, when: datetime) -
         record = op.remember("x", layer="episodic", at=when)
     path = archive.folder() / "memory.db"
     with closing(sqlite3.connect(path)) as connection:
-        (shown,) = connection.execute("SELECT timestamp FROM episodes WHERE id = ?", (record.id,)).fetchone()
+        (shown,) = connection.execute(
+            "SELECT timestamp FROM episodes WHERE id = ?", (record.id,)
+        ).fetchone()
     assert shown == iso(when)
 
 

@@ -12,10 +12,11 @@ import pytest
 
 from lamina import Operator
 from lamina.errors import Corrupt
-from lamina.store import events, fulltext, migrations, transfer, verify
-from lamina.store.connection import SqliteDatabase
-from lamina.store.migrations import ARRIVING, MOVED
-from lamina.store.transfer import TABLES, Transfer
+from lamina.store.engine.sqlite import SqliteDatabase
+from lamina.store.tables import events, fulltext, migrations
+from lamina.store.tables.migrations import ARRIVING, MOVED
+from lamina.store.upkeep import transfer, verify
+from lamina.store.upkeep.transfer import TABLES, Transfer
 from tests.conftest import STORE_ID, Desk
 from tests.contract.keeping import lived
 
@@ -44,7 +45,10 @@ def columns(connection: apsw.Connection) -> dict[str, tuple[str, ...]]:
     """The columns of every table, but of those that belong to the full-text index."""
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'words%' AND name NOT LIKE 'sqlite_%'"
     names = [name for (name,) in connection.execute(query)]
-    return {name: tuple(row[1] for row in connection.execute(f"PRAGMA table_info({name})")) for name in names}
+    return {
+        name: tuple(row[1] for row in connection.execute(f"PRAGMA table_info({name})"))
+        for name in names
+    }
 
 
 def test_every_table_and_column_is_carried(op: Operator) -> None:
@@ -71,7 +75,9 @@ def test_tables_come_after_what_they_refer_to() -> None:
 
 
 def dumped(connection: Any) -> dict[str, list[Any]]:
-    return {table.name: [row for page in table.pages(connection) for row in page] for table in TABLES}
+    return {
+        table.name: [row for page in table.pages(connection) for row in page] for table in TABLES
+    }
 
 
 def move(op: Operator, target: SqliteDatabase, pieces: int | None = None) -> Transfer:
@@ -95,7 +101,10 @@ def test_everything_arrives(op: Operator, target: SqliteDatabase) -> None:
     work.compare(target.reader(), target.path.parent)
     source, reader = op._store.database.reader(), target.reader()
     assert dumped(reader) == dumped(source)
-    assert all(dumped(source)[name] for name in ("records", "archived", "erased", "grants", "rejected", "vectors"))
+    assert all(
+        dumped(source)[name]
+        for name in ("records", "archived", "erased", "grants", "rejected", "vectors")
+    )
     assert not fulltext.differs(reader)
     report = verify.verify(reader, op._store.seed)
     assert (report.problems, report.head) == ((), events.head(source, op._store.seed).hash.hex())
@@ -105,7 +114,9 @@ def test_everything_arrives(op: Operator, target: SqliteDatabase) -> None:
         assert (target.path.parent / file).read_bytes() == (op._store.folder / file).read_bytes()
 
 
-def test_it_goes_on_after_any_piece(op: Operator, target: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_goes_on_after_any_piece(
+    op: Operator, target: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B3: cut off again and again, a piece further each time, all of it arrives once."""
     monkeypatch.setattr(transfer, "PAGE", 3)
     for _ in range(200):
@@ -117,7 +128,9 @@ def test_it_goes_on_after_any_piece(op: Operator, target: SqliteDatabase, monkey
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 1000])
-def test_pages_hold_every_row_once(op: Operator, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_hold_every_row_once(
+    op: Operator, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B3: however large a page is, the rows come in the order of their keys, each once."""
     monkeypatch.setattr(transfer, "PAGE", size)
     reader = op._store.database.reader()
@@ -167,7 +180,11 @@ def test_a_file_that_differs_is_noticed(op: Operator, target: SqliteDatabase) ->
 def test_progress_ends_at_the_end(op: Operator, target: SqliteDatabase) -> None:
     """H4: it rises, never beyond the whole, and reaches it."""
     told: list[tuple[int, int]] = []
-    work = Transfer(op._store.database.reader(), op._store.folder, lambda done, total: told.append((done, total)))
+    work = Transfer(
+        op._store.database.reader(),
+        op._store.folder,
+        lambda done, total: told.append((done, total)),
+    )
     with target.atomic() as transaction:
         work.copy(transaction.cursor.connection, target.path.parent)
     work.compare(target.reader(), target.path.parent)

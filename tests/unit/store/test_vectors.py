@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import Memory
-from lamina.recall.embedders.wordllama import WordLlama
-from lamina.store import vectors
-from lamina.store.catalogue import BLOCK, opened
-from lamina.store.vectors import Codes, Kept, Space
+from lamina.embedders.wordllama import WordLlama
+from lamina.store.index.catalogue import BLOCK, opened
+from lamina.store.tables import vectors
+from lamina.store.tables.vectors import Codes, Kept, Space
 from tests.conftest import START, Desk, contents, tamper
 
 NAME = "wordllama-256"
@@ -46,12 +46,18 @@ def test_distances_of_rows_that_nobody_has() -> None:
     assert np.flatnonzero(codes.known).tolist() == [7]
 
 
-@given(st.integers(1, 130), st.lists(st.integers(0, BLOCK - 1), min_size=1, max_size=20, unique=True).map(sorted))
+@given(
+    st.integers(1, 130),
+    st.lists(st.integers(0, BLOCK - 1), min_size=1, max_size=20, unique=True).map(sorted),
+)
 def test_a_block_of_bits_holds_what_the_vectors_tell(dimensions: int, rows: list[int]) -> None:
     """Q6: bits that were packed say the same as bits that are read from the vectors, gaps included."""
     made = some(len(rows), dimensions, len(rows))
     codes = Codes(dimensions)
-    codes.read([(row, vector.tobytes()) for row, vector in zip(rows, made, strict=True)], Space(1, "x", dimensions, 0))
+    codes.read(
+        [(row, vector.tobytes()) for row, vector in zip(rows, made, strict=True)],
+        Space(1, "x", dimensions, 0),
+    )
     packed = opened(codes.pack(BLOCK), vectors.packed_size(dimensions))
     assert packed is not None
     assert len(packed) == BLOCK * (1 + 8 * -(-dimensions // 64))
@@ -63,7 +69,13 @@ def test_a_block_of_bits_holds_what_the_vectors_tell(dimensions: int, rows: list
 def test_vectors_of_the_wrong_size_are_none() -> None:
     """Q4: a row that cannot be a vector of its space is left out."""
     good = some(2, 4)
-    found = [(1, good[0].tobytes()), (2, b""), (3, b"\0" * 7), (4, good[1].tobytes()), (5, b"\0" * 16)]
+    found = [
+        (1, good[0].tobytes()),
+        (2, b""),
+        (3, b"\0" * 7),
+        (4, good[1].tobytes()),
+        (5, b"\0" * 16),
+    ]
     numbers, made = vectors.unpacked(found, Space(1, "x", 4, 5))
     assert numbers.tolist() == [1, 4]
     assert (made == good).all()
@@ -119,7 +131,16 @@ def near(handle: Memory, desk: Desk, query: str, limit: int = 20) -> dict[str, A
 
 
 @pytest.mark.parametrize(
-    "blob", ["x''", "x'00'", "zeroblob(511)", "zeroblob(513)", "zeroblob(1024)", "CAST('é' AS BLOB)", "zeroblob(100000)"]
+    "blob",
+    [
+        "x''",
+        "x'00'",
+        "zeroblob(511)",
+        "zeroblob(513)",
+        "zeroblob(1024)",
+        "CAST('é' AS BLOB)",
+        "zeroblob(100000)",
+    ],
 )
 def test_a_damaged_vector_is_told(desk: Desk, blob: str) -> None:
     """Q4, Q6: a vector of the wrong size is not used, the answer says so, and all other records are found as before."""
@@ -164,7 +185,9 @@ def test_vectors_that_another_process_stored_are_used(desk: Desk, mem: Memory) -
     assert near(mem, desk, "tea number 4") == before
     assert not mem._store.index.fresh[NAME]
     mem.remember("tea number 4, again")
-    assert contents(mem.search("tea number 4, again", ranker="semantic"))[0] == "tea number 4, again"
+    assert (
+        contents(mem.search("tea number 4, again", ranker="semantic"))[0] == "tea number 4, again"
+    )
     assert [*mem._store.index.fresh[NAME]] == [701]
 
 
@@ -173,7 +196,9 @@ def test_codes_follow_while_others_index(desk: Desk) -> None:
     writer, watcher = desk.agent(), desk.agent()
     rnd = random.Random(2)
     for step in range(6):
-        writer.remember_many([{"content": f"tea {rnd.random()}"} for _ in range(rnd.choice([1, 100, 300]))])
+        writer.remember_many(
+            [{"content": f"tea {rnd.random()}"} for _ in range(rnd.choice([1, 100, 300]))]
+        )
         if step % 2:
             writer.index()
         watcher.search("tea", ranker="semantic")
@@ -205,7 +230,9 @@ def test_a_search_reads_no_vector_twice(mem: Memory) -> None:
     mem.remember_many({"content": f"the kettle number {number} whistles"} for number in range(300))
     mem.index()
     first, second = (mem.search("which kettle whistles?") for _ in range(2))
-    assert [(hit.record.id, hit.parts["meaning"]) for hit in first] == [(hit.record.id, hit.parts["meaning"]) for hit in second]
+    assert [(hit.record.id, hit.parts["meaning"]) for hit in first] == [
+        (hit.record.id, hit.parts["meaning"]) for hit in second
+    ]
     with mem._store.index.look() as look:
         space = look.space("wordllama-256")
         assert space is not None

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from lamina import Operator
-from lamina.clock import EPOCH
 from lamina.errors import Corrupt, InvalidInput
-from lamina.store import records
+from lamina.model.clock import EPOCH
+from lamina.store.tables import records
 from tests.conftest import TESTER, Desk, move, quietly, tamper, verified
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "schema_5.db"
@@ -189,7 +189,9 @@ def test_counters_and_marks_survive_an_export(desk: Desk, tmp_path: Path) -> Non
     """H5, V7: how much was proposed today and how far sleep has read come along, since events tell
     of both."""
     agent, op = desk.agent(), desk.operator()
-    said = agent.remember_conversation([{"speaker": "Ana", "text": "I live in Rome."}], session="s1")
+    said = agent.remember_conversation(
+        [{"speaker": "Ana", "text": "I live in Rome."}], session="s1"
+    )
     agent.propose_profile("town", "Rome", "said so", [said[0].id])
     op.sleep()
     allowed, marks = op._store.rejections.allowance(desk.clock.now), op._store.night.slept()
@@ -199,7 +201,10 @@ def test_counters_and_marks_survive_an_export(desk: Desk, tmp_path: Path) -> Non
         new = other.operator()
         new.import_(export, trust=True)
         assert verified(new)
-        assert (new._store.rejections.allowance(desk.clock.now), new._store.night.slept()) == (allowed, marks)
+        assert (new._store.rejections.allowance(desk.clock.now), new._store.night.slept()) == (
+            allowed,
+            marks,
+        )
 
 
 def test_what_older_versions_did_not_tell_is_uncovered(desk: Desk) -> None:
@@ -210,7 +215,11 @@ def test_what_older_versions_did_not_tell_is_uncovered(desk: Desk) -> None:
     op = desk.operator("golden")
     report = op.audit_verify()["events"]
     assert report.ok
-    (place,) = [part["place"] for part in report.to_dict()["uncovered"] if part["place"].startswith("proposals of day")]
+    (place,) = [
+        part["place"]
+        for part in report.to_dict()["uncovered"]
+        if part["place"].startswith("proposals of day")
+    ]
     desk.clock.set(EPOCH + timedelta(days=int(place.split()[-1]), hours=1))
     agent = desk.agent("golden")
     agent.propose_profile("lake", "Como", "said so", [agent.remember("she swims").id])
@@ -221,15 +230,22 @@ def test_what_older_versions_did_not_tell_is_uncovered(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     ("statement", "place"),
-    [("UPDATE proposed SET number = 0", "proposals of day"), ("UPDATE slept SET seq = seq + 1", "how far sleep has read")],
+    [
+        ("UPDATE proposed SET number = 0", "proposals of day"),
+        ("UPDATE slept SET seq = seq + 1", "how far sleep has read"),
+    ],
 )
-def test_an_altered_counter_stays_visible_when_it_goes_on(desk: Desk, statement: str, place: str) -> None:
+def test_an_altered_counter_stays_visible_when_it_goes_on(
+    desk: Desk, statement: str, place: str
+) -> None:
     """P4, V7: the next event does not hide that a counter was altered before it: it does not follow
     from the one before."""
     agent, op = desk.agent(), desk.operator()
 
     def happen(town: str) -> None:
-        said = agent.remember_conversation([{"speaker": "Ana", "text": f"I live in {town}."}], session=town)
+        said = agent.remember_conversation(
+            [{"speaker": "Ana", "text": f"I live in {town}."}], session=town
+        )
         agent.propose_profile("town", town, "said so", [said[0].id])
         op.sleep()
 

@@ -13,7 +13,7 @@ from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import Span
 from lamina.engines.claims.words import either
-from lamina.patterns import LONGEST, bounded
+from lamina.text.patterns import LONGEST, bounded
 
 # fmt: off
 MINE = "mine"  # the rule for "my sister", which claims nothing else
@@ -127,7 +127,11 @@ def is_topic(claim: Claim) -> bool:
     """Whether it can be corrected by words that stand alone."""
     is_nameless = claim.rule == MINE and not claim.value[:1].isupper()
     is_correctable = claim.attribute != "habit" and bool(kind_of(claim.attribute))
-    return is_correctable and bool(claim.value) and not (claim.negated or is_nameless or claim.rule == FRIENDSHIP)
+    return (
+        is_correctable
+        and bool(claim.value)
+        and not (claim.negated or is_nameless or claim.rule == FRIENDSHIP)
+    )
 
 
 def spans(attribute: str, plain: str, start: int, end: int) -> list[Span]:
@@ -154,18 +158,26 @@ def answered(said: Said, clauses: Sequence[Clause], question: str) -> list[Claim
         if DENIED.match(said.part(clause)):
             return [said.claim(said.speaker, question, "", whole, 0.8, "answered", negated=True)]
         if found := alone(question, said.plain, *whole):
-            return [said.claim(said.speaker, question, span, span, 0.75, "answered") for span in found]
+            return [
+                said.claim(said.speaker, question, span, span, 0.75, "answered") for span in found
+            ]
     return []
 
 
 def self_answered(said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
     """ "Favourite colour? Purple, always": a question that the speaker answers."""
     for clause, following in pairwise(clauses):
-        found = SELF_ASKED.fullmatch(said.part(clause)) if clause.asks and not following.asks else None
+        found = (
+            SELF_ASKED.fullmatch(said.part(clause)) if clause.asks and not following.asks else None
+        )
         if found:
-            attribute = favourite(found["thing"]) if found["thing"] else NOUNS[found["noun"].lower()]
+            attribute = (
+                favourite(found["thing"]) if found["thing"] else NOUNS[found["noun"].lower()]
+            )
             for span in alone(attribute, said.plain, following.start, following.end):
-                yield said.claim(said.speaker, attribute, span, (clause.start, span[1]), 0.75, "self_answered")
+                yield said.claim(
+                    said.speaker, attribute, span, (clause.start, span[1]), 0.75, "self_answered"
+                )
 
 
 def right_value(said: Said, clauses: Sequence[Clause], topic: Claim) -> Span | None:
@@ -181,10 +193,16 @@ def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[
     if not cue:
         return
     later = [clause for clause in clauses if clause.end > cue.start() and not clause.asks]
-    same = [clause for clause in clauses if later and clause.sentence == later[0].sentence and clause.start < cue.start()]
+    same = [
+        clause
+        for clause in clauses
+        if later and clause.sentence == later[0].sentence and clause.start < cue.start()
+    ]
     for clause in (*later, *same):
         for found in RIGHT.finditer(said.plain, clause.start, clause.end):
-            if not found["self"] or kind_of(topic.attribute) in STRICT:  # not "actually, I'm also curious about it"
+            if (
+                not found["self"] or kind_of(topic.attribute) in STRICT
+            ):  # not "actually, I'm also curious about it"
                 yield from spans(topic.attribute, said.plain, found.end(), clause.end)
     for clause in later:
         begin = cue.end() if clause.start <= cue.start() else clause.start
@@ -197,7 +215,9 @@ def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
     """On either side of "not" and the value that was wrong: "Perth, not Dundee"."""
     plain = said.plain
     for found in islice(denials(topic).finditer(plain), MOST_TOPICS):
-        yield from spans(topic.attribute, plain, found.end(), min(found.end() + LONGEST, len(plain)))
+        yield from spans(
+            topic.attribute, plain, found.end(), min(found.end() + LONGEST, len(plain))
+        )
         least = max(0, found.start() - LONGEST)
         end = least + len(plain[least : found.start()].rstrip(" ,"))
         start = max(least, *(plain.rfind(mark, least, end) + 1 for mark in ".!?:\n"))
@@ -211,17 +231,27 @@ def _repaired(said: Said, topic: Claim) -> Iterator[Span]:
     found = REPAIR.fullmatch(said.plain) if len(said.plain.split(None, 5)) <= 5 else None
     if found and (SORRY.search(said.plain) or kind_of(topic.attribute) in STRICT):
         begin, end = found.span("value")
-        yield from (span for span in spans(topic.attribute, said.plain, begin, end) if span == (begin, end))
+        yield from (
+            span for span in spans(topic.attribute, said.plain, begin, end) if span == (begin, end)
+        )
 
 
 def takes_back(said: Said, claims: Sequence[Claim]) -> int | None:
     """Where a turn begins to take back one of some claims; nothing when it does not."""
     if cue := TAKEN_BACK.search(said.plain):
         return cue.start()
-    found = [found.start() for claim in claims if is_topic(claim) and (found := denials(claim).search(said.plain))]
+    found = [
+        found.start()
+        for claim in claims
+        if is_topic(claim) and (found := denials(claim).search(said.plain))
+    ]
     if found:
         return found[0]
-    return 0 if any(next(_repaired(said, claim), None) for claim in claims if is_topic(claim)) else None
+    return (
+        0
+        if any(next(_repaired(said, claim), None) for claim in claims if is_topic(claim))
+        else None
+    )
 
 
 def denials(claim: Claim) -> re.Pattern[str]:

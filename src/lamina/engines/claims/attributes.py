@@ -81,7 +81,12 @@ def of(name: str) -> Attribute:
     if name.startswith(FAVOURITE):
         thing = name.removeprefix(FAVOURITE)
         thing = thing.replace("{", "(").replace("}", ")")
-        return _one(name, f"{{s}}'s favourite {thing} is {{v}}", f"{{s}}'s favourite {thing} is not {{v}} any more", "taste")
+        return _one(
+            name,
+            f"{{s}}'s favourite {thing} is {{v}}",
+            f"{{s}}'s favourite {thing} is not {{v}} any more",
+            "taste",
+        )
     return TABLE[name]
 
 

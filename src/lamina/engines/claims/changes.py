@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from lamina.engines.claims.rule import any_of, compiled, for_turns
-from lamina.patterns import Bounded
+from lamina.text.patterns import Bounded
 
 MANY = (
     "hobby",
@@ -23,10 +23,38 @@ MANY = (
     "owns",
     "religion",
 )
-ALL = (*MANY, "partner", "pet", "favourite", "dislikes", "health", "allergy", "relationship_status", "nickname")
+ALL = (
+    *MANY,
+    "partner",
+    "pet",
+    "favourite",
+    "dislikes",
+    "health",
+    "allergy",
+    "relationship_status",
+    "nickname",
+)
 AIMS = ("plan", "goal")
-BACK = (*MANY, "partner", "name", "favourite", "relationship_status")  # what somebody can go back to
-SWITCHED = ("employer", "job", "studies", "diet", "owns", "favourite", "religion", "likes", "hobby", "habit", "lives_in")
+BACK = (
+    *MANY,
+    "partner",
+    "name",
+    "favourite",
+    "relationship_status",
+)  # what somebody can go back to
+SWITCHED = (
+    "employer",
+    "job",
+    "studies",
+    "diet",
+    "owns",
+    "favourite",
+    "religion",
+    "likes",
+    "hobby",
+    "habit",
+    "lives_in",
+)
 SPOKEN_OF = ("partner", "plan", "job", "employer")
 NAMED = ("pet", "partner", "child", "sibling", "friend", "relative", "parent")
 THE = r"(?:(?:the|my|our|that|this|his|her|their|old|all|both|being|an?)\s+)*"
@@ -47,7 +75,9 @@ class Ending(NamedTuple):
 
     name: str
     cue: re.Pattern[str]
-    pattern: Bounded  # what ends begins where the group `value` does; no such group: whatever there was
+    pattern: (
+        Bounded  # what ends begins where the group `value` does; no such group: whatever there was
+    )
     attributes: tuple[str, ...]  # what can end so
     default: str  # empty: nothing, unless it is known
     confidence: float
@@ -64,9 +94,24 @@ class Switch(NamedTuple):
     confidence: float
 
 
-def _ends(name: str, cues: str, pattern: str, attributes: str | tuple[str, ...], default: str, confidence: float) -> Ending:
+def _ends(
+    name: str,
+    cues: str,
+    pattern: str,
+    attributes: str | tuple[str, ...],
+    default: str,
+    confidence: float,
+) -> Ending:
     listed = tuple(attributes.split()) if isinstance(attributes, str) else attributes
-    return Ending(name, any_of(cues), compiled(pattern), listed, default, confidence, pattern.startswith(FIRST))
+    return Ending(
+        name,
+        any_of(cues),
+        compiled(pattern),
+        listed,
+        default,
+        confidence,
+        pattern.startswith(FIRST),
+    )
 
 
 def _switches(name: str, cues: str, pattern: str, default: str, confidence: float) -> Switch:

@@ -9,7 +9,18 @@ from itertools import groupby
 
 import msgspec
 
-from lamina.engines.claims import Claim, Turn, answers, changes, people, predicates, sentences, statements, updates, words
+from lamina.engines.claims import (
+    Claim,
+    Turn,
+    answers,
+    changes,
+    people,
+    predicates,
+    sentences,
+    statements,
+    updates,
+    words,
+)
 from lamina.engines.claims.changes import Ending
 from lamina.engines.claims.memory import Memory, Taken
 from lamina.engines.claims.people import People
@@ -17,7 +28,7 @@ from lamina.engines.claims.predicates import Parsed, Subject
 from lamina.engines.claims.rule import Phrase
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
-from lamina.patterns import LONGEST
+from lamina.text.patterns import LONGEST
 
 MOST_CLAIMS = 200  # of one turn: more is a list, and no speech
 # What is not read, as it is counted.
@@ -57,10 +68,19 @@ class _Reader:
 
     def read(self, number: int, turn: Turn) -> list[Claim]:
         is_machine = people.is_machine(turn.speaker)
-        said = Said(turn, sentences.said(turn.text[-HEARD:] if is_machine else turn.text), turn.speaker or "", number)
+        said = Said(
+            turn,
+            sentences.said(turn.text[-HEARD:] if is_machine else turn.text),
+            turn.speaker or "",
+            number,
+        )
         clauses = self._clauses(said)
         is_ours = not is_machine and sentences.is_english(said.plain)
-        found = sorted(self._claims(said, clauses), key=lambda claim: (claim.start, claim.end)) if is_ours else []
+        found = (
+            sorted(self._claims(said, clauses), key=lambda claim: (claim.start, claim.end))
+            if is_ours
+            else []
+        )
         self.unread[TALKATIVE] += len(found) >= MOST_CLAIMS
         self.heard, self.question = said.plain, answers.asked(said.plain, clauses)
         return found
@@ -76,13 +96,17 @@ class _Reader:
     def _claims(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
         self.people.listen(said.plain, said.speaker, said.number)
         lowered = said.plain.lower()
-        phrases = [one for one in statements.PHRASES if one.cue.search(lowered)] if said.speaker else []
+        phrases = (
+            [one for one in statements.PHRASES if one.cue.search(lowered)] if said.speaker else []
+        )
         endings = [one for one in changes.ENDINGS if one.cue.search(lowered)]
         taken = Taken()
         self._take(self._related(said, clauses), taken)
         for clause, before in zip(clauses, (None, *clauses), strict=False):
             parsed = predicates.parse(said.plain, clause, statements.VERBS, self.people.named)
-            if not (clause.asks or clause.doubted or self._is_hearsay(said, parsed, clause, before)):
+            if not (
+                clause.asks or clause.doubted or self._is_hearsay(said, parsed, clause, before)
+            ):
                 self._take(self._stated(said, clause, parsed, phrases), taken)
                 self._take(self._updated(said, clause, parsed, endings), taken)
                 self._take(updates.instead(said, clause, taken.claims), taken)
@@ -101,7 +125,9 @@ class _Reader:
     def _take(self, claims: Iterable[Claim], taken: Taken) -> None:
         """Keep what this turn has not said before."""
         for claim in claims:
-            is_nothing = claim.attribute == "nickname" and claim.value == claim.subject  # "my brother is called Jan"
+            is_nothing = (
+                claim.attribute == "nickname" and claim.value == claim.subject
+            )  # "my brother is called Jan"
             if not is_nothing and len(taken.claims) < MOST_CLAIMS and taken.add(claim):
                 self.memory.note(claim)
 
@@ -109,20 +135,39 @@ class _Reader:
         """The people of who speaks."""
         for one in people.relations(said.plain) if said.speaker else ():
             is_vague = not one.name and one.attribute in ("friend", "colleague")
-            is_told = not one.name and one.attribute == "partner" and self.memory.last(said.speaker, ["partner"])
+            is_told = (
+                not one.name
+                and one.attribute == "partner"
+                and self.memory.last(said.speaker, ["partner"])
+            )
             if one.attribute and not is_vague and not is_told:
                 confidence = 0.9 if one.name else 0.85
-                before = self.memory.unnamed(said.speaker, one.attribute, one.kin) if one.name else None
-                made = said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), confidence, answers.MINE)
+                before = (
+                    self.memory.unnamed(said.speaker, one.attribute, one.kin) if one.name else None
+                )
+                made = said.claim(
+                    said.speaker,
+                    one.attribute,
+                    one.shown,
+                    (one.start, one.end),
+                    confidence,
+                    answers.MINE,
+                )
                 yield msgspec.structs.replace(made, replaces=before)
         for one in people.household(said.plain) if said.speaker else ():
             if not _is_asked(clauses, one.start):
-                yield said.claim(said.speaker, one.attribute, one.shown, (one.start, one.end), 0.65, "household")
+                yield said.claim(
+                    said.speaker, one.attribute, one.shown, (one.start, one.end), 0.65, "household"
+                )
         listener = self.people.listener(said.speaker) if said.speaker else ""
         if listener and (found := people.FRIENDSHIP.search(said.plain)):
-            yield said.claim(said.speaker, "friend", listener, found.span(), 0.75, answers.FRIENDSHIP)
+            yield said.claim(
+                said.speaker, "friend", listener, found.span(), 0.75, answers.FRIENDSHIP
+            )
 
-    def _stated(self, said: Said, clause: Clause, parsed: Parsed, phrases: Iterable[Phrase]) -> Iterator[Claim]:
+    def _stated(
+        self, said: Said, clause: Clause, parsed: Parsed, phrases: Iterable[Phrase]
+    ) -> Iterator[Claim]:
         """What a clause says by itself."""
         has_told = False  # of a deed: what small things were done besides is part of it
         for predicate in parsed.predicates:
@@ -141,14 +186,18 @@ class _Reader:
             if not one.wide and one.cue.search(lowered):
                 yield from statements.phrased(said, clause, one)
 
-    def _updated(self, said: Said, clause: Clause, parsed: Parsed, endings: Iterable[Ending]) -> Iterator[Claim]:
+    def _updated(
+        self, said: Said, clause: Clause, parsed: Parsed, endings: Iterable[Ending]
+    ) -> Iterator[Claim]:
         """What a clause does to what is known."""
         about = self._who(parsed.subject, said) if parsed.subject else said.speaker
         if parsed.subject and parsed.subject.kind == "named" and not self.people.knows(about):
             about = said.speaker  # "Japan's off"
         yield from updates.updated(said, clause, about, self.memory, endings)
 
-    def _is_hearsay(self, said: Said, parsed: Parsed, clause: Clause, before: Clause | None) -> bool:
+    def _is_hearsay(
+        self, said: Said, parsed: Parsed, clause: Clause, before: Clause | None
+    ) -> bool:
         """Whether it is what others say: "there's a rumour that I've left", but not "he told me that he's left"."""
         if clause.link != "that" or not before:
             return False
@@ -168,7 +217,11 @@ class _Reader:
             return self.people.meant(subject.kind, said.number)
         if subject.kind == "who":
             return people.just_named(said.plain[: subject.start])
-        return "" if subject.kin in words.ANIMALS else subject.name or self.people.kin(said.speaker, subject.kin)
+        return (
+            ""
+            if subject.kin in words.ANIMALS
+            else subject.name or self.people.kin(said.speaker, subject.kin)
+        )
 
     def _corrected(self, said: Said, clauses: Sequence[Clause], found: list[Claim]) -> list[Claim]:
         """What takes back the last claim is marked so; the right value may stand alone."""
@@ -176,15 +229,22 @@ class _Reader:
         cue = answers.takes_back(said, [] if found else earlier[-answers.MOST_TOPICS :])
         if cue is None:
             return found
-        inline = [claim for claim in found if claim.end <= cue and "." not in said.plain[claim.end : cue]]
-        topics = [claim for claim in reversed([*earlier, *inline]) if answers.is_topic(claim)][: answers.MOST_TOPICS]
+        inline = [
+            claim for claim in found if claim.end <= cue and "." not in said.plain[claim.end : cue]
+        ]
+        topics = [claim for claim in reversed([*earlier, *inline]) if answers.is_topic(claim)][
+            : answers.MOST_TOPICS
+        ]
         for topic in topics:
             again = [claim for claim in found if claim.start >= cue and _is_of(claim, topic)]
             if again:
                 return [_correcting(claim, topic) if claim in again else claim for claim in found]
         for topic in topics:
             if right := answers.right_value(said, clauses, topic):
-                made = _correcting(said.claim(topic.subject, topic.attribute, right, right, 0.8, "corrected"), topic)
+                made = _correcting(
+                    said.claim(topic.subject, topic.attribute, right, right, 0.8, "corrected"),
+                    topic,
+                )
                 self.memory.note(made)
                 return [*found, made]
         return found
@@ -207,9 +267,13 @@ def _is_asked(clauses: Sequence[Clause], place: int) -> bool:
 
 
 def _is_of(claim: Claim, topic: Claim) -> bool:
-    return claim.attribute == topic.attribute and claim.subject == topic.subject and not claim.negated
+    return (
+        claim.attribute == topic.attribute and claim.subject == topic.subject and not claim.negated
+    )
 
 
 def _correcting(claim: Claim, topic: Claim) -> Claim:
     is_other = topic.value.casefold() != claim.value.casefold()
-    return msgspec.structs.replace(claim, corrects=True, replaces=topic.value if is_other else claim.replaces)
+    return msgspec.structs.replace(
+        claim, corrects=True, replaces=topic.value if is_other else claim.replaces
+    )

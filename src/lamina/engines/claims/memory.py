@@ -55,12 +55,19 @@ class Taken:
 
     def __init__(self) -> None:
         self.claims: list[Claim] = []
-        self._sizes: dict[tuple[object, ...], list[int]] = {}  # how many stems each claim about the same has
+        self._sizes: dict[
+            tuple[object, ...], list[int]
+        ] = {}  # how many stems each claim about the same has
         self._holders: dict[tuple[object, ...], list[int]] = {}  # which of them have a stem
 
     def add(self, claim: Claim) -> bool:
         """Take a claim, unless another says the same already; whether it was taken."""
-        about = (claim.subject, claim.negated, attributes.of(claim.attribute).family, FAVOURITE in claim.attribute)
+        about = (
+            claim.subject,
+            claim.negated,
+            attributes.of(claim.attribute).family,
+            FAVOURITE in claim.attribute,
+        )
         stems, sizes = values.stems(claim.value), self._sizes.setdefault(about, [])
         shared: Counter[int] = Counter()
         for stem in stems:

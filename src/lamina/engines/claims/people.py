@@ -7,13 +7,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from lamina import text
 from lamina.engines.claims import values, words
 from lamina.engines.claims.words import either
-from lamina.patterns import LONGEST
+from lamina.text import words as text
+from lamina.text.patterns import LONGEST
 
 # Speakers that are no people: what they say are no claims of theirs.
-MACHINES = frozenset("agent ai assistant bot chatbot developer external function import llm mail model system tool web".split())
+MACHINES = frozenset(
+    "agent ai assistant bot chatbot developer external function import llm mail model system tool web".split()
+)
 KINDRED = frozenset(words.RELATION) | words.ACQUAINTED
 MENTION = re.compile(
     r"\b(?<!ne of )(?P<whose>[Mm]y|[Oo]ur)\s(?!(?:first|second|third|next|unborn) (?:child|baby|kid))"
@@ -30,7 +32,9 @@ BEING = re.compile(
     rf"(?=(?P<name>{values.NAME.pattern})\s*(?:[.,;:!?)]|\Z|\n|(?:and|but|who|by the way|now)\b))"
 )
 # Without capitals a name looks like any other word: "my wife is eva", "my wife is ill". What is said to be a name is one.
-UNTOLD = re.compile(r"(?:'s? names?)? (?:is|are)(?: called| named)? [\w-]+\s*(?:[.,;:!?)]|\Z|\n|and\b)")
+UNTOLD = re.compile(
+    r"(?:'s? names?)? (?:is|are)(?: called| named)? [\w-]+\s*(?:[.,;:!?)]|\Z|\n|and\b)"
+)
 CALLED = re.compile(
     r"(?:'s name is|,? (?:who is |is )?(?:now )?(?:(?<=is )called|named)|,? whose name is) (?P<name>[a-zß-ÿ][\w-]*\w)\s*"
     r"(?:[.,;:!?)]|\Z|\n|(?:and|but|who|is|was|has)\b)"
@@ -51,7 +55,10 @@ ALONE = re.compile(
 )
 # Said of one's own, though nobody says whose: "with the kids", "my husband and kids".
 HOUSEHOLD = (
-    re.compile(r"\b(?:with|took|take|taking|brought|me,) the (?P<kin>kids|children|wife|husband|missus|hubby)\b", re.I),
+    re.compile(
+        r"\b(?:with|took|take|taking|brought|me,) the (?P<kin>kids|children|wife|husband|missus|hubby)\b",
+        re.I,
+    ),
     re.compile(
         rf"\b(?:my|the) {either(words.KIN['partner'])},? (?:and|&)(?: the| my| our)? (?P<kin>kids|children|sons?|daughters?)\b",
         re.I,
@@ -67,7 +74,8 @@ FRIENDS = re.compile(
     re.I,
 )
 FRIENDSHIP = re.compile(
-    r"\bour friendship\b|\b(?:being|you're|you are|you've been|have you as) (?:such )?an? (?:\w+ )?friend\b", re.I
+    r"\bour friendship\b|\b(?:being|you're|you are|you've been|have you as) (?:such )?an? (?:\w+ )?friend\b",
+    re.I,
 )
 CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w-]+")
 NEAR = 8  # characters between a name and "who"
@@ -118,7 +126,14 @@ def relations(plain: str) -> Iterator[Relation]:
     for found in apart:
         if values.is_name(found["name"]):
             kin = found["kin"].lower()
-            yield Relation(words.RELATION.get(kin, ""), kin, found["name"], found["name"], found.start(), found.end())
+            yield Relation(
+                words.RELATION.get(kin, ""),
+                kin,
+                found["name"],
+                found["name"],
+                found.start(),
+                found.end(),
+            )
 
 
 def _mentioned(plain: str, found: re.Match[str], is_lower: bool) -> Iterator[Relation]:
@@ -127,7 +142,9 @@ def _mentioned(plain: str, found: re.Match[str], is_lower: bool) -> Iterator[Rel
     attribute, being = words.RELATION.get(kin, ""), BEING.match(plain, last)
     is_who = being is not None and not is_described(being["name"])
     if is_lower and (called := CALLED.match(plain, last)) and called["name"] not in NEVER_CALLED:
-        yield Relation(attribute, kin, called["name"], called["name"], found.start(), called.end("name"))
+        yield Relation(
+            attribute, kin, called["name"], called["name"], found.start(), called.end("name")
+        )
         return
     if (is_who and being and being["other"]) or (is_lower and UNTOLD.match(plain, last)):
         return
@@ -145,7 +162,9 @@ def _mentioned(plain: str, found: re.Match[str], is_lower: bool) -> Iterator[Rel
 def _names(plain: str, start: int, kin: str) -> list[values.Span]:
     """What somebody is called; several have several names."""
     is_several = kin in words.PLURAL or (kin in words.ANIMALS and kin.endswith("s"))
-    return values.cut("names" if is_several else "name", plain, start, min(start + LONGEST, len(plain)))
+    return values.cut(
+        "names" if is_several else "name", plain, start, min(start + LONGEST, len(plain))
+    )
 
 
 def is_described(word: str) -> bool:
@@ -176,7 +195,9 @@ class People:
         self.present = frozenset(name for speaker in speakers if (name := text.first_name(speaker)))
         self._genders: dict[str, str] = {}
         self._recent: list[Person] = []
-        self._speakers = tuple(dict.fromkeys(speaker for speaker in speakers if speaker and not is_machine(speaker)))
+        self._speakers = tuple(
+            dict.fromkeys(speaker for speaker in speakers if speaker and not is_machine(speaker))
+        )
         self.named: set[str] = set()
         self._kin: dict[tuple[str, str], set[str]] = {}  # whose what is called how
 
@@ -222,5 +243,7 @@ class People:
 
     def meant(self, pronoun: str, turn: int) -> str:
         """Whom "he" or "she" means, if only one person fits."""
-        fitting = {one.name for one in self._recent if one.turn >= turn - 2 and one.gender in (pronoun, "")}
+        fitting = {
+            one.name for one in self._recent if one.turn >= turn - 2 and one.gender in (pronoun, "")
+        }
         return fitting.pop() if len(fitting) == 1 else ""

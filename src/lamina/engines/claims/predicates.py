@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lamina.engines.claims import values, words
 from lamina.engines.claims.sentences import Clause
-from lamina.patterns import bounded
+from lamina.text.patterns import bounded
 
 TOKEN = re.compile(r"[^\W_]+?(?=n't\b)|n't\b|'(?:m|re|ve|ll|d|s)\b|[^\W_]+(?:-[^\W_]+)*", re.I)
 # How an auxiliary is called in the rules.
@@ -19,8 +19,19 @@ AUXILIARIES = {
     "could": "maybe", "might": "maybe", "may": "maybe", "should": "maybe", "must": "maybe", "ought": "maybe",
     "got": "got", "gotten": "got", "getting": "getting",
 }  # fmt: skip
-RUSHED = {"im": ("i", "'m"), "ive": ("i", "'ve"), "dont": ("do", "n't"), "doesnt": ("does", "n't"), "didnt": ("did", "n't")}
-RUSHED |= {"cant": ("can", "n't"), "wont": ("will", "n't"), "isnt": ("is", "n't"), "cannot": ("can", "not")}
+RUSHED = {
+    "im": ("i", "'m"),
+    "ive": ("i", "'ve"),
+    "dont": ("do", "n't"),
+    "doesnt": ("does", "n't"),
+    "didnt": ("did", "n't"),
+}
+RUSHED |= {
+    "cant": ("can", "n't"),
+    "wont": ("will", "n't"),
+    "isnt": ("is", "n't"),
+    "cannot": ("can", "not"),
+}
 DENIALS = frozenset({"n't", "not", "never"})
 OFTEN = frozenset("always usually often regularly normally typically generally frequently".split())
 ADVERBS = OFTEN | frozenset(
@@ -41,7 +52,9 @@ TIMES = frozenset(
 OWNED = frozenset(
     "the a an my this that these those some all what one another any no such everything anything something".split()
 )
-WHATEVER = frozenset("something everything anything thing things what all one someone somebody stuff".split())
+WHATEVER = frozenset(
+    "something everything anything thing things what all one someone somebody stuff".split()
+)
 REPORTED = frozenset(
     "says said say tells told claims claim thinks think heard hears believes swears reckons insists joked joke hope"
     " hopes".split()
@@ -56,27 +69,37 @@ FILLERS = ADVERBS | frozenset(
     " update big ha yay man god gosh sorry thanks thx aw aww hmm oops sooo soo omg nope turns out".split()
 )
 # Said without "I"; not those that could be orders, or praise.
-ELLIPTIC = (words.DEEDS | words.PARTICIPLES | frozenset("been based allergic gonna".split())) - frozenset(
+ELLIPTIC = (
+    words.DEEDS | words.PARTICIPLES | frozenset("been based allergic gonna".split())
+) - frozenset(
     "read put set beat quit run cut let hit split become come rode fell shot wed placed checked shared loved liked hated"
     " enjoyed felt thought wanted planned decided used called known said told heard grown found kept".split()
 )
 DEFINITE = frozenset("the a an my some our with off up".split())
-GOING_ON = frozenset("as for at in on to the a an my our some about of with up forward into".split())
+GOING_ON = frozenset(
+    "as for at in on to the a an my our some about of with up forward into".split()
+)
 FINITE = frozenset(
     "makes helps brings keeps means takes gives gets feels seems sounds looks lets shows made helped brought kept gave felt"
     " took got taught reminds reminded matters goes comes sucks rocks".split()
 )
 UNCHANGED = frozenset("put set read beat quit cut hit run come let".split())  # in the past
 EMPHATIC = frozenset("love like have enjoy hate live work".split())  # "I do love it"
-SMALL = frozenset("a an the at in to into with from off back one".split())  # after an auxiliary they may stand like a verb
+SMALL = frozenset(
+    "a an the at in to into with from off back one".split()
+)  # after an auxiliary they may stand like a verb
 MODAL = frozenset("will would maybe can".split())
 MEANT = frozenset({"gonna", "wanna"})
 NOUNS = frozenset("love like work plan hope dream play study major aim drive ride stand".split())
-PARENTS = frozenset("mum mom dad mother father grandma grandpa nan gran mama papa granny grandad granddad".split())
+PARENTS = frozenset(
+    "mum mom dad mother father grandma grandpa nan gran mama papa granny grandad granddad".split()
+)
 ANYMORE = re.compile(r"\b(?:any ?more|any longer|no longer|after all|no more)\b", re.I)
 NEAR = 40  # characters before a verb in which "and" is looked for
 JOINED = bounded(
-    r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has|today)\b)*\s*\Z", re.I, NEAR
+    r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has|today)\b)*\s*\Z",
+    re.I,
+    NEAR,
 )
 
 
@@ -128,7 +151,11 @@ def tokens(plain: str, start: int, end: int) -> list[Token]:
 def parse(plain: str, clause: Clause, verbs: Set[str], names: Set[str]) -> Parsed:
     """Whom a clause is about, and its verbs; several may share one subject. `names` are those of known people."""
     listed = tokens(plain, clause.start, clause.end)
-    found = (Subject("who", "", clause.start), 0) if clause.link == "who" else _subject(plain, listed, verbs, names)
+    found = (
+        (Subject("who", "", clause.start), 0)
+        if clause.link == "who"
+        else _subject(plain, listed, verbs, names)
+    )
     if not found:
         return Parsed(None, ())
     subject, place = found
@@ -141,7 +168,11 @@ def parse(plain: str, clause: Clause, verbs: Set[str], names: Set[str]) -> Parse
     made = [first._replace(end=stops[0])]
     for joint, stop in zip(joints, stops[1:], strict=True):
         if more := _predicate(listed, joint, subject, stop, ends):
-            is_bare = first.kind in MODAL and more.word not in words.DEEDS and not more.word.endswith("ed")
+            is_bare = (
+                first.kind in MODAL
+                and more.word not in words.DEEDS
+                and not more.word.endswith("ed")
+            )
             is_shared = more.kind == "plain" and (is_bare or more.word.endswith("ing"))
             made.append(more._replace(kind=first.kind) if is_shared else more)
     return Parsed(subject, tuple(made))
@@ -157,7 +188,9 @@ def _is_told(listed: Sequence[Token]) -> bool:
     return bool(last) and (last[-1] in REPORTED or (last[-1] in HEARERS and last[0] in REPORTED))
 
 
-def _is_joint(plain: str, listed: Sequence[Token], place: int, first: Predicate, verbs: Set[str]) -> bool:
+def _is_joint(
+    plain: str, listed: Sequence[Token], place: int, first: Predicate, verbs: Set[str]
+) -> bool:
     """Whether another verb of the same subject begins here."""
     word, start, _ = listed[place]
     before = plain[max(first.after, start - NEAR) : start]
@@ -171,10 +204,14 @@ def _is_joint(plain: str, listed: Sequence[Token], place: int, first: Predicate,
         return False  # "I hope to build a house and put a roof on it"
     if word.endswith("ing"):
         return first.word.endswith("ing") and word in verbs
-    return (word in verbs and not plain[start].isupper()) or (word in AUXILIARIES and word not in ("'s", "'d", "be"))
+    return (word in verbs and not plain[start].isupper()) or (
+        word in AUXILIARIES and word not in ("'s", "'d", "be")
+    )
 
 
-def _subject(plain: str, listed: Sequence[Token], verbs: Set[str], names: Set[str]) -> tuple[Subject, int] | None:
+def _subject(
+    plain: str, listed: Sequence[Token], verbs: Set[str], names: Set[str]
+) -> tuple[Subject, int] | None:
     """The subject, and the place of the word after it."""
     opening = True  # nothing but fillers so far
     for place, (word, start, _) in enumerate(listed):
@@ -184,12 +221,16 @@ def _subject(plain: str, listed: Sequence[Token], verbs: Set[str], names: Set[st
         if word in ("i", "we"):
             if place and listed[place - 1].word == "and":
                 return Subject("self", "", listed[0].start), place + 1
-            return None if _is_part(plain, listed, place) else (Subject("self", "", start), place + 1)
+            return (
+                None if _is_part(plain, listed, place) else (Subject("self", "", start), place + 1)
+            )
         if word in ("he", "she"):
             return None if _is_part(plain, listed, place) else (Subject(word, "", start), place + 1)
         if word == "you" and place + 1 < len(listed) and listed[place + 1].word == "know":
             continue  # "you know I love jazz"
-        if word in OTHERS and not (place + 1 < len(listed) and word in OWNED and listed[place + 1].word in TIMES):
+        if word in OTHERS and not (
+            place + 1 < len(listed) and word in OWNED and listed[place + 1].word in TIMES
+        ):
             return None
         if word in ("my", "our"):
             if related := _related(plain, listed, place):
@@ -205,7 +246,9 @@ def _is_left_out(plain: str, listed: Sequence[Token], place: int) -> bool:
     if word in ELLIPTIC:
         return True
     if word.endswith("ing"):  # "Learning the piano", but not "Learning is fun"
-        return following in GOING_ON and not any(token.word in FINITE or token.word in AUXILIARIES for token in listed[place:])
+        return following in GOING_ON and not any(
+            token.word in FINITE or token.word in AUXILIARIES for token in listed[place:]
+        )
     return word.endswith("ed") and word not in words.MENTAL and following in DEFINITE
 
 
@@ -226,15 +269,25 @@ def _related(plain: str, listed: Sequence[Token], place: int) -> tuple[Subject, 
 
 
 def _end_of_name(plain: str, listed: Sequence[Token], place: int) -> int:
-    while place < len(listed) and plain[listed[place].start].isupper() and values.is_name(plain[slice(*listed[place][1:])]):
+    while (
+        place < len(listed)
+        and plain[listed[place].start].isupper()
+        and values.is_name(plain[slice(*listed[place][1:])])
+    ):
         place += 1
     return place
 
 
-def _named(plain: str, listed: Sequence[Token], place: int, verbs: Set[str], names: Set[str]) -> tuple[Subject, int] | None:
+def _named(
+    plain: str, listed: Sequence[Token], place: int, verbs: Set[str], names: Set[str]
+) -> tuple[Subject, int] | None:
     """A name that is followed by a verb."""
     after = place + 1
-    while after < len(listed) and plain[listed[after].start].isupper() and listed[after].start - listed[after - 1].end == 1:
+    while (
+        after < len(listed)
+        and plain[listed[after].start].isupper()
+        and listed[after].start - listed[after - 1].end == 1
+    ):
         after += 1
     name = plain[listed[place].start : listed[after - 1].end]
     is_parent = name.lower() in PARENTS
@@ -245,9 +298,16 @@ def _named(plain: str, listed: Sequence[Token], place: int, verbs: Set[str], nam
     following = listed[after].word
     if following == "and" and after + 1 < len(listed) and listed[after + 1].word in ("i", "me"):
         return Subject("self", "", listed[place].start), after + 2
-    if name in names or (following in verbs and following not in SMALL) or following in AUXILIARIES or following in ADVERBS:
+    if (
+        name in names
+        or (following in verbs and following not in SMALL)
+        or following in AUXILIARIES
+        or following in ADVERBS
+    ):
         who = (
-            Subject("kin", "", listed[place].start, name.lower()) if is_parent else Subject("named", name, listed[place].start)
+            Subject("kin", "", listed[place].start, name.lower())
+            if is_parent
+            else Subject("named", name, listed[place].start)
         )
         return who, after
     return None
@@ -265,13 +325,23 @@ def _is_part(plain: str, listed: Sequence[Token], place: int) -> bool:
     return first.word in OWNED and before not in TIMES and not is_apart
 
 
-def _predicate(listed: Sequence[Token], place: int, subject: Subject, end: int, ends: bool) -> Predicate | None:
-    is_going_on = any(token.word.endswith("ing") and token.start == subject.start for token in listed[place : place + 1])
+def _predicate(
+    listed: Sequence[Token], place: int, subject: Subject, end: int, ends: bool
+) -> Predicate | None:
+    is_going_on = any(
+        token.word.endswith("ing") and token.start == subject.start
+        for token in listed[place : place + 1]
+    )
     kind, negated = "am" if is_going_on else "plain", False
     while place < len(listed) and listed[place].start < end:
         word = listed[place].word
         following = next(
-            (token.word for token in listed[place + 1 :] if token.word not in ADVERBS and token.word not in DENIALS), ""
+            (
+                token.word
+                for token in listed[place + 1 :]
+                if token.word not in ADVERBS and token.word not in DENIALS
+            ),
+            "",
         )
         if word in DENIALS:
             negated = True
@@ -279,13 +349,24 @@ def _predicate(listed: Sequence[Token], place: int, subject: Subject, end: int, 
             negated, place = True, place + 1
         elif word == "used" and following == "to":
             kind, place = "former", place + 1
-        elif word in AUXILIARIES and (step := _step(word, following, kind, listed[place + 1 : place + 2])):
+        elif word in AUXILIARIES and (
+            step := _step(word, following, kind, listed[place + 1 : place + 2])
+        ):
             kind = step
         elif word == "been" and kind in ("have", "had", "plain"):
             kind = "been"
         elif not (word in ADVERBS and following):
             kind, negated = ("can't", False) if kind == "can" and negated else (kind, negated)
-            return Predicate(subject, kind, negated, negated and ends, word, listed[place].start, listed[place].end, end)
+            return Predicate(
+                subject,
+                kind,
+                negated,
+                negated and ends,
+                word,
+                listed[place].start,
+                listed[place].end,
+                end,
+            )
         place += 1
     return None
 
@@ -293,7 +374,9 @@ def _predicate(listed: Sequence[Token], place: int, subject: Subject, end: int, 
 def _step(word: str, following: str, kind: str, after: Sequence[Token]) -> str:
     """What the auxiliaries are called up to this one; empty when it is the verb itself, as in "I have a dog"."""
     own = AUXILIARIES[word]
-    is_participle = following in words.PARTICIPLES or (following.endswith("ed") and len(following) > 4)
+    is_participle = following in words.PARTICIPLES or (
+        following.endswith("ed") and len(following) > 4
+    )
     if own == "be":
         return kind if kind != "plain" else ""
     if own in ("got", "getting"):

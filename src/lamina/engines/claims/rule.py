@@ -8,12 +8,19 @@ from typing import NamedTuple
 
 from lamina.engines.claims import attributes
 from lamina.engines.claims.sentences import WIDEST
-from lamina.patterns import Bounded, bounded
+from lamina.text.patterns import Bounded, bounded
 
 DROPPED = "-"
 ROLE = "role"  # the attribute is that of the group `role`: "my hometown is"
 # How often claims of a family were right where nothing had been tuned; a row that was counted often may know better.
-SURE: Mapping[str, float] = {"event": 0.75, "aim": 0.75, "taste": 0.8, "habit": 0.6, "owns": 0.7, "other": 0.7}
+SURE: Mapping[str, float] = {
+    "event": 0.75,
+    "aim": 0.75,
+    "taste": 0.8,
+    "habit": 0.6,
+    "owns": 0.7,
+    "other": 0.7,
+}
 USUAL = 0.8
 # What a clause speaks of: any words that are not a pronoun.
 NOUN = (
@@ -31,7 +38,9 @@ FREQUENT = (
 )
 SELDOM = rf"(?!.*\b{FREQUENT})"
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+)
 _SEASON = r"(?:summer|winter|spring|fall|autumn)"
 # The time that a clause speaks of; looser than `dates`, which must know the day.
 TIMES: Mapping[str, Bounded] = {
@@ -65,7 +74,9 @@ class Rule(NamedTuple):
     attribute: str
     verbs: frozenset[str]  # `*` is any, `*ing` any that ends so
     kinds: frozenset[str]  # auxiliaries; `plain` is none
-    between: Bounded  # from the end of the verb to the beginning of the value; may name the `old` one
+    between: (
+        Bounded  # from the end of the verb to the beginning of the value; may name the `old` one
+    )
     value: str  # how the value is cut; `deed` begins with the verb, `verb` is the verb, empty: it is the group `value`
     confidence: float
     denied: str = ""  # the attribute when it is denied; empty: the same, negated; `-`: no claim
@@ -97,7 +108,9 @@ def then(words: str) -> str:
 
 def compiled(pattern: str) -> Bounded:
     """A pattern for a clause that takes capitals for small letters, but where it asks for a capital."""
-    for few in "*+":  # no gap of a clause is wider, so that wide ones need not be tried again and again
+    for (
+        few
+    ) in "*+":  # no gap of a clause is wider, so that wide ones need not be tried again and again
         pattern = pattern.replace(rf"\s{few}", rf"\s{{{'*+'.index(few)},{WIDEST}}}")
     return Bounded(for_turns(pattern))
 
@@ -123,11 +136,33 @@ def rule(
     listed = frozenset(verbs.split() if isinstance(verbs, str) else verbs)
     pattern = compiled(rf"{after}\s*")
     confidence = sure or _sure(attribute)
-    return Rule(name, attribute, listed, frozenset(kinds.split()), pattern, value, confidence, denied, when, but)
+    return Rule(
+        name,
+        attribute,
+        listed,
+        frozenset(kinds.split()),
+        pattern,
+        value,
+        confidence,
+        denied,
+        when,
+        but,
+    )
 
 
-def phrase(name: str, attribute: str, cues: str, pattern: str, value: str, *, wide: bool = False, sure: float = 0) -> Phrase:
-    return Phrase(name, attribute, any_of(cues), compiled(pattern), value, sure or _sure(attribute), wide)
+def phrase(
+    name: str,
+    attribute: str,
+    cues: str,
+    pattern: str,
+    value: str,
+    *,
+    wide: bool = False,
+    sure: float = 0,
+) -> Phrase:
+    return Phrase(
+        name, attribute, any_of(cues), compiled(pattern), value, sure or _sure(attribute), wide
+    )
 
 
 def _sure(attribute: str) -> float:

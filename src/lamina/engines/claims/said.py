@@ -6,10 +6,11 @@ import re
 from datetime import datetime, time
 from typing import NamedTuple
 
-from lamina import dates, text
 from lamina.engines.claims import Claim, Turn
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import Span
+from lamina.text import dates
+from lamina.text import words as text
 
 UNQUOTED = str.maketrans("", "", '"“”„')
 DATED = frozenset({"did", "plan", "visited"})
@@ -31,12 +32,29 @@ class Said(NamedTuple):
         *, negated: bool = False, replaces: str | None = None, within: Clause | None = None,
     ) -> Claim:  # fmt: skip
         """A claim about somebody; its value may be given as words of the turn."""
-        words = value if isinstance(value, str) else self.turn.text[slice(*value)].translate(UNQUOTED)
-        if attribute == "nickname" and " " in words and text.first_name(words) == text.first_name(about):
+        words = (
+            value if isinstance(value, str) else self.turn.text[slice(*value)].translate(UNQUOTED)
+        )
+        if (
+            attribute == "nickname"
+            and " " in words
+            and text.first_name(words) == text.first_name(about)
+        ):
             attribute = "name"
         at = self._time(within, attribute) if within else self.turn.at
         start, end = self._tight(*span)
-        return Claim(about, attribute, words.strip(), start, end, at, round(confidence, 2), rule, negated, replaces or None)
+        return Claim(
+            about,
+            attribute,
+            words.strip(),
+            start,
+            end,
+            at,
+            round(confidence, 2),
+            rule,
+            negated,
+            replaces or None,
+        )
 
     def words(self, clause: Clause, match: re.Match[str], value: Span = (-1, -1)) -> Span:
         """Where the words of a match in a clause stand in the turn, with those of a value."""

@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from lamina import fence
-from lamina.patterns import bounded
+from lamina.text import fence
+from lamina.text.patterns import bounded
 
 MASK = "\ufffc"  # stands for a character that the speaker did not say; offsets stay as they are
 LONGEST = 20_000  # characters of one turn that are read
 
-STRAIGHT = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "\u00a0": " ", "\t": " "})
+STRAIGHT = str.maketrans(
+    {"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "\u00a0": " ", "\t": " "}
+)
 FOREIGN = re.compile(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`"  # code
     r"|(?:https?://|www\.)\S+"  # addresses
@@ -42,7 +44,9 @@ QUOTED = re.compile(r'"([^"\n]{1,600})"' r"|(?<!\w)'(?=[A-Za-z])((?:[^'\n]|'(?=\
 SPEECH = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Yy]ou|me|[Oo]ur)\b|[!?]")
 TITLE_WORDS = 7  # a longer quotation is what somebody said, not what something is called
 
-ABBREVIATED = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)|\b[A-Z])\Z")
+ABBREVIATED = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)|\b[A-Z])\Z"
+)
 END = re.compile(
     r"(?<!\s)\s++[-–—]++(?=\s)|[–—]+|--+|(?<=\w)-(?=\s)|;(?=\s)"  # a dash ends what was said before it
     r"|(?<![.!?…])[.!?…]++[\"')\]]*+(?=\s|\Z)|\n+|[\U0001f300-\U0001faff\u2600-\u27bf]+"
@@ -72,7 +76,10 @@ BREAK = re.compile(
     re.I,
 )
 # "Tom and I", "my kids and I" are one subject.
-TOGETHER = bounded(r"\s*(?:(?:so|and|but|well|yes|no|then)\b,? )*(?:(?:my|our)(?: \w+){1,2}|(?-i:[A-Z])\w+|me)\Z", re.I)
+TOGETHER = bounded(
+    r"\s*(?:(?:so|and|but|well|yes|no|then)\b,? )*(?:(?:my|our)(?: \w+){1,2}|(?-i:[A-Z])\w+|me)\Z",
+    re.I,
+)
 # "Last week, I went": the time belongs to what follows.
 FRONTED = bounded(
     r"\s*(?:(?:and|but|so|also|then|just|oh|btw|well),? )*(?:last|yesterday|today|tonight|tomorrow|in|on|this|next|recently"
@@ -81,9 +88,13 @@ FRONTED = bounded(
     r"|were)\b)[^,.!?]){0,45}\Z",
     re.I,
 )
-ASKING = bounded(rf"\s*(?:(?:so|and|but|well|hey|ok|okay|also|now|wow|yeah|oh)\b,?\s+)*{ASKED}", re.I)
+ASKING = bounded(
+    rf"\s*(?:(?:so|and|but|well|hey|ok|okay|also|now|wow|yeah|oh)\b,?\s+)*{ASKED}", re.I
+)
 # "..., right?": only the last clause asks.
-TAG = re.compile(r",? (?:right|huh|eh|yeah|no|isn't it|aren't they|don't you think|you know|innit)\Z", re.I)
+TAG = re.compile(
+    r",? (?:right|huh|eh|yeah|no|isn't it|aren't they|don't you think|you know|innit)\Z", re.I
+)
 INVERTED = bounded(
     r"\s*(?:(?:so|and|but|well|hey|also|ok|okay|please|pls)\b,?\s+)*(?:(?:what|how|where|when|who|why)(?:'s|'re| \w+)? (?:is"
     r"|are|can|could|do|does|did|should|would|will|I|a)\b|(?:can|could|would|will|do|does|did|are|have|should) (?:you|I|we"
@@ -99,7 +110,8 @@ DOUBT = re.compile(
     re.I,
 )
 SARCASM = re.compile(
-    r"(?:^|\s)/s\b|\byeah,? right\b|\bas if!|\boh sure,|\bsure, and I'm\b|\.{3} not!|\bjust kidding\b|\bjk\b", re.I
+    r"(?:^|\s)/s\b|\byeah,? right\b|\bas if!|\boh sure,|\bsure, and I'm\b|\.{3} not!|\bjust kidding\b|\bjk\b",
+    re.I,
 )
 ENGLISH = re.compile(
     r"\b(?:the|and|to|of|is|was|my|it|that|for|you|have|has|with|an|at|but|i'm|i've|i|not|we|now|from|she|he|her|his|they|this"
@@ -136,7 +148,9 @@ def said(text: str) -> str:
         plain = MAIL.sub(_mailed, plain)
     plain = QUOTED.sub(_quoted, plain)
     if ":" in plain and (pasted := PASTED.search(plain)):
-        plain = plain[: pasted.start("rest")] + MASK * len(pasted["rest"]) + plain[pasted.end("rest") :]
+        plain = (
+            plain[: pasted.start("rest")] + MASK * len(pasted["rest"]) + plain[pasted.end("rest") :]
+        )
     return ENDLESS.sub(_masked, GAP.sub(lambda gap: "\n" * len(gap.group()), plain))
 
 
@@ -154,7 +168,11 @@ def clauses(plain: str) -> Iterator[Clause]:
         supposed = False
         for place, (first, last, link) in enumerate(parts):
             asked = place >= asking or bool(INVERTED.match(plain, first, last))
-            doubted = joked or link in ("if", "unless", "whether", "like") or bool(DOUBT.search(plain, first, last))
+            doubted = (
+                joked
+                or link in ("if", "unless", "whether", "like")
+                or bool(DOUBT.search(plain, first, last))
+            )
             doubted = doubted or (supposed and "'ll" in plain[first:last])
             supposed = supposed or link == "if" or plain[first : first + 3].lower() == "if "
             yield Clause(first, last, number, link, asked, doubted)
@@ -162,7 +180,9 @@ def clauses(plain: str) -> Iterator[Clause]:
 
 def _first_asking(plain: str, parts: Sequence[tuple[int, int, str]], end: int) -> int:
     """Which part of a sentence with a question mark begins to ask: what comes before it is stated."""
-    begun = (place for place, (first, last, _) in enumerate(parts) if ASKING.match(plain, first, last))
+    begun = (
+        place for place, (first, last, _) in enumerate(parts) if ASKING.match(plain, first, last)
+    )
     is_tag = bool(TAG.search(plain, max(0, end - 30), end))
     return next(begun, len(parts) - 1 if is_tag else 0)
 
@@ -171,7 +191,9 @@ def _sentences(plain: str) -> Iterator[tuple[int, int, bool]]:
     """Where sentences begin and end, and whether they end with a question mark."""
     start = 0
     for found in END.finditer(plain):
-        if found.group() == "." and ABBREVIATED.search(plain, max(0, found.start() - 6), found.start()):
+        if found.group() == "." and ABBREVIATED.search(
+            plain, max(0, found.start() - 6), found.start()
+        ):
             continue
         if plain[start : found.start()].strip():
             yield start, found.start(), "?" in found.group()
@@ -207,4 +229,8 @@ def _mailed(found: re.Match[str]) -> str:
 def _quoted(found: re.Match[str]) -> str:
     """A title stays, what somebody said is masked."""
     words = found.group(1) or found.group(2)
-    return _masked(found) if len(words.split()) > TITLE_WORDS or SPEECH.search(words) else found.group()
+    return (
+        _masked(found)
+        if len(words.split()) > TITLE_WORDS or SPEECH.search(words)
+        else found.group()
+    )

@@ -5,19 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lamina import text
-from lamina.engines.claims import Claim, attributes, events, possessions, rule, states, tastes, values, words
+from lamina.engines.claims import (
+    Claim,
+    attributes,
+    events,
+    possessions,
+    rule,
+    states,
+    tastes,
+    values,
+    words,
+)
 from lamina.engines.claims.predicates import Predicate
 from lamina.engines.claims.rule import Phrase, Rule
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
 from lamina.engines.claims.values import Span
+from lamina.text import words as text
 
 RULES = rule.by_verb((*states.RULES, *possessions.RULES, *tastes.RULES, *events.RULES))
 PHRASES = (*states.PHRASES, *possessions.PHRASES, *tastes.PHRASES, *events.PHRASES)
 VERBS = frozenset(RULES) | words.DEEDS | words.PARTICIPLES
 # What comes after these words is part of something else: "when I run", "how we grow".
-ASIDE = frozenset("when while how what why where if that which before after until once whenever".split())
+ASIDE = frozenset(
+    "when while how what why where if that which before after until once whenever".split()
+)
 ABOUT = frozenset({"what", "which", "as"})
 ANY, ANY_ING, ANY_ED = "*", "*ing", "*ed"
 YOURS = re.compile(r"\byou(?:r|rs|rself|'re|'ve)?\b", re.I)
@@ -31,9 +43,20 @@ PERSONAL = frozenset(
 def ruled(said: Said, clause: Clause, predicate: Predicate, about: str) -> list[Claim]:
     """What the first rule that fits makes of a verb."""
     by_verb = RULES.get(predicate.word, ())
-    by_ending = next((RULES.get(ending, ()) for ending in (ANY_ING, ANY_ED) if predicate.word.endswith(ending[1:])), ())
+    by_ending = next(
+        (
+            RULES.get(ending, ())
+            for ending in (ANY_ING, ANY_ED)
+            if predicate.word.endswith(ending[1:])
+        ),
+        (),
+    )
     for one in (*by_verb, *by_ending, *RULES.get(ANY, ())):
-        if predicate.kind not in one.kinds or predicate.word in one.but or (predicate.negated and one.denied == rule.DROPPED):
+        if (
+            predicate.kind not in one.kinds
+            or predicate.word in one.but
+            or (predicate.negated and one.denied == rule.DROPPED)
+        ):
             continue
         if clause.link in (ASIDE if one.attribute == "habit" else ABOUT):
             continue
@@ -44,7 +67,9 @@ def ruled(said: Said, clause: Clause, predicate: Predicate, about: str) -> list[
     return []
 
 
-def _made(said: Said, clause: Clause, predicate: Predicate, one: Rule, about: str) -> Iterator[Claim]:
+def _made(
+    said: Said, clause: Clause, predicate: Predicate, one: Rule, about: str
+) -> Iterator[Claim]:
     found = one.between.match(said.plain, predicate.after, predicate.end)
     if not found:
         return
@@ -57,7 +82,17 @@ def _made(said: Said, clause: Clause, predicate: Predicate, one: Rule, about: st
         if YOURS.search(said.plain, *span):
             continue  # about who listens
         words = (min(predicate.subject.start, span[0]), span[1])
-        yield said.claim(about, attribute, span, words, one.confidence, one.name, negated=negated, replaces=old, within=clause)
+        yield said.claim(
+            about,
+            attribute,
+            span,
+            words,
+            one.confidence,
+            one.name,
+            negated=negated,
+            replaces=old,
+            within=clause,
+        )
 
 
 def _spans(plain: str, predicate: Predicate, one: Rule, begin: Span) -> list[Span]:
@@ -66,12 +101,18 @@ def _spans(plain: str, predicate: Predicate, one: Rule, begin: Span) -> list[Spa
         return [(predicate.at, predicate.after)]
     if one.value == "deed":
         spans = values.cut("doing", plain, predicate.at, predicate.end)
-        if predicate.kind != "got" and (predicate.word in words.LIGHT or ANY_ED in one.verbs):  # what was done must be said
+        if predicate.kind != "got" and (
+            predicate.word in words.LIGHT or ANY_ED in one.verbs
+        ):  # what was done must be said
             return [span for span in spans if not values.is_vague(plain[predicate.after : span[1]])]
         if one.attribute != "did" or predicate.kind == "got":
             return spans
         rest = [(span, plain[predicate.after : span[1]]) for span in spans]
-        return [span for span, said in rest if predicate.word in words.ALONE or (said and not values.is_vague(said))]
+        return [
+            span
+            for span, said in rest
+            if predicate.word in words.ALONE or (said and not values.is_vague(said))
+        ]
     return values.cut(one.value, plain, begin[0], predicate.end) if one.value else [begin]
 
 
@@ -80,15 +121,21 @@ def phrased(said: Said, clause: Clause, one: Phrase) -> Iterator[Claim]:
     found = one.pattern.search(said.part(clause))
     if not found:
         return
-    begin, end = found.span("value") if "value" in one.pattern.groupindex else (found.end(), found.end())
+    begin, end = (
+        found.span("value") if "value" in one.pattern.groupindex else (found.end(), found.end())
+    )
     attribute, kind = _attributed(one, found)
-    for span in _stretched(said.plain, kind, (clause.start + begin, clause.start + end), clause.end):
+    for span in _stretched(
+        said.plain, kind, (clause.start + begin, clause.start + end), clause.end
+    ):
         value = said.plain[slice(*span)]
         if one.name == "introduced" and text.first_name(value) != text.first_name(said.speaker):
             continue
         if (kind or not values.is_empty(value)) and not YOURS.search(value):
             where = said.words(clause, found, span)
-            yield said.claim(said.speaker, attribute, span, where, one.confidence, one.name, within=clause)
+            yield said.claim(
+                said.speaker, attribute, span, where, one.confidence, one.name, within=clause
+            )
 
 
 def _attributed(one: Phrase, found: re.Match[str]) -> tuple[str, str]:
@@ -106,4 +153,7 @@ def _stretched(plain: str, kind: str, known: Span, end: int) -> list[Span]:
     if not kind:
         return [known]
     last = known[0] + plain[slice(*known)].rstrip().rfind(" ") + 1
-    return [(known[0] if last > known[0] else first, stop) for first, stop in values.cut(kind, plain, last, end)]
+    return [
+        (known[0] if last > known[0] else first, stop)
+        for first, stop in values.cut(kind, plain, last, end)
+    ]

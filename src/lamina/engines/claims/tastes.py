@@ -18,7 +18,9 @@ VERY = (
     r"(?:(?:really|so|very|super|pretty|always|particularly|especially|truly|incredibly|also|just|such|still|now|quite|deeply"
     r"|mostly|totally|definitely) ){0,5}"
 )
-OPEN = r"\A\s*(?:(?:and|but|so|plus|well|yeah|yes|really|for me|true|right|sure|exactly|haha|oh),? )*"
+OPEN = (
+    r"\A\s*(?:(?:and|but|so|plus|well|yeah|yes|really|for me|true|right|sure|exactly|haha|oh),? )*"
+)
 THING = rf"(?:(?:the|my|our) )?(?P<value>{NOUN})"
 REST = r"(?: [\w'-]+){0,7}"
 NOT_HABIT = (

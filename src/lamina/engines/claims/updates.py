@@ -19,10 +19,16 @@ from lamina.engines.claims.words import ANIMALS, either
 LATELY = timedelta(hours=1)
 UNSURE = 0.15  # less, when nothing known confirms it
 ANIMAL = re.compile(rf"\b{either(ANIMALS)}\b", re.I)
-RETURNS = (("back_to", changes.BACK_TO), ("again", changes.AGAIN), ("taken_back", changes.TAKEN_BACK))
+RETURNS = (
+    ("back_to", changes.BACK_TO),
+    ("again", changes.AGAIN),
+    ("taken_back", changes.TAKEN_BACK),
+)
 
 
-def updated(said: Said, clause: Clause, about: str, memory: Memory, endings: Iterable[Ending]) -> Iterator[Claim]:
+def updated(
+    said: Said, clause: Clause, about: str, memory: Memory, endings: Iterable[Ending]
+) -> Iterator[Claim]:
     """Everything that a clause changes. `about` is whom it is about, or empty; of the `endings` some cue is in the turn."""
     part = said.part(clause)
     lowered = part.lower()
@@ -54,7 +60,9 @@ def denied(said: Said, predicate: Predicate, about: str, memory: Memory) -> Iter
         kinds = changes.ALL if predicate.ended or is_past else changes.AIMS
         if before := memory.find(about, kinds, said.plain[predicate.at : predicate.end]):
             words = (predicate.subject.start, predicate.end)
-            yield said.claim(about, before.attribute, before.value, words, 0.8, "denied", negated=True)
+            yield said.claim(
+                about, before.attribute, before.value, words, 0.8, "denied", negated=True
+            )
 
 
 def instead(said: Said, clause: Clause, claims: Sequence[Claim]) -> list[Claim]:
@@ -65,7 +73,15 @@ def instead(said: Said, clause: Clause, claims: Sequence[Claim]) -> list[Claim]:
         return []
     begin = clause.start + (found.start("value") if found["value"] else found.start("other"))
     return [
-        said.claim(last.subject, last.attribute, span, said.words(clause, found, span), 0.7, "instead", replaces=last.value)
+        said.claim(
+            last.subject,
+            last.attribute,
+            span,
+            said.words(clause, found, span),
+            0.7,
+            "instead",
+            replaces=last.value,
+        )
         for span in answers.spans(last.attribute, said.plain, begin, clause.end)[:1]
     ]
 
@@ -75,15 +91,27 @@ def over(said: Said, heard: str, memory: Memory) -> Iterator[Claim]:
     found = changes.THAT_OVER.search(said.plain)
     before = memory.find(said.speaker, changes.SPOKEN_OF, heard) if found else None
     if found and before:
-        yield said.claim(said.speaker, before.attribute, before.value, found.span(), 0.75, "that_over", negated=True)
+        yield said.claim(
+            said.speaker,
+            before.attribute,
+            before.value,
+            found.span(),
+            0.75,
+            "that_over",
+            negated=True,
+        )
 
 
-def _ended(said: Said, clause: Clause, about: str, one: Ending, found: re.Match[str], memory: Memory) -> Iterator[Claim]:
+def _ended(
+    said: Said, clause: Clause, about: str, one: Ending, found: re.Match[str], memory: Memory
+) -> Iterator[Claim]:
     if not found.groupdict().get("value"):
         if about and one.default:
             doubt = 0 if memory.last(about, [one.default]) else 3 * UNSURE
             words = said.words(clause, found)
-            yield said.claim(about, one.default, "", words, one.confidence - doubt, one.name, negated=True)
+            yield said.claim(
+                about, one.default, "", words, one.confidence - doubt, one.name, negated=True
+            )
         return
     begin = clause.start + found.start("value")
     thing = next(iter(values.cut("thing", said.plain, begin, clause.end)), (begin, begin))
@@ -91,35 +119,61 @@ def _ended(said: Said, clause: Clause, about: str, one: Ending, found: re.Match[
     meant = found["value"] if is_whole else said.plain[slice(*thing)].split(" and ")[0]
     words = said.words(clause, found, (begin, begin) if is_whole else (begin, begin + len(meant)))
     if before := _known(one, (about, said.speaker) if one.is_first else (about,), meant, memory):
-        yield said.claim(before.subject, before.attribute, before.value, words, one.confidence, one.name, negated=True)
+        yield said.claim(
+            before.subject,
+            before.attribute,
+            before.value,
+            words,
+            one.confidence,
+            one.name,
+            negated=True,
+        )
     elif about and one.default:
         for span in answers.spans(one.default, said.plain, begin, clause.end)[:1]:
             words = said.words(clause, found, span)
-            yield said.claim(about, one.default, span, words, one.confidence - UNSURE, one.name, negated=True)
+            yield said.claim(
+                about, one.default, span, words, one.confidence - UNSURE, one.name, negated=True
+            )
 
 
 def _known(one: Ending, persons: Sequence[str], meant: str, memory: Memory) -> Claim | None:
     """What some words end: of one of some persons, or anybody's pet."""
     own = (memory.find(who, one.attributes, meant) for who in persons if who)
     found = next((claim for claim in own if claim), None)
-    return found or (memory.find("", ["pet"], meant) if one.is_first and "pet" in one.attributes else None)
+    return found or (
+        memory.find("", ["pet"], meant) if one.is_first and "pet" in one.attributes else None
+    )
 
 
-def _switched(said: Said, clause: Clause, about: str, one: Switch, found: re.Match[str], memory: Memory) -> Iterator[Claim]:
+def _switched(
+    said: Said, clause: Clause, about: str, one: Switch, found: re.Match[str], memory: Memory
+) -> Iterator[Claim]:
     old = found.groupdict().get("old") or ""
     before = memory.find(about, changes.ALL, old) if old else memory.last(about, changes.SWITCHED)
     attribute = before.attribute if before else one.default
     for span in answers.spans(attribute, said.plain, clause.start + found.end(), clause.end)[:1]:
         confidence = one.confidence - (0 if before and old else UNSURE)
         replaced = before.value if before else old
-        yield said.claim(about, attribute, span, said.words(clause, found, span), confidence, one.name, replaces=replaced)
+        yield said.claim(
+            about,
+            attribute,
+            span,
+            said.words(clause, found, span),
+            confidence,
+            one.name,
+            replaces=replaced,
+        )
 
 
 def _returned(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:
     """ "Went back to Acme", "vegan again": what somebody once was."""
     for name, pattern in RETURNS:
         if found := pattern.search(said.part(clause)):
-            once = (memory.find(who, changes.BACK, found["value"]) for who in (about, said.speaker) if who)
+            once = (
+                memory.find(who, changes.BACK, found["value"])
+                for who in (about, said.speaker)
+                if who
+            )
             if before := next((claim for claim in once if claim), None):
                 words = said.words(clause, found)
                 yield said.claim(before.subject, before.attribute, before.value, words, 0.8, name)
@@ -128,7 +182,9 @@ def _returned(said: Said, clause: Clause, about: str, memory: Memory) -> Iterato
 def _with(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:
     """ "I'm with Carla now", "I'm with Wayne Enterprises": whom or what, the name and what is known tell."""
     found = changes.WITH.search(said.part(clause))
-    for span in values.cut("org", said.plain, clause.start + found.end(), clause.end) if found else ():
+    for span in (
+        values.cut("org", said.plain, clause.start + found.end(), clause.end) if found else ()
+    ):
         is_firm = memory.last(about, ["employer"]) and not memory.last(about, ["partner"])
         is_firm = is_firm or " " in said.plain[slice(*span)]
         if found and (is_firm or rule.TIMES["now"].search(said.part(clause))):
@@ -143,7 +199,9 @@ def _named(said: Said, clause: Clause, memory: Memory) -> Iterator[Claim]:
     if found and before and said.turn.at - before.at <= LATELY and not before.value[:1].isupper():
         attribute = "pet" if _end_of_animal(said.plain) <= clause.start else before.attribute
         for span in values.cut("name", said.plain, clause.start + found.end(), clause.end):
-            yield said.claim(said.speaker, attribute, span, said.words(clause, found, span), 0.8, "naming")
+            yield said.claim(
+                said.speaker, attribute, span, said.words(clause, found, span), 0.8, "naming"
+            )
 
 
 @lru_cache(1)
@@ -166,7 +224,13 @@ def _new_favourite(said: Said, clause: Clause, about: str, memory: Memory) -> It
         return
     liked = memory.last(about, ["likes"])
     named = answers.antecedent(said.plain, clause.start)
-    value = said.turn.text[slice(*named)] if named else liked.value if liked and liked.at == said.turn.at else ""
+    value = (
+        said.turn.text[slice(*named)]
+        if named
+        else liked.value
+        if liked and liked.at == said.turn.at
+        else ""
+    )
     if value:
         attribute = attributes.favourite(found["thing"])
         yield said.claim(about, attribute, value, said.words(clause, found), 0.75, "favourite_now")

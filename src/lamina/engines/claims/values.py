@@ -6,16 +6,19 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from lamina import text
 from lamina.engines.claims import words
 from lamina.engines.claims.sentences import MASK
-from lamina.patterns import Bounded, bounded
+from lamina.text import words as text
+from lamina.text.patterns import Bounded, bounded
 
 Span = tuple[int, int]
 MOST_WORDS = 12  # of a deed or an aim; more is a story
 NAMED_WORDS = 8  # of a thing
 
-DETERMINER = bounded(r"(?:(?:an?|the|my|our|some|this|these|those|his|her|their|its|all|own|both|any|another)\s+)*", re.I)
+DETERMINER = bounded(
+    r"(?:(?:an?|the|my|our|some|this|these|those|his|her|their|its|all|own|both|any|another)\s+)*",
+    re.I,
+)
 WORD = bounded(r"[^\W_](?:[\w'&+%/#-]*[\w+%#])?(?:\.(?=\w)[\w]+)*")
 # What follows is about something else.
 STOP = bounded(
@@ -59,7 +62,9 @@ ORG = bounded(
     rf"(?:an? |the |our )?((?!I\b|I'){CAPITAL}(?:(?: (?:of|and|&|for|the))? (?!I\b|I'){CAPITAL})*"
     r"|(?<=the )[a-z]+(?: [a-z]+(?= [a-z]+))?(?= ?[.,;!?]|\Z| (?:and|as|in|for|now|but|so)\b))"
 )
-NAME = bounded(r"(?!I\b|I')([A-ZÀ-Þ][\w'’-]*[\w](?: (?:de|van|von|la|O')?\s?(?!I\b|I')[A-ZÀ-Þ][\w'’-]*\w)*)")
+NAME = bounded(
+    r"(?!I\b|I')([A-ZÀ-Þ][\w'’-]*[\w](?: (?:de|van|von|la|O')?\s?(?!I\b|I')[A-ZÀ-Þ][\w'’-]*\w)*)"
+)
 NO_NAME = frozenset(
     "thankfully luckily sadly unfortunately fortunately hopefully honestly apparently basically i it the a an and but so or"
     " my we he she they you this that there what how when where why who which well yes no ok okay hey hi hello wow thanks"
@@ -98,7 +103,9 @@ ADJECTIVE = bounded(
     r"|happy|healthy|loving|strong)\Z",
     re.I,
 )
-ELSEWHERE = bounded(r"\w+ (?:it|that|this|them|him|her|one|so)", re.I)  # what is done, but not what with
+ELSEWHERE = bounded(
+    r"\w+ (?:it|that|this|them|him|her|one|so)", re.I
+)  # what is done, but not what with
 DOING = bounded(r"\s*\w+ing\s+\w", re.I)
 DEFINITE = bounded(r"(?:the|my|his|her) ", re.I)
 AND = bounded(r"\s(?:and|or|&)\s")
@@ -168,7 +175,11 @@ def _place(plain: str, start: int, end: int) -> Iterator[Span]:
     found = PLACE.match(plain, start, end)
     if found and is_name(found[1]):
         yield _without_possessive(plain, *found.span(1))
-    elif plain.islower() and (lower := LOWER.match(plain, start, end)) and lower[1] not in EMPTY | NO_NAME:
+    elif (
+        plain.islower()
+        and (lower := LOWER.match(plain, start, end))
+        and lower[1] not in EMPTY | NO_NAME
+    ):
         yield lower.span(1)
 
 
@@ -180,7 +191,11 @@ def _home(plain: str, start: int, end: int) -> Iterator[Span]:
 
 def _org(plain: str, start: int, end: int) -> Iterator[Span]:
     found = ORG.match(plain, start, end)
-    if found and (is_name(found[1]) or found[1].islower()) and found[1].split()[0] not in EMPTY | {"moment", "same", "gym"}:
+    if (
+        found
+        and (is_name(found[1]) or found[1].islower())
+        and found[1].split()[0] not in EMPTY | {"moment", "same", "gym"}
+    ):
         yield _without_possessive(plain, *found.span(1))
     elif plain.islower():
         yield from _place(plain, start, end)
@@ -226,7 +241,9 @@ def _venture(plain: str, start: int, end: int) -> Iterator[Span]:
     yield from _phrase(plain, start, end, 4, (STOP, VENTURE_END))
 
 
-def _thing(plain: str, start: int, end: int, stops: tuple[Bounded, ...] = (STOP, SOON)) -> Iterator[Span]:
+def _thing(
+    plain: str, start: int, end: int, stops: tuple[Bounded, ...] = (STOP, SOON)
+) -> Iterator[Span]:
     for first, last in _phrase(plain, _undetermined(plain, start, end), end, NAMED_WORDS, stops):
         if not is_empty(plain[first:last]):
             yield first, last
@@ -237,10 +254,14 @@ def _things(plain: str, start: int, end: int) -> Iterator[Span]:
     stop = LIST_STOP.search(plain, start, end)
     whole = (start, stop.start() if stop else end)
     joints = [found.span() for found in LIST_JOINT.finditer(plain, *whole)]
-    parts = list(zip([whole[0], *(b for _, b in joints)], [*(a for a, _ in joints), whole[1]], strict=True))
+    parts = list(
+        zip([whole[0], *(b for _, b in joints)], [*(a for a, _ in joints), whole[1]], strict=True)
+    )
     longest = max(len(plain[a:b].split()) for a, b in parts)
     is_joined = longest <= 2 or (longest <= 4 and bool(AND.search(plain, *whole)))
-    doing = {bool(DOING.match(plain, a, b)) for a, b in parts}  # "improving schools and roads" is one thing
+    doing = {
+        bool(DOING.match(plain, a, b)) for a, b in parts
+    }  # "improving schools and roads" is one thing
     is_joined = is_joined and (len(doing) == 1 or not DOING.match(plain, *parts[0]))
     if len(parts) > 1 and is_joined and not any(DEFINITE.match(plain, a, b) for a, b in parts):
         for first, last in parts:
@@ -256,7 +277,9 @@ def _doing(plain: str, start: int, end: int) -> Iterator[Span]:
             yield first, last
 
 
-def _phrase(plain: str, start: int, end: int, most: int, stops: tuple[Bounded, ...]) -> Iterator[Span]:
+def _phrase(
+    plain: str, start: int, end: int, most: int, stops: tuple[Bounded, ...]
+) -> Iterator[Span]:
     for stop in stops:
         found = stop.search(plain, start, end)
         while found and found.group() == "," and ADJECTIVE.search(plain, start, found.start()):
@@ -303,7 +326,9 @@ def _date(plain: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _word_of(listed: frozenset[str]) -> Callable[[str, int, int], Iterator[Span]]:
-    pattern = bounded(rf"(?:(?:an?|full|fully|back to being) ){{0,4}}({words.either(listed)})\b", re.I)
+    pattern = bounded(
+        rf"(?:(?:an?|full|fully|back to being) ){{0,4}}({words.either(listed)})\b", re.I
+    )
 
     def cutter(plain: str, start: int, end: int) -> Iterator[Span]:
         if found := pattern.match(plain, start, end):

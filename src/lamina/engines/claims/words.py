@@ -12,17 +12,31 @@ def _set(words: str) -> frozenset[str]:
 def either(words: frozenset[str] | str) -> str:
     """A pattern for any of some words, the longest first; an underscore stands for a space."""
     listed = words.split() if isinstance(words, str) else words
-    return "(?:" + "|".join(sorted((re.escape(word).replace("_", " ") for word in listed), key=lambda w: (-len(w), w))) + ")"
+    return (
+        "(?:"
+        + "|".join(
+            sorted(
+                (re.escape(word).replace("_", " ") for word in listed), key=lambda w: (-len(w), w)
+            )
+        )
+        + ")"
+    )
 
 
 # --- people -----------------------------------------------------------------------------------------------------------------
 KIN: dict[str, frozenset[str]] = {
-    "partner": _set("wife husband girlfriend boyfriend partner fiance fiancé fiancee fiancée spouse hubby wifey missus gf bf"),
+    "partner": _set(
+        "wife husband girlfriend boyfriend partner fiance fiancé fiancee fiancée spouse hubby wifey missus gf bf"
+    ),
     "child": _set(
         "son daughter kid kids child children sons daughters baby toddler newborn stepson stepdaughter twins boys girls"
     ),
-    "parent": _set("mother father mom mum dad mommy mummy daddy parents stepmother stepfather stepmom stepdad mama papa folks"),
-    "sibling": _set("sister brother sisters brothers siblings twin stepsister stepbrother half-sister half-brother sis bro"),
+    "parent": _set(
+        "mother father mom mum dad mommy mummy daddy parents stepmother stepfather stepmom stepdad mama papa folks"
+    ),
+    "sibling": _set(
+        "sister brother sisters brothers siblings twin stepsister stepbrother half-sister half-brother sis bro"
+    ),
     "relative": _set(
         "grandma grandmother grandpa grandfather granny gran nan grandad granddad grandparents grandson granddaughter"
         " grandchildren grandkids aunt uncle auntie cousin cousins niece nephew nieces nephews in-laws mother-in-law"
@@ -30,7 +44,9 @@ KIN: dict[str, frozenset[str]] = {
         " abuelo oma opa nonna nonno nana pop-pop"
     ),
     "friend": _set("friend buddy bestie pal mate bff friends roommate flatmate housemate"),
-    "colleague": _set("colleague coworker co-worker boss manager teammate workmate colleagues coworkers co-workers teammates"),
+    "colleague": _set(
+        "colleague coworker co-worker boss manager teammate workmate colleagues coworkers co-workers teammates"
+    ),
 }
 # Known to somebody, but no claim by itself.
 ACQUAINTED = _set(
@@ -87,7 +103,9 @@ POSSESSIONS = _set(
     " trophy medal certificate figurine puzzle doll teddy_bear comic"
 )
 
-RELATION = {word: attribute for attribute, words in (*KIN.items(), ("pet", ANIMALS)) for word in words}
+RELATION = {
+    word: attribute for attribute, words in (*KIN.items(), ("pet", ANIMALS)) for word in words
+}
 
 # --- who somebody is --------------------------------------------------------------------------------------------------------
 DIETS = _set(
@@ -96,7 +114,9 @@ DIETS = _set(
     " dairy_free"
 )
 STATUSES = _set("single married engaged divorced widowed separated")
-STATES = STATUSES | _set("laid let made hired fired sacked promoted rid mentored accepted invited noticed hurt")
+STATES = STATUSES | _set(
+    "laid let made hired fired sacked promoted rid mentored accepted invited noticed hurt"
+)
 RELIGIONS = _set(
     "catholic protestant muslim jewish hindu buddhist sikh atheist agnostic christian mormon orthodox quaker lutheran"
     " anglican methodist baptist presbyterian evangelical pagan taoist"
@@ -172,7 +192,9 @@ NO_JOB = _set(
     " procrastinator perfectionist optimist pessimist realist romantic minimalist feminist client student_of sinner sitter"
     " killer bummer bachelor bit fan"
 )
-JOB_ENDING = re.compile(r"(?:(?<![aeiou])er|eer|ator|itor|ctor|ist|ician|man|woman|wright|smith|keeper|master)\Z")
+JOB_ENDING = re.compile(
+    r"(?:(?<![aeiou])er|eer|ator|itor|ctor|ist|ician|man|woman|wright|smith|keeper|master)\Z"
+)
 
 # --- what is done for pleasure ----------------------------------------------------------------------------------------------
 PLAYED = _set(
@@ -269,8 +291,12 @@ PURSUITS = _set(
     " stream coach mentor perform train practice practise exercise jog surf ski skate climb camp fish box row volunteer craft"
     " photograph compose tutor"
 )
-MAKING = _set("painting drawing writing cooking baking knitting sewing crocheting gardening composing sculpting sketching")
-TRAINING = _set("running jogging swimming cycling training exercising lifting stretching meditating practicing practising")
+MAKING = _set(
+    "painting drawing writing cooking baking knitting sewing crocheting gardening composing sculpting sketching"
+)
+TRAINING = _set(
+    "running jogging swimming cycling training exercising lifting stretching meditating practicing practising"
+)
 # What somebody who says "I use a whiteboard to keep track" does again and again, if it is said what.
 ROUTINES = _set(
     "use visit attend organize organise teach watch listen go stick spend travel meet eat drink wake bring roast tell host"

@@ -24,10 +24,10 @@ from langgraph.store.base import (
 )
 
 from lamina.errors import InvalidInput
-from lamina.memory import Memory
-from lamina.model import Hit, Layer, Record, State, Trust, iso
-from lamina.operators import Operator
-from lamina.rules import LIMITS
+from lamina.memory.agent import Memory
+from lamina.memory.operator import Operator
+from lamina.model.record import Hit, Layer, Record, State, Trust, iso
+from lamina.model.rules import LIMITS
 from lamina.surfaces.adapters.values import cleaned, mark, told, words
 
 NAME = "langgraph"
@@ -49,7 +49,9 @@ class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespace: tuple[str, ...]
     key: str
     indexed: bool
-    first: Annotated[int, msgspec.Meta(ge=0)]  # the place of its first version in the store; 0 when this is it
+    first: Annotated[
+        int, msgspec.Meta(ge=0)
+    ]  # the place of its first version in the store; 0 when this is it
     created: Annotated[datetime, msgspec.Meta(tz=True)] | None
     value: dict[str, Any] | None = None
 
@@ -135,7 +137,12 @@ class LaminaStore(BaseStore):
         for hit in self._ranked(op, end):
             version = self._own(hit.record)
             current = version and self._current(version.about.namespace, version.about.key)
-            if current and current.record.id == hit.record.id and current.about.indexed and _fits(current, op):
+            if (
+                current
+                and current.record.id == hit.record.id
+                and current.about.indexed
+                and _fits(current, op)
+            ):
                 ranked.append(_found_item(current, hit.score))
                 if len(ranked) == end:
                     break
@@ -145,7 +152,9 @@ class LaminaStore(BaseStore):
         """What answers a query, the best first. More are asked for while those that count are too few."""
         asked, seen = min(MOST, 4 * max(1, end)), 0
         while op.query:
-            hits = self._memory.search(op.query, asked, layers=(Layer.EPISODIC,), tags=(_prefix_tag(op.namespace_prefix),))
+            hits = self._memory.search(
+                op.query, asked, layers=(Layer.EPISODIC,), tags=(_prefix_tag(op.namespace_prefix),)
+            )
             yield from hits[seen:]
             if len(hits) < asked or asked == MOST:
                 return
@@ -153,12 +162,20 @@ class LaminaStore(BaseStore):
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         found = {namespace for namespace, _ in self._newest(self._whole(_prefix_tag(())))}
-        kept = {one[: op.max_depth] for one in found if all(_matches(rule, one) for rule in op.match_conditions or ())}
+        kept = {
+            one[: op.max_depth]
+            for one in found
+            if all(_matches(rule, one) for rule in op.match_conditions or ())
+        }
         return sorted(kept)[op.offset : op.offset + op.limit]
 
     def _own(self, record: Record) -> Version | None:
         """The version that a record is: one that such a store has put, for the same user, and nobody from elsewhere."""
-        if record.source != NAME or record.trust is Trust.EXTERNAL or record.user != self._memory.user:
+        if (
+            record.source != NAME
+            or record.trust is Trust.EXTERNAL
+            or record.user != self._memory.user
+        ):
             return None
         about = told(record, NAME, About)
         return None if about is None else Version(record, about)
@@ -167,7 +184,9 @@ class LaminaStore(BaseStore):
         """Versions in every state: where the newest was forgotten, an older one must not come back for it."""
         found = self._tagged(tag, limit)
         own = [version for record in found if (version := self._own(record))]
-        if len(own) < len(found) == limit < MOST:  # what others have put there must not crowd out our own
+        if (
+            len(own) < len(found) == limit < MOST
+        ):  # what others have put there must not crowd out our own
             return self._listed(tag, MOST)
         return own
 
@@ -178,7 +197,9 @@ class LaminaStore(BaseStore):
         """Every version under a namespace; rather an error than a part that looks like the whole."""
         found = self._tagged(tag, MOST)
         if len(found) == MOST:
-            raise InvalidInput(f"there are {MOST:,} versions or more under this namespace; ask for a narrower one, or by query")
+            raise InvalidInput(
+                f"there are {MOST:,} versions or more under this namespace; ask for a narrower one, or by query"
+            )
         return [version for record in found if (version := self._own(record))]
 
     def _newest(self, versions: Iterable[Version]) -> Newest:
@@ -186,16 +207,27 @@ class LaminaStore(BaseStore):
         last: Newest = {}
         for version in sorted(versions, key=lambda version: version.record.seq):
             last[version.about.namespace, version.about.key] = version
-        alive = [one for one in last.items() if one[1].record.state is State.ACTIVE and one[1].about.value is not None]
+        alive = [
+            one
+            for one in last.items()
+            if one[1].record.state is State.ACTIVE and one[1].about.value is not None
+        ]
         return dict(sorted(alive, key=lambda one: one[1].about.first or one[1].record.seq))
 
 
 def _memory_of(op: PutOp, before: Version | None) -> dict[str, Any]:
     """The record that a write becomes. When it was first put is carried along from version to version."""
-    about: dict[str, Any] = {"namespace": list(op.namespace), "key": op.key, "indexed": op.index is not False}
+    about: dict[str, Any] = {
+        "namespace": list(op.namespace),
+        "key": op.key,
+        "indexed": op.index is not False,
+    }
     tags = [_prefix_tag(op.namespace[:depth]) for depth in range(len(op.namespace) + 1)]
     if before is not None:
-        first, created = before.about.first or before.record.seq, before.about.created or before.record.created_at
+        first, created = (
+            before.about.first or before.record.seq,
+            before.about.created or before.record.created_at,
+        )
         about |= {"first": first, "created": iso(created)}
     else:
         about |= {"first": 0, "created": None}
@@ -218,7 +250,10 @@ def _content(value: Mapping[str, Any], index: Sequence[str] | bool | None) -> st
     """What an item says: all of it, or the fields that are to be found."""
     if not isinstance(index, (list, tuple)):
         return words(value).strip()
-    return "\n".join(text for path in index for text in get_text_at_path(dict(value), path)).strip() or words(value).strip()
+    return (
+        "\n".join(text for path in index for text in get_text_at_path(dict(value), path)).strip()
+        or words(value).strip()
+    )
 
 
 def _item(version: Version) -> Item:
@@ -258,7 +293,9 @@ def _equals(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         if any(name.startswith("$") for name in wanted):
             return all(_related(value, name, than) for name, than in wanted.items())
-        return isinstance(value, Mapping) and all(_equals(value.get(name), item) for name, item in wanted.items())
+        return isinstance(value, Mapping) and all(
+            _equals(value.get(name), item) for name, item in wanted.items()
+        )
     if isinstance(wanted, (list, tuple)):
         same_length = isinstance(value, (list, tuple)) and len(value) == len(wanted)
         return same_length and all(map(_equals, value, wanted))
@@ -278,5 +315,9 @@ def _matches(rule: MatchCondition, namespace: tuple[str, ...]) -> bool:
     path = rule.path
     if len(namespace) < len(path):
         return False
-    part = namespace[: len(path)] if rule.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    part = (
+        namespace[: len(path)]
+        if rule.match_type == "prefix"
+        else namespace[len(namespace) - len(path) :]
+    )
     return all(wanted in ("*", name) for wanted, name in zip(path, part, strict=True))

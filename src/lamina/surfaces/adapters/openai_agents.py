@@ -11,10 +11,10 @@ from agents import TResponseInputItem
 from agents.memory import SessionABC, SessionSettings
 
 from lamina.errors import InvalidInput
-from lamina.memory import Memory
-from lamina.model import Layer, Record, Trust
-from lamina.operators import Operator
-from lamina.rules import LIMITS, label
+from lamina.memory.agent import Memory
+from lamina.memory.operator import Operator
+from lamina.model.record import Layer, Record, Trust
+from lamina.model.rules import LIMITS, label
 from lamina.surfaces.adapters.values import cleaned, mark, told, words
 
 NAME = "openai-agents"
@@ -45,7 +45,9 @@ class LaminaSession(SessionABC):
     an operator's handle they are also forgotten, so that no search of the memory finds them either.
     """
 
-    def __init__(self, session_id: str, memory: Memory, session_settings: SessionSettings | None = None) -> None:
+    def __init__(
+        self, session_id: str, memory: Memory, session_settings: SessionSettings | None = None
+    ) -> None:
         self.session_id = label(session_id, "session")
         self.session_settings = session_settings or SessionSettings()
         self._memory = memory

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from lamina import canon, fence
-from lamina.model import Record
+from lamina.model import hashing
+from lamina.model.record import Record
+from lamina.text import fence
 
 DIGEST = 12  # bytes: enough that no two names ever share a tag
 About = TypeVar("About", bound=msgspec.Struct)
@@ -17,7 +18,7 @@ About = TypeVar("About", bound=msgspec.Struct)
 
 def mark(framework: str, *names: str) -> str:
     """A tag for some names exactly as they are written; tags themselves know neither case nor outer spaces."""
-    digest = hashlib.blake2b(canon.encode(list(names)), digest_size=DIGEST).hexdigest()
+    digest = hashlib.blake2b(hashing.encode(list(names)), digest_size=DIGEST).hexdigest()
     return f"{framework}:{digest}"
 
 

@@ -8,11 +8,11 @@ import click
 import msgspec
 
 from lamina.errors import InvalidInput
-from lamina.store import rawfile
-from lamina.store.verify import Report
+from lamina.store.engine import raw_file
+from lamina.store.upkeep.verify import Report
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.session import Session, command
-from lamina.text import counted
+from lamina.surfaces.cli.invocation import Session, command
+from lamina.text.words import counted
 
 
 def register(group: click.Group) -> None:
@@ -37,15 +37,24 @@ def log(group: click.Group) -> None:
         operator = session.operator("audit log")
         if reads:
             looked = operator.audit_reads(limit)
-            output.show_json([read.to_dict() for read in looked]) if session.json else output.reads(looked)
+            output.show_json([read.to_dict() for read in looked]) if session.json else output.reads(
+                looked
+            )
         else:
             changed = operator.audit_log(limit)
-            output.show_json([event.to_dict() for event in changed]) if session.json else output.events(changed)
+            output.show_json(
+                [event.to_dict() for event in changed]
+            ) if session.json else output.events(changed)
 
 
 def verify(group: click.Group) -> None:
     @command(group, "verify", "lamina audit verify --head head-of-monday.json")
-    @click.option("--head", "head_file", type=click.Path(path_type=Path), help="a head that `audit head` printed earlier")
+    @click.option(
+        "--head",
+        "head_file",
+        type=click.Path(path_type=Path),
+        help="a head that `audit head` printed earlier",
+    )
     @click.pass_context
     def run(context: click.Context, session: Session, head_file: Path | None) -> None:
         """Check every record against the trail. Exits with 1 and names the first bad place if anything differs."""
@@ -67,14 +76,17 @@ def _show(name: str, report: Report) -> None:
         what = ", ".join(links) if name == "events" else counted(report.events, "link")
         click.echo(click.style("ok   ", fg="green") + f"{name:<7} {what}, head {report.head[:16]}…")
     for part in report.uncovered:
-        click.echo(click.style("?    ", fg="yellow") + f"{name:<7} {part.place}: cannot be compared: {part.message}")
+        click.echo(
+            click.style("?    ", fg="yellow")
+            + f"{name:<7} {part.place}: cannot be compared: {part.message}"
+        )
     for problem in report.problems:
         click.echo(click.style("BAD  ", fg="red") + f"{name:<7} {problem.place}: {problem.message}")
 
 
 def _read_head(path: Path) -> dict[str, object]:
     try:
-        head = msgspec.json.decode(rawfile.read(path))
+        head = msgspec.json.decode(raw_file.read(path))
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -100,7 +112,10 @@ def violations(group: click.Group) -> None:
         if session.json:
             output.show_json(found)
             return
-        rows = [(one.at[:16].replace("T", " "), one.actor, one.surface, one.attempt, one.value) for one in found.entries]
+        rows = [
+            (one.at[:16].replace("T", " "), one.actor, one.surface, one.attempt, one.value)
+            for one in found.entries
+        ]
         if rows:
             columns = ("when (UTC)", "actor", "surface", "attempt", "value")
             output.table(columns, rows, wide="attempt", dispensable=("surface",), wraps=("value",))

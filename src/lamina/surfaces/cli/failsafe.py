@@ -7,13 +7,15 @@ from typing import Any
 import click
 
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.session import Session, command
-from lamina.text import counted
+from lamina.surfaces.cli.invocation import Session, command
+from lamina.text.words import counted
 
 
 def register(group: click.Group) -> None:
     """Hang these commands under the program."""
-    failsafe = click.Group("failsafe", help="Memories that were taken while the store could not be written.")
+    failsafe = click.Group(
+        "failsafe", help="Memories that were taken while the store could not be written."
+    )
     group.add_command(failsafe)
     status(failsafe)
     replay(failsafe)
@@ -35,7 +37,9 @@ def status(group: click.Group) -> None:
         output.table(("file", "waiting", "size"), rows, right=("waiting", "size"))
         if found["oldest"]:
             since = found["oldest"][:16].replace("T", " ")
-            click.echo(f"\nthe oldest waits since {since} UTC; `lamina failsafe replay` stores all of them")
+            click.echo(
+                f"\nthe oldest waits since {since} UTC; `lamina failsafe replay` stores all of them"
+            )
         else:
             click.echo("\nnothing waits")
         _show_bad(found)

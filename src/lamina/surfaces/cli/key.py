@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from lamina import operator_key
 from lamina.errors import InvalidInput
+from lamina.home import operator_key
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.session import Session, command
+from lamina.surfaces.cli.invocation import Session, command
 
 
 def register(group: click.Group) -> None:
@@ -29,7 +29,11 @@ def status(group: click.Group) -> None:
         if session.json:
             output.show_json({"needed": needed})
         else:
-            click.echo("operators of this home need its key" if needed else "operators of this home need no key")
+            click.echo(
+                "operators of this home need its key"
+                if needed
+                else "operators of this home need no key"
+            )
 
 
 def set_(group: click.Group) -> None:
@@ -52,8 +56,12 @@ def remove(group: click.Group) -> None:
 
 def _asked() -> str:
     if sys.stdin.isatty():
-        return str(click.prompt("new operator key", hide_input=True, confirmation_prompt=True, err=True))
+        return str(
+            click.prompt("new operator key", hide_input=True, confirmation_prompt=True, err=True)
+        )
     try:
         return sys.stdin.readline().rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"standard input is not UTF-8: {error.reason} at byte {error.start}") from None
+        raise InvalidInput(
+            f"standard input is not UTF-8: {error.reason} at byte {error.start}"
+        ) from None

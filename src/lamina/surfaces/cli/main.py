@@ -17,35 +17,35 @@ import msgspec
 
 from lamina import __version__
 from lamina.errors import InvalidInput, LaminaError, NotFound, StoreUnavailable
-from lamina.failsafe.spools import is_outage
-from lamina.surfaces.cli.session import EXIT_FAILSAFE, Session
-from lamina.text import reveal
+from lamina.failsafe.spool import is_outage
+from lamina.surfaces.cli.invocation import EXIT_FAILSAFE, Session
+from lamina.text.words import reveal
 
 EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_NOTHING = 1, 2, 3, 4
 EXIT_INTERRUPTED = 130
 # Which file has which commands; two of them share a group.
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "audit": ("audit",),
-    "erasing": ("erase", "erasures"),
+    "erase": ("erase", "erasures"),
     "failsafe": ("failsafe",),
-    "files": ("export", "import", "backup", "restore"),
-    "finding": ("search", "context", "index", "model"),
-    "grouping": ("semantic", "procedural"),
-    "health": ("status", "agents", "doctor", "reindex", "config", "completion"),
-    "hooking": ("hook", "capture"),
-    "judging": ("importance",),
+    "export": ("export", "import", "backup", "restore"),
+    "search": ("search", "context", "index", "model"),
+    "compact": ("semantic", "procedural"),
+    "status": ("status", "agents", "doctor", "reindex", "config", "completion"),
+    "hook": ("hook", "capture"),
+    "importance": ("importance",),
     "key": ("key",),
-    "lifecycle": ("promote", "prune", "archive"),
-    "mcp_server": ("mcp",),
-    "memories": ("remember", "list", "inspect", "runs"),
-    "mirrors": ("mirror",),
-    "moving": ("migrate",),
-    "profiles": ("profile", "project", "compress", "pending"),
-    "reviewing": ("profile", "review", "revoke", "rollback", "correct", "forget", "undo"),
-    "running": ("run",),
-    "serving": ("serve", "token"),
-    "sharing": ("grant", "revoke-grant", "grants", "shared"),
-    "sleeping": ("sleep", "facts", "timeline"),
+    "promote": ("promote", "prune", "archive"),
+    "mcp": ("mcp",),
+    "remember": ("remember", "list", "inspect", "runs"),
+    "mirror": ("mirror",),
+    "migrate": ("migrate",),
+    "profile": ("profile", "project", "compress", "pending"),
+    "review": ("profile", "review", "revoke", "rollback", "correct", "forget", "undo"),
+    "run": ("run",),
+    "serve": ("serve", "token"),
+    "grant": ("grant", "revoke-grant", "grants", "shared"),
+    "sleep": ("sleep", "facts", "timeline"),
     "world": ("world",),
 }
 WITH_VALUE = ("--home", "--agent", "--user")
@@ -62,15 +62,21 @@ class Program(click.Group):
         self.load(*(room for room, names in ROOMS.items() if name in names))
         return super().get_command(context, name)
 
-    def resolve_command(self, context: click.Context, given: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, context: click.Context, given: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is meant; for one that is not there, those that look like it."""
         try:
             return super().resolve_command(context, given)
         except click.UsageError as error:
-            alike = difflib.get_close_matches(given[0], [name for names in ROOMS.values() for name in names], 3)
+            alike = difflib.get_close_matches(
+                given[0], [name for names in ROOMS.values() for name in names], 3
+            )
             if not alike:
                 raise
-            raise click.UsageError(f"{error.message} Did you mean {' or '.join(dict.fromkeys(alike))}?", context) from None
+            raise click.UsageError(
+                f"{error.message} Did you mean {' or '.join(dict.fromkeys(alike))}?", context
+            ) from None
 
     def list_commands(self, context: click.Context) -> list[str]:
         self.load(*ROOMS)
@@ -84,14 +90,22 @@ class Program(click.Group):
                 importlib.import_module(f"lamina.surfaces.cli.{room}").register(self)
 
 
-@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--home", type=click.Path(path_type=Path), help="folder of all memories [LAMINA_HOME]")
+@click.group(
+    cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.option(
+    "--home", type=click.Path(path_type=Path), help="folder of all memories [LAMINA_HOME]"
+)
 @click.option("--agent", help="whose memory [LAMINA_AGENT, default]")
-@click.option("--user", help="only memories of this person, and records without a user [LAMINA_USER]")
+@click.option(
+    "--user", help="only memories of this person, and records without a user [LAMINA_USER]"
+)
 @click.option("--json", "json_", is_flag=True, help="print JSON for programs")
 @click.version_option(__version__, prog_name="lamina")
 @click.pass_context
-def cli(context: click.Context, home: Path | None, agent: str | None, user: str | None, json_: bool) -> None:
+def cli(
+    context: click.Context, home: Path | None, agent: str | None, user: str | None, json_: bool
+) -> None:
     """A layered, local-first, reviewable memory for AI agents."""
     context.obj = Session(home, agent, user, json_)
     context.call_on_close(context.obj.close)
@@ -130,20 +144,35 @@ def exit_code(error: LaminaError) -> int:
         return EXIT_USAGE
     if isinstance(error, NotFound):
         return EXIT_NOT_FOUND
-    return EXIT_FAILSAFE if isinstance(error, StoreUnavailable) and is_outage(error) else EXIT_FAILED
+    return (
+        EXIT_FAILSAFE if isinstance(error, StoreUnavailable) and is_outage(error) else EXIT_FAILED
+    )
 
 
 def _advised(error: click.ClickException, arguments: Sequence[str]) -> click.ClickException:
     """The same error; with what to type instead, where an option stands in the wrong place, was none, or quotes are missing."""
-    if isinstance(error, click.UsageError) and error.ctx and error.message.startswith("Got unexpected extra argument"):
+    if (
+        isinstance(error, click.UsageError)
+        and error.ctx
+        and error.message.startswith("Got unexpected extra argument")
+    ):
         if not any(map(_is_text, error.ctx.command.params)):
             return error
-        return click.UsageError(f"{error.message}; put a text of several words in quotes", error.ctx)
+        return click.UsageError(
+            f"{error.message}; put a text of several words in quotes", error.ctx
+        )
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error
     name, command = error.option_name, error.ctx.command_path
-    place = max((place for place, word in enumerate(arguments) if word.startswith(name)), default=len(arguments))
-    given, following = (*(shlex.quote(reveal(word)) for word in arguments[place : place + 2]), "", "")[:2]
+    place = max(
+        (place for place, word in enumerate(arguments) if word.startswith(name)),
+        default=len(arguments),
+    )
+    given, following = (
+        *(shlex.quote(reveal(word)) for word in arguments[place : place + 2]),
+        "",
+        "",
+    )[:2]
     if name in WITH_VALUE:
         value = given.partition("=")[2] or following or name[2:].upper()
         typed = command.replace("lamina", f"lamina {name} {value}", 1)
@@ -157,7 +186,11 @@ def _advised(error: click.ClickException, arguments: Sequence[str]) -> click.Cli
 
 def _is_text(parameter: click.Parameter) -> bool:
     """Whether this is a text that somebody types, and neither an id nor a path."""
-    return isinstance(parameter, click.Argument) and parameter.type is click.STRING and parameter.metavar is None
+    return (
+        isinstance(parameter, click.Argument)
+        and parameter.type is click.STRING
+        and parameter.metavar is None
+    )
 
 
 def _is_hook(arguments: Sequence[str]) -> bool:
@@ -166,17 +199,21 @@ def _is_hook(arguments: Sequence[str]) -> bool:
     for before, word in pairwise(["", *arguments]):
         if word.startswith("-") or before in WITH_VALUE:
             continue
-        if word in commands or not before.startswith("-"):  # what follows an unknown option may be its value
+        if word in commands or not before.startswith(
+            "-"
+        ):  # what follows an unknown option may be its value
             return word == "hook"
     return False
 
 
 def _excuse(error: click.ClickException | LaminaError) -> None:
     """Tell what is wrong with the call of a hook: its agent would take the exit code for a veto."""
-    from lamina.surfaces.cli.hooking import excuse
+    from lamina.surfaces.cli.hook import excuse
 
     context = getattr(error, "ctx", None)
-    session = (context.find_object(Session) if context else None) or Session(None, None, None, False)
+    session = (context.find_object(Session) if context else None) or Session(
+        None, None, None, False
+    )
     excuse(session, error.message if isinstance(error, LaminaError) else error.format_message())
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from lamina.model import Change, Event, Hit, Hits, Record, State
-from lamina.store.reads import Read
-from lamina.text import counted, is_invisible, one_line, reveal
+from lamina.model.record import Change, Event, Hit, Hits, Record, State
+from lamina.store.tables.reads import Read
+from lamina.text.words import counted, is_invisible, one_line, reveal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,12 @@ WRAPPED = 16  # of a column that goes on in the next line
 GAP = 2
 PATIENCE = 1.0
 SAID = 100  # characters of what evidence says
-STATE_STYLES = {State.ACTIVE: "green", State.CONSTRAINED: "yellow", State.SUPERSEDED: "dim", State.TOMBSTONED: "red"}
+STATE_STYLES = {
+    State.ACTIVE: "green",
+    State.CONSTRAINED: "yellow",
+    State.SUPERSEDED: "dim",
+    State.TOMBSTONED: "red",
+}
 
 
 def show_json(value: Any) -> None:
@@ -44,10 +49,15 @@ def escaped(json: str) -> str:
 
     JSON itself wants that only for the oldest control characters; terminals obey U+009B as well.
     """
-    strange = [one for one in {*json} if one != "\n" and (not one.isprintable() or is_invisible(one))]
+    strange = [
+        one for one in {*json} if one != "\n" and (not one.isprintable() or is_invisible(one))
+    ]
     units = {one: one.encode("utf-16-be").hex() for one in strange}
     return json.translate(
-        {ord(one): "".join(f"\\u{code[n : n + 4]}" for n in range(0, len(code), 4)) for one, code in units.items()}
+        {
+            ord(one): "".join(f"\\u{code[n : n + 4]}" for n in range(0, len(code), 4))
+            for one, code in units.items()
+        }
     )
 
 
@@ -87,19 +97,38 @@ def table(
     """
     screen = console()
     cells = [[_cell(value) for value in row] for row in rows]
-    natural = [max([len(name), *(row[place].cell_len for row in cells)]) for place, name in enumerate(columns)]
+    natural = [
+        max([len(name), *(row[place].cell_len for row in cells)])
+        for place, name in enumerate(columns)
+    ]
     least = {**dict.fromkeys(wraps, WRAPPED), **({wide: LEAST} if wide else {})}
-    widths = [min(width, least.get(name, width)) for name, width in zip(columns, natural, strict=True)]
+    widths = [
+        min(width, least.get(name, width)) for name, width in zip(columns, natural, strict=True)
+    ]
     if wraps and not screen.is_terminal:
-        whole = [natural[place] if name in wraps else widths[place] for place, name in enumerate(columns)]
+        whole = [
+            natural[place] if name in wraps else widths[place] for place, name in enumerate(columns)
+        ]
         screen.width = max(screen.width, _line(whole, range(len(whole))))
-    bare = [name for name in (*wraps, *dispensable) if cells and not any(row[columns.index(name)].cell_len for row in cells)]
+    bare = [
+        name
+        for name in (*wraps, *dispensable)
+        if cells and not any(row[columns.index(name)].cell_len for row in cells)
+    ]
     shown = _fitting(columns, widths, [*bare, *dispensable], screen.width)
     if wide:  # where nothing can be left out, it is cut
-        widths[columns.index(wide)] -= max(0, min(_line(widths, shown) - screen.width, widths[columns.index(wide)] - CUT))
-    if screen.is_terminal:  # and at last, also what is missed is left out: half of everything is of no use to anybody
+        widths[columns.index(wide)] -= max(
+            0, min(_line(widths, shown) - screen.width, widths[columns.index(wide)] - CUT)
+        )
+    if (
+        screen.is_terminal
+    ):  # and at last, also what is missed is left out: half of everything is of no use to anybody
         shown = _fitting(
-            columns, widths, [*reluctantly, *(name for name in reversed(columns[1:]) if name != wide)], screen.width, shown
+            columns,
+            widths,
+            [*reluctantly, *(name for name in reversed(columns[1:]) if name != wide)],
+            screen.width,
+            shown,
         )
     share = [(name, screen.width // 4) for name in wraps]
     for name, most in (*share, *((name, screen.width) for name in (wide, *wraps) if name)):
@@ -108,7 +137,11 @@ def table(
             widths[place] += max(0, min(spare, min(most, natural[place]) - widths[place]))
     screen.width = max(screen.width, _line(widths, shown))
     _print(screen, _drawn(columns, widths, shown, cells, right, wraps))
-    if gone := [name for place, name in enumerate(columns) if place not in shown and name and name not in bare]:
+    if gone := [
+        name
+        for place, name in enumerate(columns)
+        if place not in shown and name and name not in bare
+    ]:
         click.secho(f"not shown at this width: {', '.join(gone)}", dim=True, err=True)
 
 
@@ -127,9 +160,18 @@ def _drawn(
     for place in shown:
         name, width = columns[place], widths[place]
         justify: Any = "right" if name in right else "left"
-        made.add_column(name, justify=justify, no_wrap=name not in wraps, overflow="fold", min_width=width, max_width=width)
+        made.add_column(
+            name,
+            justify=justify,
+            no_wrap=name not in wraps,
+            overflow="fold",
+            min_width=width,
+            max_width=width,
+        )
         for row in cells:
-            if name not in wraps:  # beside a cell of several lines the end of another one is not marked otherwise
+            if (
+                name not in wraps
+            ):  # beside a cell of several lines the end of another one is not marked otherwise
                 row[place].truncate(width, overflow="ellipsis")
     for row in cells:
         made.add_row(*(row[place] for place in shown))
@@ -147,7 +189,11 @@ def _print(screen: Console, made: Table) -> None:
 
 
 def _fitting(
-    columns: Sequence[str], widths: Sequence[int], dispensable: Sequence[str], room: int, among: Sequence[int] | None = None
+    columns: Sequence[str],
+    widths: Sequence[int],
+    dispensable: Sequence[str],
+    room: int,
+    among: Sequence[int] | None = None,
 ) -> list[int]:
     """The places of the columns that fit into a line, after some were left out in this order."""
     shown = list(range(len(columns)) if among is None else among)
@@ -196,14 +242,28 @@ def records(found: Sequence[Record], every_user: bool = False) -> None:
 
 def record(found: Record, said: Mapping[str, str] = MappingProxyType({})) -> None:
     """Everything about one record, a field a line; empty fields are left out. Evidence with what it says, if known."""
-    from lamina import dates
+    from lamina.text import dates
 
     fields = found.to_dict()
-    shown = {name: value for name, value in fields.items() if value not in (None, [], {}, "") and name != "content"}
+    shown = {
+        name: value
+        for name, value in fields.items()
+        if value not in (None, [], {}, "") and name != "content"
+    }
     console().print(reveal(found.content), style="bold")
-    spoken = [f"{one}: {one_line(said[one], SAID)}" if one in said else one for one in found.evidence]
-    fields_of = {name: [_plain(value)] for name, value in shown.items()} | ({"evidence": spoken} if said else {})
-    pairs([(name if not place else "", one) for name, lines in fields_of.items() for place, one in enumerate(lines)])
+    spoken = [
+        f"{one}: {one_line(said[one], SAID)}" if one in said else one for one in found.evidence
+    ]
+    fields_of = {name: [_plain(value)] for name, value in shown.items()} | (
+        {"evidence": spoken} if said else {}
+    )
+    pairs(
+        [
+            (name if not place else "", one)
+            for name, lines in fields_of.items()
+            for place, one in enumerate(lines)
+        ]
+    )
     for mention in dates.find(found.content, found.occurred_at):
         last = mention.end - timedelta(days=1)
         days = f"{mention.start}" if mention.start == last else f"{mention.start} to {last}"
@@ -251,7 +311,10 @@ def hits(found: Hits, explain: bool) -> None:
         columns = ("score", "id", "when (UTC)", "layer", "content")
         table(columns, rows, wide="content", right=("score",), dispensable=("layer", "when (UTC)"))
         return
-    best = max((value for hit in found for value in (hit.score, *map(abs, hit.parts.values()))), default=1.0)
+    best = max(
+        (value for hit in found for value in (hit.score, *map(abs, hit.parts.values()))),
+        default=1.0,
+    )
     for place, hit in enumerate(found, 1):
         explained(place, hit, best)
 
@@ -262,7 +325,11 @@ def _short(found: Record) -> tuple[str, str, str, str]:
 
 def _layer(found: Record) -> str:
     """Where a memory lives, and that the store does not have it yet, if that is so."""
-    return found.layer.value if found.stored_in == "store" else f"{found.layer.value} ({found.stored_in})"
+    return (
+        found.layer.value
+        if found.stored_in == "store"
+        else f"{found.layer.value} ({found.stored_in})"
+    )
 
 
 def notes(found: Sequence[str]) -> None:
@@ -276,14 +343,28 @@ def explained(place: int, hit: Hit, best: float) -> None:
     from rich.text import Text
 
     screen = console()
-    screen.print(Text(f"{place}. {one_line(hit.record.content)}", style="bold"), overflow="ellipsis", no_wrap=True)
-    screen.print(Text(f"   {hit.record.id}  {_layer(hit.record)}  {when(hit.record.occurred_at)}", style="dim"))
+    screen.print(
+        Text(f"{place}. {one_line(hit.record.content)}", style="bold"),
+        overflow="ellipsis",
+        no_wrap=True,
+    )
+    screen.print(
+        Text(
+            f"   {hit.record.id}  {_layer(hit.record)}  {when(hit.record.occurred_at)}", style="dim"
+        )
+    )
     for name, value in hit.parts.items():
-        drawn = Text(bar(value, best), style="cyan") if value >= 0 else Text(less(value, best), style="red")
+        drawn = (
+            Text(bar(value, best), style="cyan")
+            if value >= 0
+            else Text(less(value, best), style="red")
+        )
         screen.print(Text(f"   {name:<12}{value:7.3f}  ") + drawn)
     screen.print(Text(f"   {'= score':<12}{hit.score:7.3f}"))
     if hit.duplicates:
-        copies = counted(hit.duplicates, "near-copy from outside is", "near-copies from outside are")
+        copies = counted(
+            hit.duplicates, "near-copy from outside is", "near-copies from outside are"
+        )
         screen.print(Text(f"   {copies} not shown", style="yellow"))
 
 
@@ -300,7 +381,10 @@ def bar(value: float, best: float) -> str:
 
 def events(found: Sequence[Event]) -> None:
     """Changes as a table, with what they did."""
-    rows = [(e.seq, when(e.at), e.action, e.actor, e.surface, _summary(e), e.reason or "") for e in found]
+    rows = [
+        (e.seq, when(e.at), e.action, e.actor, e.surface, _summary(e), e.reason or "")
+        for e in found
+    ]
     columns = ("event", "when (UTC)", "action", "actor", "surface", "what", "reason")
     table(
         columns,
@@ -315,7 +399,11 @@ def events(found: Sequence[Event]) -> None:
 def _summary(event: Event) -> str:
     if not event.changes and event.details.get("grants"):
         numbers = ", ".join(str(one["grant"]) for one in event.details["grants"])
-        return f"grant {numbers}" + (f": {event.note['to']} may read {event.note['covers']}" if "covers" in event.note else "")
+        return f"grant {numbers}" + (
+            f": {event.note['to']} may read {event.note['covers']}"
+            if "covers" in event.note
+            else ""
+        )
     if not event.changes:
         return msgspec.json.encode(event.details).decode() if event.details else ""
     first = event.changes[0]
@@ -338,7 +426,15 @@ def _moved(change: Change) -> str:
 def reads(found: Sequence[Read]) -> None:
     """Reads as a table: who looked for what, and how much came back."""
     rows = [
-        (when(r.at), r.action, str(r.actor), r.actor.surface, len(r.records), r.note.get("user") or "", _query(r))
+        (
+            when(r.at),
+            r.action,
+            str(r.actor),
+            r.actor.surface,
+            len(r.records),
+            r.note.get("user") or "",
+            _query(r),
+        )
         for r in found
     ]
     columns = ("when (UTC)", "action", "actor", "surface", "records", "user", "query")
@@ -363,10 +459,23 @@ def size(number: int) -> str:
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on the terminal for work that takes longer than a second; silent for everything else."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    display = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    display = Progress(
+        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    )
     task = display.add_task(label, total=None, start=True)
     started = time.monotonic()
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import click
 
-from lamina.clock import moment, system_clock
 from lamina.errors import InvalidInput
-from lamina.text import shown
+from lamina.model.clock import moment, system_clock
+from lamina.text.words import shown
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 SPAN = re.compile(r"(\d{1,6})\s*([hdw])", re.ASCII)
@@ -24,26 +24,36 @@ def day(context: click.Context, parameter: click.Parameter, value: str | None) -
     try:
         datetime.fromisoformat(value)
     except ValueError:
-        raise InvalidInput(f"{parameter.opts[0]} {shown(value)} is no day of the calendar") from None
+        raise InvalidInput(
+            f"{parameter.opts[0]} {shown(value)} is no day of the calendar"
+        ) from None
     return f"{value}T00:00:00Z"
 
 
-def past(context: click.Context, parameter: click.Parameter, value: str | None) -> datetime | str | None:
+def past(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> datetime | str | None:
     """A day or a time, or how long ago it was: 12h, 7d, 4w, today, yesterday."""
     if value is None:
         return None
     if value in DAYS_AGO:
-        return system_clock().replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS_AGO[value])
+        return system_clock().replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(
+            days=DAYS_AGO[value]
+        )
     if SPAN.fullmatch(value):
         return _away(parameter, value, -1)
     given = day(context, parameter, value)
     try:
         return moment(given, parameter.opts[0])
     except InvalidInput as error:
-        raise InvalidInput(f"{error.message}; or give a day, or say how long ago, such as 12h, 7d, 4w or yesterday") from None
+        raise InvalidInput(
+            f"{error.message}; or give a day, or say how long ago, such as 12h, 7d, 4w or yesterday"
+        ) from None
 
 
-def end_of(context: click.Context, parameter: click.Parameter, value: str | None) -> datetime | str | None:
+def end_of(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> datetime | str | None:
     """When something ends: after hours, days or weeks, or at a time or day."""
     if value and SPAN.fullmatch(value):
         return _away(parameter, value, 1)
@@ -51,7 +61,9 @@ def end_of(context: click.Context, parameter: click.Parameter, value: str | None
     try:
         return moment(given, parameter.opts[0]) if given else given
     except InvalidInput as error:
-        raise InvalidInput(f"{error.message}; or say after how long, such as 12h, 30d or 4w, or give a day") from None
+        raise InvalidInput(
+            f"{error.message}; or say after how long, such as 12h, 30d or 4w, or give a day"
+        ) from None
 
 
 def _away(parameter: click.Parameter, value: str, direction: int) -> datetime:
@@ -59,6 +71,8 @@ def _away(parameter: click.Parameter, value: str, direction: int) -> datetime:
     found = SPAN.fullmatch(value)
     assert found is not None, "whoever calls has looked"
     try:
-        return moment(system_clock() + direction * int(found[1]) * UNITS[found[2]], parameter.opts[0])
+        return moment(
+            system_clock() + direction * int(found[1]) * UNITS[found[2]], parameter.opts[0]
+        )
     except (OverflowError, InvalidInput):
         raise InvalidInput(f"{parameter.opts[0]} {shown(value)} is too far away") from None

@@ -14,13 +14,13 @@ from lamina.engines.review import FROM_FILES
 from lamina.errors import InvalidInput, NotFound, Refused
 from lamina.formats.world import HELD, INTEGRATION, TOOL, parsed, pretty
 from lamina.formats.world_edits import Edited, FileEdit
-from lamina.model import Layer, Record
-from lamina.places import world_entry
-from lamina.secrets import credentials
-from lamina.store import rawfile
+from lamina.model.record import Layer, Record
+from lamina.model.slots import world_entry
+from lamina.store.engine import raw_file
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.session import Session, command
-from lamina.text import counted, reveal
+from lamina.surfaces.cli.invocation import Session, command
+from lamina.text.secrets import detection
+from lamina.text.words import counted, reveal
 
 COLOURS = {"+": "green", "-": "red"}
 SOURCE = click.Path(path_type=Path, allow_dash=True)
@@ -55,7 +55,10 @@ def listing(group: click.Group) -> None:
             return
         if found:
             columns = ("what", "name", "variables", "about")
-            rows = [(_kind(record), _name(record), " ".join(_variables(record)), _about(record)) for record in found]
+            rows = [
+                (_kind(record), _name(record), " ".join(_variables(record)), _about(record))
+                for record in found
+            ]
             output.table(columns, rows, wide="about", dispensable=("what",), wraps=("variables",))
         else:
             click.echo("no tools or integrations")
@@ -69,14 +72,22 @@ def listing(group: click.Group) -> None:
 def show(group: click.Group) -> None:
     @command(group, "show", "lamina world show search_flights")
     @click.argument("name")
-    @click.option("--integration", is_flag=True, help="the integration of this name, when there is a tool too")
+    @click.option(
+        "--integration", is_flag=True, help="the integration of this name, when there is a tool too"
+    )
     def run(session: Session, name: str, integration: bool) -> None:
         """Show the tool or integration NAME as it was given."""
         wanted = (INTEGRATION,) if integration else (TOOL, INTEGRATION)
-        found = {_kind(record): record for record in session.memory().world.records() if _name(record) == name}
+        found = {
+            _kind(record): record
+            for record in session.memory().world.records()
+            if _name(record) == name
+        }
         kind = next((kind for kind in wanted if kind in found), None)
         if kind is None:
-            raise NotFound(f"there is no {' or '.join(wanted)} {name!r}; `lamina world list` shows all")
+            raise NotFound(
+                f"there is no {' or '.join(wanted)} {name!r}; `lamina world list` shows all"
+            )
         if session.json:
             output.show_json(_plain(found[kind]))
             return
@@ -172,7 +183,9 @@ def sync(group: click.Group) -> None:
 def _rehearse(context: click.Context, session: Session, found: Edited) -> None:
     problems = [problem.to_dict() for problem in found.problems]
     if session.json:
-        output.show_json({"changes": [edit.to_dict() for edit in found.edits], "problems": problems})
+        output.show_json(
+            {"changes": [edit.to_dict() for edit in found.edits], "problems": problems}
+        )
     else:
         _show_edits(found.edits)
         _show_problems(problems)
@@ -186,7 +199,9 @@ def _show_edits(edits: Sequence[FileEdit]) -> None:
     for edit in edits:
         click.secho(_told(edit), bold=True)
         before, after = (_lines(one) for one in (edit.before, edit.after))
-        for line in list(unified_diff(before, after, lineterm=""))[2:]:  # after the names of the two files
+        for line in list(unified_diff(before, after, lineterm=""))[
+            2:
+        ]:  # after the names of the two files
             click.secho(reveal(line), fg=COLOURS.get(line[:1]))
 
 
@@ -215,7 +230,7 @@ def _read(source: Path) -> Any:
     if str(source) == "-":
         return parsed(sys.stdin.buffer.read(), "standard input")
     try:
-        return parsed(rawfile.read(source), str(source))
+        return parsed(raw_file.read(source), str(source))
     except FileNotFoundError:
         raise NotFound(f"there is no file {source}") from None
     except OSError as error:
@@ -249,7 +264,7 @@ def _held(record: Record) -> dict[str, Any]:
 
 
 def _variables(record: Record) -> list[str]:
-    return credentials.references(_held(record))
+    return detection.references(_held(record))
 
 
 def _about(record: Record) -> str:

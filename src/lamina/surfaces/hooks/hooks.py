@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from lamina.clock import system_clock
 from lamina.errors import LaminaError
-from lamina.memory import Memory
-from lamina.model import Record, Role
-from lamina.surfaces.hooks import keeping, switches, telling, trouble
+from lamina.memory.agent import Memory
+from lamina.model.clock import system_clock
+from lamina.model.record import Record, Role
+from lamina.surfaces.hooks import capture, context, problems, switches
 from lamina.surfaces.hooks.switches import Switches
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 UPKEEP = timedelta(minutes=1)  # between two looks at what is due
-MOST_WAITING = 64  # so much may wait for a store that does not answer; what comes then is told, and not kept
+MOST_WAITING = (
+    64  # so much may wait for a store that does not answer; what comes then is told, and not kept
+)
 
 
 class Hooks:
@@ -46,23 +48,39 @@ class Hooks:
 
     def before_message(self, message: str, session: str | None = None) -> str:
         """What is remembered about a message, for the model to read with it; nothing when nothing matters."""
-        return self._do("before_message", lambda: telling.before(self._memory, message, session, self.switches)) or ""
+        return (
+            self._do(
+                "before_message",
+                lambda: context.before(self._memory, message, session, self.switches),
+            )
+            or ""
+        )
 
-    def after_message(self, message: str | None, reply: str | None = None, session: str | None = None) -> list[Record]:
+    def after_message(
+        self, message: str | None, reply: str | None = None, session: str | None = None
+    ) -> list[Record]:
         """Keep the user's message, and the reply if that is wanted; what is kept by now."""
         wanted = reply if self.switches.store_responses else None
-        kept = self._do("after_message", lambda: keeping.keep(self._memory, message, wanted, session)) or []
+        kept = (
+            self._do("after_message", lambda: capture.keep(self._memory, message, wanted, session))
+            or []
+        )
         if kept and self._memory.settings["maintenance"] == "auto":
             self._upkeep()
         return kept
 
     def on_spawn(self, task: str) -> str:
         """What is remembered about the task of an agent that is about to begin."""
-        return self._do("on_spawn", lambda: telling.before(self._memory, task, None, self.switches)) or ""
+        return (
+            self._do("on_spawn", lambda: context.before(self._memory, task, None, self.switches))
+            or ""
+        )
 
     def on_start(self, about: str = "") -> str:
         """What is good to know when a session begins: what is pending, the profile, and what is known about something."""
-        return self._do("on_start", lambda: telling.at_start(self._memory, about, self.switches)) or ""
+        return (
+            self._do("on_start", lambda: context.at_start(self._memory, about, self.switches)) or ""
+        )
 
     def close(self) -> None:
         """Wait until all is kept that was to be kept. The handle stays open: it is its owner's."""
@@ -71,7 +89,12 @@ class Hooks:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def _upkeep(self) -> None:
@@ -83,8 +106,8 @@ class Hooks:
         home, agent = self._memory.home.path, self._memory.agent
 
         def start() -> None:
-            from lamina.handles import connect
-            from lamina.orchestrator import ACTOR
+            from lamina.memory.jobs import ACTOR
+            from lamina.memory.opening import connect
             from lamina.surfaces.maintenance import start_if_due
 
             more: dict[str, Any] = {"actor": ACTOR.name, "surface": ACTOR.surface, "scoped": False}
@@ -105,7 +128,9 @@ class Hooks:
     def _begin(self, hook: str, work: Callable[[], Result]) -> Future[Result | None] | None:
         """Have something done behind the caller; nothing when too much waits already."""
         if not self._waiting.acquire(blocking=False):
-            self._tell(hook, f"{MOST_WAITING} calls wait for the memory already; this one was not made")
+            self._tell(
+                hook, f"{MOST_WAITING} calls wait for the memory already; this one was not made"
+            )
             return None
         try:
             return self._pool.submit(self._done, hook, work)
@@ -127,6 +152,6 @@ class Hooks:
 
     def _tell(self, hook: str, problem: str) -> None:
         self.problems.append(f"{hook}: {problem}")
-        unkept = trouble.note(self._memory.home, self._memory.agent, system_clock(), hook, problem)
+        unkept = problems.note(self._memory.home, self._memory.agent, system_clock(), hook, problem)
         if unkept is not None:
             self.problems.append(f"this is not in the status: {unkept}")

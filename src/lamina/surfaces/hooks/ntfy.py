@@ -8,11 +8,11 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from lamina.clock import system_clock
 from lamina.errors import InvalidInput, LaminaError, StoreUnavailable
-from lamina.memory import Memory
-from lamina.model import Record, Trust
-from lamina.text import one_line, shown
+from lamina.memory.agent import Memory
+from lamina.model.clock import system_clock
+from lamina.model.record import Record, Trust
+from lamina.text.words import one_line, shown
 
 MOST_BYTES = 1024 * 1024
 SOURCE = "ntfy"
@@ -34,7 +34,9 @@ class Counts:
         return asdict(self)
 
 
-def stored(memory: Memory, stream: BinaryIO | None, tell: Told, counts: Counts, trust: Trust | None = None) -> Iterator[Record]:
+def stored(
+    memory: Memory, stream: BinaryIO | None, tell: Told, counts: Counts, trust: Trust | None = None
+) -> Iterator[Record]:
     """Store each message as it comes. What is none is told with its line, and the next one is read."""
     for number, line in enumerate(lines(stream), 1):
         try:
@@ -78,11 +80,15 @@ def request(line: bytes | None) -> dict[str, Any] | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"this is not JSON: {one_line(str(error), 200)}") from None
     if not isinstance(given, dict) or not isinstance(given.get("event"), str):
-        raise InvalidInput("this is no event of ntfy: a JSON object with the field `event` is needed")
+        raise InvalidInput(
+            "this is no event of ntfy: a JSON object with the field `event` is needed"
+        )
     if given["event"] != "message":
         return None
     if given.get("encoding"):
-        raise InvalidInput(f"the message is encoded as {shown(given['encoding'], 40)}; only texts are remembered")
+        raise InvalidInput(
+            f"the message is encoded as {shown(given['encoding'], 40)}; only texts are remembered"
+        )
     name, said, title = given.get("id"), given.get("message"), given.get("title")
     if not isinstance(name, str) or not isinstance(said, str):
         raise InvalidInput("the message has no `id` or no `message`")
@@ -93,15 +99,26 @@ def request(line: bytes | None) -> dict[str, Any] | None:
         "key": f"{SOURCE}:{name}",
         "at": _time(given),
         "tags": _tags(given),
-        "metadata": {"request_id": name, **{field: given[field] for field in KEPT if given.get(field) is not None}},
+        "metadata": {
+            "request_id": name,
+            **{field: given[field] for field in KEPT if given.get(field) is not None},
+        },
     }
 
 
 def _time(given: Mapping[str, Any]) -> float | None:
     time = given.get("time")
-    return float(time) if isinstance(time, (int, float)) and not isinstance(time, bool) and abs(time) < 1e12 else None
+    return (
+        float(time)
+        if isinstance(time, (int, float)) and not isinstance(time, bool) and abs(time) < 1e12
+        else None
+    )
 
 
 def _tags(given: Mapping[str, Any]) -> list[str]:
     tags = given.get("tags")
-    return [SOURCE, *(tag for tag in tags if isinstance(tag, str) and tag.strip())] if isinstance(tags, list) else [SOURCE]
+    return (
+        [SOURCE, *(tag for tag in tags if isinstance(tag, str) and tag.strip())]
+        if isinstance(tags, list)
+        else [SOURCE]
+    )

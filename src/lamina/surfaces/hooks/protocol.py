@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from lamina.errors import InvalidInput
-from lamina.text import one_line, shown
+from lamina.text.words import one_line, shown
 
 START, PROMPT, STOP, SPAWN = "session-start", "user-prompt", "stop", "subagent-start"
 # The names of events in the programs that we know, and what each of them is to us.
@@ -31,7 +31,9 @@ MESSAGES = ("prompt", "user_prompt", "message")
 REPLIES = ("last_assistant_message", "prompt_response", "response", "text")
 TASKS = ("task", "prompt", "description")
 SESSIONS = ("session_id", "conversation_id", "sessionId")
-EXPECTED = 'a JSON object is expected there, such as {"prompt": "how do we deploy?", "session_id": "s1"}'
+EXPECTED = (
+    'a JSON object is expected there, such as {"prompt": "how do we deploy?", "session_id": "s1"}'
+)
 WIDTH = 200  # of a session's id, which others choose
 
 
@@ -59,7 +61,9 @@ def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
     name = _text(given, ("hook_event_name", "hookEventName")) or ""
     if kind is None and not name:
         known = ", ".join(EVENTS)
-        raise InvalidInput(f"which event is it? Neither EVENT nor the field hook_event_name says; known are {known}")
+        raise InvalidInput(
+            f"which event is it? Neither EVENT nor the field hook_event_name says; known are {known}"
+        )
     spawned = given.get("tool_input")
     return Event(
         NAMES.get(kind or name),
@@ -80,7 +84,9 @@ def answer(event: Event | None, context: str, *, plain: bool = False) -> bytes:
     if not context or event is None:
         return b"{}\n"
     name = event.name or EVENTS[event.kind or PROMPT][0]
-    told: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
+    told: dict[str, Any] = {
+        "hookSpecificOutput": {"hookEventName": name, "additionalContext": context}
+    }
     return msgspec.json.encode({"additional_context": context} if name == CURSOR else told) + b"\n"
 
 
@@ -93,10 +99,14 @@ def _object(data: bytes) -> dict[str, Any]:
         raise InvalidInput(f"standard input is not JSON: {one_line(str(error), WIDTH)}") from None
     if not isinstance(given, dict):
         # Not what it holds: this is told where others may look.
-        raise InvalidInput(f"standard input is JSON of the type {type(given).__name__}, not an object")
+        raise InvalidInput(
+            f"standard input is JSON of the type {type(given).__name__}, not an object"
+        )
     return given
 
 
 def _text(given: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     """The first of some fields that is there and holds a text."""
-    return next((value for name in names if isinstance(value := given.get(name), str) and value), None)
+    return next(
+        (value for name in names if isinstance(value := given.get(name), str) and value), None
+    )

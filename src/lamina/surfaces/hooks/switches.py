@@ -7,10 +7,19 @@ from collections.abc import Mapping
 
 import msgspec
 
-from lamina.text import shown
+from lamina.text.words import shown
 
 PREFIXES = ("LAMINA_MEMORY_", "MILTON_MEMORY_")  # the first one wins
-WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+WORDS = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
 NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 MOST = {"CONTEXT_LIMIT": 100, "CONTEXT_MAX_CHARS": 1_000_000, "TIMEOUT_MS": 600_000}
 
@@ -31,7 +40,10 @@ def read(environment: Mapping[str, str]) -> Switches:
     found: dict[str, bool | int] = {}
     problems = []
     for name in ("ENABLED", "STORE_RESPONSES", *MOST):
-        variable = next((prefix + name for prefix in PREFIXES if environment.get(prefix + name, "").strip()), None)
+        variable = next(
+            (prefix + name for prefix in PREFIXES if environment.get(prefix + name, "").strip()),
+            None,
+        )
         if variable is None:
             continue
         given = environment[variable].strip()

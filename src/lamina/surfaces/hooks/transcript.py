@@ -9,14 +9,21 @@ from typing import Any
 
 import msgspec
 
-from lamina.store import rawfile
+from lamina.store.engine import raw_file
 
 TAIL = 256 * 1024  # bytes from the end: the last exchange is nearly always in there
 
 
 def last_reply(path: str | None) -> str | None:
     """What the assistant said last."""
-    return next((said for role, message in _newest(path) if role == "assistant" and (said := _said(message))), None)
+    return next(
+        (
+            said
+            for role, message in _newest(path)
+            if role == "assistant" and (said := _said(message))
+        ),
+        None,
+    )
 
 
 def last_task(path: str | None) -> str | None:
@@ -48,22 +55,31 @@ def _tail(path: str | None) -> bytes:
         place = Path(path).expanduser()
         if not place.is_file():  # a pipe would have us wait
             return b""
-        with rawfile.opened(place) as file:
+        with raw_file.opened(place) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
             return file.read(TAIL)
-    except (OSError, RuntimeError):  # it is only one of the ways to know: the event goes on without it
+    except (
+        OSError,
+        RuntimeError,
+    ):  # it is only one of the ways to know: the event goes on without it
         return b""
 
 
 def _said(content: Any) -> str:
     if isinstance(content, str):
         return content
-    return "\n".join(part["text"] for part in _parts(content, "text") if isinstance(part.get("text"), str))
+    return "\n".join(
+        part["text"] for part in _parts(content, "text") if isinstance(part.get("text"), str)
+    )
 
 
 def _handed_on(content: Any) -> str | None:
-    asked = [part["input"] for part in _parts(content, "tool_use") if isinstance(part.get("input"), dict)]
-    return next((one["prompt"] for one in reversed(asked) if isinstance(one.get("prompt"), str)), None)
+    asked = [
+        part["input"] for part in _parts(content, "tool_use") if isinstance(part.get("input"), dict)
+    ]
+    return next(
+        (one["prompt"] for one in reversed(asked) if isinstance(one.get("prompt"), str)), None
+    )
 
 
 def _parts(content: Any, kind: str) -> list[dict[str, Any]]:

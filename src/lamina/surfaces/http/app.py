@@ -21,7 +21,7 @@ from lamina.surfaces.http import errors, pages, routes
 from lamina.surfaces.http.errors import Problem
 from lamina.surfaces.http.guard import Guard, own_names
 from lamina.surfaces.http.service import Service
-from lamina.text import shown
+from lamina.text.words import shown
 
 CONSOLE = "lamina.surfaces.http.console"
 DESCRIPTION = (
@@ -98,11 +98,16 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def unrouted(request: Request, error: HTTPException) -> Response:
-        return errors.answer(NotFound(f"there is nothing at {shown(request.url.path, 80)}; see /docs"), error.status_code)
+        return errors.answer(
+            NotFound(f"there is nothing at {shown(request.url.path, 80)}; see /docs"),
+            error.status_code,
+        )
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        return errors.answer(LaminaError("something went wrong here; the server has written down what"))
+        return errors.answer(
+            LaminaError("something went wrong here; the server has written down what")
+        )
 
 
 def _told(problem: Any) -> str:

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 import msgspec
 from starlette.responses import Response
 
-from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, NotFound, Refused, StoreUnavailable
+from lamina.errors import (
+    Conflict,
+    Corrupt,
+    InvalidInput,
+    LaminaError,
+    NotFound,
+    Refused,
+    StoreUnavailable,
+)
 
 JSON = "application/json"
 STATUSES: Mapping[type[LaminaError], int] = {
@@ -28,7 +36,9 @@ log = logging.getLogger("lamina")
 class Problem(Exception):  # noqa: N818 - it is an answer
     """An error that is answered with a status of its own, which its kind alone does not tell."""
 
-    def __init__(self, status: int, error: LaminaError, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, error: LaminaError, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(error.message)
         self.status = status
         self.error = error
@@ -36,7 +46,9 @@ class Problem(Exception):  # noqa: N818 - it is an answer
 
 
 def status_of(error: LaminaError) -> int:
-    return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), ANY_STATUS)
+    return next(
+        (status for kind, status in STATUSES.items() if isinstance(error, kind)), ANY_STATUS
+    )
 
 
 def discreet(error: LaminaError) -> LaminaError:
@@ -51,7 +63,9 @@ def discreet(error: LaminaError) -> LaminaError:
     return kind(f"the memory {what}; whoever runs this server can see why")
 
 
-def answer(error: LaminaError, status: int | None = None, headers: Mapping[str, str] | None = None) -> Response:
+def answer(
+    error: LaminaError, status: int | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
     """The one shape in which every surface shows an error."""
     return Response(body(error), status or status_of(error), headers, JSON)
 

@@ -38,7 +38,13 @@ RECORD: dict[str, Any] = {
     "superseded_by": None,
     "score": 7,
 }
-CHANGE = {"record": ID, "hash": "9f2c", "before": {}, "after": {"layer": "short_term", "state": "active"}, "previous": None}
+CHANGE = {
+    "record": ID,
+    "hash": "9f2c",
+    "before": {},
+    "after": {"layer": "short_term", "state": "active"},
+    "previous": None,
+}
 EVENT = {
     "seq": 12,
     "at": AT,
@@ -110,8 +116,20 @@ PROFILE: dict[str, Any] = {
     "last_updated": AT,
     "evidence_ids": [ID],
 }
-PROJECT: dict[str, Any] = {"project_name": "garden", "goals": [], "blockers": [], "next_steps": [], "evidence_ids": [ID]}
-PENDING = {"id": ID, "why": "request without a result", "kind": "request", "content": "Send the invoice", "at": AT}
+PROJECT: dict[str, Any] = {
+    "project_name": "garden",
+    "goals": [],
+    "blockers": [],
+    "next_steps": [],
+    "evidence_ids": [ID],
+}
+PENDING = {
+    "id": ID,
+    "why": "request without a result",
+    "kind": "request",
+    "content": "Send the invoice",
+    "at": AT,
+}
 STATUS: dict[str, Any] = {
     "home": "/srv/lamina",
     "agent": "sky",
@@ -126,8 +144,20 @@ STATUS: dict[str, Any] = {
     "bytes": {"memory.db": 221184},
     "jobs": [],
 }
-READ = {"at": AT, "action": "search", "actor": "agent:token 3f9a11c2", "surface": "http", "records": [ID], "note": {}}
-HEAD = {"agent": "sky", "store": "5" * 32, "events": {"seq": 12, "hash": "4be1"}, "reads": {"seq": 3, "hash": "77aa"}}
+READ = {
+    "at": AT,
+    "action": "search",
+    "actor": "agent:token 3f9a11c2",
+    "surface": "http",
+    "records": [ID],
+    "note": {},
+}
+HEAD = {
+    "agent": "sky",
+    "store": "5" * 32,
+    "events": {"seq": 12, "hash": "4be1"},
+    "reads": {"seq": 3, "hash": "77aa"},
+}
 REPORT = {"ok": True, "events": 12, "records": 12, "head": "4be1", "problems": []}
 ERROR = {"error": {"code": "not_found", "message": f"there is no record '{ID}'"}}
 

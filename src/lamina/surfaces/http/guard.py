@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.errors import InvalidInput, LaminaError, Refused
 from lamina.surfaces.http import errors
-from lamina.text import shown
+from lamina.text.words import shown
 
 METHODS = ("GET", "HEAD")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -59,7 +59,9 @@ class Refusal(msgspec.Struct, frozen=True):
 class Guard:
     """Stands before the app. It needs no token to turn away who should not be here at all."""
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[bytes], origins: Iterable[bytes], limits: Limits) -> None:
+    def __init__(
+        self, app: ASGIApp, hosts: Iterable[bytes], origins: Iterable[bytes], limits: Limits
+    ) -> None:
         self._app = app
         self._hosts = frozenset(hosts)
         self._origins = frozenset(origins)
@@ -84,13 +86,22 @@ class Guard:
     def refusal(self, scope: Scope) -> Refusal | None:
         """Why a request is turned away, if it is."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
-        return self._foreign(headers) or _unknown_method(scope["method"]) or self._oversized(scope, headers)
+        return (
+            self._foreign(headers)
+            or _unknown_method(scope["method"])
+            or self._oversized(scope, headers)
+        )
 
     def _foreign(self, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
         """A name that is not ours means that another site's page was led here (DNS rebinding); so does its origin."""
         hosts = [*_values(headers, b"host")]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return Refusal(403, Refused(f"this server is not called {_told(hosts)}; use the address that it printed"))
+            return Refusal(
+                403,
+                Refused(
+                    f"this server is not called {_told(hosts)}; use the address that it printed"
+                ),
+            )
         origins = [*_values(headers, b"origin")]
         if origins and (len(origins) != 1 or origins[0] not in self._origins):
             return Refusal(403, Refused(f"pages of {_told(origins)} may not ask this server"))
@@ -104,8 +115,14 @@ class Guard:
             most = f"an address has at most {self._limits.url_bytes:,} bytes"
             return Refusal(414, InvalidInput(f"{most}; ask for less at once"), (CLOSE,))
         if sum(len(name) + len(value) for name, value in headers) > self._limits.header_bytes:
-            return Refusal(431, InvalidInput(f"headers have at most {self._limits.header_bytes:,} bytes"), (CLOSE,))
-        if any(_values(headers, b"transfer-encoding")) or any(size != b"0" for size in _values(headers, b"content-length")):
+            return Refusal(
+                431,
+                InvalidInput(f"headers have at most {self._limits.header_bytes:,} bytes"),
+                (CLOSE,),
+            )
+        if any(_values(headers, b"transfer-encoding")) or any(
+            size != b"0" for size in _values(headers, b"content-length")
+        ):
             return Refusal(413, InvalidInput("a request to read has no body"), (CLOSE,))
         return None
 
@@ -139,7 +156,9 @@ def is_loopback(host: str) -> bool:
 def _unknown_method(method: str) -> Refusal | None:
     if method in METHODS:
         return None
-    error = Refused("this server only reads: use GET or HEAD; decisions are made with the command `lamina`")
+    error = Refused(
+        "this server only reads: use GET or HEAD; decisions are made with the command `lamina`"
+    )
     return Refusal(405, error, ((b"allow", ", ".join(METHODS).encode()), CLOSE))
 
 
@@ -158,7 +177,10 @@ def _guarded(send: Send, is_head: bool) -> Send:
         if message["type"] == "http.response.start":
             own = list(message.get("headers", ()))
             given = {name.lower() for name, _ in own}
-            message = {**message, "headers": own + [item for item in HEADERS.items() if item[0] not in given]}
+            message = {
+                **message,
+                "headers": own + [item for item in HEADERS.items() if item[0] not in given],
+            }
         elif message["type"] == "http.response.body" and is_head:
             message = {**message, "body": b""}
         await send(message)
@@ -168,6 +190,10 @@ def _guarded(send: Send, is_head: bool) -> Send:
 
 async def _refuse(refusal: Refusal, send: Send) -> None:
     body = errors.body(refusal.error)
-    headers = [(b"content-type", errors.JSON.encode()), (b"content-length", str(len(body)).encode()), *refusal.headers]
+    headers = [
+        (b"content-type", errors.JSON.encode()),
+        (b"content-length", str(len(body)).encode()),
+        *refusal.headers,
+    ]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

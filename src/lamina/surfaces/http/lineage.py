@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from lamina.clock import is_id
-from lamina.memory import Memory
-from lamina.model import Record, iso
+from lamina.memory.agent import Memory
+from lamina.model.clock import is_id
+from lamina.model.record import Record, iso
 
 MOST = 200
 
@@ -29,17 +29,24 @@ def graph(memory: Memory, record_id: str) -> dict[str, Any]:
         room = MOST - len(nodes)
         complete = complete and len(fresh) <= room
         found = _reached(memory, [*fresh][:room])
-        nodes |= {one: _node(reached) if reached is not None else _reference(one) for one, reached in found.items()}
+        nodes |= {
+            one: _node(reached) if reached is not None else _reference(one)
+            for one, reached in found.items()
+        }
         edges |= {edge: None for edge in links if edge[0] in nodes and edge[1] in nodes}
         waiting.extend(reached for reached in found.values() if reached is not None)
-    above = [one for one in memory.resting_on(start.id) if one not in nodes]  # what else these rest on is not its lineage
+    above = [
+        one for one in memory.resting_on(start.id) if one not in nodes
+    ]  # what else these rest on is not its lineage
     room = MOST - len(nodes)
     for name, reached in _reached(memory, above[:room]).items():
         if reached is not None:
             nodes[name] = _node(reached)
             edges[name, start.id, "evidence"] = None
     complete = complete and len(above) <= room
-    told = [{"from": source, "to": target, "relation": relation} for source, target, relation in edges]
+    told = [
+        {"from": source, "to": target, "relation": relation} for source, target, relation in edges
+    ]
     return {"record": start.id, "nodes": [*nodes.values()], "edges": told, "complete": complete}
 
 

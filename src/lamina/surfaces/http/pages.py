@@ -22,16 +22,16 @@ table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top; }
 pre { overflow-x: auto; padding: .8rem; border: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
 """
-USED_UP = (
-    "This link was used already, or is too old. Press Enter where <code>lamina serve</code> runs, and it prints a new one."
-)
+USED_UP = "This link was used already, or is too old. Press Enter where <code>lamina serve</code> runs, and it prints a new one."
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/docs")
 async def docs(request: Request) -> Response:
     """The description of the API for people."""
-    return HTMLResponse(document("Lamina: the HTTP API", "\n".join(_described(request.app.openapi()))))
+    return HTMLResponse(
+        document("Lamina: the HTTP API", "\n".join(_described(request.app.openapi())))
+    )
 
 
 @router.get("/docs.css")
@@ -44,7 +44,9 @@ async def sign_in(request: Request, link: str = "") -> Response:
     """Take a link that was printed, once, and let this browser in. A look at the headers alone does not use it up."""
     service: Service = request.app.state.service
     session = None if request.scope.get(IS_HEAD) else service.sessions.redeem(link)
-    if session is None and service.sessions.is_open(request.cookies.get(request.app.state.cookie, "")):
+    if session is None and service.sessions.is_open(
+        request.cookies.get(request.app.state.cookie, "")
+    ):
         return RedirectResponse("/", 303)  # who is in already need not be sent away
     if session is None:
         return HTMLResponse(document("Not signed in", f"<p>{USED_UP}</p>"), 401)

@@ -9,8 +9,8 @@ import msgspec
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from lamina.errors import InvalidInput
-from lamina.model import Layer, State
-from lamina.text import shown
+from lamina.model.record import Layer, State
+from lamina.text.words import shown
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 MOST_ON_A_PAGE = 500
@@ -24,7 +24,11 @@ def day(value: object) -> object:
     return f"{value}T00:00:00Z" if isinstance(value, str) and DAY.fullmatch(value) else value
 
 
-Time = Annotated[str | None, BeforeValidator(day), Field(description="a day, or a time with its zone", examples=["2026-05-01"])]
+Time = Annotated[
+    str | None,
+    BeforeValidator(day),
+    Field(description="a day, or a time with its zone", examples=["2026-05-01"]),
+]
 Limit = Annotated[int, Field(ge=1, le=MOST_ON_A_PAGE, description="how many on a page at most")]
 Cursor = Annotated[str | None, Field(max_length=400, description="`next` of the page before")]
 Some = Annotated[list[str], Field(max_length=50)]
@@ -51,7 +55,9 @@ class Listed(Paged):
     """Which records to list."""
 
     layer: Annotated[list[Layer], Field(max_length=50, description="only of these layers")] = []
-    state: Annotated[list[State], Field(max_length=50, description="only in these states; active unless told")] = []
+    state: Annotated[
+        list[State], Field(max_length=50, description="only in these states; active unless told")
+    ] = []
     kind: Annotated[Some, Field(description="only of these kinds", examples=[["decision"]])] = []
     tag: Annotated[Some, Field(description="with any of these tags", examples=[["reports"]])] = []
     since: Time = None
@@ -70,14 +76,18 @@ class Listed(Paged):
 class Searched(Given):
     """A question."""
 
-    query: Annotated[str, Field(description="what to look for", examples=["when does the user want reports"])]
+    query: Annotated[
+        str, Field(description="what to look for", examples=["when does the user want reports"])
+    ]
     limit: Annotated[int, Field(ge=1, le=MOST_HITS, description="how many hits at most")] = 10
     layer: Annotated[list[Layer], Field(max_length=50, description="only of these layers")] = []
     state: Annotated[list[State], Field(max_length=50, description="only in these states")] = []
     kind: Annotated[Some, Field(description="only of these kinds")] = []
     tag: Annotated[Some, Field(description="with any of these tags")] = []
     all_tag: Annotated[Some, Field(description="with every one of these tags")] = []
-    meta: Annotated[Some, Field(description="with this value in the metadata: K=V", examples=[["room=kitchen"]])] = []
+    meta: Annotated[
+        Some, Field(description="with this value in the metadata: K=V", examples=[["room=kitchen"]])
+    ] = []
     since: Time = None
     until: Time = None
     as_of: Annotated[Time, Field(description="what was true at this time")] = None
@@ -93,14 +103,19 @@ class Searched(Given):
             "tags": self.tag or None,
             "all_tags": self.all_tag or None,
             "metadata": _metadata(self.meta) or None,
-            **{name: getattr(self, name) for name in ("since", "until", "as_of", "known_at", "ranker")},
+            **{
+                name: getattr(self, name)
+                for name in ("since", "until", "as_of", "known_at", "ranker")
+            },
         }
 
 
 class Goal(Given):
     """What a context is for."""
 
-    goal: Annotated[str, Field(description="the task at hand", examples=["prepare the weekly report"])]
+    goal: Annotated[
+        str, Field(description="the task at hand", examples=["prepare the weekly report"])
+    ]
     max_chars: Annotated[int, Field(description="how long the text may be")] = 2000
 
 

@@ -18,7 +18,7 @@ from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.surfaces import signals
 from lamina.surfaces.http import errors
 from lamina.surfaces.http.guard import VOUCH, Limits, is_loopback
-from lamina.text import shown
+from lamina.text.words import shown
 
 PORTS = range(1 << 16)
 LARGEST_HEAD = 128 * 1024  # what is longer is not even read
@@ -41,7 +41,9 @@ def listen(host: str, port: int, remote: Iterable[str] = ()) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         return _bound(*found[0])
     except OSError as error:
-        raise InvalidInput(f"port {port} of {shown(host)} cannot be used: {error.strerror}; see --port") from error
+        raise InvalidInput(
+            f"port {port} of {shown(host)} cannot be used: {error.strerror}; see --port"
+        ) from error
     except UnicodeError:
         raise InvalidInput(f"{shown(host)} is not the name of a host") from None
 
@@ -143,7 +145,9 @@ class PatientProtocol(H11Protocol):
             return
         other = min(self.opened, key=lambda one: one.claim)
         if other.claim is not Claim.ANSWERED:
-            del self.opened[other]  # now, and not when the loop comes to it: many may arrive at once
+            del self.opened[
+                other
+            ]  # now, and not when the loop comes to it: many may arrive at once
             other.transport.abort()
 
     async def _introduced(self, scope: Any, receive: Any, send: Any) -> None:
@@ -164,7 +168,9 @@ class PatientProtocol(H11Protocol):
             self._allow(self.patience.request_seconds)
 
     def on_response_complete(self) -> None:
-        self._allow(self.patience.request_seconds)  # it may still be on its way; who is idle meets another limit
+        self._allow(
+            self.patience.request_seconds
+        )  # it may still be on its way; who is idle meets another limit
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -176,8 +182,12 @@ class PatientProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """The answer to what is not HTTP, in our one shape."""
         at_hand: RequestResponseCycle | None = self.cycle
-        if at_hand is None or at_hand.response_complete:  # else it would be read as a part of that answer
-            body = errors.body(InvalidInput("this is not a request of HTTP, or its head is too long"))
+        if (
+            at_hand is None or at_hand.response_complete
+        ):  # else it would be read as a part of that answer
+            body = errors.body(
+                InvalidInput("this is not a request of HTTP, or its head is too long")
+            )
             self.transport.write(BAD_REQUEST % (errors.JSON.encode(), len(body)) + body)
         self.transport.close()
 

@@ -14,13 +14,13 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from lamina import handles
-from lamina.access import Access, Token
-from lamina.clock import Clock
 from lamina.errors import LaminaError, StoreUnavailable
-from lamina.home import Home
-from lamina.memory import Memory
-from lamina.model import Actor, Role
+from lamina.home.folder import Home
+from lamina.home.tokens import Access, Token
+from lamina.memory import opening
+from lamina.memory.agent import Memory
+from lamina.model.clock import Clock
+from lamina.model.record import Actor, Role
 from lamina.surfaces.http.errors import discreet
 from lamina.surfaces.http.guard import Limits
 from lamina.surfaces.http.sessions import Sessions
@@ -136,7 +136,9 @@ def _close(gone: Iterable[Loan]) -> None:
 class Service:
     """The memories of a home, for visitors to read. `host` is whom sessions of browsers stand for."""
 
-    def __init__(self, home: Path, host: Visitor, clock: Clock, limits: Limits | None = None) -> None:
+    def __init__(
+        self, home: Path, host: Visitor, clock: Clock, limits: Limits | None = None
+    ) -> None:
         self.home = Home(home)
         self.limits = limits or Limits()
         self.access = Access(self.home.path)
@@ -177,7 +179,9 @@ class Service:
             return self.access.find(secret, self.clock())
         except LaminaError as error:  # it names files, which is for whoever runs the server
             log.warning("%s", error.message)
-            raise StoreUnavailable("the tokens cannot be read; whoever runs this server can see why") from error
+            raise StoreUnavailable(
+                "the tokens cannot be read; whoever runs this server can see why"
+            ) from error
 
     async def ask(self, visitor: Visitor, question: Callable[[Memory], Answer]) -> Answer:
         """What a visitor's memory answers, found on a thread; an error when that takes too long or too many wait."""
@@ -191,13 +195,17 @@ class Service:
             return await asyncio.wait_for(asyncio.shield(running), self.limits.answer_seconds)
         except TimeoutError:
             seconds = f"{self.limits.answer_seconds:g} seconds"
-            raise StoreUnavailable(f"this took longer than {seconds}; ask for less, or use the command `lamina`") from None
+            raise StoreUnavailable(
+                f"this took longer than {seconds}; ask for less, or use the command `lamina`"
+            ) from None
 
     async def _run(self, visitor: Visitor, question: Callable[[Memory], Answer]) -> Answer:
         """Answer on a thread, of which one is always left for somebody else."""
         turn = self._turns.setdefault(visitor, asyncio.Semaphore(max(1, self.limits.threads - 1)))
         async with turn:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._answered, visitor, question)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._threads, self._answered, visitor, question
+            )
 
     async def ask_json(self, visitor: Visitor, question: Callable[[Memory], Any]) -> bytes:
         """The same, written as JSON on that thread."""
@@ -223,7 +231,9 @@ class Service:
 
     def _opened(self, visitor: Visitor) -> Memory:
         agent, user, role, name = visitor
-        return handles.look(agent, user, self.home.path, SURFACE, role=role, actor=name, clock=self.clock)
+        return opening.look(
+            agent, user, self.home.path, SURFACE, role=role, actor=name, clock=self.clock
+        )
 
     def _done(self, running: asyncio.Future[Any]) -> None:
         self._asked -= 1

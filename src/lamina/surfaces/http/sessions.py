@@ -6,7 +6,7 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 
-from lamina.clock import Clock
+from lamina.model.clock import Clock
 
 LINK_LIFE = timedelta(minutes=10)
 LIFE = timedelta(hours=12)

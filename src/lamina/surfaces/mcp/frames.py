@@ -11,7 +11,9 @@ import msgspec
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-LONGEST = 8 * 1024 * 1024  # the longest memory, with every character escaped, and room for what is around it
+LONGEST = (
+    8 * 1024 * 1024
+)  # the longest memory, with every character escaped, and room for what is around it
 # Clients write the id in front of the parameters; so who has sent too much can be told which message that was.
 ID = re.compile(rb'^\s*\{(?:(?!"params").){0,200}?"id"\s*:\s*(\d{1,15}|"[^"\\]{1,64}")', re.S)
 
@@ -68,17 +70,31 @@ def read(line: bytes, is_whole: bool = True) -> Frame:
     if not is_whole:
         found = ID.search(line)
         name = msgspec.json.decode(found.group(1), type=int | str) if found else None
-        return _wrong(types.INVALID_REQUEST, f"a message has more than {LONGEST:,} bytes; nothing was done", name)
+        return _wrong(
+            types.INVALID_REQUEST,
+            f"a message has more than {LONGEST:,} bytes; nothing was done",
+            name,
+        )
     if not line.strip():
         return Frame()
     try:
-        message = jsonrpc_message_adapter.validate_json(line.decode(errors="replace"), by_name=False)
-        if not isinstance(message, types.JSONRPCNotification) or b'"id"' not in line or not _has_id(line):
+        message = jsonrpc_message_adapter.validate_json(
+            line.decode(errors="replace"), by_name=False
+        )
+        if (
+            not isinstance(message, types.JSONRPCNotification)
+            or b'"id"' not in line
+            or not _has_id(line)
+        ):
             return Frame(message)
     except ValidationError as error:
         if error.errors(include_url=False, include_context=False)[0]["type"] == "json_invalid":
             return _wrong(types.PARSE_ERROR, "a message is not JSON")
-    return _wrong(types.INVALID_REQUEST, "a message is JSON, but neither a request nor a notification", _named(line).id)
+    return _wrong(
+        types.INVALID_REQUEST,
+        "a message is JSON, but neither a request nor a notification",
+        _named(line).id,
+    )
 
 
 class _Named(msgspec.Struct):
@@ -103,4 +119,8 @@ def _has_id(line: bytes) -> bool:
 
 
 def _wrong(code: int, told: str, name: int | str | None = None) -> Frame:
-    return Frame(answer=types.JSONRPCError(jsonrpc="2.0", id=name, error=types.ErrorData(code=code, message=told)))
+    return Frame(
+        answer=types.JSONRPCError(
+            jsonrpc="2.0", id=name, error=types.ErrorData(code=code, message=told)
+        )
+    )

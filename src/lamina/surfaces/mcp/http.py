@@ -10,13 +10,15 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from lamina.surfaces.http import server as serving
 from lamina.surfaces.http.guard import Limits, own_names
-from lamina.surfaces.mcp.door import Check, Door
+from lamina.surfaces.mcp.auth import Check, Door
 from lamina.surfaces.mcp.frames import LONGEST
 
 PATH = "/mcp"
 ADDRESS = "127.0.0.1"
 CONNECTIONS = 64
-DELIVERY = 10.0  # seconds to send a request and to take its answer, beside those that the memory may need
+DELIVERY = (
+    10.0  # seconds to send a request and to take its answer, beside those that the memory may need
+)
 
 
 def bound(port: int) -> socket.socket:
@@ -40,7 +42,13 @@ def app(server: Server[Any], port: int, whose: tuple[str, str | None], check: Ch
     return Door(inside, hosts, origins, whose, check)
 
 
-def run(server: Server[Any], listening: socket.socket, seconds: float, whose: tuple[str, str | None], check: Check) -> None:
+def run(
+    server: Server[Any],
+    listening: socket.socket,
+    seconds: float,
+    whose: tuple[str, str | None],
+    check: Check,
+) -> None:
     """Serve until SIGINT or SIGTERM; a call may take so many seconds."""
     limits = Limits(request_seconds=seconds + DELIVERY, connections=CONNECTIONS)
     made = serving.server(app(server, listening.getsockname()[1], whose, check), limits)

@@ -26,6 +26,8 @@ def _inlined(value: Any, parts: Mapping[str, Any]) -> Any:
     if "$ref" in value:
         return _inlined(parts[value["$ref"].removeprefix(PREFIX)], parts)
     made = {name: _inlined(item, parts) for name, item in value.items()}
-    if isinstance(made.get("enum"), list) and "type" not in made:  # some clients want it even where it is plain
+    if (
+        isinstance(made.get("enum"), list) and "type" not in made
+    ):  # some clients want it even where it is plain
         made["type"] = "string"
     return made

@@ -12,11 +12,12 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from lamina import __version__, fence, text
+from lamina import __version__
 from lamina.errors import LaminaError
 from lamina.surfaces.mcp import schemas
-from lamina.surfaces.mcp.keeper import Keeper
 from lamina.surfaces.mcp.tools import Tool, asked
+from lamina.surfaces.mcp.worker import Keeper
+from lamina.text import fence, words
 
 log = logging.getLogger("lamina")
 
@@ -32,13 +33,20 @@ def made(keeper: Keeper, tools: Mapping[str, Tool]) -> Server[Any]:
     """A server for these tools; whose memory it is, the keeper knows."""
     listed = [_listed(tool) for tool in tools.values()]
 
-    async def list_tools(context: Context, given: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(
+        context: Context, given: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed)
 
-    async def call_tool(context: Context, given: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        context: Context, given: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         tool = tools.get(given.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"there is no tool {text.shown(given.name)}; there are {', '.join(tools)}")
+            raise MCPError(
+                types.INVALID_PARAMS,
+                f"there is no tool {words.shown(given.name)}; there are {', '.join(tools)}",
+            )
         return await _called(keeper, tool, given.arguments or {})
 
     return Server(
@@ -59,17 +67,23 @@ async def _called(keeper: Keeper, tool: Tool, arguments: Mapping[str, Any]) -> t
         answer = await keeper.do(lambda memory: tool.run(memory, given))
     except LaminaError as error:
         return _refused(error)
-    except Exception:  # a mistake of ours must neither end the server nor show the client how it is built
+    except (
+        Exception
+    ):  # a mistake of ours must neither end the server nor show the client how it is built
         log.exception("the tool %s failed", tool.name)
         return _refused(LaminaError("something went wrong in the memory server; its log says what"))
     structured = msgspec.to_builtins(answer)
-    return types.CallToolResult(content=[types.TextContent(text=answer.text)], structured_content=structured)
+    return types.CallToolResult(
+        content=[types.TextContent(text=answer.text)], structured_content=structured
+    )
 
 
 def _refused(error: LaminaError) -> types.CallToolResult:
     told = fence.tamed(msgspec.json.encode(error.to_dict(), enc_hook=str).decode(errors="replace"))
     return types.CallToolResult(
-        content=[types.TextContent(text=told)], structured_content=msgspec.json.decode(told), is_error=True
+        content=[types.TextContent(text=told)],
+        structured_content=msgspec.json.decode(told),
+        is_error=True,
     )
 
 

@@ -120,7 +120,10 @@ async def _receive(
 
 
 async def _send(
-    target: int, from_server: MemoryObjectReceiveStream[SessionMessage], waiting: Open, end: Callable[[], object]
+    target: int,
+    from_server: MemoryObjectReceiveStream[SessionMessage],
+    waiting: Open,
+    end: Callable[[], object],
 ) -> None:
     async with from_server:
         async for item in from_server:

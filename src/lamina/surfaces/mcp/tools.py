@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from lamina import fence, text
 from lamina.errors import InvalidInput
-from lamina.memory import Memory
-from lamina.model import Hit, Record, State, Trust, iso
-from lamina.recall import context
+from lamina.memory.agent import Memory
+from lamina.model.record import Hit, Record, State, Trust, iso
+from lamina.search import context
 from lamina.surfaces.mcp import arguments as a
+from lamina.text import fence, words
 
 WIDTH = 500  # of a problem that is told in the status
 UNKNOWN = "unknown: the store could not be read"
@@ -40,7 +40,9 @@ def asked(tool: Tool, arguments: Mapping[str, Any]) -> a.Given:
         return msgspec.convert(given, tool.given)
     except msgspec.ValidationError as error:
         known = ", ".join(tool.given.__struct_fields__) or "no arguments"
-        raise InvalidInput(f"{tool.name} cannot take this: {text.one_line(str(error), WIDTH)}; it takes {known}") from None
+        raise InvalidInput(
+            f"{tool.name} cannot take this: {words.one_line(str(error), WIDTH)}; it takes {known}"
+        ) from None
 
 
 def remember(memory: Memory, given: a.Remember, trust: Trust | None = None) -> a.Remembered:
@@ -52,7 +54,11 @@ def remember(memory: Memory, given: a.Remember, trust: Trust | None = None) -> a
     if stored.stored_in != "store":
         said += "; the store cannot be written now, so the fail-safe keeps it until then"
     if secrets:
-        kept = "was redacted" if memory.settings["secrets.capture"] == "redact" else "is in it; tell the user"
+        kept = (
+            "was redacted"
+            if memory.settings["secrets.capture"] == "redact"
+            else "is in it; tell the user"
+        )
         said += f"; what looks like a secret {kept}: {', '.join(secrets)}"
     return a.Remembered(text=said, importance=stored.importance, secrets=secrets, **_known(stored))
 
@@ -60,16 +66,22 @@ def remember(memory: Memory, given: a.Remember, trust: Trust | None = None) -> a
 def search(memory: Memory, given: a.Search) -> a.Results:
     fields = structs.asdict(given)
     room = fields.pop("max_chars")
-    hits = memory.search(**{name: value for name, value in fields.items() if value not in (None, [])})
+    hits = memory.search(
+        **{name: value for name, value in fields.items() if value not in (None, [])}
+    )
     made = context.made(hits, context.room(room), hits.notes, is_whole=hits.is_whole)
-    return structs.replace(_results(list(hits), made, "nothing relevant is remembered"), confidence=hits.confidence)
+    return structs.replace(
+        _results(list(hits), made, "nothing relevant is remembered"), confidence=hits.confidence
+    )
 
 
 def recall_context(memory: Memory, given: a.RecallContext) -> a.Results:
     limits = {layer.value: given.per_layer for layer in context.LIMITS}
     found = memory.memory_context(given.goal, limits, given.max_chars)
     return _results(
-        list(found.items), found, "no profile, procedure or fact is relevant; `search` also finds what was only said"
+        list(found.items),
+        found,
+        "no profile, procedure or fact is relevant; `search` also finds what was only said",
     )
 
 
@@ -80,17 +92,24 @@ def propose(memory: Memory, given: a.Propose) -> a.Waiting:
 
 def request_forget(memory: Memory, given: a.RequestForget) -> a.Waiting:
     made = memory.request_forget(given.record_id, given.reason)
-    return _waiting(made, f"asked to forget {given.record_id}, which is not forgotten yet", f"lamina forget {made.evidence[0]}")
+    return _waiting(
+        made,
+        f"asked to forget {given.record_id}, which is not forgotten yet",
+        f"lamina forget {made.evidence[0]}",
+    )
 
 
 def status(memory: Memory, given: a.Status) -> a.State:
     found = memory.status()
     active = {layer: states.get(State.ACTIVE, 0) for layer, states in found["records"].items()}
     waiting = sum(states.get(State.CONSTRAINED, 0) for states in found["records"].values())
-    problems = [fence.tamed(text.one_line(problem, WIDTH)) for problem in found["problems"]]
+    problems = [fence.tamed(words.one_line(problem, WIDTH)) for problem in found["problems"]]
     told = ", ".join(f"{number} {layer}" for layer, number in active.items() if number)
     told = told or ("nothing yet" if found["store"] else UNKNOWN)
-    lines = [f"memory of {memory.agent}: {told}; {waiting} waiting for a person", *(f"problem: {one}" for one in problems)]
+    lines = [
+        f"memory of {memory.agent}: {told}; {waiting} waiting for a person",
+        *(f"problem: {one}" for one in problems),
+    ]
     return a.State(
         text="\n".join(lines),
         agent=memory.agent,
@@ -112,7 +131,7 @@ def _results(hits: list[Hit], made: context.Context, nothing: str) -> a.Results:
         outcome="found" if hits else "nothing_relevant" if made.is_whole else "unavailable",
         hits=found,
         left_out=len(hits) - len(found),
-        notes=[fence.tamed(text.one_line(note, WIDTH)) for note in made.notes],
+        notes=[fence.tamed(words.one_line(note, WIDTH)) for note in made.notes],
     )
 
 
@@ -124,7 +143,11 @@ def _waiting(made: Record, done: str, command: str) -> a.Waiting:
 def _known(record: Record) -> dict[str, str]:
     """What may stand outside the fence: names that we have chosen, and no text of a memory."""
     names = ("layer", "kind", "state", "trust")
-    return {"id": record.id, "occurred_at": iso(record.occurred_at), **{name: str(getattr(record, name)) for name in names}}
+    return {
+        "id": record.id,
+        "occurred_at": iso(record.occurred_at),
+        **{name: str(getattr(record, name)) for name in names},
+    }
 
 
 EVERY = (

@@ -18,7 +18,13 @@ def turns(*told: str, speaker: str | None = "Ann") -> list[Turn]:
     for day, words in enumerate(told):
         name, colon, rest = words.partition(": ")
         is_named = bool(colon) and name in ("Otto", "Assistant")
-        listed.append(Turn(rest if is_named else words, name if is_named else speaker, START + timedelta(days=day)))
+        listed.append(
+            Turn(
+                rest if is_named else words,
+                name if is_named else speaker,
+                START + timedelta(days=day),
+            )
+        )
     return listed
 
 
@@ -28,7 +34,10 @@ def claims(*told: str, speaker: str | None = "Ann") -> list[Claim]:
 
 def said(words: str) -> set[tuple[str, str, str]]:
     """Subject, attribute and value of what one turn claims; a dash before what it denies."""
-    return {(claim.subject, claim.attribute, "-" * claim.negated + claim.value) for claim in claims(words)}
+    return {
+        (claim.subject, claim.attribute, "-" * claim.negated + claim.value)
+        for claim in claims(words)
+    }
 
 
 def holds(told: str, subject: str, attribute: str, wanted: str) -> bool:

@@ -21,7 +21,12 @@ CHANGED = (
     ("I live in Rome / My new address is in Genoa.", "Ann", "lives_in", "Genoa"),
     ("I live in Rome / Actually I'm in Pisa these days", "Ann", "lives_in", "Pisa"),
     ("I live in Rome / I don't live in Rome anymore.", "Ann", "lives_in", ""),
-    ("I live in Rome / Otto: How's Rome treating you? / Oh, I moved! I'm in Lecce.", "Ann", "lives_in", "Lecce"),
+    (
+        "I live in Rome / Otto: How's Rome treating you? / Oh, I moved! I'm in Lecce.",
+        "Ann",
+        "lives_in",
+        "Lecce",
+    ),
     ("I live in Rome / We ended up in Verona.", "Ann", "lives_in", "Verona"),
     ("I live in Rome / Got the keys to our new place in Como!", "Ann", "lives_in", "Como"),
     ("I live in Rome / Sorry, not Rome, Ostia.", "Ann", "lives_in", "Ostia"),
@@ -36,7 +41,12 @@ CHANGED = (
     ("I live in Rome / I'm visiting Venice this week", "Ann", "lives_in", "Rome"),
     ("I live in Rome / My cousin Gio moved to Berlin.", "Ann", "lives_in", "Rome"),
     ("I live in Rome / I nearly moved to Padua last year.", "Ann", "lives_in", "Rome"),
-    ("I live in Rome / We were going to move to Udine but it fell through.", "Ann", "lives_in", "Rome"),
+    (
+        "I live in Rome / We were going to move to Udine but it fell through.",
+        "Ann",
+        "lives_in",
+        "Rome",
+    ),
     ("I live in Rome / My landlord wants me to move to Nice, lol no", "Ann", "lives_in", "Rome"),
     ("I work for Acme / I've switched to Globex.", "Ann", "employer", "Globex"),
     ("I work for Acme / I quit Acme.", "Ann", "employer", ""),
@@ -63,7 +73,12 @@ CHANGED = (
     ("I'm a teacher / I'm retired now!", "Ann", "job", "retired"),
     ("I'm a teacher / These days I'm a yoga instructor", "Ann", "job", "yoga instructor"),
     ("I'm a teacher / I've gone from teacher to baker", "Ann", "job", "baker"),
-    ("I'm a teacher / Swapped teaching for gardening, I'm a gardener now", "Ann", "job", "gardener"),
+    (
+        "I'm a teacher / Swapped teaching for gardening, I'm a gardener now",
+        "Ann",
+        "job",
+        "gardener",
+    ),
     ("I'm a teacher / I meant tutor, sorry. I'm a tutor.", "Ann", "job", "tutor"),
     ("I'm a teacher / My dad was a miner.", "Ann", "job", "teacher"),
     ("I'm a teacher / I wanted to be a vet when I was a kid.", "Ann", "job", "teacher"),
@@ -72,7 +87,12 @@ CHANGED = (
     ("I'm studying law / I've changed my major to history", "Ann", "studies", "history"),
     ("I'm studying law / I transferred to the biology course", "Ann", "studies", "biology"),
     ("I'm studying law / I dropped law", "Ann", "studies", ""),
-    ("I'm studying law / I'm not studying law anymore, it's psychology now", "Ann", "studies", "psychology"),
+    (
+        "I'm studying law / I'm not studying law anymore, it's psychology now",
+        "Ann",
+        "studies",
+        "psychology",
+    ),
     ("My wife Sara loves tulips / Sara and I are getting divorced", "Ann", "partner", ""),
     ("My girlfriend Ana is here / We broke up last week", "Ann", "partner", ""),
     ("My girlfriend Ana is here / Ana left me.", "Ann", "partner", ""),
@@ -80,7 +100,12 @@ CHANGED = (
     ("My girlfriend Ana is here / I broke up with Ana", "Ann", "partner", ""),
     ("My girlfriend Ana is here / Ana and I aren't together anymore", "Ann", "partner", ""),
     ("My girlfriend Ana is here / My new girlfriend Eva is vegan", "Ann", "partner", "Eva"),
-    ("My girlfriend Ana is here / My ex Ana called. My girlfriend's called Eva now", "Ann", "partner", "Eva"),
+    (
+        "My girlfriend Ana is here / My ex Ana called. My girlfriend's called Eva now",
+        "Ann",
+        "partner",
+        "Eva",
+    ),
     ("My girlfriend Ana is here / Ana and I got back together", "Ann", "partner", "Ana"),
     ("I'm single / I got married in June!", "Ann", "relationship_status", "married"),
     ("I'm single / We tied the knot yesterday", "Ann", "relationship_status", "married"),
@@ -90,17 +115,42 @@ CHANGED = (
     ("I'm single / He proposed and I said yes!", "Ann", "relationship_status", "engaged"),
     ("I'm married / We've separated", "Ann", "relationship_status", "separated"),
     ("I'm engaged / The engagement is off.", "Ann", "relationship_status", ""),
-    ("My favourite colour is teal. / My favourite colour is orange now.", "Ann", "favourite:colour", "orange"),
+    (
+        "My favourite colour is teal. / My favourite colour is orange now.",
+        "Ann",
+        "favourite:colour",
+        "orange",
+    ),
     (
         "My favourite colour is teal. / These days I prefer orange, it's my new favourite colour.",
         "Ann",
         "favourite:colour",
         "orange",
     ),
-    ("My favourite colour is teal. / My favourite colour has changed to orange", "Ann", "favourite:colour", "orange"),
-    ("My favourite colour is teal. / Teal isn't my favourite colour anymore, orange is.", "Ann", "favourite:colour", "orange"),
-    ("My favorite food is sushi / I've got a new favorite food: ramen", "Ann", "favourite:food", "ramen"),
-    ("My favourite drink is tea / I've switched from tea to coffee", "Ann", "favourite:drink", "coffee"),
+    (
+        "My favourite colour is teal. / My favourite colour has changed to orange",
+        "Ann",
+        "favourite:colour",
+        "orange",
+    ),
+    (
+        "My favourite colour is teal. / Teal isn't my favourite colour anymore, orange is.",
+        "Ann",
+        "favourite:colour",
+        "orange",
+    ),
+    (
+        "My favorite food is sushi / I've got a new favorite food: ramen",
+        "Ann",
+        "favourite:food",
+        "ramen",
+    ),
+    (
+        "My favourite drink is tea / I've switched from tea to coffee",
+        "Ann",
+        "favourite:drink",
+        "coffee",
+    ),
     ("I'm vegan / I'm not vegan anymore", "Ann", "diet", ""),
     ("I'm vegan / I've started eating meat again", "Ann", "diet", ""),
     ("I'm vegan / I went back to being vegetarian", "Ann", "diet", "vegetarian"),
@@ -111,7 +161,12 @@ CHANGED = (
     ("I'm allergic to peanuts / Turns out I'm not allergic to peanuts", "Ann", "allergy", ""),
     ("I'm allergic to peanuts / I'm also allergic to shrimp", "Ann", "allergy", "peanuts, shrimp"),
     ("I'm allergic to peanuts / My peanut allergy is gone", "Ann", "allergy", ""),
-    ("I'm allergic to peanuts / not peanuts, pistachios! I mixed them up", "Ann", "allergy", "pistachios"),
+    (
+        "I'm allergic to peanuts / not peanuts, pistachios! I mixed them up",
+        "Ann",
+        "allergy",
+        "pistachios",
+    ),
     ("I have a dog called Rex / Rex died on Sunday.", "Ann", "pet", ""),
     ("I have a dog called Rex / We lost Rex last week", "Ann", "pet", ""),
     ("I have a dog called Rex / Rex passed away", "Ann", "pet", ""),
@@ -179,7 +234,12 @@ CHANGED = (
     ("I live in Rome / Milan is what I meant", "Ann", "lives_in", "Milan"),
     ("I live in Rome / Whoops, Milan!", "Ann", "lives_in", "Milan"),
     ("I live in Rome / Assistant: Got it, Rome. / No no, Milan.", "Ann", "lives_in", "Milan"),
-    ("I live in Rome / Assistant: Got it, Rome. / I was wrong, it's Milan.", "Ann", "lives_in", "Milan"),
+    (
+        "I live in Rome / Assistant: Got it, Rome. / I was wrong, it's Milan.",
+        "Ann",
+        "lives_in",
+        "Milan",
+    ),
     ("I work for Acme / Sorry, Globex, not Acme.", "Ann", "employer", "Globex"),
     ("I work for Acme / That came out wrong. It's Globex I work for.", "Ann", "employer", "Globex"),
     ("I work for Acme / I misspoke earlier, I'm at Globex", "Ann", "employer", "Globex"),
@@ -197,9 +257,19 @@ CHANGED = (
     ("I'm married / I misspoke, I'm engaged", "Ann", "relationship_status", "engaged"),
     ("My favourite colour is teal. / Sorry, turquoise.", "Ann", "favourite:colour", "turquoise"),
     ("My favourite colour is teal. / wait, no. turquoise", "Ann", "favourite:colour", "turquoise"),
-    ("My favourite colour is teal. / On second thoughts, turquoise.", "Ann", "favourite:colour", "turquoise"),
+    (
+        "My favourite colour is teal. / On second thoughts, turquoise.",
+        "Ann",
+        "favourite:colour",
+        "turquoise",
+    ),
     ("I'm allergic to peanuts / I meant walnuts", "Ann", "allergy", "walnuts"),
-    ("I'm allergic to peanuts / Sorry, it's walnuts I'm allergic to, peanuts are fine", "Ann", "allergy", "walnuts"),
+    (
+        "I'm allergic to peanuts / Sorry, it's walnuts I'm allergic to, peanuts are fine",
+        "Ann",
+        "allergy",
+        "walnuts",
+    ),
     ("My birthday is on 3 May / Sorry, 13 May", "Ann", "birthday", "13 May"),
     ("My car is a Mini / Sorry, it's a Fiat", "Ann", "owns", "Fiat"),
     ("My car is a Mini / I meant a Fiat, the Mini is my wife's", "Ann", "owns", "Fiat"),
@@ -213,7 +283,12 @@ CHANGED = (
     ("I live in Rome / After ten years in Rome we've settled in Turin", "Ann", "lives_in", "Turin"),
     ("I live in Rome / My postcode changed: I live in Turin", "Ann", "lives_in", "Turin"),
     ("I live in Rome / I've relocated from Rome to Turin", "Ann", "lives_in", "Turin"),
-    ("I work for Acme / I handed in my notice at Acme, I start at Globex on Monday", "Ann", "employer", "Globex"),
+    (
+        "I work for Acme / I handed in my notice at Acme, I start at Globex on Monday",
+        "Ann",
+        "employer",
+        "Globex",
+    ),
     ("I work for Acme / Day one at Globex!", "Ann", "employer", "Globex"),
     ("I work for Acme / First week at Globex done.", "Ann", "employer", "Globex"),
     ("I work for Acme / Globex hired me", "Ann", "employer", "Globex"),
@@ -228,7 +303,12 @@ CHANGED = (
     ("I'm a teacher / I work as a librarian now", "Ann", "job", "librarian"),
     ("I'm a teacher / New career: librarian", "Ann", "job", "librarian"),
     ("I'm a teacher / I left teaching to become a librarian", "Ann", "job", "librarian"),
-    ("I'm a teacher / I traded the classroom for a library. I'm a librarian.", "Ann", "job", "librarian"),
+    (
+        "I'm a teacher / I traded the classroom for a library. I'm a librarian.",
+        "Ann",
+        "job",
+        "librarian",
+    ),
     ("I'm a teacher / I'm working as a librarian these days", "Ann", "job", "librarian"),
     ("I'm a waiter / They made me manager", "Ann", "job", "manager"),
     ("I'm vegan / I've gone back to eating meat", "Ann", "diet", ""),
@@ -256,16 +336,36 @@ CHANGED = (
     ("I have a cat named Bob / My neighbour's cat Sue is cute", "Ann", "pet", "Bob"),
     ("I have a cat named Bob / I had to rehome Bob", "Ann", "pet", ""),
     ("My phone is a Nokia / I upgraded to an iPhone", "Ann", "owns", "iPhone"),
-    ("My phone is a Nokia / I dropped my Nokia in the lake, got an iPhone now", "Ann", "owns", "iPhone"),
+    (
+        "My phone is a Nokia / I dropped my Nokia in the lake, got an iPhone now",
+        "Ann",
+        "owns",
+        "iPhone",
+    ),
     ("My phone is a Nokia / My new phone is an iPhone", "Ann", "owns", "iPhone, Nokia"),
     ("My phone is a Nokia / I replaced my Nokia with an iPhone", "Ann", "owns", "iPhone"),
     ("My phone is a Nokia / The Nokia's gone, I have an iPhone now", "Ann", "owns", "iPhone"),
     ("My bike is a Trek / My Trek was stolen", "Ann", "owns", ""),
     ("My bike is a Trek / I wrote off the Trek", "Ann", "owns", ""),
     ("My bike is a Trek / I gave my Trek to my brother", "Ann", "owns", ""),
-    ("My favourite food is pizza / Pizza has been dethroned, my favourite food is pho", "Ann", "favourite:food", "pho"),
-    ("My favourite food is pizza / I'd say my favourite food is pho now", "Ann", "favourite:food", "pho"),
-    ("My favorite color is red / My favorite color is blue these days", "Ann", "favourite:colour", "blue"),
+    (
+        "My favourite food is pizza / Pizza has been dethroned, my favourite food is pho",
+        "Ann",
+        "favourite:food",
+        "pho",
+    ),
+    (
+        "My favourite food is pizza / I'd say my favourite food is pho now",
+        "Ann",
+        "favourite:food",
+        "pho",
+    ),
+    (
+        "My favorite color is red / My favorite color is blue these days",
+        "Ann",
+        "favourite:colour",
+        "blue",
+    ),
     ("I'm learning Spanish / I gave up Spanish", "Ann", "hobby", ""),
     ("I play tennis / I gave up tennis", "Ann", "hobby", ""),
     ("I play tennis / I've switched from tennis to padel", "Ann", "hobby", "padel"),
@@ -308,7 +408,9 @@ CHANGED = (
 
 
 @pytest.mark.parametrize(("told", "subject", "attribute", "left"), CHANGED)
-def test_what_changes_is_known_as_it_is_now(told: str, subject: str, attribute: str, left: str) -> None:
+def test_what_changes_is_known_as_it_is_now(
+    told: str, subject: str, attribute: str, left: str
+) -> None:
     """S2: changes, endings, returns and corrections in many wordings leave what a reader would say holds."""
     assert holds(told, subject, attribute, left), claims(*told.split(" / "))
 
@@ -327,18 +429,31 @@ def _last(*told: str) -> Claim:
 def test_a_switch_names_what_was_there_before() -> None:
     """S2: "left Acme for Initech" says both."""
     claim = _last("I work for Acme.", "I left Acme for Initech.")
-    assert (claim.attribute, claim.value, claim.replaces, claim.corrects) == ("employer", "Initech", "Acme", False)
+    assert (claim.attribute, claim.value, claim.replaces, claim.corrects) == (
+        "employer",
+        "Initech",
+        "Acme",
+        False,
+    )
 
 
 def test_a_correction_takes_back_what_was_said() -> None:
     """S2: what was a mistake had never been so."""
     claim = _last("I live in Dundee.", "Sorry, I meant Perth.")
-    assert (claim.attribute, claim.value, claim.replaces, claim.corrects) == ("lives_in", "Perth", "Dundee", True)
+    assert (claim.attribute, claim.value, claim.replaces, claim.corrects) == (
+        "lives_in",
+        "Perth",
+        "Dundee",
+        True,
+    )
 
 
 def test_a_correction_may_follow_in_the_same_breath() -> None:
     """S2: "I live in Rome, no wait, Milan"."""
-    assert (_last("I live in Rome, no wait, Milan.").value, _last("I live in Rome, no wait, Milan.").corrects) == (
+    assert (
+        _last("I live in Rome, no wait, Milan.").value,
+        _last("I live in Rome, no wait, Milan.").corrects,
+    ) == (
         "Milan",
         True,
     )
@@ -354,7 +469,9 @@ def test_what_was_known_before_the_session_can_end_in_it() -> None:
     """S2: "I've given up fencing" ends a hobby of another day."""
     known = Claim("Ann", "hobby", "fencing", 0, 1, START, 0.9, "hobby_is")
     [found] = extract(turns("Fencing is history."), [known])
-    assert [(claim.attribute, claim.value, claim.negated) for claim in found] == [("hobby", "fencing", True)]
+    assert [(claim.attribute, claim.value, claim.negated) for claim in found] == [
+        ("hobby", "fencing", True)
+    ]
     assert extract(turns("Fencing is history.")) == [[]]
 
 
@@ -362,7 +479,10 @@ def test_an_answer_is_understood_by_its_question() -> None:
     """S1: a word that stands alone is a claim when somebody asked for it."""
     assert _last("Otto: What do you do these days?", "Beekeeper!").value == "Beekeeper"
     assert _last("Assistant: Are you still working for Acme?", "Not any more, no.").negated
-    assert _last("Otto: What's your favourite colour?", "I'd say purple.").attribute == "favourite:colour"
+    assert (
+        _last("Otto: What's your favourite colour?", "I'd say purple.").attribute
+        == "favourite:colour"
+    )
     assert not claims("Otto: Nice weather!", "Beekeeper!")
 
 
@@ -373,4 +493,6 @@ def test_somebody_elses_change_changes_nothing_of_ours() -> None:
 
 def test_one_spelling_for_a_favourite_thing() -> None:
     """S2: colour and color are one attribute."""
-    assert holds("My favourite colour is red / My favorite color is blue", "Ann", "favourite:colour", "blue")
+    assert holds(
+        "My favourite colour is red / My favorite color is blue", "Ann", "favourite:colour", "blue"
+    )

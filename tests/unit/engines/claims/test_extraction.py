@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import fence
 from lamina.engines.claims import Turn, attributes
 from lamina.engines.claims.extraction import extract
+from lamina.text import fence
 
 from .holding import START, claims, turns
 
@@ -49,7 +49,11 @@ def test_every_claim_has_the_words_that_say_it() -> None:
     """S1, P1: the span is in the turn, and the value is among its words."""
     text = "By the way, I live in Oslo! My sister Mia is a nurse - we sold the boat."
     found = claims(text)
-    assert {text[claim.start : claim.end] for claim in found} >= {"I live in Oslo", "My sister Mia", "My sister Mia is a nurse"}
+    assert {text[claim.start : claim.end] for claim in found} >= {
+        "I live in Oslo",
+        "My sister Mia",
+        "My sister Mia is a nurse",
+    }
     assert all(claim.value in text[claim.start : claim.end] for claim in found)
 
 
@@ -92,7 +96,9 @@ def test_machines_claim_nothing() -> None:
 def test_without_a_speaker_only_third_persons_are_claimed() -> None:
     """S1: nobody knows who "I" is."""
     found = claims("I live in Rome. Ben works at Acme. My sister is nice.", speaker=None)
-    assert [(claim.subject, claim.attribute, claim.value) for claim in found] == [("Ben", "employer", "Acme")]
+    assert [(claim.subject, claim.attribute, claim.value) for claim in found] == [
+        ("Ben", "employer", "Acme")
+    ]
 
 
 def test_a_session_without_turns_has_no_claims() -> None:
@@ -105,7 +111,9 @@ def test_the_day_that_is_spoken_of_is_the_time_of_a_deed() -> None:
     """S2: what was done yesterday was done yesterday; a state holds since it was told."""
     [deed] = claims("I visited the museum yesterday.")
     assert deed.at == datetime(2026, 1, 4, tzinfo=UTC)
-    [state] = [claim for claim in claims("I moved to Rome yesterday.") if claim.attribute == "lives_in"]
+    [state] = [
+        claim for claim in claims("I moved to Rome yesterday.") if claim.attribute == "lives_in"
+    ]
     assert state.at == START
 
 
@@ -117,7 +125,11 @@ def test_a_plan_has_its_day() -> None:
 
 def test_reading_twice_finds_the_same() -> None:
     """S1: extraction is a pure function."""
-    told = turns("I live in Rome and my sister Mia is vegan.", "Sorry, I meant Milan.", "She's not vegan any more.")
+    told = turns(
+        "I live in Rome and my sister Mia is vegan.",
+        "Sorry, I meant Milan.",
+        "She's not vegan any more.",
+    )
     assert extract(told) == extract(told)
 
 

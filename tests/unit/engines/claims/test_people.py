@@ -86,18 +86,28 @@ def test_she_is_whom_only_one_person_fits() -> None:
 
 def test_somebody_without_a_name_may_be_meant_as_well() -> None:
     """S1: "my mother called. She is a nurse" says nothing about Mia."""
-    assert not [c for c in claims("My sister Mia is here, and my mother. She is a nurse.") if c.attribute == "job"]
+    assert not [
+        c
+        for c in claims("My sister Mia is here, and my mother. She is a nurse.")
+        if c.attribute == "job"
+    ]
 
 
 def test_a_pronoun_is_claimed_for_the_one_who_was_named() -> None:
     """S1: third persons by simple pronouns."""
-    [claim] = [c for c in claims("My daughter Leah called.", "She's an electrician now.") if c.attribute == "job"]
+    [claim] = [
+        c
+        for c in claims("My daughter Leah called.", "She's an electrician now.")
+        if c.attribute == "job"
+    ]
     assert (claim.subject, claim.value) == ("Leah", "electrician")
 
 
 def test_my_sister_is_she_who_was_named_once() -> None:
     """S1: a relation stands for its name."""
-    [claim] = [c for c in claims("My sister Mia called.", "My sister is a nurse.") if c.attribute == "job"]
+    [claim] = [
+        c for c in claims("My sister Mia called.", "My sister is a nurse.") if c.attribute == "job"
+    ]
     assert claim.subject == "Mia"
 
 
@@ -121,5 +131,8 @@ def test_a_name_may_follow_a_little_later() -> None:
     """S1: who was spoken of without a name in this talk is named in the next turns; not a day later."""
     at = datetime(2024, 5, 1, 9, tzinfo=UTC)
     for later, wanted in ((timedelta(minutes=5), ["Kyle"]), (timedelta(days=1), [])):
-        said = [Turn("My youngest is so cute!", "Ann", at), Turn("His name is Kyle.", "Ann", at + later)]
+        said = [
+            Turn("My youngest is so cute!", "Ann", at),
+            Turn("His name is Kyle.", "Ann", at + later),
+        ]
         assert [one.value for one in extract(said)[1]] == wanted

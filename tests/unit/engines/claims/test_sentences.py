@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina import fence
 from lamina.engines.claims import sentences
 from lamina.engines.claims.sentences import MASK, clauses
+from lamina.text import fence
 
 from .holding import claims
 
@@ -26,7 +26,13 @@ FOREIGN = (
     "She said: I live in Rome.",
     "<p>I live in Rome",
 )
-ASKING = ("Is it late?", "What do you do", "so what can I eat", "You live in Paris, right?", "Me, move to Bristol?")
+ASKING = (
+    "Is it late?",
+    "What do you do",
+    "so what can I eat",
+    "You live in Paris, right?",
+    "Me, move to Bristol?",
+)
 
 
 def _asks(words: str) -> list[bool]:

@@ -210,7 +210,9 @@ SILENT = (
 
 
 @pytest.mark.parametrize(("words", "subject", "attribute", "wanted"), STATED)
-def test_a_statement_is_understood_in_many_words(words: str, subject: str, attribute: str, wanted: str) -> None:
+def test_a_statement_is_understood_in_many_words(
+    words: str, subject: str, attribute: str, wanted: str
+) -> None:
     """S1: identity, work, places, people, tastes, possessions, health, plans and habits are claimed; hedges and quotes not."""
     assert holds(words, subject, attribute, wanted), claims(words)
 
@@ -244,5 +246,7 @@ def test_every_rule_has_a_name_of_its_own_and_a_confidence_between_none_and_sure
 
 def test_every_attribute_of_a_rule_is_known() -> None:
     """S2: facts know how each attribute reads."""
-    found = {one.attribute for rules in RULES.values() for one in rules} | {one.attribute for one in PHRASES}
+    found = {one.attribute for rules in RULES.values() for one in rules} | {
+        one.attribute for one in PHRASES
+    }
     assert all(attributes.known(name) for name in found - {attributes.FAVOURITE, ROLE})

@@ -37,7 +37,10 @@ def test_a_value_is_its_words_and_no_more(kind: str, words: str, wanted: list[st
     assert [words[start:end] for start, end in values.cut(kind, words, 0, len(words))] == wanted
 
 
-@given(st.sampled_from(sorted(values.CUTTERS)), st.text(alphabet="Aa bI'm, and. the my 3\n", max_size=60))
+@given(
+    st.sampled_from(sorted(values.CUTTERS)),
+    st.text(alphabet="Aa bI'm, and. the my 3\n", max_size=60),
+)
 def test_values_stay_inside(kind: str, words: str) -> None:
     """S1: a value is never empty, and never outside of what was given."""
     for start, end in values.cut(kind, words, 0, len(words)):

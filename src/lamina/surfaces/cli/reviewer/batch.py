@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from lamina import places
 from lamina.engines.review import Proposal
-from lamina.places import Place
+from lamina.model import slots
+from lamina.model.slots import Place
 from lamina.surfaces.cli.reviewer.texts import indented, line, safe
 from lamina.surfaces.cli.reviewer.wording import TRUSTS, brief, mark, more, origin, place, saying
 
@@ -43,7 +43,7 @@ def plan(chosen: Sequence[Proposal], verb: str) -> list[Step]:
     steps: list[Step] = []
     taken: set[str | Place] = set()  # places and records that a step before has taken
     for one in chosen:
-        replaced, here = [other.id for other in one.replaces], places.place(one.record)
+        replaced, here = [other.id for other in one.replaces], slots.place(one.record)
         wanted: list[str | Place] = [*replaced, *([here] if here is not None else ())]
         if one.problem is not None:
             steps.append(Step(one, f"is left out: {one.problem}", possible=False))
@@ -51,7 +51,11 @@ def plan(chosen: Sequence[Proposal], verb: str) -> list[Step]:
             steps.append(Step(one, "is left out: one above takes its place", possible=False))
         else:
             taken.update(wanted)
-            effect = "becomes active, and supersedes" if replaced else "becomes active, and replaces nothing"
+            effect = (
+                "becomes active, and supersedes"
+                if replaced
+                else "becomes active, and replaces nothing"
+            )
             steps.append(Step(one, effect, supersedes=bool(replaced)))
     return steps
 
@@ -63,7 +67,13 @@ def preview(steps: Sequence[Step], width: int) -> list[Text]:
         record = step.proposal.record
         trust = Text(record.trust.value, TRUSTS[record.trust])
         head = Text.assemble(
-            mark(step.proposal), " ", line(place(record), "bold"), " · ", trust, " · ", line(origin(step.proposal))
+            mark(step.proposal),
+            " ",
+            line(place(record), "bold"),
+            " · ",
+            trust,
+            " · ",
+            line(origin(step.proposal)),
         )
         made += indented(head, width, f"{number:>3} ")
         for told in saying(record):
@@ -73,7 +83,9 @@ def preview(steps: Sequence[Step], width: int) -> list[Text]:
         made += indented(line(step.effect, "green" if step.possible else "red"), width, "    → ")
         if step.supersedes:
             for other in step.proposal.replaces:
-                made += indented(Text.assemble(other.id, " ", brief(other, style="red")), width, DEEPER)
+                made += indented(
+                    Text.assemble(other.id, " ", brief(other, style="red")), width, DEEPER
+                )
     return made
 
 

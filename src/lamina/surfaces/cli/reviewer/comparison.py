@@ -9,8 +9,8 @@ from itertools import groupby, islice, zip_longest
 
 from rich.text import Text
 
-from lamina import text
 from lamina.surfaces.cli.reviewer.texts import indented, padded, safe, wrapped
+from lamina.text import words as text
 
 REMOVED, ADDED = "red strike", "bold green"
 GONE, NEW = "red", "green"  # a whole line of it
@@ -32,21 +32,29 @@ def aligned(before: Sequence[str], after: Sequence[str]) -> list[Pair]:
         return [_unlike(*lines) for lines in zip_longest(before, after)]
     rows: list[Pair] = []
     room = MOST_IN_ALL
-    for tag, start, end, other_start, other_end in SequenceMatcher(None, before, after).get_opcodes():
+    for tag, start, end, other_start, other_end in SequenceMatcher(
+        None, before, after
+    ).get_opcodes():
         for old, new in zip_longest(before[start:end], after[other_start:other_end]):
             if tag == "equal":
                 rows.append((safe(old), safe(new)))
                 continue
             words = [list(islice(_words(one or ""), min(room, MOST) + 1)) for one in (old, new)]
             most = max(map(len, words))
-            rows.append(_unlike(old, new) if most > min(room, MOST) else _versions(*words) or _unlike(old, new))
+            rows.append(
+                _unlike(old, new)
+                if most > min(room, MOST)
+                else _versions(*words) or _unlike(old, new)
+            )
             room = max(0, room - most)
     return rows
 
 
 def _unlike(before: str | None, after: str | None) -> Pair:
     """Two lines that have nothing to do with each other; either may be missing."""
-    return (None if before is None else safe(before, GONE)), (None if after is None else safe(after, NEW))
+    return (None if before is None else safe(before, GONE)), (
+        None if after is None else safe(after, NEW)
+    )
 
 
 def _versions(before: Sequence[str], after: Sequence[str]) -> Pair | None:
@@ -65,7 +73,11 @@ def _versions(before: Sequence[str], after: Sequence[str]) -> Pair | None:
 def gathered(sources: Sequence[Sequence[str]], summary: Sequence[str]) -> Pair:
     """What several texts say beside the one in their stead: words that would be lost, and words that none of them has."""
     kept, known = _known(summary), _known(one for source in sources for one in source)
-    left = [_marked(one, kept, REMOVED, "  " if place else "• ") for source in sources for place, one in enumerate(source)]
+    left = [
+        _marked(one, kept, REMOVED, "  " if place else "• ")
+        for source in sources
+        for place, one in enumerate(source)
+    ]
     return Text("\n").join(left), Text("\n").join(_marked(one, known, ADDED) for one in summary)
 
 
@@ -75,7 +87,9 @@ def _known(lines: Iterable[str]) -> frozenset[str]:
 
 def _marked(given: str, known: frozenset[str], style: str, lead: str = "") -> Text:
     made = Text(lead)
-    for new, run in groupby(_words(given), lambda word: text.is_visible(word) and text.normalise(word) not in known):
+    for new, run in groupby(
+        _words(given), lambda word: text.is_visible(word) and text.normalise(word) not in known
+    ):
         made.append_text(safe("".join(run), style if new else ""))
     return made
 

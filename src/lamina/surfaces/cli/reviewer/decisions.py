@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from lamina.engines.review import Proposal
 from lamina.errors import LaminaError, NotFound
-from lamina.model import Record
-from lamina.operators import Operator
+from lamina.memory.operator import Operator
+from lamina.model.record import Record
 from lamina.surfaces.cli.reviewer.batch import CONFIRM, DONE, Outcome
 
 UNDONE = "taken back"
@@ -32,7 +32,11 @@ class Decisions:
         self._counts: Counter[str] = Counter()
 
     def decide(
-        self, verb: str, chosen: Sequence[Proposal], reason: str | None, go_on: Callable[[int], bool] = lambda _: True
+        self,
+        verb: str,
+        chosen: Sequence[Proposal],
+        reason: str | None,
+        go_on: Callable[[int], bool] = lambda _: True,
     ) -> list[Outcome]:
         """Decide one by one, until `go_on` says no; one that fails does not keep the others from being decided."""
         self._confirmed.append([])
@@ -41,14 +45,18 @@ class Decisions:
             for number, one in enumerate(chosen):
                 if not go_on(number):
                     break
-                outcomes.append(self._tried(one, DONE[verb], partial(self._decide, verb, one, reason)))
+                outcomes.append(
+                    self._tried(one, DONE[verb], partial(self._decide, verb, one, reason))
+                )
         if not self._confirmed[-1]:
             self._confirmed.pop()
         return outcomes
 
     def _decide(self, verb: str, proposal: Proposal, reason: str | None) -> None:
         if verb == CONFIRM:
-            self._confirmed[-1].append(Confirmed(proposal, self._operator.confirm(proposal.record.id, reason)))
+            self._confirmed[-1].append(
+                Confirmed(proposal, self._operator.confirm(proposal.record.id, reason))
+            )
         else:
             self._operator.reject(proposal.record.id, reason or "")
 
@@ -61,11 +69,18 @@ class Decisions:
         """Take the last confirmation back, or all of those that were made together."""
         together = self._confirmed.pop()
         with self._operator.batch():
-            return [self._tried(one.proposal, UNDONE, partial(self._undo, one.record)) for one in reversed(together)]
+            return [
+                self._tried(one.proposal, UNDONE, partial(self._undo, one.record))
+                for one in reversed(together)
+            ]
 
     def _undo(self, record: Record) -> None:
         events = self._operator.history(record.id)
-        found = [event.seq for event in events if event.action == CONFIRM and event.at == record.updated_at]
+        found = [
+            event.seq
+            for event in events
+            if event.action == CONFIRM and event.at == record.updated_at
+        ]
         if not found:
             raise NotFound(f"the history of {record.id} has no confirmation of {record.updated_at}")
         self._operator.undo(found[-1])
@@ -80,4 +95,7 @@ class Decisions:
 
     def told(self) -> str:
         """What was done, in a few words."""
-        return ", ".join(f"{name} {number}" for name, number in self._counts.items()) or "nothing was decided"
+        return (
+            ", ".join(f"{name} {number}" for name, number in self._counts.items())
+            or "nothing was decided"
+        )

@@ -8,14 +8,25 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from lamina.clock import is_id
 from lamina.engines.review import Proposal
-from lamina.model import Change, Event, Record
-from lamina.proposals import QUARANTINE
+from lamina.memory.proposals import QUARANTINE
+from lamina.model.clock import is_id
+from lamina.model.record import Change, Event, Record
 from lamina.surfaces.cli.output import STATE_STYLES
 from lamina.surfaces.cli.reviewer import comparison
 from lamina.surfaces.cli.reviewer.texts import indented, line, rule, safe, wrapped
-from lamina.surfaces.cli.reviewer.wording import CARE, TRUSTS, ago, because, more, obstacles, origin, place, plain, saying
+from lamina.surfaces.cli.reviewer.wording import (
+    CARE,
+    TRUSTS,
+    ago,
+    because,
+    more,
+    obstacles,
+    origin,
+    place,
+    plain,
+    saying,
+)
 
 NAMES = 10  # columns for the names of facts
 
@@ -31,12 +42,19 @@ class Opened(NamedTuple):
 
 def title(opened: Opened, number: int, total: int) -> str:
     record = opened.proposal.record
-    return f"{number} of {total}: {place(record)} · {origin(opened.proposal)} · {record.trust.value}"
+    return (
+        f"{number} of {total}: {place(record)} · {origin(opened.proposal)} · {record.trust.value}"
+    )
 
 
 def lines(opened: Opened, now: datetime, width: int) -> list[Text]:
     """What to know, what would change, and the facts."""
-    return [*_cautions(opened, width), *_difference(opened.proposal, width), Text(), *_facts(opened, now, width)]
+    return [
+        *_cautions(opened, width),
+        *_difference(opened.proposal, width),
+        Text(),
+        *_facts(opened, now, width),
+    ]
 
 
 def _cautions(opened: Opened, width: int) -> list[Text]:
@@ -57,12 +75,20 @@ def _difference(proposal: Proposal, width: int) -> list[Text]:
     """What is now beside what would be; below each other on a narrow screen."""
     proposed, replaced = saying(proposal.record), proposal.replaces
     if not replaced:
-        what = "it was active, and waits again" if proposal.by == QUARANTINE else "it replaces nothing"
-        return [rule(f"proposed; {what}", width), *(one for told in proposed for one in wrapped(safe(told), width))]
+        what = (
+            "it was active, and waits again" if proposal.by == QUARANTINE else "it replaces nothing"
+        )
+        return [
+            rule(f"proposed; {what}", width),
+            *(one for told in proposed for one in wrapped(safe(told), width)),
+        ]
     if len(replaced) == 1:
         before, rows = "now", comparison.aligned(saying(replaced[0]), proposed)
     else:
-        before, rows = f"now, in {len(replaced)} records", [comparison.gathered([saying(one) for one in replaced], proposed)]
+        before, rows = (
+            f"now, in {len(replaced)} records",
+            [comparison.gathered([saying(one) for one in replaced], proposed)],
+        )
     if width < comparison.SIDE_BY_SIDE:
         return [rule(f"- {before}   + proposed", width), *comparison.stacked(rows, width)]
     half = comparison.column(width)
@@ -84,14 +110,21 @@ def _facts(opened: Opened, now: datetime, width: int) -> list[Text]:
         "because": safe(plain(reason) if reason else ""),
         "user": line(record.user or ""),
         "speaker": line(record.speaker or ""),
-        "kind": line(f"{record.kind} · importance {record.importance:.2f} · confidence {record.confidence:.2f}"),
+        "kind": line(
+            f"{record.kind} · importance {record.importance:.2f} · confidence {record.confidence:.2f}"
+        ),
         "tags": line(" ".join(record.tags)),
         "metadata": safe("\n".join(more(record))),
         "evidence": line(" ".join(record.evidence)),
         "replaces": line(" ".join(one.id for one in proposal.replaces)),
         "id": line(record.id),
     }
-    return [one for name, value in facts.items() if value for one in indented(value, width, name.ljust(NAMES), "cyan")]
+    return [
+        one
+        for name, value in facts.items()
+        if value
+        for one in indented(value, width, name.ljust(NAMES), "cyan")
+    ]
 
 
 def evidence(found: Sequence[tuple[str, Record | None]], width: int) -> list[Text]:
@@ -102,7 +135,11 @@ def evidence(found: Sequence[tuple[str, Record | None]], width: int) -> list[Tex
     for reference, record in found:
         made.append(rule(line(reference).plain, width))
         if record is None:
-            what = "there is no such record any more" if is_id(reference) else "not in the store; look there yourself"
+            what = (
+                "there is no such record any more"
+                if is_id(reference)
+                else "not in the store; look there yourself"
+            )
             made += [*wrapped(Text(what, CARE), width), Text()]
         else:
             made += [*_described(record, width), *wrapped(safe(record.content), width), Text()]
@@ -124,7 +161,12 @@ def history(events: Sequence[Event], record_id: str, width: int) -> list[Text]:
     made: list[Text] = []
     for event in events:
         who = line(f"by {event.actor} ({event.surface}), event {event.seq}")
-        made += wrapped(Text.assemble((f"{event.at:%Y-%m-%d %H:%M} ", "dim"), line(event.action, "bold"), " ", who), width)
+        made += wrapped(
+            Text.assemble(
+                (f"{event.at:%Y-%m-%d %H:%M} ", "dim"), line(event.action, "bold"), " ", who
+            ),
+            width,
+        )
         made += indented(safe(event.reason), width, "  because ", "dim") if event.reason else []
         for change in event.changes:
             made += _changed(change, width) if change.record == record_id else []
@@ -132,5 +174,8 @@ def history(events: Sequence[Event], record_id: str, width: int) -> list[Text]:
 
 
 def _changed(change: Change, width: int) -> list[Text]:
-    told = [f"{name}: {plain(value)} → {plain(change.after.get(name))}" for name, value in change.before.items()]
+    told = [
+        f"{name}: {plain(value)} → {plain(change.after.get(name))}"
+        for name, value in change.before.items()
+    ]
     return [one for entry in told for one in indented(line(entry), width)]

@@ -32,7 +32,9 @@ HELP = (
 )
 
 
-def framed(title: Text, body: Sequence[Text], message: Text, hints: Hints, size: Size) -> list[Text]:
+def framed(
+    title: Text, body: Sequence[Text], message: Text, hints: Hints, size: Size
+) -> list[Text]:
     """The lines of a whole screen."""
     width, height = size
     shown = [cut(one.copy(), width) for one in body[: room(height)]]
@@ -52,7 +54,10 @@ def _keys(hints: Hints, width: int) -> Text:
     shown = list(hints)
     while len(shown) > 2 and sum(len(key) + len(what) + 3 for key, what in shown) > width + 2:
         del shown[-3]
-    return cut(Text("  ").join(Text.assemble((key, "bold"), (f" {what}", "dim")) for key, what in shown), width)
+    return cut(
+        Text("  ").join(Text.assemble((key, "bold"), (f" {what}", "dim")) for key, what in shown),
+        width,
+    )
 
 
 class Pager:
@@ -105,7 +110,9 @@ class Pager:
 
 def helping(width: int) -> list[Text]:
     """What every key and every mark means."""
-    lines = [one for key, what in HELP for one in indented(Text(what), width, f"  {key:<11}", "bold")]
+    lines = [
+        one for key, what in HELP for one in indented(Text(what), width, f"  {key:<11}", "bold")
+    ]
     for sign, style, what in MARKS:
         lines += indented(Text(what), width, f"  {sign:<11}", style)
     return lines

@@ -12,7 +12,17 @@ from lamina.engines.review import Proposal
 from lamina.surfaces.cli.reviewer import frame
 from lamina.surfaces.cli.reviewer.frame import Size
 from lamina.surfaces.cli.reviewer.texts import cut, indented, line, padded, wrapped
-from lamina.surfaces.cli.reviewer.wording import TRUSTS, age, because, brief, echoes, mark, obstacles, origin, place
+from lamina.surfaces.cli.reviewer.wording import (
+    TRUSTS,
+    age,
+    because,
+    brief,
+    echoes,
+    mark,
+    obstacles,
+    origin,
+    place,
+)
 
 ABOUT = 4  # lines about the row under the cursor
 TALL = 16  # lines of a screen that has room for them
@@ -87,9 +97,14 @@ def _columns(queue: Queue, width: int) -> Columns:
     return Columns(
         len(str(len(found))),
         max(3, max(len(age(queue.now, one.since)) for one in found)),
-        min(max(4, max(line(origin(one), width=FROM).cell_len for one in found)), max(6, width // 7)),
+        min(
+            max(4, max(line(origin(one), width=FROM).cell_len for one in found)), max(6, width // 7)
+        ),
         max(len(one.record.trust) for one in found),
-        min(max(5, max(line(place(one.record), width=PLACE).cell_len for one in found)), max(8, width // 5)),
+        min(
+            max(5, max(line(place(one.record), width=PLACE).cell_len for one in found)),
+            max(8, width // 5),
+        ),
     )
 
 
@@ -137,7 +152,13 @@ def _change(proposal: Proposal, room: int) -> Text:
 def _about(proposal: Proposal, width: int) -> list[Text]:
     """The row under the cursor with what found no room in it."""
     record = proposal.record
-    facts = [place(record), record.kind, *([f"user {record.user}"] if record.user else []), origin(proposal), record.id]
+    facts = [
+        place(record),
+        record.kind,
+        *([f"user {record.user}"] if record.user else []),
+        origin(proposal),
+        record.id,
+    ]
     why = record.metadata.get("reason")
     last = [*obstacles(proposal), *echoes(proposal)][:1]
     last += [line(because(why), "dim")] if isinstance(why, str) else []

@@ -8,12 +8,14 @@ from functools import partial
 import click
 from rich.text import Text
 
-from lamina import clock as clocks
-from lamina.clock import Clock
 from lamina.engines.review import Proposal
 from lamina.errors import InvalidInput, LaminaError
-from lamina.operators import Operator
-from lamina.reviews import staying
+from lamina.memory.operator import Operator
+from lamina.memory.reviews import staying
+from lamina.model import clock as clocks
+from lamina.model.clock import Clock
+from lamina.surfaces.cli.invocation import Session
+from lamina.surfaces.cli.review import evidence_of
 from lamina.surfaces.cli.reviewer import batch, detail, queue, terminal
 from lamina.surfaces.cli.reviewer.batch import CONFIRM, DONE, REJECT, Outcome
 from lamina.surfaces.cli.reviewer.decisions import Decisions
@@ -24,9 +26,7 @@ from lamina.surfaces.cli.reviewer.queue import Queue
 from lamina.surfaces.cli.reviewer.terminal import Screen, Terminal
 from lamina.surfaces.cli.reviewer.texts import line
 from lamina.surfaces.cli.reviewer.wording import because, origin, place, saying
-from lamina.surfaces.cli.reviewing import evidence_of
-from lamina.surfaces.cli.session import Session
-from lamina.text import normalise
+from lamina.text.words import normalise
 
 # The first matter most, and the last two: a narrow screen shows only these.
 QUEUE = (
@@ -64,7 +64,9 @@ def start(session: Session) -> None:
     """Let whoever sits at this terminal go through what waits."""
     session.check_operator("review")
     if session.json or not Terminal.is_here():
-        raise InvalidInput("`lamina review` alone needs a terminal; `lamina review list` prints what waits, also with --json")
+        raise InvalidInput(
+            "`lamina review` alone needs a terminal; `lamina review list` prints what waits, also with --json"
+        )
     screen = Terminal()
     reviewer = Reviewer(session.operator("review"), screen)
     if not reviewer.waiting:
@@ -80,7 +82,9 @@ def start(session: Session) -> None:
 class Reviewer:
     """A person's way through the queue."""
 
-    def __init__(self, operator: Operator, screen: Screen, clock: Clock = clocks.system_clock) -> None:
+    def __init__(
+        self, operator: Operator, screen: Screen, clock: Clock = clocks.system_clock
+    ) -> None:
         self._operator = operator
         self._clock = clock
         self._person = Dialogue(screen)
@@ -98,7 +102,13 @@ class Reviewer:
 
     def told(self) -> str:
         """What came of it all, in a line."""
-        left = f"{self.waiting} still wait" if self.waiting > 1 else "1 still waits" if self.waiting else "nothing waits"
+        left = (
+            f"{self.waiting} still wait"
+            if self.waiting > 1
+            else "1 still waits"
+            if self.waiting
+            else "nothing waits"
+        )
         return f"{self._decisions.told()}; {left}"
 
     def run(self) -> None:
@@ -150,7 +160,11 @@ class Reviewer:
     def _shown(self) -> Sequence[Proposal]:
         """What waits and has the words that were asked for."""
         wanted = normalise(self._words).split()
-        return [one for one in self._all if all(word in _searched(one) for word in wanted)] if wanted else self._all
+        return (
+            [one for one in self._all if all(word in _searched(one) for word in wanted)]
+            if wanted
+            else self._all
+        )
 
     @property
     def _current(self) -> Proposal | None:
@@ -159,11 +173,17 @@ class Reviewer:
 
     def _show_queue(self) -> str:
         size = self._person.size
-        whose = self._operator.agent + (f" for {self._operator.user}" if self._operator.user else "")
-        shown = Queue(self._shown, self.waiting, self._clock(), whose, self._cursor, self._top, self._marked)
+        whose = self._operator.agent + (
+            f" for {self._operator.user}" if self._operator.user else ""
+        )
+        shown = Queue(
+            self._shown, self.waiting, self._clock(), whose, self._cursor, self._top, self._marked
+        )
         shown = shown._replace(words=self._words, top=queue.top(shown, size[1]))
         self._top = shown.top
-        return self._person.key(queue.title(shown), queue.lines(shown, size), QUEUE if shown.proposals else EMPTY)
+        return self._person.key(
+            queue.title(shown), queue.lines(shown, size), QUEUE if shown.proposals else EMPTY
+        )
 
     def _move(self, by: int) -> bool:
         """Whether the cursor could move."""
@@ -184,16 +204,27 @@ class Reviewer:
         if (current := self._current) is None:
             return
         choices = {
-            "s": (f"from {origin(current)}", [one for one in self._shown if origin(one) == origin(current)]),
-            "k": (f"of {place(current.record)}", [one for one in self._shown if _key_of(one) == _key_of(current)]),
+            "s": (
+                f"from {origin(current)}",
+                [one for one in self._shown if origin(one) == origin(current)],
+            ),
+            "k": (
+                f"of {place(current.record)}",
+                [one for one in self._shown if _key_of(one) == _key_of(current)],
+            ),
             "a": ("all that are shown", self._shown),
             "n": ("none of them", ()),
         }
-        body = [Text.assemble(f"  {key}  {len(found):>5}  ", line(name)) for key, (name, found) in choices.items()]
+        body = [
+            Text.assemble(f"  {key}  {len(found):>5}  ", line(name))
+            for key, (name, found) in choices.items()
+        ]
         key = self._person.key(Text(" mark which rows?"), [Text(), *body], CHOOSING)
         if key in choices:
             self._marked = frozenset(one.record.id for one in choices[key][1])
-            self._person.tell(f"{len(self._marked)} marked; c confirms them and r rejects them, after a preview")
+            self._person.tell(
+                f"{len(self._marked)} marked; c confirms them and r rejects them, after a preview"
+            )
 
     def _filter(self) -> None:
         words = self._person.ask("show only what has:")
@@ -229,7 +260,9 @@ class Reviewer:
         pager, title = Pager(), detail.title(opened, self._cursor + 1, len(self._shown))
         while True:
             hints = DETAIL if proposal.problem is None else DETAIL[1:]
-            key = self._person.page(title, lambda width: detail.lines(opened, self._clock(), width), pager, hints)
+            key = self._person.page(
+                title, lambda width: detail.lines(opened, self._clock(), width), pager, hints
+            )
             if key in BACK:
                 return False
             if key in ("p", terminal.LEFT):
@@ -271,7 +304,9 @@ class Reviewer:
 
     def _confirm(self, proposal: Proposal, pager: Pager) -> bool:
         if proposal.problem is not None:
-            self._person.tell("it cannot be confirmed, as said above; r rejects it, s skips it", ERROR)
+            self._person.tell(
+                "it cannot be confirmed, as said above; r rejects it, s skips it", ERROR
+            )
             return False
         return self._has_read(pager) and self._decide(CONFIRM, proposal, None)
 
@@ -294,7 +329,9 @@ class Reviewer:
 
     def _has_read(self, pager: Pager) -> bool:
         """Whether everything was on the screen, or a person goes on without."""
-        return not pager.unread or self._person.is_sure(f"{pager.unread} lines were not shown yet; go on without them?")
+        return not pager.unread or self._person.is_sure(
+            f"{pager.unread} lines were not shown yet; go on without them?"
+        )
 
     def _show_evidence(self) -> None:
         if (proposal := self._current) is None:
@@ -304,7 +341,9 @@ class Reviewer:
         except LaminaError as error:
             self._person.tell(error.message, ERROR)
         else:
-            self._person.read(f"evidence of {place(proposal.record)}", lambda width: detail.evidence(found, width))
+            self._person.read(
+                f"evidence of {place(proposal.record)}", lambda width: detail.evidence(found, width)
+            )
 
     def _show_history(self) -> None:
         if (proposal := self._current) is None:
@@ -315,17 +354,23 @@ class Reviewer:
             self._person.tell(error.message, ERROR)
         else:
             record_id = proposal.record.id
-            self._person.read(f"history of {record_id}", lambda width: detail.history(events, record_id, width))
+            self._person.read(
+                f"history of {record_id}", lambda width: detail.history(events, record_id, width)
+            )
 
     # Many proposals
 
     def _decide_many(self, verb: str) -> None:
         """Decide about what is marked, or else about the row under the cursor, after a look at what that would do."""
-        chosen = [one for one in self._shown if one.record.id in self._marked] or self._shown[self._cursor :][:1]
+        chosen = [one for one in self._shown if one.record.id in self._marked] or self._shown[
+            self._cursor :
+        ][:1]
         steps = batch.plan(chosen, verb)
         possible = [step.proposal for step in steps if step.possible]
         if not possible:
-            self._person.tell(f"nothing to {verb}: {steps[0].effect}" if steps else f"nothing to {verb}", ERROR)
+            self._person.tell(
+                f"nothing to {verb}: {steps[0].effect}" if steps else f"nothing to {verb}", ERROR
+            )
             return
         reason = self._reason(f"why reject {_number(chosen)}?") if verb == REJECT else None
         if verb == REJECT and reason is None:
@@ -333,7 +378,9 @@ class Reviewer:
         if not self._agrees(verb, steps, reason):
             self._person.tell("nothing was done")
             return
-        outcomes = self._decisions.decide(verb, possible, reason, self._person.watch(DONE[verb], len(possible)))
+        outcomes = self._decisions.decide(
+            verb, possible, reason, self._person.watch(DONE[verb], len(possible))
+        )
         self._unmark()
         self._reload()
         self._report(outcomes, len(possible) - len(outcomes))
@@ -345,7 +392,9 @@ class Reviewer:
         title = f"{verb} {number}{left_out}" + (f", {because(reason)}" if reason else "")
         while True:
             self._person.tell(f"{verb} {number}? y/N", QUESTION)
-            key = self._person.page(title, lambda width: batch.preview(steps, width), pager, AGREEING)
+            key = self._person.page(
+                title, lambda width: batch.preview(steps, width), pager, AGREEING
+            )
             if key in ("y", "Y"):
                 return self._has_read(pager)
             if key in (*BACK, "n", "N", terminal.ENTER):
@@ -354,7 +403,9 @@ class Reviewer:
     def _report(self, outcomes: Sequence[Outcome], untried: int) -> None:
         """Tell what came of one in a line, of several on a page."""
         if len(outcomes) != 1 or untried:
-            self._person.read("what was done", lambda width: batch.summary(outcomes, untried, width))
+            self._person.read(
+                "what was done", lambda width: batch.summary(outcomes, untried, width)
+            )
             return
         (one,) = outcomes
         if one.error is not None:
@@ -362,7 +413,11 @@ class Reviewer:
         else:
             hint = " (u takes it back)" if one.done == DONE[CONFIRM] else ""
             record = one.proposal.record
-            stays = staying(record, self._evidence, self._operator.resting_on) if one.done == DONE[REJECT] else []
+            stays = (
+                staying(record, self._evidence, self._operator.resting_on)
+                if one.done == DONE[REJECT]
+                else []
+            )
             self._person.tell(f"{one.done}{hint}: {' · '.join([*saying(record), *stays])}", GOOD)
 
     def _undo(self) -> bool:
@@ -371,7 +426,9 @@ class Reviewer:
         if not last:
             self._person.tell("nothing was confirmed in this session that could be taken back")
             return False
-        if len(last) > 1 and not self._person.is_sure(f"take {len(last)} back that were confirmed together?"):
+        if len(last) > 1 and not self._person.is_sure(
+            f"take {len(last)} back that were confirmed together?"
+        ):
             return False
         outcomes = self._decisions.undo()
         reloaded = self._reload()
@@ -384,7 +441,18 @@ class Reviewer:
 def _searched(proposal: Proposal) -> str:
     """What the words of a filter are looked for in."""
     record = proposal.record
-    return normalise(" ".join((place(record), origin(proposal), record.trust, record.content, record.user or "", record.id)))
+    return normalise(
+        " ".join(
+            (
+                place(record),
+                origin(proposal),
+                record.trust,
+                record.content,
+                record.user or "",
+                record.id,
+            )
+        )
+    )
 
 
 def _key_of(proposal: Proposal) -> tuple[str, str | None]:

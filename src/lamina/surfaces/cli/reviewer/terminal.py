@@ -39,14 +39,26 @@ NAMES: Mapping[str, str] = {
         for lead in "[O"
         for end, name in zip("ABCDHF", (UP, DOWN, RIGHT, LEFT, HOME, END), strict=True)
     },
-    **{f"\x1b[{n}~": name for n, name in {1: HOME, 4: END, 5: PAGE_UP, 6: PAGE_DOWN, 7: HOME, 8: END}.items()},
-    **{f"\xe0{end}": name for end, name in zip("HPMKGO", (UP, DOWN, RIGHT, LEFT, HOME, END), strict=True)},
+    **{
+        f"\x1b[{n}~": name
+        for n, name in {1: HOME, 4: END, 5: PAGE_UP, 6: PAGE_DOWN, 7: HOME, 8: END}.items()
+    },
+    **{
+        f"\xe0{end}": name
+        for end, name in zip("HPMKGO", (UP, DOWN, RIGHT, LEFT, HOME, END), strict=True)
+    },
 }
 # What is pasted is one key: its lines must not be taken for commands.
 PASTE, PASTE_END = "\x1b[200~", "\x1b[201~"
-KEY = re.compile(r"\x1b\[200~(?P<paste>.*?)(?:\x1b\[201~|\Z)|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO[A-Za-z]|\x1b[^[O\x1b]|.", re.S)
+KEY = re.compile(
+    r"\x1b\[200~(?P<paste>.*?)(?:\x1b\[201~|\Z)|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO[A-Za-z]|\x1b[^[O\x1b]|.",
+    re.S,
+)
 PARTIAL = re.compile(r"\x1b(?:O|\[[0-9;?]*[ -/]*)?\Z")
-ON, OFF = "\x1b[?7l\x1b[?2004h", "\x1b[?2004l\x1b[?7h"  # lines are cut and not wrapped; pastes say that they are
+ON, OFF = (
+    "\x1b[?7l\x1b[?2004h",
+    "\x1b[?2004l\x1b[?7h",
+)  # lines are cut and not wrapped; pastes say that they are
 PATIENCE = 0.2
 USUAL = 80, 24  # of a terminal that does not know its size
 
@@ -139,7 +151,9 @@ class Terminal:
                 self._keys.append(NAMES.get(key := click.getchar(), key))
         elif select.select([sys.stdin], [], [], patience)[0]:
             read = os.read(sys.stdin.fileno(), 4096)
-            self._take(self._decoder.decode(read) if read else INTERRUPT)  # nothing to read: the terminal is gone
+            self._take(
+                self._decoder.decode(read) if read else INTERRUPT
+            )  # nothing to read: the terminal is gone
         elif self._partial and not self._partial.startswith(PASTE):
             self._keys += keys(self._partial)
             self._partial = ""

@@ -9,7 +9,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from lamina import text
+from lamina.text import words
 
 HIDDEN = "bold reverse magenta"
 JOINERS = frozenset("\u200d\ufe0f")  # which belong to pictures, and are hidden elsewhere
@@ -21,7 +21,7 @@ def safe(given: str, style: str = "") -> Text:
     if not _unseen(given):
         return Text(given, style)
     made = Text(style=style)
-    pieces = ((found.group(), text.reveal(found.group())) for found in text.PARTS.finditer(given))
+    pieces = ((found.group(), words.reveal(found.group())) for found in words.PARTS.finditer(given))
     for spelled, run in groupby(pieces, lambda piece: piece[0] != piece[1]):
         made.append("".join(shown for _, shown in run), HIDDEN if spelled else None)
     return made
@@ -40,12 +40,14 @@ def hidden(given: str) -> int:
     unseen = _unseen(given)
     if not unseen & JOINERS:
         return sum(map(given.count, unseen))
-    return sum(found.group() != text.reveal(found.group()) for found in text.PARTS.finditer(given))
+    return sum(
+        found.group() != words.reveal(found.group()) for found in words.PARTS.finditer(given)
+    )
 
 
 def _unseen(given: str) -> set[str]:
     """The characters of a text that would have to be spelled out where they stand alone."""
-    return {one for one in set(given) if text.reveal(one) != one}
+    return {one for one in set(given) if words.reveal(one) != one}
 
 
 def cut(made: Text, width: int) -> Text:
@@ -68,9 +70,14 @@ def wrapped(made: Text, width: int) -> list[Text]:
 def indented(made: Text, width: int, lead: str = "  ", style: str = "") -> list[Text]:
     """Lines of a width behind a lead, which stands in the first of them alone."""
     lines = wrapped(made, width - len(lead))
-    return [Text.assemble((" " * len(lead) if number else lead, style), one) for number, one in enumerate(lines)]
+    return [
+        Text.assemble((" " * len(lead) if number else lead, style), one)
+        for number, one in enumerate(lines)
+    ]
 
 
 def rule(name: str, width: int) -> Text:
     """A line across the screen with a name in it."""
-    return cut(Text.assemble((f"── {name} ", "bold"), ("─" * max(0, width - len(name) - 4), "dim")), width)
+    return cut(
+        Text.assemble((f"── {name} ", "bold"), ("─" * max(0, width - len(name) - 4), "dim")), width
+    )

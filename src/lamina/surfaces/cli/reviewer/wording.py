@@ -11,10 +11,10 @@ from rich.text import Text
 
 from lamina.engines import profile
 from lamina.engines.review import MOST_RIVALS, Proposal
-from lamina.model import Layer, Record, Trust
-from lamina.places import world_entry
-from lamina.proposals import QUARANTINE
-from lamina.rejection import REPLACES
+from lamina.memory.proposals import QUARANTINE
+from lamina.model.record import Layer, Record, Trust
+from lamina.model.rejection import REPLACES
+from lamina.model.slots import world_entry
 from lamina.surfaces.cli.reviewer import texts
 from lamina.surfaces.cli.reviewer.texts import line, safe
 
@@ -54,7 +54,9 @@ def origin(proposal: Proposal) -> str:
     made = ACTIONS.get(proposal.by, proposal.by)
     if proposal.record.source is None:
         return made
-    return f"{made} {proposal.record.source}" if proposal.by == QUARANTINE else proposal.record.source
+    return (
+        f"{made} {proposal.record.source}" if proposal.by == QUARANTINE else proposal.record.source
+    )
 
 
 def place(record: Record) -> str:
@@ -66,7 +68,11 @@ def place(record: Record) -> str:
     if (entry := world_entry(record)) is not None:
         return f"world/{entry}"
     workflow = record.metadata.get("workflow")
-    return f"{record.layer.value}/{workflow}" if record.layer is Layer.PROCEDURAL and workflow else record.layer.value
+    return (
+        f"{record.layer.value}/{workflow}"
+        if record.layer is Layer.PROCEDURAL and workflow
+        else record.layer.value
+    )
 
 
 def saying(record: Record) -> list[str]:
@@ -85,7 +91,11 @@ def _values(record: Record) -> tuple[list[str], str | None]:
         return _lines(value), profile.content_of(key, value)
     if (name := profile.project_name(record)) is not None:
         sections = {title: items for title, items in profile.sections_of(record).items() if items}
-        told = [entry for title, items in sections.items() for entry in (f"{title}:", *(f"- {one}" for one in items))]
+        told = [
+            entry
+            for title, items in sections.items()
+            for entry in (f"{title}:", *(f"- {one}" for one in items))
+        ]
         return told, profile.content_of_project(name, profile.sections_of(record))
     return [], None
 
@@ -99,7 +109,9 @@ def _lines(value: Any) -> list[str]:
 
 def more(record: Record) -> list[str]:
     """What a record says beside that, in its metadata."""
-    return [f"{name}: {plain(value)}" for name, value in record.metadata.items() if name not in TOLD]
+    return [
+        f"{name}: {plain(value)}" for name, value in record.metadata.items() if name not in TOLD
+    ]
 
 
 def plain(value: Any) -> str:
@@ -113,13 +125,29 @@ def brief(record: Record, width: int = 0, style: str = "") -> Text:
 
 def hidden(record: Record) -> int:
     """How many characters of what would be stored nobody sees."""
-    return sum(map(texts.hidden, (place(record), record.source or "", *record.tags, *saying(record), *more(record))))
+    return sum(
+        map(
+            texts.hidden,
+            (place(record), record.source or "", *record.tags, *saying(record), *more(record)),
+        )
+    )
 
 
 def mark(proposal: Proposal) -> Text:
     """One character that says to look twice."""
-    reasons = (proposal.problem is not None, hidden(proposal.record) > 0, bool(proposal.similar or proposal.rivals))
-    return next((Text(sign, style) for (sign, style, _), given in zip(MARKS, reasons, strict=True) if given), Text(" "))
+    reasons = (
+        proposal.problem is not None,
+        hidden(proposal.record) > 0,
+        bool(proposal.similar or proposal.rivals),
+    )
+    return next(
+        (
+            Text(sign, style)
+            for (sign, style, _), given in zip(MARKS, reasons, strict=True)
+            if given
+        ),
+        Text(" "),
+    )
 
 
 def obstacles(proposal: Proposal) -> list[Text]:

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from lamina.memory import Memory
+from lamina.memory.agent import Memory
 from lamina.surfaces.http import params
-from lamina.surfaces.http.asking import Who
 from lamina.surfaces.http.console import page
 from lamina.surfaces.http.console.page import Form, PageRoute
+from lamina.surfaces.http.dependencies import Who
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -30,7 +30,9 @@ async def archive(request: Request, who: Who, given: Annotated[Sought, Query()])
         number = memory.status()["archived"]
         if not given.is_asked:
             return {"given": given, "items": None, "number": number}
-        items = memory.search_archive(given.query, given.limit, since=given.since, until=given.until)
+        items = memory.search_archive(
+            given.query, given.limit, since=given.since, until=given.until
+        )
         return {"given": given, "items": items, "number": number}
 
     return await page.show(request, who, "archive.html", found)

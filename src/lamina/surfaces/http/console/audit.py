@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from lamina.operators import Operator
+from lamina.memory.operator import Operator
 from lamina.surfaces.http import paging, params
-from lamina.surfaces.http.asking import Who
 from lamina.surfaces.http.console import page
 from lamina.surfaces.http.console.page import Form, PageRoute
 from lamina.surfaces.http.console.words import spoken
+from lamina.surfaces.http.dependencies import Who
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 KINDS = (("changes", "Changes"), ("reads", "Reads"), ("violations", "Violations"))
@@ -48,7 +48,11 @@ async def verify(request: Request, who: Who, given: Annotated[Form, Query()]) ->
 
     def found(operator: Operator) -> dict[str, Any]:
         reports = operator.audit_verify()
-        done = {"at": who.service.clock(), "reports": reports, "ok": all(report.ok for report in reports.values())}
+        done = {
+            "at": who.service.clock(),
+            "reports": reports,
+            "ok": all(report.ok for report in reports.values()),
+        }
         console.checked[who.visitor] = done
         return {"checked": done}
 
@@ -57,13 +61,18 @@ async def verify(request: Request, who: Who, given: Annotated[Form, Query()]) ->
 
 def _entries(operator: Operator, given: Trail) -> dict[str, Any]:
     if given.of == "reads":
-        return {"items": [read.to_dict() for read in operator.audit_reads(given.limit)], "next": None, "unreadable": 0}
+        return {
+            "items": [read.to_dict() for read in operator.audit_reads(given.limit)],
+            "next": None,
+            "unreadable": 0,
+        }
     if given.of == "violations":
         tried = operator.audit_violations(given.limit)
         return {"items": tried.entries, "next": None, "unreadable": tried.unreadable}
     part = paging.of_trail(operator.audit_log, given.cursor, given.limit)
     items = [
-        {**event, "changes": [(change["record"], moved(change)) for change in event["changes"]]} for event in part["items"]
+        {**event, "changes": [(change["record"], moved(change)) for change in event["changes"]]}
+        for event in part["items"]
     ]
     return {"items": items, "next": part["next"], "unreadable": 0}
 
@@ -77,5 +86,9 @@ def moved(change: Mapping[str, Any]) -> str:
         return "erased"
     if "archived" in before:
         return "archive → store" if after.get("archived") is None else "store → archive"
-    told = [f"{spoken(str(before[name]))} → {spoken(str(after[name]))}" for name in ("state", "layer") if name in before]
+    told = [
+        f"{spoken(str(before[name]))} → {spoken(str(after[name]))}"
+        for name in ("state", "layer")
+        if name in before
+    ]
     return told[0] if told else ", ".join(map(spoken, before))

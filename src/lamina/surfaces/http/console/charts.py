@@ -65,7 +65,9 @@ def bars(
     column: str = "day",
 ) -> Chart:
     """Columns, each with the values of all series upon each other; without a gap they make an area."""
-    highest = max((sum(values) for values in zip(*(one.values for one in series), strict=True)), default=0)
+    highest = max(
+        (sum(values) for values in zip(*(one.values for one in series), strict=True)), default=0
+    )
     top = ceiling(highest)
     room = WIDTH / max(1, len(columns))
     gap = max(gap, 1 - WIDEST / room)
@@ -79,7 +81,14 @@ def bars(
                 y = HEIGHT - HEIGHT * ground / top - height
                 told = f"{label}: {amount(value)}{unit} {one.name}"
                 boxes.append(
-                    Box(_round((place + gap / 2) * room), _round(y), _round(room * (1 - gap)), _round(height), one.tone, told)
+                    Box(
+                        _round((place + gap / 2) * room),
+                        _round(y),
+                        _round(room * (1 - gap)),
+                        _round(height),
+                        one.tone,
+                        told,
+                    )
                 )
     shown = [one for one in series if any(one.values)]
     return Chart(name, title, about, columns, shown, boxes, top, spread(columns), unit, column)

@@ -12,12 +12,12 @@ from pydantic import Field
 from starlette.responses import Response
 
 from lamina.engines.facts import Fact
-from lamina.memory import Memory
-from lamina.model import State
-from lamina.surfaces.http.asking import Who
+from lamina.memory.agent import Memory
+from lamina.model.record import State
 from lamina.surfaces.http.console import page
 from lamina.surfaces.http.console.charts import WIDTH
 from lamina.surfaces.http.console.page import Form, PageRoute
+from lamina.surfaces.http.dependencies import Who
 
 MARKS = 4
 LEAST = 6.0  # what holds for a moment is still seen
@@ -55,7 +55,12 @@ async def facts(request: Request, who: Who, given: Annotated[About, Query()]) ->
         number = Counter(fact.subject for fact in memory.facts())
         subject = given.subject or next((name for name, _ in number.most_common(1)), None)
         known = memory.timeline(subject) if subject is not None else []
-        return {"subjects": sorted(number.items()), "subject": subject, "line": line(known, now), "number": len(known)}
+        return {
+            "subjects": sorted(number.items()),
+            "subject": subject,
+            "line": line(known, now),
+            "number": len(known),
+        }
 
     return await page.show(request, who, "facts.html", found)
 

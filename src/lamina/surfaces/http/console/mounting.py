@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from lamina.surfaces.http.console import archive, audit, facts, files, overview, page, profile, record, records, review, search
+from lamina.surfaces.http.console import (
+    archive,
+    audit,
+    facts,
+    files,
+    overview,
+    page,
+    profile,
+    record,
+    records,
+    review,
+    search,
+)
 from lamina.surfaces.http.console.timings import Timed, Timings
 
 PAGES = (overview, search, records, archive, record, facts, review, profile, audit)

@@ -10,15 +10,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from lamina.memory import Memory
-from lamina.model import LONG_TERM, Event, Layer, Record, State
-from lamina.operators import Operator
-from lamina.rules import LIMITS
-from lamina.surfaces.http.asking import Who
+from lamina.memory.agent import Memory
+from lamina.memory.operator import Operator
+from lamina.model.record import LONG_TERM, Event, Layer, Record, State
+from lamina.model.rules import LIMITS
 from lamina.surfaces.http.console import charts, page, timings
 from lamina.surfaces.http.console.charts import Chart, Series
 from lamina.surfaces.http.console.page import Form, PageRoute
-from lamina.text import counted
+from lamina.surfaces.http.dependencies import Who
+from lamina.text.words import counted
 
 DAYS = 30
 _, MOST = LIMITS
@@ -67,7 +67,11 @@ def _tiles(status: Mapping[str, Any]) -> list[tuple[str, int, str, dict[str, Any
 
 
 def _table(records: Mapping[str, Mapping[str, int]]) -> list[tuple[str, list[int]]]:
-    return [(layer.value, [records.get(layer, {}).get(state, 0) for state in State]) for layer in Layer if layer in records]
+    return [
+        (layer.value, [records.get(layer, {}).get(state, 0) for state in State])
+        for layer in Layer
+        if layer in records
+    ]
 
 
 def _memories(memory: Memory, now: datetime) -> Iterator[Chart]:
@@ -77,8 +81,13 @@ def _memories(memory: Memory, now: datetime) -> Iterator[Chart]:
     since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
     listed = memory.list(layers=every, states=None, since=since, limit=MOST)
     number = Counter((record.layer, record.occurred_at.date()) for record in listed)
-    series = [Series(_named(layer), f"layer-{layer}", [number[layer, day] for day in days]) for layer in every]
-    yield charts.bars("memories", "Memories per layer and day", _covered(listed), _labels(days), series)
+    series = [
+        Series(_named(layer), f"layer-{layer}", [number[layer, day] for day in days])
+        for layer in every
+    ]
+    yield charts.bars(
+        "memories", "Memories per layer and day", _covered(listed), _labels(days), series
+    )
 
 
 def _covered(listed: Sequence[Record]) -> str:
@@ -93,12 +102,23 @@ def _trail(operator: Operator, now: datetime) -> Iterator[Chart]:
     days = _days(now)
     events = operator.audit_log(MOST)
     promoted = Counter(
-        event.at.date() for event in events for change in event.changes if _is_promotion(change.before, change.after)
+        event.at.date()
+        for event in events
+        for change in event.changes
+        if _is_promotion(change.before, change.after)
     )
     values = [promoted[day] for day in days]
     about = f"{counted(sum(values), 'memory', 'memories')} moved from short-term to long-term memory in {DAYS} days"
-    yield charts.bars("promotions", "Promotions per day", about, _labels(days), [Series("promoted", "promoted", values)])
-    waiting = sum(states.get(State.CONSTRAINED, 0) for states in operator.status()["records"].values())
+    yield charts.bars(
+        "promotions",
+        "Promotions per day",
+        about,
+        _labels(days),
+        [Series("promoted", "promoted", values)],
+    )
+    waiting = sum(
+        states.get(State.CONSTRAINED, 0) for states in operator.status()["records"].values()
+    )
     numbers = backlog(waiting, events, days)
     about = f"{counted(waiting, 'proposal waits', 'proposals wait')} now; at most {max(numbers):,} did at the end of a day"
     series = [Series("waiting", "waiting", numbers)]
@@ -116,7 +136,9 @@ def backlog(now_waiting: int, events: Iterable[Event], days: Sequence[date]) -> 
         while left and event.at.date() <= left[-1]:
             found[left.pop()] = waiting
         for change in event.changes:
-            came, went = (side.get("state") == State.CONSTRAINED for side in (change.after, change.before))
+            came, went = (
+                side.get("state") == State.CONSTRAINED for side in (change.after, change.before)
+            )
             waiting += went - came
     return [found.get(day, max(0, waiting)) for day in days]
 
@@ -129,7 +151,9 @@ def _latency(latest: tuple[float, ...]) -> Iterator[Chart]:
     if told:
         about = f"half of the latest {len(latest)} within {told['median']:.1f} ms, 95 % of them within {told['slow']:.1f} ms"
     series = [Series("recall", "recall", [round(value, 1) for value in latest])]
-    yield charts.bars("latency", "Recall latency", about, columns, series, unit=" ms", column="recall")
+    yield charts.bars(
+        "latency", "Recall latency", about, columns, series, unit=" ms", column="recall"
+    )
 
 
 def _days(now: datetime) -> list[date]:

@@ -16,15 +16,15 @@ from pydantic import model_validator
 from starlette.responses import HTMLResponse, Response
 
 from lamina.errors import InvalidInput, LaminaError
-from lamina.memory import Memory
-from lamina.operators import Operator
+from lamina.memory.agent import Memory
+from lamina.memory.operator import Operator
 from lamina.surfaces.http import errors, params
-from lamina.surfaces.http.asking import Asking, known
 from lamina.surfaces.http.console import words
 from lamina.surfaces.http.console.timings import Timings
+from lamina.surfaces.http.dependencies import Asking, known
 from lamina.surfaces.http.errors import Problem
 from lamina.surfaces.http.service import Visitor
-from lamina.text import reveal, shown
+from lamina.text.words import reveal, shown
 
 THEMES = ("light", "dark")
 NAVIGATION = (
@@ -47,7 +47,10 @@ class Form(params.Given):
     @model_validator(mode="before")
     @classmethod
     def _without_blanks(cls, given: Any) -> Any:
-        kept = {name: [one for one in value if one] if isinstance(value, list) else value for name, value in given.items()}
+        kept = {
+            name: [one for one in value if one] if isinstance(value, list) else value
+            for name, value in given.items()
+        }
         return {name: value for name, value in kept.items() if value not in ("", [])}
 
 
@@ -65,7 +68,13 @@ class Frame(NamedTuple):
 
     def again(self, **changed: Any) -> str:
         """This page with some of what was asked changed."""
-        return _address(self.path, [*((name, value) for name, value in self.asked if name not in changed), *changed.items()])
+        return _address(
+            self.path,
+            [
+                *((name, value) for name, value in self.asked if name not in changed),
+                *changed.items(),
+            ],
+        )
 
 
 class Console:
@@ -83,10 +92,16 @@ class Console:
             lstrip_blocks=True,
         )
         self._templates.filters |= words.FILTERS
-        self._templates.globals |= {"navigation": NAVIGATION, "themes": THEMES, "link_of": words.link_of}
+        self._templates.globals |= {
+            "navigation": NAVIGATION,
+            "themes": THEMES,
+            "link_of": words.link_of,
+        }
 
     def render(self, template: str, frame: Frame, now: datetime, **values: Any) -> str:
-        return self._templates.get_template(template).render(frame=frame, url=frame.url, now=now, **values)
+        return self._templates.get_template(template).render(
+            frame=frame, url=frame.url, now=now, **values
+        )
 
 
 class PageRoute(APIRoute):
@@ -108,7 +123,9 @@ class PageRoute(APIRoute):
         return answered
 
 
-async def show(request: Request, who: Asking, template: str, question: Callable[[Memory], dict[str, Any]]) -> Response:
+async def show(
+    request: Request, who: Asking, template: str, question: Callable[[Memory], dict[str, Any]]
+) -> Response:
     """The page that a template makes of what the visitor's memory answers."""
     frame, console, now = _frame(request, who.visitor), console_of(request), who.service.clock()
 
@@ -118,7 +135,9 @@ async def show(request: Request, who: Asking, template: str, question: Callable[
     return HTMLResponse(await who.service.ask(who.visitor, made))
 
 
-async def show_trail(request: Request, who: Asking, template: str, question: Callable[[Operator], dict[str, Any]]) -> Response:
+async def show_trail(
+    request: Request, who: Asking, template: str, question: Callable[[Operator], dict[str, Any]]
+) -> Response:
     """The same of what only operators may read."""
     who.check_trail()
 
@@ -143,7 +162,9 @@ def _frame(request: Request, visitor: Visitor | None) -> Frame:
 def _failure(request: Request, error: LaminaError, status: int) -> Response:
     service = request.app.state.service
     frame = _frame(request, _visitor(request))
-    body = console_of(request).render("failure.html", frame, service.clock(), message=error.message, status=status)
+    body = console_of(request).render(
+        "failure.html", frame, service.clock(), message=error.message, status=status
+    )
     return HTMLResponse(body, status)
 
 
@@ -162,7 +183,9 @@ def _told(problem: Any) -> str:
 
 
 def _address(path: str, query: list[tuple[str, Any]]) -> str:
-    given = [(name, value) for name, value in query if value is not None and value != "" and value != []]
+    given = [
+        (name, value) for name, value in query if value is not None and value != "" and value != []
+    ]
     return f"{path}?{urlencode(given, doseq=True, errors='replace')}" if given else path
 
 

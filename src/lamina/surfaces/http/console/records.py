@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from lamina.memory import Memory
-from lamina.model import Layer, State
-from lamina.rules import KINDS
+from lamina.memory.agent import Memory
+from lamina.model.record import Layer, State
+from lamina.model.rules import KINDS
 from lamina.surfaces.http import paging, params
-from lamina.surfaces.http.asking import Who
 from lamina.surfaces.http.console import page
 from lamina.surfaces.http.console.page import Form, PageRoute
+from lamina.surfaces.http.dependencies import Who
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -39,4 +39,8 @@ async def records(request: Request, who: Who, given: Annotated[Wanted, Query()])
 
 
 def _choices(kinds: list[str]) -> dict[str, list[str]]:
-    return {"layer": [layer.value for layer in Layer], "state": [state.value for state in State], "kind": sorted(kinds)}
+    return {
+        "layer": [layer.value for layer in Layer],
+        "state": [state.value for state in State],
+        "kind": sorted(kinds),
+    }

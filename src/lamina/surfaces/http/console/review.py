@@ -8,13 +8,13 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from lamina.engines.review import Proposal, to_forget
-from lamina.memory import Memory
+from lamina.memory.agent import Memory
 from lamina.surfaces.cli.reviewer import wording
 from lamina.surfaces.http import paging, params
-from lamina.surfaces.http.asking import Asking, Who
 from lamina.surfaces.http.console import difference, page, words
 from lamina.surfaces.http.console.difference import Row
 from lamina.surfaces.http.console.page import Form, PageRoute
+from lamina.surfaces.http.dependencies import Asking, Who
 
 ON_A_PAGE = 20
 WHY = "why"
@@ -50,9 +50,19 @@ async def review(request: Request, who: Who, given: Annotated[Queue, Query()]) -
 
 def _waiting(proposal: Proposal, who: Asking) -> Waiting:
     record = proposal.record
-    cautions = [one.plain.lstrip("!?~ ") for one in (*wording.obstacles(proposal), *wording.echoes(proposal))]
+    cautions = [
+        one.plain.lstrip("!?~ ")
+        for one in (*wording.obstacles(proposal), *wording.echoes(proposal))
+    ]
     rows = difference.rows(proposal)
-    return Waiting(proposal, wording.place(record), wording.origin(proposal), cautions, rows, _commands(proposal, who))
+    return Waiting(
+        proposal,
+        wording.place(record),
+        wording.origin(proposal),
+        cautions,
+        rows,
+        _commands(proposal, who),
+    )
 
 
 def _commands(proposal: Proposal, who: Asking) -> list[tuple[str, str]]:
@@ -60,9 +70,14 @@ def _commands(proposal: Proposal, who: Asking) -> list[tuple[str, str]]:
     record_id, asked = proposal.record.id, to_forget(proposal.record)
     verbs: list[tuple[str, tuple[str, ...]]] = []
     if asked is not None:
-        verbs = [("hide what it names", ("forget", asked)), ("remove that for good", ("erase", asked))]
+        verbs = [
+            ("hide what it names", ("forget", asked)),
+            ("remove that for good", ("erase", asked)),
+        ]
     elif proposal.problem is None:
         verbs = [("confirm", ("review", "confirm", record_id))]
-    verbs.append(("decline" if asked else "reject", ("review", "reject", record_id, "--reason", WHY)))
+    verbs.append(
+        ("decline" if asked else "reject", ("review", "reject", record_id, "--reason", WHY))
+    )
     home, (agent, user, *_) = who.service.home.path, who.visitor
     return [(name, words.command(home, agent, user, *verb)) for name, verb in verbs]

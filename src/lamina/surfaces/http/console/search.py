@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
-from lamina.memory import Memory
-from lamina.model import Hit, Hits, Layer, Record
-from lamina.recall import RANKERS
+from lamina.memory.agent import Memory
+from lamina.model.record import Hit, Hits, Layer, Record
+from lamina.search import RANKERS
 from lamina.surfaces.http import params
-from lamina.surfaces.http.asking import Who
 from lamina.surfaces.http.console import page
 from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Box
 from lamina.surfaces.http.console.page import Form, PageRoute
+from lamina.surfaces.http.dependencies import Who
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -75,12 +75,18 @@ def _added(hit: Hit) -> float:
 
 def _drawn(hit: Hit, names: list[str], longest: float) -> Drawn:
     """What is added stands side by side; what is taken off lies over its end, so that what is left is the score."""
-    parts = [Part(name, hit.parts[name], _tone(name, hit.parts[name], names)) for name in names if name in hit.parts]
+    parts = [
+        Part(name, hit.parts[name], _tone(name, hit.parts[name], names))
+        for name in names
+        if name in hit.parts
+    ]
     boxes, end = [], 0.0
     for part in sorted(parts, key=lambda part: part.value < 0):
         begin, end = end, max(0.0, end + WIDTH * part.value / longest)
         x, width = min(begin, end), abs(end - begin)
-        boxes.append(Box(round(x, 2), 0, round(width, 2), HEIGHT, part.tone, f"{part.name} {part.value:.3f}"))
+        boxes.append(
+            Box(round(x, 2), 0, round(width, 2), HEIGHT, part.tone, f"{part.name} {part.value:.3f}")
+        )
     return Drawn(hit.record, hit.score, parts, boxes, hit.duplicates)
 
 

@@ -35,7 +35,11 @@ class Timed:
         self._timings = timings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] not in RECALLS or b"query=" not in _asked(scope):
+        if (
+            scope["type"] != "http"
+            or scope["path"] not in RECALLS
+            or b"query=" not in _asked(scope)
+        ):
             await self._app(scope, receive, send)
             return
         answered = []

@@ -54,12 +54,24 @@ def drawn(graph: Mapping[str, Any]) -> Drawing:
     here = graph["record"]
     kept = {column: _kept(ids, here) for column, ids in _columns(graph).items()}
     places = _places(kept)
-    nodes = [_node(node, places[node["id"]], here) for node in graph["nodes"] if node["id"] in places]
+    nodes = [
+        _node(node, places[node["id"]], here) for node in graph["nodes"] if node["id"] in places
+    ]
     edges = [edge for edge in graph["edges"] if edge["from"] in places and edge["to"] in places]
     tall = max(map(len, kept.values())) * (HEIGHT + DOWN) - DOWN + 2 * (MARGIN + ROOM)
-    lines = [Edge(_line(places[edge["from"]], places[edge["to"]], tall), edge["relation"]) for edge in edges]
+    lines = [
+        Edge(_line(places[edge["from"]], places[edge["to"]], tall), edge["relation"])
+        for edge in edges
+    ]
     wide = len(kept) * (WIDTH + ACROSS) - ACROSS + 2 * MARGIN
-    return Drawing(nodes, lines, wide, tall, len(graph["nodes"]) - len(nodes), 2 * places[here][0] > wide - WIDTH)
+    return Drawing(
+        nodes,
+        lines,
+        wide,
+        tall,
+        len(graph["nodes"]) - len(nodes),
+        2 * places[here][0] > wide - WIDTH,
+    )
 
 
 def _places(kept: Mapping[int, Sequence[str]]) -> dict[str, tuple[int, int]]:
@@ -79,7 +91,9 @@ def _columns(graph: Mapping[str, Any]) -> dict[int, list[str]]:
     """Which memories stand above each other: each is to the right of everything that it rests on or has replaced."""
     edges = [(edge["from"], edge["to"]) for edge in graph["edges"]]
     rank = {node["id"]: 0 for node in graph["nodes"]}
-    for _ in rank:  # enough for the longest way; a ring, which nobody could have made, would end here too
+    for _ in (
+        rank
+    ):  # enough for the longest way; a ring, which nobody could have made, would end here too
         later = [(one, rank[other] + 1) for one, other in edges if rank[one] <= rank[other]]
         if not later:
             break
@@ -105,16 +119,31 @@ def _top(tallest: int, number: int) -> int:
 def _node(node: Mapping[str, Any], place: tuple[int, int], here: str) -> Node:
     name = node["id"]
     if not node["is_record"]:
-        return Node(name, *place, fitted(name, LETTERS), "not in the store", "reference", False, False)
-    detail = f"{node['layer']} · {node['state']} · {when(node['occurred_at'], '%Y-%m-%d')}".replace("_", " ")
+        return Node(
+            name, *place, fitted(name, LETTERS), "not in the store", "reference", False, False
+        )
+    detail = f"{node['layer']} · {node['state']} · {when(node['occurred_at'], '%Y-%m-%d')}".replace(
+        "_", " "
+    )
     tone = f"layer-{node['layer']} state-{node['state']}"
-    return Node(name, *place, fitted(node["content"], LETTERS), fitted(detail, DETAILS), tone, True, name == here)
+    return Node(
+        name,
+        *place,
+        fitted(node["content"], LETTERS),
+        fitted(detail, DETAILS),
+        tone,
+        True,
+        name == here,
+    )
 
 
 def _line(one: tuple[int, int], other: tuple[int, int], tall: int) -> str:
     """A curve from the left side of a box to the right side of its source; a long one goes over or under what is between."""
     if one[0] - other[0] == WIDTH + ACROSS:
-        (x, y), (end_x, end_y) = (one[0], one[1] + HEIGHT // 2), (other[0] + WIDTH, other[1] + HEIGHT // 2)
+        (x, y), (end_x, end_y) = (
+            (one[0], one[1] + HEIGHT // 2),
+            (other[0] + WIDTH, other[1] + HEIGHT // 2),
+        )
         middle = (x + end_x) // 2
         return f"M{x} {y} C{middle} {y} {middle} {end_y} {end_x} {end_y}"
     is_low = 2 * other[1] + HEIGHT > tall

@@ -13,14 +13,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from lamina import handles
-from lamina.clock import is_id
+from lamina.memory import opening
+from lamina.model.clock import is_id
 from lamina.surfaces.cli.reviewer.wording import ago, because
 from lamina.surfaces.http.console.charts import amount
-from lamina.text import one_line
+from lamina.text.words import one_line
 
 SCHEMES = ("http", "https")
-ADDRESS = re.compile(r"https?://[\w.~:/?#\[\]@!$&()*+,;=%-]+", re.ASCII)  # no quotes, no spaces, no letters of other scripts
+ADDRESS = re.compile(
+    r"https?://[\w.~:/?#\[\]@!$&()*+,;=%-]+", re.ASCII
+)  # no quotes, no spaces, no letters of other scripts
 UNNAMED = "default"
 LONGEST = 20  # characters of which one is seen
 
@@ -82,7 +84,11 @@ def link_of(reference: str) -> str | None:
         return None
     try:
         parts = urlsplit(reference)
-        return reference if parts.scheme in SCHEMES and parts.hostname and parts.username is None else None
+        return (
+            reference
+            if parts.scheme in SCHEMES and parts.hostname and parts.username is None
+            else None
+        )
     except ValueError:
         return None
 
@@ -90,7 +96,7 @@ def link_of(reference: str) -> str | None:
 def command(home: Path, agent: str, user: str | None, *verb: str) -> str:
     """What to type for a verb that is meant for this memory, wherever it lies."""
     said = ["lamina"]
-    if home != handles.home_path():
+    if home != opening.home_path():
         said += ["--home", str(home)]
     if agent != UNNAMED:
         said += ["--agent", agent]

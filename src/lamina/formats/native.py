@@ -1,0 +1,423 @@
+"""Lamina's own export: one JSON file with every record, event and note. docs/format.md describes it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lamina.errors import Conflict, Corrupt, InvalidInput, NotFound, Refused
+from lamina.formats import whole_files
+from lamina.formats.importing import Policy
+from lamina.formats.merge import Merger
+from lamina.model import hashing
+from lamina.model.clock import to_micros
+from lamina.model.record import Actor, Draft, Layer, Record, State, iso
+from lamina.store.archive.archive import Copy as ArchiveCopy
+from lamina.store.core.store import Store
+from lamina.store.engine import raw_file
+from lamina.store.tables import grants
+from lamina.store.tables.record_lines import Written, row_of
+from lamina.store.upkeep import erase, opening
+
+Progress = Callable[[int, int], None]
+FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 2
+BATCH = 1000
+
+LISTS = ("archived", "archives", "certificates", "events", "grants", "notes", "records")
+MEMORY_SHARE = (
+    4  # of what the machine has, a file may take this part: read, it is some times as large
+)
+# What an export for others may say about a memory: nothing about people, and no payload of a tool.
+PUBLIC_FIELDS = (
+    "id",
+    "layer",
+    "kind",
+    "content",
+    "importance",
+    "score",
+    "confidence",
+    "trust",
+    "tags",
+    "occurred_at",
+)
+PUBLIC_METADATA = frozenset(
+    "category tool status workflow canonical origin topic_tags compacted_from repo_slug source_url".split()
+)
+
+
+class ExportedEvent(msgspec.Struct, frozen=True):
+    """An event in a file; the hash is over the exact bytes of the body."""
+
+    body: str
+    hash: str
+
+
+class ExportedNote(msgspec.Struct, frozen=True):
+    """The words that belong to an event."""
+
+    event: int
+    position: int
+    salt: str
+    body: str
+
+
+class ExportedArchive(msgspec.Struct, frozen=True):
+    """A file of the archive."""
+
+    number: int
+    file: str
+    why: str
+    made_at: datetime
+
+
+class ExportedLine(msgspec.Struct, frozen=True):
+    """A line of that file, and the last event about it."""
+
+    archive: int
+    event: int
+    record: Written
+
+
+class ExportedGrant(msgspec.Struct, frozen=True):
+    """What another agent may read, or once might."""
+
+    number: int
+    agent: str
+    user: str | None
+    layer: str | None
+    tag: str | None
+    record: str | None
+    granted_at: datetime
+    expires_at: datetime | None
+    ended_at: datetime | None
+    salt: str
+
+
+class ExportedCertificate(msgspec.Struct, frozen=True):
+    """What an erasure has certified; its hash in the chain is over the exact bytes of the body."""
+
+    number: int
+    body: str
+
+
+class ExportedHead(msgspec.Struct, frozen=True):
+    """Where the chain of events ends, as `lamina audit head` says it."""
+
+    seq: int
+    hash: str
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """How many items each list has, and what fixes all of them."""
+
+    archived: int
+    archives: int
+    events: int
+    grants: int
+    notes: int
+    records: int
+    head: ExportedHead
+    certificates: int = 0
+
+
+class Export(msgspec.Struct, frozen=True):
+    """The whole file. Version 1 knew no archive; early files of version 2 knew no grants,
+    certificates or manifest."""
+
+    format: str
+    version: int
+    agent: str
+    store: str
+    records: list[Written]
+    events: list[ExportedEvent]
+    notes: list[ExportedNote]
+    archives: list[ExportedArchive] = []
+    archived: list[ExportedLine] = []
+    grants: list[ExportedGrant] = []
+    certificates: list[ExportedCertificate] = []
+    manifest: Manifest | None = None
+
+
+def write(
+    store: Store, target: Path, progress: Progress | None = None, *, force: bool = False
+) -> int:
+    """Write everything that the store holds at one moment. The same store gives the same bytes."""
+    with store.snapshot():
+        total = sum(sum(states.values()) for states in store.counts(None).values())
+        given, archives, certified = (
+            list(grants.written(store)),
+            _archive_files(store),
+            store.certificates(),
+        )
+        lists = {
+            "archived": _archived_lines(store),
+            "archives": archives,
+            "certificates": ({"body": body, "number": number} for number, body in certified),
+            "events": ({"body": body, "hash": digest.hex()} for body, digest in store.event_rows()),
+            "grants": given,
+            "notes": _notes(store),
+            "records": _counted(map(msgspec.Raw, store.record_lines()), total, progress),
+        }
+        head = store.head()
+        manifest = Manifest(
+            archived=store.count_archived(None),
+            archives=len(archives),
+            certificates=len(certified),
+            events=head.seq,
+            grants=len(given),
+            notes=sum(1 for _ in store.note_rows()),
+            records=total,
+            head=ExportedHead(head.seq, head.hash.hex()),
+        )
+        opening = {
+            "agent": store.agent,
+            "format": FORMAT,
+            "manifest": manifest,
+            "store": store.id,
+            "version": VERSION,
+        }
+        with whole_files.put(target, force) as work:
+            write_json(work, opening, lists)
+    return total + manifest.archived
+
+
+def _archive_files(store: Store) -> list[dict[str, Any]]:
+    return [
+        {"number": file.number, "file": file.file, "why": file.why, "made_at": iso(file.made_at)}
+        for file in reversed(store.archives())
+    ]
+
+
+def _archived_lines(store: Store) -> Iterator[dict[str, Any]]:
+    for number, event, line in store.archived_lines():
+        yield {"archive": number, "event": event, "record": msgspec.Raw(line)}
+
+
+def _notes(store: Store) -> Iterator[dict[str, Any]]:
+    for event, position, salt, body in store.note_rows():
+        yield {"body": body, "event": event, "position": position, "salt": salt.hex()}
+
+
+def write_public(
+    store: Store, target: Path, progress: Progress | None = None, *, force: bool = False
+) -> int:
+    """Write what may be shown to others: active memories that are not about a person, without raw payloads."""
+    with store.snapshot():
+        chosen = [record for record in store.records() if _is_public(record)]
+        opening = {"agent": store.agent, "format": PUBLIC_FORMAT, "version": VERSION}
+        with whole_files.put(target, force) as work:
+            write_json(
+                work, opening, {"records": _counted(map(_public, chosen), len(chosen), progress)}
+            )
+    return len(chosen)
+
+
+def _is_public(record: Record) -> bool:
+    """Active, and neither about nor from a particular person."""
+    if record.state is not State.ACTIVE or record.layer in (Layer.PROFILE, Layer.WORKING):
+        return False
+    return record.user is None and record.speaker is None
+
+
+def _public(record: Record) -> dict[str, Any]:
+    fields = {name: value for name, value in record.to_dict().items() if name in PUBLIC_FIELDS}
+    fields["metadata"] = {
+        name: value for name, value in record.metadata.items() if name in PUBLIC_METADATA
+    }
+    return fields
+
+
+def write_json(work: Path, opening: Mapping[str, Any], lists: Mapping[str, Iterable[Any]]) -> None:
+    """One JSON object whose lists have an item a line, so that line tools and diffs can read it too."""
+    with work.open("wb") as file:
+        file.write(hashing.encode(opening)[:-1])
+        for place, (name, items) in enumerate(lists.items()):
+            file.write(b',\n"' if place or opening else b'\n"')
+            file.write(name.encode() + b'":[')
+            for index, item in enumerate(items):
+                file.write((b",\n" if index else b"\n") + hashing.encode(item))
+            file.write(b"\n]")
+        file.write(b"}\n")
+
+
+def _counted(items: Iterable[Any], total: int, progress: Progress | None) -> Iterator[Any]:
+    for number, item in enumerate(items, 1):
+        yield item
+        if progress is not None and (number % BATCH == 0 or number == total):
+            progress(number, total)
+
+
+def refuse_work_tree(target: Path) -> None:
+    """Private memories do not belong into a repository."""
+    for folder in Path(
+        os.path.realpath(target)
+    ).parents:  # unlike `resolve`, it says nothing of links that lead in a circle
+        if (folder / ".git").exists():
+            raise Refused(
+                f"{target} lies in the git work tree {folder}; export elsewhere, with --public, or with --force"
+            )
+
+
+def read(
+    store: Store,
+    source: Path,
+    draft: Callable[[object], Draft],
+    trusted: bool,
+    actor: Actor,
+    now: datetime,
+    progress: Progress | None = None,
+    *,
+    policy: Policy = Policy.SKIP,
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Restore a trusted export into an empty store of its agent; take any other in record by record.
+
+    Trust, grants and history give a file authority, so only an operator who trusts it restores them.
+    """
+    export = load(source)
+    is_restorable = export.agent == store.agent and store.is_empty()
+    if trusted and is_restorable:
+        if dry_run:
+            return {**_rehearsed(store, export, source, now), **_shared(export, now)}
+        restored = _restore(store, export, source, progress)
+        erase.erase_again(store, actor, now)
+        return {**restored, **_shared(export, now)}
+    note = {"store": export.store, "agent": export.agent}
+    everything = [*export.records, *(line.record for line in export.archived)]
+    merger = Merger(store, draft, trusted, policy)
+    report = merger.merge(everything, actor, now, note, progress, dry_run=dry_run)
+    left = {**_shared(export, now), **({"events": len(export.events)} if export.events else {})}
+    seldom = {
+        "left_out": left,
+        "restorable": is_restorable and bool(everything),
+        "dry_run": dry_run,
+    }
+    return {**report, **{name: value for name, value in seldom.items() if value}}
+
+
+def _shared(export: Export, now: datetime) -> dict[str, int]:
+    """How many grants of a file would let other agents read now."""
+    open_ = [
+        one
+        for one in export.grants
+        if one.ended_at is None and (one.expires_at is None or one.expires_at > now)
+    ]
+    return {"grants": len(open_)} if open_ else {}
+
+
+def load(source: Path) -> Export:
+    """The whole file, which must fit into memory: what it says about itself is only known when all of it was read."""
+    try:
+        found = source.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidInput(f"{source} is not a file")
+        if found.st_size > (
+            most := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEMORY_SHARE
+        ):
+            raise InvalidInput(
+                f"{source} has more than {most:,} bytes, which this machine cannot hold; use backup and restore"
+            )
+        data = raw_file.read(source)
+    except FileNotFoundError:
+        raise NotFound(f"there is no file {source}") from None
+    except OSError as error:
+        raise InvalidInput(f"{source} cannot be read: {error.strerror}") from None
+    if not data.strip():
+        raise InvalidInput(f"{source} is empty")
+    try:
+        export = msgspec.json.decode(data, type=Export)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput(f"{source} is not an export of Lamina: {error}") from None
+    if export.format != FORMAT or export.version not in (1, VERSION):
+        known = f"known is {FORMAT!r} up to {VERSION}"
+        raise InvalidInput(
+            f"{source} has the format {export.format!r} version {export.version}; {known}"
+        )
+    return export
+
+
+def _restore(
+    store: Store, export: Export, source: Path, progress: Progress | None
+) -> dict[str, Any]:
+    """Everything as it was, checked against its own chain before it is kept."""
+    _check_manifest(export, source)
+    try:
+        events = [(event.body, bytes.fromhex(event.hash)) for event in export.events]
+        notes = [
+            (note.event, note.position, bytes.fromhex(note.salt), note.body)
+            for note in export.notes
+        ]
+        rows = [row_of(record) for record in export.records]
+        given = [_grant_row(grant) for grant in export.grants]
+        certified = [(one.number, one.body) for one in export.certificates]
+        report = store.adopt(
+            export.store, rows, events, notes, _archives(export), given, certified, progress
+        )
+    except (ValueError, TypeError, OverflowError, Conflict, Corrupt) as error:
+        raise Corrupt(f"{source} was altered: {error}; nothing was imported") from error
+    if not report.ok:
+        place, message = report.problems[0].place, report.problems[0].message
+        raise Corrupt(
+            f"{source} was altered: {place}: {message}; nothing was imported", place=place
+        )
+    return {
+        "mode": "restored",
+        "taken": len(rows) + len(export.archived),
+        "skipped": 0,
+        "pending": 0,
+    }
+
+
+def _rehearsed(store: Store, export: Export, source: Path, now: datetime) -> dict[str, Any]:
+    """What a restoration would report: it is done, in a store that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
+        scratch = opening.in_file(Path(folder), store.agent, store.settings, now)
+        try:
+            report = _restore(scratch, export, source, None)
+        finally:
+            scratch.close()
+    return {**report, "dry_run": True}
+
+
+def _check_manifest(export: Export, source: Path) -> None:
+    """Raise when the file does not hold what it says; files of earlier versions say nothing."""
+    told = export.manifest
+    if told is None:
+        return
+    for name in LISTS:
+        if (found := len(getattr(export, name))) != (promised := getattr(told, name)):
+            raise Corrupt(
+                f"{source} was altered or cut: it promises {promised} {name} and has {found}; nothing was imported"
+            )
+    last = export.events[-1].hash if export.events else None
+    if export.events and (told.head.seq, told.head.hash) != (len(export.events), last):
+        raise Corrupt(
+            f"{source} was altered: its chain does not end where its manifest says; nothing was imported"
+        )
+
+
+def _grant_row(grant: ExportedGrant) -> tuple[Any, ...]:
+    what = (grant.number, grant.agent, grant.user, grant.layer, grant.tag, grant.record)
+    times = (
+        None if time is None else to_micros(time)
+        for time in (grant.granted_at, grant.expires_at, grant.ended_at)
+    )
+    return (*what, *times, bytes.fromhex(grant.salt))
+
+
+def _archives(export: Export) -> list[ArchiveCopy]:
+    """The files of the archive, as they were."""
+    lines: dict[int, list[tuple[Written, int]]] = {}
+    for line in export.archived:
+        lines.setdefault(line.archive, []).append((line.record, line.event))
+    return [
+        ArchiveCopy(one.number, one.file, one.why, one.made_at, lines.get(one.number, []))
+        for one in export.archives
+    ]

@@ -1,0 +1,398 @@
+"""The private home on disk: which names and paths are allowed, and what is written about those that are not."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import stat
+import unicodedata
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from lamina.errors import InvalidInput, Refused, StoreUnavailable
+from lamina.home import ownership
+from lamina.home.locks import locked
+from lamina.model.record import Actor, iso
+from lamina.text.words import is_invisible, one_line, shown
+
+AGENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
+# Names that Windows resolves to devices, wherever they stand.
+DEVICES = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
+)
+MAX_USER = 128
+QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\S+")
+UNREADABLE = "unreadable line"
+LATELY = timedelta(days=30)  # what is older is in the log, and nobody is warned of it any more
+# Neither follow a link nor wait for somebody at the other end of a pipe.
+NOT_ELSEWHERE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+def agent_name(value: object) -> str:
+    """A name that is the same on every file system, in every case and to every eye."""
+    if not isinstance(value, str) or not AGENT_NAME.fullmatch(value):
+        raise InvalidInput(
+            f"agent name {shown(value)} is not allowed: use a-z, 0-9, - and _, at most 64 characters,"
+            " starting with a letter or digit"
+        )
+    if value in DEVICES:
+        raise InvalidInput(
+            f"agent name {value!r} is not allowed: it names a device on some systems"
+        )
+    return value
+
+
+def user_name(value: object) -> str | None:
+    """Whose memories a handle is limited to, in one normal form (NFKC); None means no limit."""
+    if value is None:
+        return None
+    name = unicodedata.normalize("NFKC", value) if isinstance(value, str) else ""
+    if not 0 < len(name) <= MAX_USER or name != name.strip():
+        raise InvalidInput(
+            f"user name {shown(value)} is not a text of 1 to {MAX_USER} characters without outer spaces"
+        )
+    if not name.isprintable() or any(map(is_invisible, name)):
+        raise InvalidInput(f"user name {shown(value)} contains control or invisible characters")
+    return name
+
+
+def stored_user(
+    value: object,
+    is_known: Callable[[str], bool],
+    everybody: Callable[[], Iterable[str]],
+) -> str | None:
+    """The name of a user of a store. Keep a stored one; refuse a new one that looks like another.
+
+    Nearly all names need no question to the store, which has to look through its records.
+    """
+    name = user_name(value)
+    if name is None or not isinstance(value, str) or (name.isascii() and name == value):
+        return name
+    from lamina.text import lookalikes  # few names get here, and every command starts without it
+
+    letter, likeness = lookalikes.foreign_letter(name), lookalikes.skeleton(name)
+    if (name == value and letter is None and not likeness.isascii()) or is_known(value):
+        return value
+    refused = f"user name {shown(value)} is not allowed"
+    if letter is not None:
+        named = f"{letter} (U+{ord(letter):04X}, {unicodedata.name(letter)})"
+        told = f"{named} looks like a letter of another script; write each word in one script"
+        raise InvalidInput(f"{refused}: {told}")
+    if likeness != name and any(lookalikes.skeleton(one) == likeness for one in everybody()):
+        raise InvalidInput(f"{refused}: another user here has a name that looks the same")
+    return name
+
+
+def given_path(value: object) -> Path:
+    """A path that a caller gave, made absolute."""
+    if not isinstance(value, (str, Path)):
+        raise InvalidInput(f"the path {shown(value)} is a {type(value).__name__}, not a text")
+    if "\0" in str(value):
+        raise InvalidInput(f"the path {shown(str(value))} contains a NUL character")
+    try:
+        path = Path(value).expanduser().absolute()
+        path.lstat()
+    except RuntimeError:
+        raise InvalidInput(f"the path {shown(str(value))} names the home of nobody") from None
+    except UnicodeEncodeError:
+        raise InvalidInput(f"the path {shown(str(value))} holds what no path can hold") from None
+    except OSError as error:  # most paths need not lead to anything yet
+        if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+            raise InvalidInput(
+                f"the path {shown(str(value))} leads nowhere: {error.strerror}"
+            ) from None
+    return path
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """An attempt to cross a boundary of the home: who, from where, what, and with which value."""
+
+    at: str
+    actor: str
+    surface: str
+    attempt: str
+    value: str
+
+    @property
+    def kind(self) -> str:
+        """What sort of attempt it was: without the values that its words name."""
+        return QUOTED.sub("…", self.attempt).partition(": ")[0]
+
+
+class Violations(msgspec.Struct, frozen=True):
+    """The newest attempts first, and how many lines of the log could not be read."""
+
+    entries: tuple[Violation, ...]
+    unreadable: int
+
+
+class Home:
+    """A folder that holds every agent's memory, each in a folder of its own."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(os.path.realpath(given_path(path)))
+
+    @property
+    def violations(self) -> Path:
+        return self.path / "violations.jsonl"
+
+    @property
+    def status(self) -> Path:
+        """Where every agent leaves word of what was done last, and of what is pending."""
+        return self.path / "status"
+
+    def agent_folder(self, agent: str) -> Path:
+        return self.path / "agents" / agent_name(agent)
+
+    def agents(self) -> Iterator[str]:
+        """The agents that have a folder here, by name."""
+        folder = self.path / "agents"
+        if folder.is_dir():
+            yield from sorted(
+                entry.name for entry in folder.iterdir() if AGENT_NAME.fullmatch(entry.name)
+            )
+
+    def prepare(self, agent: str) -> Path:
+        """The agent's folder, made private if new. A link or another account's folder is refused."""
+        folder = self.agent_folder(agent)
+        make_private_folder(self.path)
+        refuse_untrusted(self.path)
+        for step in (folder.parent, folder):
+            refuse_link(step)
+            make_private_folder(step)
+            refuse_untrusted(step)
+        return folder
+
+    def log_violation(self, at: datetime, actor: Actor, attempt: str, value: object) -> None:
+        """Append one line about an attempt to reach another agent's or user's memory, or to leave the home."""
+        if not self.path.is_dir():
+            return  # a home that does not exist holds nothing to protect
+        entry = {
+            "at": iso(at),
+            "actor": one_line(str(actor)),
+            "surface": actor.surface,
+            "attempt": attempt,
+            "value": shown(value),
+        }
+        line = json.dumps(entry).encode() + b"\n"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            descriptor = os.open(self.violations, flags, 0o600)
+            try:
+                os.write(descriptor, line)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{self.violations} cannot be written: {error.strerror}"
+            ) from error
+
+    def read_violations(self, limit: int) -> Violations:
+        """The newest entries of the log, and how many lines of it are none."""
+        found: deque[Violation] = deque(maxlen=limit)
+        unreadable = 0
+        for entry in self._logged():
+            if entry is None:
+                unreadable += 1
+            else:
+                found.append(entry)
+        return Violations(tuple(reversed(found)), unreadable)
+
+    def violations_by_attempt(self, now: datetime) -> dict[str, int]:
+        """How often each kind of attempt was made lately, the most frequent first. What cannot be read counts too."""
+        since = iso(now - LATELY)
+        lately = (entry for entry in self._logged() if entry is None or entry.at >= since)
+        counted = Counter(UNREADABLE if entry is None else entry.kind for entry in lately)
+        return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+    def _logged(self) -> Iterator[Violation | None]:
+        """The entries of the log, oldest first; None for a line that is none."""
+        try:
+            with self.violations.open("rb") as file:
+                for line in file:
+                    try:
+                        yield msgspec.json.decode(line, type=Violation)
+                    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                        yield None
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StoreUnavailable(f"{self.violations} cannot be read: {error.strerror}") from error
+
+
+def make_private_folder(path: Path) -> None:
+    """A folder that only its owner can enter. An existing one keeps its mode; `doctor` speaks about it."""
+    try:
+        for folder in [*reversed(path.parents), path]:
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, exist_ok=True)
+                fsync_folder(
+                    folder.parent
+                )  # else a power cut could take it with all that is synced in it
+    except (FileExistsError, NotADirectoryError):
+        raise StoreUnavailable(
+            f"{path} is a file, or lies below one, where a folder is needed"
+        ) from None
+    except OSError as error:
+        raise StoreUnavailable(f"the folder {path} cannot be made: {error.strerror}") from error
+
+
+def make_private_file(path: Path) -> None:
+    """An empty file that only its owner can read, unless there is one already. Never through a link."""
+    refuse_link(path)
+    try:
+        descriptor = os.open(
+            path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600
+        )
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be made: {error.strerror}") from error
+    os.close(descriptor)
+
+
+@contextmanager
+def alone(path: Path, patience: float | None = None) -> Iterator[None]:
+    """Within this block nobody else holds the lock that is a file of ours.
+
+    Wait for it without end, or for some seconds: then the file names the process that holds it.
+    """
+    make_private_file(path)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(path, patience=patience))
+            if patience is not None:
+                path.write_text(str(os.getpid()), "ascii")
+        except BlockingIOError as error:
+            why = f"{path} is held by {_holder(path)}, waited {patience:.0f} s"
+            raise StoreUnavailable(f"{why}; try again when that has ended") from error
+        except OSError as error:
+            raise StoreUnavailable(f"{path} cannot be locked: {error.strerror}") from error
+        yield
+
+
+def _holder(path: Path) -> str:
+    with suppress(OSError, ValueError):
+        return f"process {int(path.read_text('ascii'))}"
+    return "another process"
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """A whole file that only its owner can read, or none: it survives a power cut when this returns."""
+    work = path.with_name(path.name + ".tmp")
+    refuse_link(work)
+    try:
+        descriptor = os.open(
+            work, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600
+        )
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(work, path)
+        fsync_folder(path.parent)
+    except OSError as error:
+        with suppress(OSError):  # what keeps it from being written may keep it from being removed
+            work.unlink(missing_ok=True)
+        raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
+
+
+def append_private(path: Path, body: bytes) -> None:
+    """Add lines to a file that only its owner can read, durably. A line that has no end there gets one first."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | NOT_ELSEWHERE
+    descriptor = os.open(path, flags, 0o600)
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+        if found.st_size:
+            file.seek(-1, os.SEEK_END)
+            body = body if file.read(1) == b"\n" else b"\n" + body
+        left = memoryview(body)
+        while left:
+            left = left[file.write(left) :]
+        os.fsync(descriptor)
+
+
+def cut_private(path: Path, size: int) -> None:
+    """Take the end off such a file."""
+    descriptor = os.open(path, os.O_WRONLY | NOT_ELSEWHERE)
+    try:
+        os.ftruncate(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def open_private(path: Path) -> BinaryIO | None:
+    """A file to read, if there is one: no link, and nothing that would keep its reader waiting."""
+    return os.fdopen(os.open(path, os.O_RDONLY | NOT_ELSEWHERE), "rb") if is_file(path) else None
+
+
+def read_private(path: Path) -> bytes:
+    """All that such a file holds, if there is one."""
+    file = open_private(path)
+    if file is None:
+        return b""
+    with file:
+        return file.read()
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file: itself, and not a link to one."""
+    with suppress(OSError):
+        return stat.S_ISREG(path.lstat().st_mode)
+    return False
+
+
+def has_bytes(path: Path) -> bool:
+    """Whether there is a file that is not empty."""
+    return path.exists() and path.stat().st_size > 0
+
+
+def size_of(path: Path) -> int:
+    """The bytes of a file; none for a folder or what another process has just removed."""
+    try:
+        return path.lstat().st_size if not path.is_dir() else 0
+    except FileNotFoundError:
+        return 0
+
+
+def refuse_link(path: Path) -> os.stat_result | None:
+    """Raise when something that should be ours is a link to elsewhere; else return its status."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
+    if stat.S_ISLNK(found.st_mode):
+        raise Refused(
+            f"{path} is a symbolic link; memory is only kept in real files under the home"
+        )
+    return found
+
+
+def refuse_untrusted(path: Path) -> None:
+    """Raise when something that should be ours is a link, another's, or writable for others."""
+    found = refuse_link(path)
+    if found is not None:
+        ownership.check_status(path, found)
+
+
+def fsync_folder(path: Path) -> None:
+    """Make a rename in this folder survive a power cut."""
+    if os.name == "nt":  # folders cannot be opened there, and renames are durable on their own
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,182 @@
+"""Asking a server that speaks JSON over HTTP: one question, one answer, within a time, and not more than was agreed."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import math
+import re
+import socket
+import threading
+from contextlib import suppress
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from lamina.errors import InvalidInput, LaminaError
+from lamina.text.words import one_line, shown
+
+EXCERPT = 200
+KEY = re.compile("[!-~]+")
+REFUSALS = (400, 413, 422)  # it is the question that is wrong
+EXAMPLE = "such as http://localhost:11434/v1"
+
+
+class Service:
+    """A server behind an address, and the key that it wants. Each request has `timeout` seconds from beginning to end.
+
+    Whatever goes wrong is a `failure` that says what came. Neither the key nor what a server says about an error is in it.
+    """
+
+    def __init__(
+        self, endpoint: str, key: str | None, timeout: float, limit: int, failure: type[LaminaError]
+    ) -> None:
+        if not endpoint:
+            raise InvalidInput(f"a model behind an endpoint needs the address of it, {EXAMPLE}")
+        self.url = address(endpoint, "endpoint", EXAMPLE)
+        if key and not KEY.fullmatch(key):
+            raise InvalidInput(
+                "the key of the endpoint holds spaces, line ends or other characters that no key has"
+            )
+        self.timeout, self.limit = timeout, limit
+        self._key, self._failure = key, failure
+
+    def post(self, path: str, question: bytes) -> bytes:
+        """The answer to a question in JSON."""
+        return self.ask("POST", path, question)
+
+    def ask(
+        self, method: str, path: str, question: bytes | None = None, limit: int | None = None
+    ) -> bytes:
+        """The answer to a request. Whatever is not 200 or 201 is a failure, which has the status among its details."""
+        limit = self.limit if limit is None else limit
+        exchange = Exchange(self.url, path, self.timeout, limit, method)
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        if not exchange.within(self.timeout, question, headers):
+            raise self.failed(f"did not answer within {self.timeout:g} seconds")
+        if exchange.error is not None:
+            why = self._excerpt(str(exchange.error))
+            raise self.failed(
+                f"cannot be reached ({why}); start the server, or correct its address"
+            )
+        if 300 <= exchange.status < 400:
+            raise self.failed(
+                f"redirects to {self._excerpt(exchange.location)}; set the endpoint to where it is"
+            )
+        if exchange.status not in (200, 201):
+            # What it says is not repeated: a server may quote a text, and that may be somebody else's.
+            meaning = http.client.responses.get(exchange.status, "unknown")
+            refused = {"refused": True} if exchange.status in REFUSALS else {}
+            raise self.failed(
+                f"answered with HTTP {exchange.status} ({meaning})",
+                status=exchange.status,
+                **refused,
+            )
+        if len(exchange.body) > limit:
+            raise self.failed(f"answered with more than {limit} bytes")
+        return exchange.body
+
+    def failed(self, what: str, **details: object) -> LaminaError:
+        return self._failure(f"the endpoint {self.url.geturl()} {what}", **details)
+
+    def _excerpt(self, said: str) -> str:
+        """The beginning of an address or an error. It may repeat the key, which belongs in no message."""
+        text = said[: 100 * EXCERPT]
+        return one_line(text.replace(self._key, "***") if self._key else text, EXCERPT) or "nothing"
+
+
+class Exchange:
+    """One question and its answer, in a thread: no other way limits looking up the name, connecting, the handshake and
+    an answer that drips byte by byte, all together. Redirects are not followed: texts go where the user said.
+    """
+
+    def __init__(
+        self, url: SplitResult, path: str, timeout: float, limit: int, method: str
+    ) -> None:
+        kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+        self.connection = kind(url.hostname or "", url.port, timeout=timeout)
+        self.method, self.path, self.limit = method, f"{url.path}/{path}", limit
+        self.socket: socket.socket | None = (
+            None  # our own, because the connection lets go of it early
+        )
+        self.given_up = False
+        self.error: Exception | None = None
+        self.status, self.location, self.body = 0, "", b""
+
+    def within(self, seconds: float, question: bytes | None, headers: dict[str, str]) -> bool:
+        """Whether it came to an end in time, good or bad."""
+        thread = threading.Thread(
+            target=self._run, args=(question, headers), name="lamina-endpoint", daemon=True
+        )
+        thread.start()
+        thread.join(seconds)
+        if not thread.is_alive():
+            return not isinstance(self.error, TimeoutError)
+        self.given_up = True
+        if self.socket is not None:
+            with suppress(OSError):  # it may have ended just now
+                self.socket.shutdown(socket.SHUT_RDWR)  # wakes the thread, which then ends
+        return False
+
+    def _run(self, question: bytes | None, headers: dict[str, str]) -> None:
+        try:
+            self.connection.connect()
+            self.socket = self.connection.sock
+            if self.given_up:  # while connecting, when there was nothing to shut down
+                return
+            self.connection.request(self.method, self.path, question, headers)
+            response = self.connection.getresponse()
+            self.status, self.location = response.status, response.headers.get("Location", "")
+            self.body = response.read(self.limit + 1)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.error = error
+        finally:
+            self.connection.close()
+
+
+def address(given: str, name: str, example: str) -> SplitResult:
+    """An address of a server that says nothing but where it is."""
+    if "@" in given:  # and not shown, because it is a secret
+        raise InvalidInput(
+            f"the address of the {name} holds a user or password; a key belongs in its own setting"
+        )
+    try:
+        url = urlsplit(given.rstrip("/"))
+        port = url.port
+    except ValueError:
+        raise InvalidInput(f"{name} {shown(given)} is not an address, {example}") from None
+    plain = given.isascii() and given.isprintable() and " " not in given
+    if (
+        url.scheme not in ("http", "https")
+        or not url.hostname
+        or port == 0
+        or url.query
+        or url.fragment
+        or not plain
+    ):
+        raise InvalidInput(f"{name} {shown(given)} is not a plain http or https address, {example}")
+    return url
+
+
+def strict_json(data: bytes | str) -> Any:
+    """What a JSON says in which nothing can be read in two ways: no name twice, no number that is none.
+
+    Anything else is a ValueError, or a RecursionError when it is nested without measure.
+    """
+    said = data.decode() if isinstance(data, bytes) else data
+    return json.loads(said, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return made
+
+
+def _finite(number: str) -> float:
+    made = float(number)
+    if not math.isfinite(made):
+        raise ValueError("a number is infinite or not a number")
+    return made

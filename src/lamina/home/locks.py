@@ -1,0 +1,78 @@
+"""Locks between processes, on files of their own. They end with the process that holds them, however it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PATIENCE = 1.0  # seconds; what is done under a lock takes milliseconds
+STEP = 0.002
+
+
+@contextmanager
+def locked(
+    path: Path, *, reading: bool = False, patience: float | None = PATIENCE
+) -> Iterator[None]:
+    """Within this block nobody else holds this lock, but those who read may share it. BlockingIOError says that it is held.
+
+    With no end to the patience (None) it is waited for. Who may only read, and finds no lock, reads without: nobody can be
+    writing there.
+    """
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(
+        os, "O_NONBLOCK", 0
+    )  # a pipe in its place keeps nobody waiting
+    flags |= os.O_RDONLY if reading else os.O_RDWR | os.O_CREAT
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except (FileNotFoundError, PermissionError):
+        if not reading:
+            raise
+        yield
+        return
+    try:
+        _wait(descriptor, patience, shared=reading)
+        yield
+    finally:
+        _release(descriptor)
+        os.close(descriptor)
+
+
+def _wait(descriptor: int, patience: float | None, *, shared: bool) -> None:
+    if patience is None:
+        _take(descriptor, shared=shared, at_once=False)
+        return
+    for left in range(round(patience / STEP), -1, -1):
+        try:
+            _take(descriptor, shared=shared)
+            return
+        except OSError as error:
+            if not left:
+                raise BlockingIOError(error.errno, "somebody else holds the lock") from error
+        time.sleep(STEP)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(descriptor: int, *, shared: bool, at_once: bool = True) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK if at_once else msvcrt.LK_LOCK, 1)
+
+    def _release(descriptor: int) -> None:
+        """Closing the file does it."""
+
+else:
+    import fcntl
+
+    def _take(descriptor: int, *, shared: bool, at_once: bool = True) -> None:
+        fcntl.flock(
+            descriptor,
+            (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (fcntl.LOCK_NB if at_once else 0),
+        )
+
+    def _release(descriptor: int) -> None:
+        """Let go of it at once: a child that was forked meanwhile has the same file open, and may live long."""
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

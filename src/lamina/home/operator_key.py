@@ -1,0 +1,89 @@
+"""The operator key: a secret without which nobody acts as an operator in a home. Having one is optional."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from lamina.errors import Corrupt, InvalidInput, Refused, StoreUnavailable
+from lamina.home import ownership
+from lamina.home.folder import fsync_folder, make_private_folder, refuse_link, write_private
+from lamina.text.words import is_visible
+
+FILE_NAME = "operator.key"
+VARIABLE = "LAMINA_OPERATOR_KEY"
+SHORTEST, LONGEST = 8, 1024
+# What one guess costs: 16 MB and some 50 ms.
+COST, BLOCK, PARALLEL = 1 << 14, 8, 1
+
+
+class Lock(msgspec.Struct, frozen=True):
+    """What is kept of a key: nothing that would open anything."""
+
+    salt: bytes
+    hash: bytes
+
+
+def is_set(home: Path) -> bool:
+    """Whether operators of this home need a key."""
+    return os.path.lexists(home / FILE_NAME)
+
+
+def check(home: Path, given: str | None = None) -> None:
+    """Raise unless this is the home's key, or it has none. Without one given, the environment is asked."""
+    if not is_set(home):
+        return
+    given = given if given is not None else os.environ.get(VARIABLE)
+    if not given:
+        raise Refused(
+            f"operators of this home need its key; give it in the environment variable {VARIABLE}"
+        )
+    lock = _read(home / FILE_NAME)
+    if not hmac.compare_digest(_hash(given, lock.salt), lock.hash):
+        raise Refused("this is not the operator key of this home")
+
+
+def change(home: Path, new: str) -> None:
+    """Let operators need this key from now on. The caller has checked the old one."""
+    if not SHORTEST <= len(new) <= LONGEST or not is_visible(new):
+        raise InvalidInput(f"an operator key has {SHORTEST} to {LONGEST:,} characters")
+    refuse_link(home / FILE_NAME)
+    make_private_folder(home)
+    ownership.check(home)
+    salt = secrets.token_bytes(16)
+    write_private(home / FILE_NAME, msgspec.json.encode(Lock(salt, _hash(new, salt))) + b"\n")
+
+
+def remove(home: Path) -> bool:
+    """Let operators need no key any more; whether they did."""
+    found = is_set(home)
+    try:
+        if found:
+            (home / FILE_NAME).unlink(missing_ok=True)
+            fsync_folder(
+                home
+            )  # else a power cut could bring the key back, which nobody may know any more
+    except OSError as error:
+        raise StoreUnavailable(f"{home / FILE_NAME} cannot be removed: {error.strerror}") from error
+    return found
+
+
+def _read(path: Path) -> Lock:
+    refuse_link(path)
+    try:
+        with ownership.opened(path) as file:
+            return msgspec.json.decode(file.read(), type=Lock)
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
+    except msgspec.DecodeError:
+        raise Corrupt(f"{path} is damaged; whoever may write in the home can remove it") from None
+
+
+def _hash(key: str, salt: bytes) -> bytes:
+    spelled = key.encode(errors="surrogatepass")
+    return hashlib.scrypt(spelled, salt=salt, n=COST, r=BLOCK, p=PARALLEL, maxmem=64 * 1024 * 1024)

@@ -1,0 +1,141 @@
+"""Which jobs run how often, and which of them are due. The decisions are pure: the time is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lamina.errors import InvalidInput
+from lamina.home import yaml_files
+from lamina.model.clock import EPOCH
+from lamina.text.words import shown
+
+FILE_NAME = "schedule.yaml"
+YEAR = 366 * 24 * 60  # minutes
+# Two processes read the clock a moment apart, and a clock is corrected by seconds: so far ahead is still now.
+WOBBLE = timedelta(minutes=1)
+# A job that ended its process so often in a row waits for its next tick.
+DEATHS = 3
+
+
+class Known(NamedTuple):
+    """A job that there is: how often it runs unless the file says otherwise, and what it does."""
+
+    minutes: int
+    help: str
+    when_idle: bool = False
+
+
+KNOWN: Mapping[str, Known] = {
+    "memory_rotate_check": Known(
+        10, "promote what matters, archive the oldest of what is too much"
+    ),
+    "expiry": Known(60, "archive what is very old and unimportant"),
+    "embedding": Known(5, "make the vectors that are missing"),
+    "awareness": Known(15, "list what is pending"),
+    "mirror_sync": Known(5, "bring the mirrors up to date"),
+    "consolidation": Known(60, "sleep: turn episodes into facts", when_idle=True),
+}
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A job and how often it runs; 0 minutes turn it off."""
+
+    name: str
+    minutes: int
+
+    def __post_init__(self) -> None:
+        if self.name not in KNOWN:
+            raise InvalidInput(
+                f"unknown job {shown(self.name)}; known are {', '.join(KNOWN)}", key="name"
+            )
+        if not 0 <= self.minutes <= YEAR:
+            raise InvalidInput(
+                f"minutes = {shown(self.minutes)} is not between 0 and {YEAR:,}", key="minutes"
+            )
+
+    @property
+    def interval(self) -> timedelta:
+        return timedelta(minutes=self.minutes)
+
+
+class Schedule(msgspec.Struct, frozen=True):
+    """Jobs in the order in which they run when several are due."""
+
+    every: tuple[Job, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [job.name for job in self.every]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise InvalidInput(
+                    f"the job {name} is here a second time", key="every", index=index
+                )
+
+
+DEFAULT = Schedule(tuple(Job(name, known.minutes) for name, known in KNOWN.items()))
+
+
+class Timetable(yaml_files.Watched[Schedule]):
+    """The schedule of a home: the defaults, and over them, job by job, `schedule.yaml`."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home / FILE_NAME, read)
+
+
+def read(path: Path) -> Schedule:
+    """The defaults with what a file says in their place."""
+    given = {job.name: job for job in yaml_files.load(path, Schedule()).every}
+    return Schedule(tuple(given.get(job.name, job) for job in DEFAULT.every))
+
+
+class Last(msgspec.Struct, frozen=True):
+    """The last run of a job: begun in which tick, by whom, how it ended, and how many before it failed in a row."""
+
+    tick: datetime
+    started_at: datetime
+    finished_at: datetime | None
+    holder: str
+    outcome: Mapping[str, Any] | None
+    failures: int
+
+
+def tick(job: Job, now: datetime) -> datetime:
+    """When the tick began that a moment belongs to. Ticks count from 1970, so that all processes agree on them."""
+    return now - (now - EPOCH) % job.interval
+
+
+def may_begin(last: Last | None, tick: datetime, now: datetime) -> bool:
+    """Whether a job that last ran then may begin in this tick.
+
+    It may when the tick is new, however many were missed. It may when the last run lies in the future: the clock was set
+    back. And it may when the last run never finished; whether that one is still at work, the lease tells.
+    """
+    if last is None or last.tick < tick or last.started_at > now + WOBBLE:
+        return True
+    return last.finished_at is None and last.failures < DEATHS
+
+
+def due(schedule: Schedule, states: Mapping[str, Last], now: datetime) -> list[Job]:
+    """The jobs that may begin now, in the order of the schedule."""
+    on = (job for job in schedule.every if job.minutes)
+    return [job for job in on if may_begin(states.get(job.name), tick(job, now), now)]
+
+
+def next_run(job: Job, last: Last | None, now: datetime) -> datetime | None:
+    """When a job may begin next: now, at its next tick, or never when it is off."""
+    if not job.minutes:
+        return None
+    if last is None or may_begin(last, tick(job, now), now):
+        return now
+    return tick(job, max(now, last.tick)) + job.interval
+
+
+def is_overdue(job: Job, last: Last | None, now: datetime, since: datetime | None = None) -> bool:
+    """Whether nobody has run a job for more than two of its intervals; `since` is when it could have run first."""
+    seen = last.started_at if last is not None else since
+    return bool(job.minutes) and seen is not None and now - seen > 2 * job.interval

@@ -1,0 +1,381 @@
+"""The settings as one table. A value comes from `config.toml`, over it the environment, over it an argument."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lamina.errors import InvalidInput
+from lamina.home import ownership
+from lamina.text.words import shown
+
+FILE_NAME = "config.toml"
+TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
+PASSWORD = re.compile(r"((?<=://)[^/@:\s]*:)[^/\s]*(?=@)|(password=)[^&\s]*")
+NUMBER = re.compile(r"-?[0-9]{1,18}")
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One row of the table. The type of the default is the type of the setting."""
+
+    name: str
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    bounds: tuple[int, int] | None = None
+    pattern: str = ""
+    otherwise: str = ""  # what a text is that does not match the pattern
+
+    @property
+    def variable(self) -> str:
+        return "LAMINA_" + self.name.replace(".", "_").upper()
+
+
+SETTINGS = (
+    Setting(
+        "audit.reads",
+        "buffered",
+        "how reads are audited: buffered, or strict (durable first)",
+        ("buffered", "strict"),
+    ),
+    Setting(
+        "content.max_bytes",
+        1024 * 1024,
+        "the longest text that is stored, in bytes of UTF-8",
+        bounds=(1, 1 << 28),
+    ),
+    Setting(
+        "failsafe",
+        "on",
+        "whether memories go to `failsafe/` while the store cannot be written",
+        ("on", "off"),
+    ),
+    Setting(
+        "kinds.extra",
+        (),
+        "kinds of memory beside the built-in ones, separated by commas in the environment",
+        pattern="[a-z][a-z0-9_-]{0,63}",
+        otherwise="no kind: that is a small letter, and then up to 63 small letters, digits, _ and -",
+    ),
+    Setting(
+        "maintenance",
+        "off",
+        "whether commands that write, servers and hooks also start the jobs that are due: off, or auto",
+        ("off", "auto"),
+    ),
+    Setting(
+        "mirrors.chroma",
+        "off",
+        "a collection of ChromaDB: off, embedded (in the agent's folder), or the address of a server",
+        pattern="off|embedded|https?://\\S{1,500}",
+        otherwise="neither off, embedded nor an address such as http://localhost:8000",
+    ),
+    Setting(
+        "mirrors.jsonl",
+        "off",
+        "live JSONL files in the form of Sky or of Milton",
+        ("off", "sky", "milton"),
+    ),
+    Setting(
+        "mirrors.weaviate",
+        "off",
+        "a tenant on a Weaviate server: off, or its address, such as http://localhost:8080",
+        pattern="off|https?://([^\\s/?#@:\\[\\]]+|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?(/[^\\s?#]*)?",
+        otherwise="neither off nor an address such as http://localhost:8080",
+    ),
+    Setting(
+        "mirrors.weaviate_key_variable",
+        "",
+        "the environment variable that holds the key of that server",
+    ),
+    Setting(
+        "mirrors.weaviate_required",
+        False,
+        "whether a memory goes to the fail-safe unless that server takes it; with the preset milton it does by default",
+    ),
+    Setting(
+        "preset",
+        "default",
+        "limits and places as a document has them; `retention_rules.yaml` goes over it",
+        ("default", "sky", "milton", "sentinel", "skylattice"),
+    ),
+    Setting(
+        "promotion.episodes",
+        False,
+        "whether a run that promotes leaves an episodic record about it",
+    ),
+    Setting(
+        "recall.boosts",
+        True,
+        "whether names and dates in a question favour the memories that they point to",
+    ),
+    Setting(
+        "recall.embedders",
+        ("wordllama",),
+        "what makes vectors of texts: none, wordllama, minilm, sentence-transformers:MODEL, openai:MODEL; two are fused",
+        pattern="none|wordllama|minilm|(sentence-transformers|openai):\\S{1,200}",
+        otherwise="neither none, wordllama, minilm, sentence-transformers:MODEL nor openai:MODEL",
+    ),
+    Setting(
+        "recall.endpoint",
+        "http://localhost:11434/v1",
+        "where the embedder openai:MODEL is asked; Ollama by default",
+    ),
+    Setting(
+        "recall.key_variable", "", "the environment variable that holds the key of that endpoint"
+    ),
+    Setting(
+        "recall.timeout_ms",
+        10_000,
+        "how long a request to that endpoint may take",
+        bounds=(1, 600_000),
+    ),
+    Setting(
+        "recall.via",
+        "store",
+        "where a search takes its candidates from: the store itself, or a mirror that is on",
+        ("store", "chroma", "weaviate"),
+    ),
+    Setting(
+        "review.expire_days",
+        90,
+        "after how many days a proposal that nobody decides lapses; 0 never",
+        bounds=(0, 36_500),
+    ),
+    Setting(
+        "review.per_day",
+        100,
+        "how many proposals machines may make in a day",
+        bounds=(1, 1_000_000),
+    ),
+    Setting("runs.episodes", True, "whether the end of a run leaves an episodic record"),
+    Setting(
+        "secrets.capture",
+        "warn",
+        "what happens to keys, tokens and passwords in new memories: warn (they are kept, and told), redact, or off",
+        ("warn", "redact", "off"),
+    ),
+    Setting(
+        "sleep.endpoint",
+        "http://localhost:11434/v1",
+        "where the model that reads conversations is asked; Ollama by default",
+    ),
+    Setting(
+        "sleep.key_variable", "", "the environment variable that holds the key of that endpoint"
+    ),
+    Setting(
+        "sleep.model",
+        "",
+        "the language model that reads conversations in the night; empty: rules alone",
+    ),
+    Setting(
+        "sleep.timeout_ms",
+        60_000,
+        "how long a request to that endpoint may take",
+        bounds=(1, 600_000),
+    ),
+    Setting(
+        "sleep.token_budget",
+        200_000,
+        "how many tokens that model may use in a night",
+        bounds=(0, 1_000_000_000),
+    ),
+    Setting(
+        "sleep.sure", 50, "how sure a claim must be to become a fact, in per cent", bounds=(0, 100)
+    ),
+    Setting(
+        "store.busy_timeout_ms",
+        30_000,
+        "how long a write waits for another process",
+        bounds=(0, 3_600_000),
+    ),
+    Setting(
+        "store.checkpoint_pages",
+        2000,
+        "pages in the write-ahead log before it is folded back",
+        bounds=(1, 1 << 20),
+    ),
+    Setting(
+        "store.pool_size",
+        8,
+        "how many connections to PostgreSQL a process may hold for an agent",
+        bounds=(2, 1000),
+    ),
+    Setting(
+        "store.retry_ms",
+        1000,
+        "how long a store that could not be written is left alone",
+        bounds=(0, 3_600_000),
+    ),
+    Setting(
+        "store.timeout_ms",
+        1000,
+        "how long PostgreSQL may be silent before it is taken for dead",
+        bounds=(100, 600_000),
+    ),
+    Setting(
+        "store.url",
+        "",
+        "where memories are kept: a file in the home, or postgresql://user@host/database",
+    ),
+)
+TABLE: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
+
+
+class Value(msgspec.Struct, frozen=True):
+    """A setting's value, and where it came from."""
+
+    setting: Setting
+    value: Any
+    origin: str
+
+
+class Settings:
+    """The values in force. Read with `settings["audit.reads"]`."""
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        self.values = values
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name].value
+
+
+def defaults() -> Settings:
+    """The settings when nobody has said anything."""
+    return Settings(
+        {setting.name: Value(setting, setting.default, "default") for setting in SETTINGS}
+    )
+
+
+def load(
+    home: Path,
+    arguments: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> Settings:
+    """The settings for a home. A wrong one is an error that names its place, never ignored.
+
+    Whatever uses a home asks for its settings first: this is where an untrusted home is refused.
+    """
+    ownership.check(home)
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise InvalidInput(f"settings {shown(arguments)} is not a mapping of names to values")
+    values = dict(defaults().values)
+    path = home / FILE_NAME
+    for name, given in _flat(_file(path)).items():
+        values[name] = _checked(name, given, str(path))
+    for setting in SETTINGS:
+        if (text := environment.get(setting.variable)) is not None:
+            values[setting.name] = _checked(
+                setting.name, _from_text(setting, text), setting.variable
+            )
+    for name, given in (arguments or {}).items():
+        values[name] = _checked(name, given, "argument")
+    return Settings(values | _implied(values))
+
+
+def _implied(values: Mapping[str, Value]) -> dict[str, Value]:
+    """What the preset `milton` brings with it where nobody says otherwise: a Weaviate that is there is required."""
+    required, preset = values["mirrors.weaviate_required"], values["preset"].value
+    if (
+        preset != "milton"
+        or values["mirrors.weaviate"].value == "off"
+        or required.origin != "default"
+    ):
+        return {}
+    return {required.setting.name: Value(required.setting, True, f"preset {preset}")}
+
+
+def shown_value(value: Any) -> str:
+    """A value as the file or the environment would have it, but for a password in an address."""
+    if isinstance(value, str):
+        return PASSWORD.sub(r"\1\2***", value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _file(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    import tomllib
+
+    try:
+        with ownership.opened(path) as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput(f"{path} is not valid TOML: {error}") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict) and value:
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _from_text(setting: Setting, text: str) -> Any:
+    """An environment variable as the type of its setting; what does not fit is left for the check to name."""
+    if isinstance(setting.default, bool):
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+    if isinstance(setting.default, int):
+        return int(text) if NUMBER.fullmatch(text) else text
+    if isinstance(setting.default, tuple):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text
+
+
+def _checked(name: str, value: Any, origin: str) -> Value:
+    setting = TABLE.get(name)
+    if setting is None:
+        hint = _near(str(name), TABLE) or f"; known are {', '.join(TABLE)}"
+        raise InvalidInput(f"{origin}: unknown setting {shown(name)}{hint}")
+    if isinstance(setting.default, tuple):
+        if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+            raise InvalidInput(f"{origin}: {name} = {shown(value)} is not a list of texts")
+        for item in value:
+            _check_text(setting, item, origin)
+        return Value(setting, tuple(value), origin)
+    if type(value) is not type(setting.default):
+        raise InvalidInput(
+            f"{origin}: {name} = {shown(value)} is not {TYPE_NAMES[type(setting.default)]}"
+        )
+    if setting.choices and value not in setting.choices:
+        hint = _near(value, setting.choices)
+        raise InvalidInput(
+            f"{origin}: {name} = {shown(value)} is not one of {', '.join(setting.choices)}{hint}"
+        )
+    if isinstance(value, str):
+        _check_text(setting, value, origin)
+    if setting.bounds and not setting.bounds[0] <= value <= setting.bounds[1]:
+        raise InvalidInput(
+            f"{origin}: {name} = {shown(value)} is not between {setting.bounds[0]} and {setting.bounds[1]}"
+        )
+    return Value(setting, value, origin)
+
+
+def _check_text(setting: Setting, value: str, origin: str) -> None:
+    if setting.pattern and not re.fullmatch(setting.pattern, value):
+        hint = _near(value, [word for word in setting.pattern.split("|") if word.isalpha()])
+        raise InvalidInput(
+            f"{origin}: {setting.name} = {shown(shown_value(value))} is {setting.otherwise}{hint}"
+        )
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    """The known word that was perhaps meant, as the end of a sentence."""
+    import difflib
+
+    near = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -1,0 +1,191 @@
+"""Access tokens: secrets that let a program reach one agent's memory over HTTP. Only their hashes are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
+from lamina.home import ownership
+from lamina.home.folder import (
+    agent_name,
+    alone,
+    make_private_folder,
+    refuse_link,
+    user_name,
+    write_private,
+)
+from lamina.model import rules
+from lamina.model.record import iso
+from lamina.text import words
+
+FILE_NAME = "tokens.json"
+LOCK = "tokens.lock"
+PREFIX = "lamina_"
+SECRET_BYTES = 32
+MOST = 1000
+
+
+class Token(msgspec.Struct, frozen=True):
+    """What is kept of a token: whose memory it opens and until when, and nothing that would open it.
+
+    With `trail` it may also read the audit trail, which is for operators. With `tools` it may use the tools of the MCP
+    server, which remember and propose.
+    """
+
+    id: str
+    agent: str
+    user: str | None
+    name: str | None
+    trail: bool
+    created: datetime
+    expires: datetime | None
+    hash: bytes
+    tools: bool = False
+
+    def is_open(self, now: datetime) -> bool:
+        return self.expires is None or now < self.expires
+
+    def to_dict(self) -> dict[str, Any]:
+        """The token for people to see: without its hash."""
+        return {
+            "id": self.id,
+            "agent": self.agent,
+            "user": self.user,
+            "name": self.name,
+            "trail": self.trail,
+            "tools": self.tools,
+            "created": iso(self.created),
+            "expires": None if self.expires is None else iso(self.expires),
+        }
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """The file."""
+
+    tokens: tuple[Token, ...] = ()
+
+
+class Access:
+    """The tokens of one home. What another process creates or revokes holds at once."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._path = home / FILE_NAME
+        self._seen: tuple[int, ...] | None = None
+        self._known: tuple[Token, ...] = ()
+
+    def tokens(self) -> tuple[Token, ...]:
+        """All of them, the oldest first; those that have expired too."""
+        try:
+            found = self._path.lstat()
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise StoreUnavailable(f"{self._path} cannot be read: {error.strerror}") from error
+        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if stamp != self._seen:
+            self._known = self._read()
+            self._seen = stamp
+        return self._known
+
+    def find(self, secret: str, now: datetime) -> Token | None:
+        """The token with this secret, if it is one that still opens something. All are compared, to take the same time."""
+        given = _hash(secret)
+        found = [token for token in self.tokens() if hmac.compare_digest(token.hash, given)]
+        return found[0] if found and found[0].is_open(now) else None
+
+    def create(
+        self,
+        agent: str,
+        user: str | None,
+        now: datetime,
+        *,
+        expires: datetime | None = None,
+        name: str | None = None,
+        trail: bool = False,
+        tools: bool = False,
+    ) -> tuple[Token, str]:
+        """A new token, and its secret, which nobody can find out later."""
+        if expires is not None and expires <= now:
+            raise InvalidInput(
+                f"a token that expires at {iso(expires)} would open nothing: that is past"
+            )
+        if trail and user is not None:
+            raise InvalidInput("the audit trail concerns all users; a token for it has no user")
+        label = None if name is None else rules.label(name, "name")
+        secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
+        with self._alone():
+            known = self._read()
+            if len(known) >= MOST:
+                raise InvalidInput(
+                    f"there are {len(known):,} tokens already; revoke some with `lamina token revoke`"
+                )
+            taken = {token.id for token in known}
+            token_id = next(
+                one for one in iter(lambda: secrets.token_hex(4), "") if one not in taken
+            )
+            made = Token(
+                token_id,
+                agent_name(agent),
+                user_name(user),
+                label,
+                trail,
+                now,
+                expires,
+                _hash(secret),
+                tools,
+            )
+            self._write((*known, made))
+        return made, secret
+
+    def revoke(self, token_id: str) -> Token:
+        """End a token: from now on it opens nothing."""
+        with self._alone():
+            known = self._read()
+            found = [token for token in known if token.id == token_id]
+            if not found:
+                raise NotFound(
+                    f"there is no token {words.shown(token_id)}; see `lamina token list`"
+                )
+            self._write(tuple(token for token in known if token.id != token_id))
+        return found[0]
+
+    def _read(self) -> tuple[Token, ...]:
+        refuse_link(self._path)
+        try:
+            with ownership.opened(self._path) as file:
+                return msgspec.json.decode(file.read(), type=_Kept).tokens
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise StoreUnavailable(f"{self._path} cannot be read: {error.strerror}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise Corrupt(
+                f"{self._path} is damaged; remove it and create the tokens anew"
+            ) from None
+
+    def _write(self, tokens: tuple[Token, ...]) -> None:
+        write_private(
+            self._path, msgspec.json.format(msgspec.json.encode(_Kept(tokens)), indent=2) + b"\n"
+        )
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let one process at a time change the file."""
+        make_private_folder(self._home)
+        with alone(self._home / LOCK):
+            yield
+
+
+def _hash(secret: str) -> bytes:
+    """A secret is 256 random bits: there is nothing to guess, so a plain hash is enough."""
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()

@@ -1,0 +1,56 @@
+"""The agents of a home, each with what it has: a look at every store, which makes and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from lamina.errors import LaminaError
+from lamina.home import settings as config
+from lamina.home.folder import Home, size_of
+from lamina.model.record import iso
+from lamina.store.upkeep import read_only
+
+
+class Resident(msgspec.Struct, frozen=True):
+    """One agent of a home. Where its store cannot be read, `problem` says why."""
+
+    name: str
+    memories: int | None  # that are active
+    bytes: int  # of its folder
+    changed_at: datetime | None
+    problem: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **msgspec.structs.asdict(self),
+            "changed_at": iso(self.changed_at) if self.changed_at else None,
+        }
+
+
+def residents(home: Home) -> Iterator[Resident]:
+    """Every agent that has a folder in this home, by name."""
+    settings = config.load(home.path)
+    for name in home.agents():
+        yield _looked_at(home, name, settings)
+
+
+def _looked_at(home: Home, name: str, settings: config.Settings) -> Resident:
+    folder = home.agent_folder(name)
+    size = sum(map(size_of, folder.rglob("*"))) if not folder.is_symlink() else 0
+    try:
+        store = read_only.attached(folder, name, settings)
+        if store is None:
+            return Resident(name, 0, size, None)
+        try:
+            with store.snapshot():
+                last = next(iter(store.events(1)), None)
+                memories = sum(states.get("active", 0) for states in store.counts(None).values())
+            return Resident(name, memories, size, last.at if last else None)
+        finally:
+            store.close()
+    except LaminaError as error:
+        return Resident(name, None, size, None, error.message)

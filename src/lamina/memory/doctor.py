@@ -1,0 +1,314 @@
+"""Is everything in order? Checks that read only, and say what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from lamina.errors import LaminaError
+from lamina.failsafe import spool
+from lamina.home import ownership
+from lamina.home import settings as config
+from lamina.home.folder import LATELY, Home
+from lamina.home.retention import PRESETS, Rules
+from lamina.home.schedule import Timetable
+from lamina.home.tokens import FILE_NAME as TOKENS
+from lamina.mirrors import configured
+from lamina.model.clock import Clock, system_clock
+from lamina.store.engine import disk_space
+from lamina.store.upkeep import inspection, read_only
+from lamina.text.words import counted
+
+Progress = Callable[[int, int], None]
+LOW_SPACE = 200 * 1000 * 1000
+NETWORK_TYPES = frozenset(
+    "9p afs ceph cifs davfs fuse.rclone fuse.s3fs fuse.sshfs glusterfs lustre ncpfs nfs nfs4 smb2 smb3 smbfs vboxsf".split()
+)
+# Folders that programs copy elsewhere behind SQLite's back, file by file, which tears a database apart.
+SYNC_FOLDERS = (
+    "dropbox",
+    "onedrive",
+    "google drive",
+    "googledrive",
+    "my drive",
+    "nextcloud",
+    "owncloud",
+    "mobile documents",
+)
+SYNC_MARKS = (".stfolder", ".dropbox", ".owncloudsync.log", ".nextcloudsync.log")
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What one check found: ok, warn or fail, and what to do about it."""
+
+    level: str
+    check: str
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return msgspec.structs.asdict(self)
+
+
+def examine(
+    home: Home, agent: str, progress: Progress | None = None, clock: Clock = system_clock
+) -> Iterator[Finding]:
+    """Every check, the installation first and the store last. Nothing is created or changed."""
+    yield Finding("ok", "python", f"{sys.version.split()[0]}, SQLite {inspection.sqlite_version()}")
+    if distrust := untrusted(home.path):
+        yield Finding("fail", "home", distrust)
+        return  # whatever lies in it may be anybody's
+    yield settings(home)
+    yield from rules_files(home)
+    yield from embedders(home)
+    if not home.path.is_dir():
+        yield Finding("ok", "home", f"{home.path} does not exist yet; the first memory makes it")
+        return
+    yield from placed(home.path)
+    yield from writable(home, agent)
+    yield space(home.path)
+    yield from private(home, agent)
+    yield violations(home, clock())
+    folder = home.agent_folder(agent)
+    yield waiting(home, folder)
+    yield from (
+        Finding(*found) for found in inspection.inspect(folder, agent, _in_force(home), progress)
+    )
+    yield from mirrors(home, agent)
+
+
+def untrusted(path: Path) -> str | None:
+    """Why the home must not be used: somebody else may write it, or its group is unknown."""
+    try:
+        ownership.shared_group()
+        return ownership.problem(path, path.stat())
+    except OSError:  # it is not there yet, or cannot be seen
+        return None
+    except LaminaError as error:
+        return error.message
+
+
+def settings(home: Home) -> Finding:
+    try:
+        loaded = config.load(home.path)
+    except LaminaError as error:
+        return Finding("fail", "settings", error.message)
+    if wrong := [*configured.contradictions(loaded)]:
+        return Finding("fail", "settings", "; ".join(wrong))
+    changed = [value.setting.name for value in loaded.values.values() if value.origin != "default"]
+    return Finding(
+        "ok", "settings", f"changed: {', '.join(changed)}" if changed else "all at their defaults"
+    )
+
+
+def _in_force(home: Home) -> config.Settings:
+    """The settings; where they are wrong, which is a finding of its own, their defaults."""
+    try:
+        return config.load(home.path)
+    except LaminaError:
+        return config.defaults()
+
+
+def rules_files(home: Home) -> Iterator[Finding]:
+    """Whether the two files that rule the jobs can be read."""
+    for watched in (Rules(home.path), Timetable(home.path)):
+        try:
+            watched.current()
+        except LaminaError as error:
+            yield Finding("fail", "rules", error.message)
+
+
+def embedders(home: Home) -> Iterator[Finding]:
+    """Whether each embedder that the settings name can embed a text."""
+    from lamina.search.engine import embedders_of
+
+    try:
+        values = config.load(home.path)
+        made = embedders_of(values, home.path / "models")
+    except LaminaError as error:
+        yield Finding("fail", "embedders", error.message)
+        return
+    for embedder in made:
+        try:
+            embedder.embed(["Is anybody there?"])
+            yield Finding("ok", "embedders", f"{embedder.name} works")
+        except LaminaError as error:
+            yield Finding("fail", "embedders", f"{error.message}; searches go by words alone")
+
+
+def placed(path: Path) -> Iterator[Finding]:
+    """Whether the home lies where SQLite's locks work and nobody else copies its files."""
+    kind = file_system(path)
+    if kind in NETWORK_TYPES:
+        yield Finding(
+            "fail",
+            "place",
+            f"{path} is on a network file system ({kind}), where SQLite is unsafe; move it",
+        )
+    service = synchronised(path)
+    if service:
+        yield Finding(
+            "fail",
+            "place",
+            f"{path} is synchronised ({service}), which can damage a live database; move it",
+        )
+    if above := replaceable(path):
+        yield Finding("warn", "place", f"somebody else could replace the home: {above}")
+    if kind not in NETWORK_TYPES and not service:
+        yield Finding("ok", "place", f"{path} is on a local file system ({kind or 'unknown'})")
+
+
+def replaceable(path: Path) -> str | None:
+    """Why another account could replace the home: a folder above it is not trusted."""
+    problems = (ownership.problem_above(folder, folder.stat()) for folder in path.parents)
+    return next(filter(None, problems), None)
+
+
+def file_system(path: Path, mounts: str | None = None) -> str:
+    """The type of the file system that holds a path, where the system tells; else nothing."""
+    if mounts is None:
+        try:
+            mounts = Path("/proc/self/mounts").read_text("utf-8", errors="replace")
+        except OSError:
+            return ""
+    found = ("", "")
+    for line in mounts.splitlines():
+        fields = line.split()
+        if len(fields) < 3:
+            continue
+        point = fields[1].replace("\\040", " ")
+        if path.is_relative_to(point) and len(point) >= len(found[0]):
+            found = (point, fields[2])
+    return found[1]
+
+
+def synchronised(path: Path) -> str:
+    """The synchronising service whose folder a path lies in, or nothing."""
+    for folder in (path, *path.parents):
+        if any(folder.name.lower().startswith(name) for name in SYNC_FOLDERS):
+            return folder.name
+        for mark in SYNC_MARKS:
+            if (folder / mark).exists():
+                return mark
+    return ""
+
+
+def writable(home: Home, agent: str) -> Iterator[Finding]:
+    """Whether something keeps us from writing there."""
+    found = disk_space.closed(home.path) or disk_space.closed(home.agent_folder(agent))
+    if found:
+        yield Finding(
+            "fail", "home", f"{found}; check its permissions, and how its disk is mounted"
+        )
+
+
+def space(path: Path) -> Finding:
+    if told := disk_space.full(path):
+        return Finding("fail", "space", told)
+    free = shutil.disk_usage(path).free
+    if free < LOW_SPACE:
+        return Finding(
+            "warn", "space", f"only {free // 1_000_000} MB are free; a full disk stops every write"
+        )
+    return Finding("ok", "space", f"{free / 1e9:.1f} GB free")
+
+
+def private(home: Home, agent: str) -> Iterator[Finding]:
+    """Whether anybody else on this machine could read a memory."""
+    if os.name == "nt":
+        return
+    group = ownership.shared_group()
+    open_to_others = [path for path in _ours(home, agent) if _is_open(path.lstat(), group)]
+    if open_to_others:
+        first, number = open_to_others[0], counted(len(open_to_others), "file is", "files are")
+        yield Finding(
+            "warn", "private", f"{number} open to others, such as {first}; chmod go= them"
+        )
+    else:
+        yield Finding("ok", "private", "files 0600, folders 0700")
+
+
+def _is_open(found: os.stat_result, group: int | None) -> bool:
+    """Whether a file is open to anybody but the group that shares the home."""
+    return bool(stat.S_IMODE(found.st_mode) & (0o007 if found.st_gid == group else 0o077))
+
+
+def _ours(home: Home, agent: str) -> Iterator[Path]:
+    folder = home.agent_folder(agent)
+    top = (home.path, home.violations, home.path / TOKENS, folder.parent, folder)
+    yield from (path for path in top if path.exists())
+    if folder.is_dir():
+        yield from (path for path in folder.rglob("*") if not path.is_symlink())
+
+
+def mirrors(home: Home, agent: str) -> Iterator[Finding]:
+    """Whether each mirror that is on can be reached, and how far it is."""
+    values = _in_force(home)
+    if problem := configured.missing_key(values):
+        yield Finding("warn", "mirrors", problem)
+    if not configured.names(values):
+        return
+    from lamina.mirrors.upkeep import standings
+    from lamina.search.engine import embedders_of
+
+    try:
+        store = read_only.attached(home.agent_folder(agent), agent, values)
+    except LaminaError:  # which is a finding of its own
+        return
+    if store is None:
+        return
+    try:
+        made = configured.mirrors(
+            store, values, lambda: next(iter(embedders_of(values, home.path / "models")), None)
+        )
+        for one in standings(store, made):
+            yield Finding(
+                "fail" if one.problem else "ok" if one.ok else "warn",
+                "mirrors",
+                f"{one.name} {one.told}",
+            )
+        configured.close(made)
+    except LaminaError as error:
+        yield Finding("fail", "mirrors", error.message)
+    finally:
+        store.close()
+
+
+def waiting(home: Home, folder: Path) -> Finding:
+    """Whether the fail-safe holds memories that the store should have, also where another preset has it."""
+    try:
+        own = spool.spool(folder, _in_force(home)["preset"])
+        problems = own.problems()
+    except LaminaError as error:
+        return Finding("fail", "failsafe", error.message)
+    for place in sorted({spool.spool(folder, preset).folder for preset in PRESETS} - {own.folder}):
+        if spool.Spool(place).is_waiting():
+            problems.append(
+                f"{place} was the fail-safe under another preset; move its files to {own.folder}"
+            )
+    return (
+        Finding("warn", "failsafe", "; ".join(problems))
+        if problems
+        else Finding("ok", "failsafe", "nothing waits")
+    )
+
+
+def violations(home: Home, now: datetime) -> Finding:
+    number = sum(home.violations_by_attempt(now).values())
+    if number:
+        attempts = counted(number, "attempt to cross a boundary", "attempts to cross a boundary")
+        return Finding(
+            "warn",
+            "isolation",
+            f"{attempts} in the last {LATELY.days} days; `lamina audit violations` lists them",
+        )
+    return Finding(
+        "ok", "isolation", f"no attempt to cross a boundary in the last {LATELY.days} days"
+    )

@@ -1,0 +1,145 @@
+"""How the importance of new memories is judged: by the tables, and by what this store's operator turned out to want."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lamina.engines import importance
+from lamina.engines.importance import Scored
+from lamina.errors import Corrupt
+from lamina.model.clock import Clock, to_micros
+from lamina.model.record import Trust
+from lamina.store.core.store import Store
+from lamina.store.tables import learned
+from lamina.store.tables.learned import Decided
+
+if TYPE_CHECKING:
+    from lamina.engines.learning import Example, Model
+
+NAME = "importance"
+MOST_EXAMPLES = 5_000
+MOST_READS = 50_000
+# How much a read tells: who asks for a record wants it, who searches may get what nobody wanted.
+READS = {
+    "get": 1.0,
+    "history": 0.5,
+    "search": 0.2,
+    "query_relevant": 0.2,
+    "recall_similar": 0.2,
+    "memory_context": 0.2,
+}
+WANTED = Decided(True, 0.5)
+Fields = Mapping[str, Any]
+
+
+class Experience:
+    """Judges what nobody has judged. What was learned is read once; learning is done at sleep, never in a search."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def score(self, fields: Fields) -> float:
+        """The importance of a memory that gives none."""
+        if self._model is not None:
+            return self._model.score(*_parts(fields))
+        content, tags, metadata = (
+            fields["content"],
+            fields.get("tags", ()),
+            fields.get("metadata", {}),
+        )
+        return importance.score(fields.get("kind", "crumb"), content, tags, metadata)
+
+    def explain(self, fields: Fields) -> Scored:
+        """The same, with the reasons."""
+        parts = _parts(fields)
+        return (
+            self._model.explain(*parts)
+            if self._model is not None
+            else importance.explain(*parts[:4])
+        )
+
+    def learn(self) -> dict[str, Any]:
+        """Learn anew from the history of this store; what came of it. Without enough to learn from, the tables stand."""
+        from lamina.engines.learning import learn
+
+        erasures = self._store.count_erasures()
+        examples = list(self._examples())
+        model = learn(examples)
+        body = None if model is None else msgspec.json.encode(model, order="sorted").decode()
+        if body != self._store.learned(NAME):
+            with self._store.database.atomic() as transaction:
+                if self._store.count_erasures() != erasures:  # what was just learned may be erased
+                    body = model = None
+                learned.keep(transaction.cursor, NAME, body, to_micros(self._clock()))
+        self._model = model
+        gain = {} if model is None else {"gain": model.gain}
+        return {"ok": True, "examples": len(examples), "learned": model is not None, **gain}
+
+    @cached_property
+    def _model(self) -> Model | None:
+        """What was learned, read when the first memory is judged."""
+        body = self._store.learned(NAME)
+        if body is None:
+            return None
+        from lamina.engines.learning import Model
+
+        try:
+            return msgspec.json.decode(body, type=Model)
+        except msgspec.DecodeError as error:
+            raise Corrupt(
+                f"what was learned is damaged: {error}; run `lamina importance learn`"
+            ) from None
+
+    def _examples(self) -> Iterator[Example]:
+        from lamina.engines.learning import Example
+
+        decided = {**dict.fromkeys(self._wanted(), WANTED), **self._store.decisions(MOST_EXAMPLES)}
+        for record_id, (liked, weight) in sorted(decided.items())[-MOST_EXAMPLES:]:
+            record = self._store.get(record_id)
+            if record is not None:
+                yield Example(
+                    kind=record.kind,
+                    content=record.content,
+                    tags=record.tags,
+                    metadata=record.metadata,
+                    source=record.source,
+                    speaker=record.speaker,
+                    trust=record.trust,
+                    liked=liked,
+                    weight=weight,
+                )
+
+    def accesses(self) -> dict[str, tuple[float, datetime]]:
+        """How often records were read lately, each way by what it tells, and when last."""
+        counted: dict[str, tuple[float, datetime]] = {}
+        for read in self._store.reads.latest(MOST_READS):  # the newest first
+            for record_id in read.records if read.action in READS else ():
+                number, last = counted.get(record_id, (0.0, read.at))
+                counted[record_id] = number + READS[read.action], last
+        return counted
+
+    def _wanted(self) -> list[str]:
+        """The records that were read often enough to be wanted."""
+        return [record_id for record_id, (number, _) in self.accesses().items() if number >= 1]
+
+
+def _parts(
+    fields: Fields,
+) -> tuple[str, str, Any, Mapping[str, Any], str | None, str | None, Trust]:
+    content, tags, metadata = fields["content"], fields.get("tags", ()), fields.get("metadata", {})
+    trust = fields.get("trust", Trust.AGENT)
+    return (
+        fields.get("kind", "crumb"),
+        content,
+        tags,
+        metadata,
+        fields.get("source"),
+        fields.get("speaker"),
+        trust,
+    )

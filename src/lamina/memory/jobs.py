@@ -1,0 +1,262 @@
+"""The orchestrator: runs the jobs that are due, each once in its tick, whatever other processes do."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lamina.errors import LaminaError, StoreUnavailable
+from lamina.home import schedule
+from lamina.home.schedule import KNOWN, Job, Last, Schedule
+from lamina.memory.lease import Lease
+from lamina.model.clock import Clock
+from lamina.model.record import Actor, Role, iso
+from lamina.store.tables import jobs
+from lamina.text.words import shown
+
+if TYPE_CHECKING:
+    from lamina.home.yaml_files import Watched
+    from lamina.store.engine.sql import Database
+
+log = logging.getLogger("lamina")
+
+# It may promote, rotate, expire and consolidate; it never confirms.
+ACTOR = Actor(Role.SYSTEM, "scheduler", "scheduler")
+LEASE = 120.0  # seconds; longer than a transaction, during which it cannot be renewed
+# The shortest and the longest wait between two looks at what is due, in seconds.
+LEAST, MOST = 5.0, 60.0
+
+Work = Callable[[], Mapping[str, Any]]
+Report = Callable[[str, Mapping[str, Any]], str | None]
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """One run of a job: when, for how long, and what became of it."""
+
+    job: str
+    started_at: datetime
+    seconds: float
+    outcome: Mapping[str, Any]
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.outcome["ok"])
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**msgspec.structs.asdict(self), "started_at": iso(self.started_at)}
+
+
+class Outlook(msgspec.Struct, frozen=True):
+    """How a job stands: its last run, its next one, and whether somebody should look at it."""
+
+    job: str
+    minutes: int
+    last_run: datetime | None
+    outcome: str
+    next_run: datetime | None
+    failures: int
+    overdue: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        fields = msgspec.structs.asdict(self)
+        return {
+            name: iso(value) if isinstance(value, datetime) else value
+            for name, value in fields.items()
+        }
+
+
+class Orchestrator:
+    """Runs jobs by a timetable. Any number of them may work on one store; a lease and the ticks keep them apart."""
+
+    def __init__(
+        self,
+        database: Database,
+        work: Mapping[str, Work],
+        timetable: Watched[Schedule],
+        clock: Clock,
+        report: Report,
+        *,
+        holder: str | None = None,
+        is_idle: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`work` has what is run for each job; `report` is told every outcome and says what kept it from being told on."""
+        self.holder = holder or jobs.own_name()
+        self.timetable = timetable
+        self._database = database
+        self._work = work
+        self._clock = clock
+        self._report = report
+        self._is_idle = is_idle
+        self._busy = threading.Lock()
+        self._held: Lease | None = None  # while jobs run
+        self._stop: threading.Event | None = None
+
+    def run(
+        self,
+        stop: threading.Event,
+        wait: Callable[[float], object] | None = None,
+        tell: Callable[[Ran], None] = lambda ran: None,
+    ) -> None:
+        """Run what is due, again and again, until told to stop. A job at hand is finished first; a long one ends early."""
+        while not stop.is_set():
+            try:
+                self.tick(stop, tell)
+                pause = self.pause()
+            except StoreUnavailable as error:  # such as a full disk: it may pass
+                log.warning("jobs cannot be run now: %s", error.message)
+                pause = MOST
+            if not stop.is_set():
+                (wait or stop.wait)(pause)
+
+    def tick(
+        self, stop: threading.Event | None = None, tell: Callable[[Ran], None] = lambda ran: None
+    ) -> list[Ran]:
+        """Run what is due now, unless another process is at it."""
+        done: list[Ran] = []
+        if not self._busy.acquire(blocking=False):  # another thread with this orchestrator
+            return done
+        try:
+            if not self._due():
+                return done
+            self._stop = stop
+            with self._lease() as held:
+                for job in self._due() if held else ():
+                    if self.is_stopping():
+                        break
+                    if (ran := self._run(job)) is not None:
+                        done.append(ran)
+                        tell(ran)
+        finally:
+            self._busy.release()
+        return done
+
+    def is_stopping(self) -> bool:
+        """Whether the job at hand should end as soon as it can: it was told to, or another process may run it by now."""
+        return (self._stop is not None and self._stop.is_set()) or (
+            self._held is not None and self._held.is_lost()
+        )
+
+    def is_waiting(self) -> bool:
+        """Whether something is due that nobody is running."""
+        with self._database.moment() as connection:
+            lease = jobs.lease(connection)
+        return (lease is None or lease.is_free(self._clock(), LEASE)) and bool(self._due())
+
+    def pause(self) -> float:
+        """How many seconds to wait before the next look. A changed file or clock is noticed before long."""
+        now, states = self._clock(), self._states()
+        runs = [schedule.next_run(job, states.get(job.name), now) for job in self._jobs()]
+        seconds = min(
+            ((run - now).total_seconds() for run in runs if run is not None), default=MOST
+        )
+        return min(max(seconds, LEAST), MOST)
+
+    def outlook(self, since: datetime | None = None) -> list[Outlook]:
+        """How every job stands. One that never ran is overdue when it could have run long ago, `since` a time."""
+        now = self._clock()
+        with self._database.moment() as connection:
+            states, lease = jobs.states(connection), jobs.lease(connection)
+        running = "" if lease is None or lease.is_free(now, LEASE) else lease.holder
+        return [_outlook(job, states.get(job.name), running, now, since) for job in self._jobs()]
+
+    def _jobs(self) -> list[Job]:
+        """The jobs of the timetable that there is something to run for."""
+        return [job for job in self.timetable.current().every if job.name in self._work]
+
+    def _states(self) -> dict[str, Last]:
+        with self._database.moment() as connection:
+            return jobs.states(connection)
+
+    def _due(self) -> list[Job]:
+        found = schedule.due(Schedule(tuple(self._jobs())), self._states(), self._clock())
+        return [job for job in found if not KNOWN[job.name].when_idle or self._is_idle()]
+
+    @contextmanager
+    def _lease(self) -> Iterator[bool]:
+        """The lease for the length of the block, kept alive however long a job takes; False when another has it."""
+        if not jobs.take_lease(self._database, self.holder, self._clock(), LEASE):
+            yield False
+            return
+        seconds = LEASE
+        try:
+            with Lease(
+                lambda now: jobs.renew(self._database, self.holder, now, seconds),
+                lambda: self._clock(),
+                seconds,
+            ) as self._held:
+                yield True
+        finally:
+            self._held = None
+            if not self._database.inherited:  # a child does not give away what its parent holds
+                jobs.release(self._database, self.holder)
+
+    def _run(self, job: Job) -> Ran | None:
+        """Run one job, unless somebody did meanwhile."""
+        before, now = self._states().get(job.name), self._clock()
+        if not jobs.begin(
+            self._database, job.name, schedule.tick(job, now), self.holder, now, LEASE
+        ):
+            return None
+        if before is not None and before.finished_at is None:
+            log.warning(
+                "%s, begun at %s by %s, never finished; it is run again",
+                job.name,
+                iso(before.started_at),
+                before.holder,
+            )
+        outcome = self._told(job, self._outcome(job))
+        ended = self._clock()
+        if not jobs.finish(self._database, job.name, self.holder, ended, outcome):
+            log.warning("%s took so long that another process began it again", job.name)
+        return Ran(job.name, now, max(0.0, (ended - now).total_seconds()), outcome)
+
+    def _outcome(self, job: Job) -> dict[str, Any]:
+        try:
+            return {"ok": True, **self._work[job.name]()}
+        except LaminaError as error:
+            log.info("%s failed: %s", job.name, error.message)
+            return {"ok": False, "error": error.code, "message": error.message}
+        except Exception as error:  # whatever a job may raise: recorded, and the other jobs go on
+            log.exception("%s failed", job.name)
+            return {"ok": False, "error": type(error).__name__, "message": shown(error)}
+
+    def _told(self, job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
+        """The outcome, reported. A report that cannot be written is no reason to do the job again, but is not hidden."""
+        problem = self._report(job.name, outcome)
+        if problem is None:
+            return outcome
+        log.warning("the outcome of %s could not be reported: %s", job.name, problem)
+        return {**outcome, "unreported": problem}
+
+
+def _outlook(
+    job: Job, last: Last | None, running: str, now: datetime, since: datetime | None
+) -> Outlook:
+    return Outlook(
+        job.name,
+        job.minutes,
+        None if last is None else last.started_at,
+        _words(last, running),
+        schedule.next_run(job, last, now),
+        0 if last is None else last.failures,
+        schedule.is_overdue(job, last, now, since),
+    )
+
+
+def _words(last: Last | None, running: str) -> str:
+    """How the last run ended, in a few words."""
+    if last is None:
+        return "never ran"
+    if last.outcome is None:
+        return "running" if last.holder == running else "died"
+    return (
+        "ok"
+        if last.outcome.get("ok")
+        else f"failed: {last.outcome.get('message', 'without a word')}"
+    )

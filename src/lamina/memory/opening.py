@@ -1,0 +1,262 @@
+"""How handles are opened: whose memory, with which authority, from which door."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lamina.errors import Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
+from lamina.failsafe import outage
+from lamina.home import operator_key
+from lamina.home import settings as config
+from lamina.home.folder import AGENT_NAME, Home, agent_name, given_path, user_name
+from lamina.memory.agent import Memory
+from lamina.model import clock as clocks
+from lamina.model import rules
+from lamina.model.clock import Clock
+from lamina.model.record import Actor, Role
+from lamina.store.core.store import Store
+from lamina.store.upkeep import opening
+from lamina.text import words
+
+if TYPE_CHECKING:
+    from lamina.store.upkeep.restore import Outlook
+
+
+def connect(
+    role: Role,
+    agent: str | None = None,
+    user: str | None = None,
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    actor: str | None = None,
+    surface: str = "python",
+    settings: Mapping[str, Any] | None = None,
+    store_id: str | None = None,
+    scoped: bool = True,
+    key: str | None = None,
+    replay: bool = True,
+) -> Memory:
+    """Open a handle. Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults.
+
+    A store that cannot be used now is tried again when it is needed; meanwhile the fail-safe takes what is remembered.
+    """
+    now = clocks.checked(clock or clocks.system_clock)
+    place = Home(home_path(home))
+    agent = chosen_agent(agent)
+    name = agent_label(agent) if role is Role.AGENT else local_user()
+    who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
+    user = chosen_user(user) if scoped else user
+    user_name(user)  # before anything is made
+    values = config.load(place.path, settings)
+    try:
+        if role is Role.OPERATOR:
+            operator_key.check(place.path, key)
+        folder = place.prepare(agent_name(agent))
+        store = outage.opened(
+            lambda: opening.opened(folder, agent, values, now(), store_id), folder, agent, values
+        )
+        scope = _scope(store, user)
+    except (InvalidInput, Refused) as error:
+        if (
+            "place" not in error.details
+        ):  # else a database has refused us, which crosses no boundary of the home
+            place.log_violation(now(), who, error.message, agent)
+        raise
+    handle = _kind(role)(place, store, scope, who, now, values)
+    if replay:
+        handle.catch_up()
+    return handle
+
+
+def look(
+    agent: str,
+    user: str | None = None,
+    home: Path | str | None = None,
+    surface: str = "python",
+    *,
+    role: Role = Role.AGENT,
+    actor: str | None = None,
+    clock: Clock | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Memory:
+    """Open a handle that only reads, by construction: it has no connection that could write, so every other verb fails.
+
+    Nothing is made, migrated or tidied for it. What it reads is in the trail of reads, which is a file of its own. Whoever
+    asks for an operator's has checked that there is one.
+    """
+    from lamina.store.upkeep.read_only import attached
+
+    now = clocks.checked(clock or clocks.system_clock)
+    place, name, _ = Home(home_path(home)), agent_name(agent), user_name(user)
+    who = Actor(role, name if actor is None else rules.label(actor, "actor"), surface)
+    values = config.load(place.path, settings)
+    try:
+        store = _ready(attached(place.agent_folder(name), name, values), name)
+        scope = _scope(store, user)
+        if not store.folder.is_dir():
+            place.prepare(
+                name
+            )  # the memory is on a server, but the trail of who reads it is kept here
+    except (InvalidInput, Refused) as error:
+        place.log_violation(now(), who, error.message, name)
+        raise
+    store.database.writable = False
+    return _kind(role)(place, store, scope, who, now, values)
+
+
+def _ready(store: Store | None, agent: str) -> Store:
+    """A store that can be looked at as it is, or why there is none: only a handle that writes brings one up to date."""
+    if store is None:
+        raise NotFound(
+            f"the agent {agent} has no memory that can be read; `lamina --agent {agent} status` makes it ready"
+        )
+    if store.analyser < words.ANALYSER_VERSION:
+        store.close()
+        raise StoreUnavailable(
+            f"the store of {agent} is older than this Lamina; run `lamina --agent {agent} status` once"
+        )
+    return store
+
+
+def _scope(store: Store, user: str | None) -> str | None:
+    """Whose memories alone a handle reaches, as the store spells the name."""
+    try:
+        return store.user(user)
+    except BaseException:
+        store.close()
+        raise
+
+
+def restore(
+    folder: Path | str,
+    agent: str | None = None,
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    surface: str = "python",
+    progress: Callable[[int, int], None] | None = None,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Put a backup in the place of an agent's store, whatever has become of that. What was there is kept."""
+    from lamina.memory.operator import Operator
+    from lamina.store.upkeep import restore as restoration
+
+    source, place, name = given_path(folder), Home(home_path(home)), chosen_agent(agent)
+    told = before_restore(source, agent, home, clock, surface, key).to_dict()
+    try:
+        # What waits in the fail-safe goes into the store that is there afterwards.
+        with connect(
+            Role.OPERATOR, agent, None, home, clock, surface=surface, key=key, replay=False
+        ) as operator:
+            assert isinstance(operator, Operator)
+            return {**operator.restore(source, progress), **told}
+    except Corrupt as error:
+        values, now = config.load(place.path), clocks.checked(clock or clocks.system_clock)()
+        if values["store.url"]:
+            raise  # the server's own backup is asked for; in a file of the home nobody would look for the memory
+        actor = Actor(Role.OPERATOR, local_user(), surface)
+        done = restoration.over_damage(
+            place.prepare(name), name, values, source, actor, now, progress
+        )
+        with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key) as operator:
+            assert isinstance(operator, Operator)
+            operator.resume_erasures()
+            operator.end_grants_but(
+                (), "nobody knows whether it was ended before the store was damaged"
+            )
+        return {**done, **told, "damage": error.message}
+
+
+def begin_anew(
+    agent: str | None = None,
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    surface: str = "python",
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Set a damaged store that has no backup aside, and begin an empty one. What waits in the fail-safe is stored in it."""
+    from lamina.store.upkeep import restore as restoration
+
+    place, name, now = (
+        Home(home_path(home)),
+        chosen_agent(agent),
+        clocks.checked(clock or clocks.system_clock)(),
+    )
+    operator_key.check(place.path, key)
+    actor = Actor(Role.OPERATOR, local_user(), surface)
+    done = restoration.empty(place.agent_folder(name), name, config.load(place.path), actor, now)
+    with connect(Role.OPERATOR, agent, None, home, clock, surface=surface, key=key) as operator:
+        operator.resume_erasures()  # type: ignore[attr-defined]
+        return {
+            **done,
+            "records": sum(
+                sum(states.values()) for states in operator.status()["records"].values()
+            ),
+        }
+
+
+def before_restore(
+    folder: Path | str,
+    agent: str | None = None,
+    home: Path | str | None = None,
+    clock: Clock | None = None,
+    surface: str = "python",
+    key: str | None = None,
+) -> Outlook:
+    """What restoring a backup would mean for an agent's store. Nothing is changed, and nothing is made."""
+    from lamina.store.upkeep import restore as restoration
+
+    place, name = Home(home_path(home)), chosen_agent(agent)
+    now = clocks.checked(clock or clocks.system_clock)()
+    try:
+        operator_key.check(place.path, key)
+        store = place.agent_folder(name)
+    except (InvalidInput, Refused) as error:
+        place.log_violation(now, Actor(Role.OPERATOR, local_user(), surface), error.message, name)
+        raise
+    return restoration.outlook(store, name, config.load(place.path), given_path(folder), now)
+
+
+def chosen_agent(given: str | None = None) -> str:
+    """Whose memory: as given, as `LAMINA_AGENT` says, or that of `default`."""
+    return given if given is not None else os.environ.get("LAMINA_AGENT") or "default"
+
+
+def chosen_user(given: str | None = None) -> str | None:
+    """Whose memories alone: as given, or as `LAMINA_USER` says; else everybody's."""
+    return given if given is not None else os.environ.get("LAMINA_USER") or None
+
+
+def home_path(given: Path | str | None = None) -> Path:
+    """Where memories live: as given, as `LAMINA_HOME` says, or in the platform's folder for a user's data."""
+    chosen = given or os.environ.get("LAMINA_HOME")
+    if not chosen:
+        import platformdirs
+
+        chosen = platformdirs.user_data_path("lamina")
+    return given_path(chosen)
+
+
+def _kind(role: Role) -> type[Memory]:
+    """The class of a handle. What only operators need is loaded for them alone: agents start often."""
+    if role is not Role.OPERATOR:
+        return Memory
+    from lamina.memory.operator import Operator
+
+    return Operator
+
+
+def agent_label(agent: object) -> str:
+    return agent if isinstance(agent, str) and AGENT_NAME.fullmatch(agent) else "unknown"
+
+
+def local_user() -> str:
+    """The person at this machine, as far as the operating system knows."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name for this user id, as in some containers
+        return str(os.getuid()) if hasattr(os, "getuid") else "operator"

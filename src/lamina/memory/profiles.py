@@ -1,0 +1,375 @@
+"""The profile and the projects of a store: read, updated with evidence, and compressed from short-term memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from lamina.engines import compression, profile
+from lamina.engines.compression import ORIGIN, Decision, Plan, Shelf, Summary, Target
+from lamina.engines.profile import ProjectMemory, UserProfile
+from lamina.errors import InvalidInput, LaminaError
+from lamina.home.folder import make_private_folder, refuse_link, write_private
+from lamina.model import clock as clocks
+from lamina.model import rules
+from lamina.model.clock import Clock
+from lamina.model.record import Actor, Draft, Layer, Record, Role, State, Trust
+from lamina.store.core.store import Store
+from lamina.store.core.transaction import Transaction
+from lamina.store.tables.records import Filter, Row
+from lamina.text import words
+
+FILE_NAME = "user_profile.json"
+EVERY = 1 << 31
+WIDTH = 200
+Rejected = Callable[[Record | Draft], str | None]
+Former = dict[tuple[str | None, Shelf, str], list[Record]]
+
+
+class Profiles:
+    """What a store knows about people and projects, for one actor in one scope.
+
+    Without a user this is what concerns nobody in particular. `archive` takes ids of short-term memories that were summed
+    up, `audit` is told what was read, `note_crossing` which evidence was out of reach.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        actor: Actor,
+        user: str | None,
+        clock: Clock,
+        draft: Callable[[object], Draft],
+        archive: Callable[[Sequence[str], str], object],
+        audit: Callable[[str, tuple[str, ...]], object],
+        note_crossing: Callable[[str], object],
+    ) -> None:
+        self._store = store
+        self._actor = actor
+        self._user = user
+        self._clock = clock
+        self._draft = draft
+        self._archive = archive
+        self._audit = audit
+        self._note_crossing = note_crossing
+        self._snapshot_path = store.place(FILE_NAME)
+        self._most_bytes: int = store.settings["content.max_bytes"]
+
+    def user_profile(self) -> UserProfile:
+        """What is known about the user; without a user, what is known about nobody in particular."""
+        chosen = profile.by_key(self._in_scope(self._people(State.ACTIVE))).values()
+        self._audit("user_profile", tuple(record.id for record in chosen))
+        return profile.project_profile(chosen)
+
+    def projects(self) -> list[ProjectMemory]:
+        """Where the projects stand, by name."""
+        chosen = profile.by_name(self._in_scope(self._projects(State.ACTIVE))).values()
+        self._audit("projects", tuple(record.id for record in chosen))
+        return profile.project_memories(chosen)
+
+    def upsert(self, patch: object, evidence_ids: object) -> UserProfile:
+        """Set keys of the profile: at once on an operator's handle, elsewhere as proposals that wait for one."""
+        items = profile.patch_items(patch)
+        evidence = _checked_ids(evidence_ids)
+        with self._store.change(self._actor, "profile.upsert", self._clock()) as transaction:
+            former, waiting = self._former(), self._people(State.CONSTRAINED)
+            for key, value in items:
+                made = self._of_profile(
+                    key, value, f"given by {self._actor}", {"evidence": evidence}
+                )
+                made = structs.replace(
+                    made,
+                    user=self._user,
+                    state=State.ACTIVE if self._may_confirm else State.CONSTRAINED,
+                )
+                transaction.check_evidence(made, self._note_crossing)
+                made = made if self._may_confirm else transaction.derived(made)
+                active = former.get((self._user, Shelf.PROFILE, words.normalise(key)), [])
+                proposed = [one for one in waiting if one.user == self._user and _has_key(one, key)]
+                self._set(transaction, made, active, proposed)
+        return self.user_profile()
+
+    def compress(self, cutoff_hours: float = 48, dry_run: bool = False) -> dict[str, Any]:
+        """Sum up short-term memories that are older than some hours, and archive those that a summary stands for.
+
+        The summaries are written in one transaction, and only then do the memories leave. A crash in between is harmless:
+        whatever is evidence of a summary already, the next call only archives.
+        """
+        hours, now = _checked_hours(cutoff_hours), self._clock()
+        if dry_run:
+            with self._store.snapshot():
+                plans = self._plans(
+                    now, hours, self._store.rejections.of, self._store.rejections.allowance(now)
+                )
+                decisions = [
+                    self._explained(one) for plan in plans.values() for one in plan.decisions
+                ]
+            self._audit(
+                "compress", tuple(one["id"] for one in decisions if one["content"] is not None)
+            )
+            return {**_report(plans.values()), "decisions": decisions}
+        with self._store.change(self._actor, "compress", now) as transaction:
+            plans, former = (
+                self._plans(now, hours, transaction.guard.rejected, transaction.guard.allowance()),
+                self._former(),
+            )
+            for user, plan in plans.items():
+                self._apply(transaction, user, plan, former)
+        done = [record_id for plan in plans.values() for record_id in plan.compressed]
+        if done:
+            self._archive(done, "compressed")
+        return _report(plans.values())
+
+    def write_snapshot(self) -> str | None:
+        """Keep `user_profile.json` as the profile is, of nobody in particular; the problem, if that is not possible."""
+        path = self._snapshot_path
+        try:
+            refuse_link(path.parent)
+            refuse_link(path)
+            if _content(path) == self._snapshot():
+                return None
+            # Two processes write one after the other, each what is true then.
+            with self._store.change(self._actor, "snapshot", self._clock()):
+                make_private_folder(path.parent)
+                write_private(path, self._snapshot())
+        except LaminaError as error:
+            return error.message
+        return None
+
+    @property
+    def _may_confirm(self) -> bool:
+        return self._actor.role is Role.OPERATOR
+
+    def _people(self, state: State) -> list[Record]:
+        return self._store.listed(Filter(self._user, (Layer.PROFILE,), (state,)), EVERY)
+
+    def _projects(self, state: State) -> list[Record]:
+        chosen = Filter(
+            self._user, (Layer.SEMANTIC,), (state,), ("project",), metadata=(("origin", ORIGIN),)
+        )
+        return self._store.listed(chosen, EVERY)
+
+    def _in_scope(self, records: Sequence[Record]) -> list[Record]:
+        return [record for record in records if record.user in (None, self._user)]
+
+    def _snapshot(self) -> bytes:
+        return _written(
+            profile.project_profile(one for one in self._people(State.ACTIVE) if one.user is None)
+        )
+
+    def _plans(
+        self, now: datetime, hours: float, rejected: Rejected, allowance: int
+    ) -> dict[str | None, Plan]:
+        """A plan for each user with short-term memories. A handle for one user leaves alone what concerns everybody.
+
+        `rejected` knows the values that stay out, `allowance` is how many proposals may still be made.
+        """
+        if self._may_confirm:
+            allowance = EVERY
+        stay: dict[str | None, list[Decision]] = {}
+        items: dict[str | None, list[Record]] = {}
+        for entry in self._store.short_term(self._user):
+            if self._user in (None, entry.user):
+                left = compression.staying(
+                    entry.id, entry.kind, entry.tags, entry.since, now, hours
+                )
+                if left is not None:  # most do, and their texts need not be read
+                    stay.setdefault(entry.user, []).append(left)
+                elif (record := self._store.get(entry.id)) is not None:
+                    items.setdefault(entry.user, []).append(record)
+        active = [*self._people(State.ACTIVE), *self._projects(State.ACTIVE)]
+        waiting = [*self._people(State.CONSTRAINED), *self._projects(State.CONSTRAINED)]
+        plans: dict[str | None, Plan] = {}
+        for user in sorted({*items, *stay}, key=lambda user: user or ""):
+            own = [record for record in active if record.user in (None, user)]
+            proposed = [
+                record for record in waiting if record.user == user and rejected(record) is None
+            ]
+            plan = compression.plan(
+                items.get(user, []),
+                own,
+                proposed,
+                now,
+                hours,
+                may_confirm=self._may_confirm,
+                is_rejected=_rejecting(rejected, user),
+                most_proposals=allowance,
+            )
+            allowance -= sum(summary.constrained for summary in plan.summaries)
+            plans[user] = structs.replace(plan, decisions=(*plan.decisions, *stay.get(user, [])))
+        return plans
+
+    def _explained(self, decision: Decision) -> dict[str, Any]:
+        """A decision for people to read."""
+        told = {
+            "id": decision.record,
+            "what": decision.fate.value,
+            "target": decision.target,
+            "rule": decision.rule,
+        }
+        record = self._store.get(decision.record) if decision.target is not None else None
+        return {**told, "content": words.one_line(record.content, WIDTH) if record else None}
+
+    def _apply(
+        self, transaction: Transaction, user: str | None, plan: Plan, former: Former
+    ) -> None:
+        for joined in plan.joined:
+            row = transaction.find(joined.record.id)
+            assert row is not None, "nobody else can write now"
+            transaction.update(
+                row,
+                evidence=tuple(
+                    dict.fromkeys((*self._store.record(row).evidence, *joined.evidence))
+                ),
+            )
+        for summary in plan.summaries:
+            made = structs.replace(self._drafted(summary), user=user, trust=summary.trust)
+            transaction.check_evidence(made, self._note_crossing)
+            if summary.constrained:
+                transaction.insert([structs.replace(made, state=State.CONSTRAINED)])
+            else:
+                replaced = former.get((user, summary.shelf, words.normalise(summary.key)), [])
+                transaction.replace(_rows(transaction, replaced), made)
+
+    def _former(self) -> Former:
+        """The active records that new ones would replace, by user, shelf and key."""
+        found: Former = {}
+        for record in self._people(State.ACTIVE):
+            key = words.normalise(str(record.metadata.get("profile_key")))
+            found.setdefault((record.user, Shelf.PROFILE, key), []).append(record)
+        for record in self._projects(State.ACTIVE):
+            name = words.normalise(profile.project_name(record) or "")
+            found.setdefault((record.user, Shelf.PROJECT, name), []).append(record)
+        return found
+
+    def _set(
+        self,
+        transaction: Transaction,
+        made: Draft,
+        active: Sequence[Record],
+        waiting: Sequence[Record],
+    ) -> None:
+        """Store a key of the profile, unless the same is there already, for the same reasons or under review."""
+        value = made.metadata["value"]
+        if not self._may_confirm:
+            if not any(
+                profile.same_value(one.metadata.get("value"), value) for one in (*active, *waiting)
+            ):
+                transaction.insert([made])
+            return
+        same = [one for one in active if profile.same_value(one.metadata.get("value"), value)]
+        if not any(
+            one.trust is made.trust and set(made.evidence) <= set(one.evidence) for one in same
+        ):
+            transaction.replace(_rows(transaction, active), made)
+
+    def _drafted(self, summary: Summary) -> Draft:
+        """The record that a summary becomes."""
+        number = len(summary.evidence)
+        reason = f"compressed from {number:,} {'memory' if number == 1 else 'memories'}"
+        more = {
+            "evidence": summary.evidence,
+            "importance": summary.importance,
+            "at": summary.occurred_at,
+        }
+        if summary.shelf is Shelf.PROFILE:
+            return self._of_profile(summary.key, summary.value, reason, more, origin=ORIGIN)
+        tag = f"{compression.PROJECT_TAG}{summary.key}"
+        metadata = {
+            "origin": ORIGIN,
+            "topic_tags": [tag],
+            "reason": reason,
+            "project": {"project_name": summary.key, **summary.value},
+        }
+        content = (
+            profile.content_of_project(summary.key, summary.value)
+            .encode()[: self._most_bytes]
+            .decode(errors="ignore")
+        )
+        item = {"content": content, "kind": "project", "tags": [tag], "metadata": metadata, **more}
+        return rules.in_layer(Layer.SEMANTIC, self._draft(item))
+
+    def _of_profile(
+        self, key: str, value: Any, reason: str, given: dict[str, Any], **metadata: Any
+    ) -> Draft:
+        item = profile.item(key, value, reason, self._most_bytes, **metadata)
+        return rules.in_layer(Layer.PROFILE, self._draft({**item, **given}))
+
+
+def _rejecting(rejected: Rejected, user: str | None) -> Callable[[Target], bool]:
+    return lambda target: rejected(_standing_for(target, user)) is not None
+
+
+def _standing_for(target: Target, user: str | None) -> Draft:
+    """A memory that says just one line of a summary."""
+    said: dict[str, Any] = {"profile_key": target.key, "value": target.value}
+    layer = Layer.PROFILE
+    if target.shelf is Shelf.PROJECT:
+        layer, said = (
+            Layer.SEMANTIC,
+            {"project": {"project_name": target.key, "lines": [target.value]}},
+        )
+    return Draft("", Trust.AGENT, layer=layer, metadata=said, user=user)
+
+
+def _rows(transaction: Transaction, records: Sequence[Record]) -> list[Row]:
+    return [row for record in records if (row := transaction.find(record.id)) is not None]
+
+
+def _has_key(record: Record, key: str) -> bool:
+    return profile.same_key(str(record.metadata.get("profile_key")), key)
+
+
+def _checked_ids(values: object) -> tuple[str, ...]:
+    """Ids of records, at least one: nothing is said about a person without evidence."""
+    ids = rules.evidence(() if values is None else values)
+    if not ids:
+        raise InvalidInput(
+            "evidence_ids is empty: a profile needs at least one record that supports it"
+        )
+    others = [item for item in ids if not clocks.is_id(item)]
+    if others:
+        raise InvalidInput(
+            f"evidence_ids holds {words.shown(others[0])}, which is not the id of a record"
+        )
+    return ids
+
+
+def _checked_hours(value: object) -> float:
+    given = rules.number(value, "cutoff_hours")
+    if not 0 <= given <= rules.MAX_HOURS:
+        raise InvalidInput(
+            f"cutoff_hours {words.shown(value)} is not between 0 and {rules.MAX_HOURS:,}"
+        )
+    return given
+
+
+def _written(told: UserProfile) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(told.to_dict()), indent=2) + b"\n"
+
+
+def _content(path: Path) -> bytes | None:
+    """What a file says. Without a file nothing is known; one that cannot be read is to be written anew."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return _written(UserProfile())
+    except OSError:
+        return None
+
+
+def _report(plans: Collection[Plan]) -> dict[str, Any]:
+    written = [summary for plan in plans for summary in plan.summaries]
+    waiting = sum(summary.constrained for summary in written)
+    report: dict[str, Any] = {
+        "compressed": sum(len(plan.compressed) for plan in plans),
+        "profile": sorted({summary.key for summary in written if summary.shelf is Shelf.PROFILE}),
+        "projects": sorted({summary.key for summary in written if summary.shelf is Shelf.PROJECT}),
+        "left": sum(len(plan.left) for plan in plans),
+    }
+    return {**report, "waiting": waiting} if waiting else report

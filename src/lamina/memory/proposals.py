@@ -1,0 +1,296 @@
+"""Proposing: what machines and people put before a person, and the queue in which it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from lamina.engines import profile, review
+from lamina.errors import Conflict, InvalidInput, Refused
+from lamina.memory import review_queue
+from lamina.memory.review_queue import Queue, entry
+from lamina.model import rules, slots
+from lamina.model.clock import Clock
+from lamina.model.record import Actor, Draft, Event, Layer, Record, Role, State
+from lamina.model.rejection import named
+from lamina.store.core.store import Store
+from lamina.store.core.transaction import EVERY, Transaction
+from lamina.store.tables.records import Filter, Row
+
+if TYPE_CHECKING:
+    from lamina.engines.compaction import Group
+
+# What brings a record into the queue that had been active.
+QUARANTINE = "revoke"
+PROPOSE = "profile.propose"
+POSSIBLE = "possible"
+
+
+class Proposals:
+    """What one actor may propose, and what waits, within one scope.
+
+    `draft` makes valid memories; `note_crossing` is told which evidence was out of reach.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        actor: Actor,
+        user: str | None,
+        clock: Clock,
+        draft: Callable[[object], Draft],
+        note_crossing: Callable[[str], object],
+    ) -> None:
+        self._store = store
+        self._actor = actor
+        self._user = user
+        self._clock = clock
+        self._draft = draft
+        self._note_crossing = note_crossing
+
+    def waiting(self, limit: int | None, after: str | None) -> Queue:
+        """What waits for a decision; those with most effect first."""
+        return review_queue.read(self._store, self._user, limit, after)
+
+    def propose_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Record:
+        """Propose a value of the profile. An agent needs evidence; an operator's own statement is kept as one.
+
+        What waits already with the same value only gets the new evidence.
+        """
+        given, *others = profile.patch_items({rules.label(key, "key"): value})
+        if others:
+            raise InvalidInput(
+                f"{key} holds {1 + len(others)} values; propose them one by one, such as {given[0]}"
+            )
+        why = rules.reason(reason)
+        rests_on = rules.evidence(evidence or ())
+        if not rests_on and self._actor.role is not Role.OPERATOR:
+            raise InvalidInput("a proposal needs evidence: the ids of the records that it rests on")
+        with self._store.change(
+            self._actor, PROPOSE, self._clock(), note={"reason": why}
+        ) as transaction:
+            sources = list(rests_on) or [self._statement(transaction, *given).id]
+            made = self._of_profile(*given, why, sources)
+            transaction.check_evidence(made, self._note_crossing)
+            made = transaction.derived(made)
+            transaction.guard.refuse_rejected(made)
+            same = self._saying_the_same(transaction, made)
+            if same is None:
+                return transaction.insert([made])[0]
+            return self._joined(transaction, same, made)
+
+    def request_forget(self, record: Record, reason: str) -> Record:
+        """Ask a person to have a record forgotten. Nothing is, until somebody does it; asking again adds nothing."""
+        why, asked = rules.reason(reason), {review.FORGET: record.id}
+        item = {
+            "content": f"Forget {record.id}: {why}",
+            "layer": Layer.EPISODIC,
+            "kind": "request",
+            "metadata": asked,
+        }
+        made = structs.replace(
+            self._draft({**item, "evidence": [record.id]}),
+            state=State.CONSTRAINED,
+            user=record.user,
+        )
+        with self._store.change(
+            self._actor, "forget.request", self._clock(), note={"reason": why}
+        ) as transaction:
+            transaction.check_evidence(made, self._note_crossing)
+            chosen = Filter(
+                record.user,
+                (Layer.EPISODIC,),
+                (State.CONSTRAINED, State.TOMBSTONED),
+                metadata=rules.facets(asked),
+            )
+            for earlier in map(self._store.record, transaction.listed(chosen)):
+                if review.to_forget(earlier) == record.id and earlier.state is State.CONSTRAINED:
+                    return earlier
+                if self._store.rejections.has(earlier.id):
+                    raise Refused(
+                        f"somebody has declined to forget {record.id}, in record {earlier.id}",
+                        rejected=earlier.id,
+                    )
+            (request,) = transaction.insert([transaction.derived(made)])
+            transaction.guard.check_new(request)
+            return request
+
+    def compact(self, create: bool) -> list[dict[str, Any]]:
+        """Which records of semantic memory could be one; with `create` each group becomes a proposal."""
+        from lamina.engines import compaction
+
+        return self._group(Layer.SEMANTIC, "semantic.compact", compaction.compact, create)
+
+    def dedup(self, create: bool) -> list[dict[str, Any]]:
+        """Which procedures of a workflow are the same; with `create` each group becomes a proposal."""
+        from lamina.engines import compaction
+
+        return self._group(Layer.PROCEDURAL, "procedural.dedup", compaction.dedup, create)
+
+    def expire(self) -> int:
+        """Put aside what nobody has decided for long; what was active before it came here stays."""
+        days, now = self._store.settings["review.expire_days"], self._clock()
+        if not days:
+            return 0
+        chosen = Filter(self._user, states=(State.CONSTRAINED,))
+        waiting = [entry(self._store, row) for row in self._store.rows(chosen)]
+        late = [one for one in waiting if one.record.updated_at <= now - timedelta(days=days)]
+        if not late:
+            return 0
+        told = self._store.histories([one.record.id for one in late])
+        wanted = [
+            (one.record.seq, one.event) for one in late if not _was_active(told[one.record.id])
+        ]
+        with self._store.change(self._actor, "proposals.expire", now) as transaction:
+            return len(
+                [
+                    transaction.update(row, state=State.TOMBSTONED)
+                    for row in transaction.unchanged(wanted)
+                ]
+            )
+
+    def _group(
+        self,
+        layer: Layer,
+        action: str,
+        plan: Callable[[Sequence[Record]], list[Group]],
+        create: bool,
+    ) -> list[dict[str, Any]]:
+        """Each group with what becomes of it: possible or proposed, or why not."""
+        told = [_waits_already(record) for record in self._waiting(layer)]
+        if not create:
+            with self._store.snapshot():
+                rejected = self._store.rejections.of
+                return told + [
+                    self._told(group, made, rejected) for group, made in self._groups(layer, plan)
+                ]
+        with self._store.change(self._actor, action, self._clock()) as transaction:
+            for group, made in self._groups(layer, plan):
+                found = self._told(group, made, transaction.guard.rejected)
+                if (
+                    found["outcome"] == POSSIBLE
+                    and self._actor.role is not Role.OPERATOR
+                    and not transaction.guard.allowance()
+                ):
+                    found["outcome"] = "no more proposals are taken today"
+                if found["outcome"] == POSSIBLE:
+                    found |= {"outcome": "proposed", "proposal": transaction.insert([made])[0].id}
+                told.append(found)
+        return told
+
+    def _groups(
+        self, layer: Layer, plan: Callable[[Sequence[Record]], list[Group]]
+    ) -> list[tuple[Group, Draft]]:
+        active = self._store.listed(Filter(self._user, (layer,), (State.ACTIVE,)), EVERY)
+        taken = {one for record in self._waiting(layer) for one in named(record)}
+        return [
+            (group, self._of_group(group))
+            for group in plan([one for one in active if one.id not in taken])
+        ]
+
+    def _waiting(self, layer: Layer) -> list[Record]:
+        """The proposals of a layer that would replace records."""
+        found = self._store.listed(Filter(self._user, (layer,), (State.CONSTRAINED,)), EVERY)
+        return [record for record in found if named(record)]
+
+    def _told(
+        self, group: Group, made: Draft, rejected: Callable[[Draft], str | None]
+    ) -> dict[str, Any]:
+        """A group for people to read, and whether it could be proposed."""
+        told: dict[str, Any] = {
+            "why": group.why,
+            "layer": group.layer.value,
+            "content": made.content,
+            "outcome": POSSIBLE,
+        }
+        told["sources"] = [one.id for one in group.sources]
+        barred = rejected(made)
+        return (
+            told if barred is None else {**told, "outcome": "rejected before", "rejected": barred}
+        )
+
+    def _saying_the_same(self, transaction: Transaction, made: Draft) -> Row | None:
+        """The proposal that says the same already; raises when that is active."""
+        said = slots.value_facet(
+            made.user, str(made.metadata["profile_key"]), made.metadata.get("value")
+        )
+        for state in (State.ACTIVE, State.CONSTRAINED):
+            for row in reversed(transaction.guard.saying(said, state)):
+                record = self._store.record(row)
+                if (record.layer, record.user) == (made.layer, made.user) and _is_same(
+                    record.metadata, made.metadata
+                ):
+                    if state is State.ACTIVE:
+                        raise Conflict(
+                            f"{made.content} is known already, in record {record.id}",
+                            record=record.id,
+                        )
+                    return row
+        return None
+
+    def _joined(self, transaction: Transaction, row: Row, made: Draft) -> Record:
+        """A proposal with more evidence, unless that is trusted less than the proposal is: then it adds nothing."""
+        record = self._store.record(row)
+        evidence = tuple(dict.fromkeys((*record.evidence, *made.evidence)))
+        if (
+            rules.lowest_trust([record.trust, made.trust]) is not record.trust
+            or evidence == record.evidence
+        ):
+            return record
+        return transaction.update(row, evidence=evidence)
+
+    def _statement(self, transaction: Transaction, key: str, value: Any) -> Record:
+        """What an operator says, kept as what it is: something that was said."""
+        said = f"{self._actor.name} said: {profile.content_of(key, value)}"
+        (made,) = transaction.insert(
+            [self._draft({"content": said, "layer": Layer.EPISODIC, "kind": "user_interaction"})]
+        )
+        return made
+
+    def _of_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Draft:
+        item = profile.item(key, value, reason, self._store.settings["content.max_bytes"])
+        made = rules.in_layer(Layer.PROFILE, self._draft({**item, "evidence": list(evidence)}))
+        return structs.replace(made, state=State.CONSTRAINED)
+
+    def _of_group(self, group: Group) -> Draft:
+        item: dict[str, Any] = {
+            "content": group.content,
+            "kind": group.kind,
+            "tags": group.tags,
+            "metadata": group.metadata,
+        }
+        item |= {
+            "importance": group.importance,
+            "confidence": group.confidence,
+            "at": group.occurred_at,
+        }
+        item["speaker"] = group.speaker
+        made = rules.in_layer(
+            group.layer, self._draft({**item, "evidence": [one.id for one in group.sources]})
+        )
+        trust = rules.lowest_trust([made.trust, group.trust])
+        return structs.replace(made, state=State.CONSTRAINED, trust=trust, user=group.user)
+
+
+def _was_active(told: Sequence[Event]) -> bool:
+    return any(
+        change.before.get("state") == State.ACTIVE for event in told for change in event.changes
+    )
+
+
+def _waits_already(record: Record) -> dict[str, Any]:
+    told = {
+        "why": "proposed before",
+        "layer": record.layer.value,
+        "content": record.content,
+        "outcome": "waits already",
+    }
+    return {**told, "sources": named(record), "proposal": record.id}
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    same_key = profile.same_key(str(one.get("profile_key")), str(other.get("profile_key")))
+    return same_key and profile.same_value(one.get("value"), other.get("value"))

@@ -1,0 +1,140 @@
+"""The queue of proposals: all of it is ranked, and as much of it described as somebody reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lamina.engines import review
+from lamina.engines.review import Effect, Entry, Proposal
+from lamina.errors import Conflict, NotFound, Refused
+from lamina.model import slots
+from lamina.model.record import Layer, Record, State
+from lamina.model.rejection import named
+from lamina.model.slots import Place
+from lamina.store.core.store import Store
+from lamina.store.tables.records import PLACE, Filter, Row
+from lamina.store.tables.rejections import Barred
+from lamina.text import words
+
+
+class Queue(list[Proposal]):
+    """A part of what waits for a decision, in its order: how many proposals come before it, and how many wait in all."""
+
+    def __init__(self, proposals: Sequence[Proposal] = (), before: int = 0, total: int = 0) -> None:
+        super().__init__(proposals)
+        self.before = before
+        self.total = total
+
+    @property
+    def left(self) -> int:
+        """How many come after this part."""
+        return self.total - self.before - len(self)
+
+
+def read(
+    store: Store, user: str | None, limit: int | None = None, after: str | None = None
+) -> Queue:
+    """What waits, those with most effect first: all of it, or so many after a record that waits."""
+    with store.snapshot():
+        waiting = [
+            entry(store, row) for row in store.rows(Filter(user, states=(State.CONSTRAINED,)))
+        ]
+        barred = store.rejections.every()
+        ranked = review.ranked(_effects(store, waiting, barred))
+        start = _start(ranked, after)
+        part = ranked[start:] if limit is None else ranked[start : start + limit]
+        rejected = review.Rejected(_rejected(store, user, barred) if part else ())
+        actions = store.actions({one.event for one in part})
+        rivals = _rivals(ranked)
+        described = [_proposal(one, actions[one.event], rivals, rejected) for one in part]
+        return Queue(described, start, len(ranked))
+
+
+def entry(store: Store, row: Row) -> Entry:
+    return Entry(store.record(row), row[PLACE["event"]])
+
+
+def _start(ranked: Sequence[Effect], after: str | None) -> int:
+    if after is None:
+        return 0
+    for number, one in enumerate(ranked, 1):
+        if one.record.id == after:
+            return number
+    raise NotFound(
+        f"{words.shown(after)} does not wait any more; ask without `after` to begin again"
+    )
+
+
+def _effects(store: Store, waiting: Sequence[Entry], barred: Barred) -> list[Effect]:
+    """What each would do, with a fixed number of questions to the store, however many wait."""
+    replaced = _replaced(store, waiting)
+    return [
+        _effect(store, one, others, barred) for one, others in zip(waiting, replaced, strict=True)
+    ]
+
+
+def _effect(store: Store, waiting: Entry, standing: Sequence[Entry], barred: Barred) -> Effect:
+    record = waiting.record
+    if (
+        standing
+        and record.layer is Layer.WORLD
+        and not review.may_replace(record, store.history(record.id))
+    ):
+        return Effect(record, waiting.event, (), f"{standing[0].record.id} has its name")
+    replaced = tuple(other.record for other in standing)
+    return Effect(record, waiting.event, replaced, _problem(waiting, standing, barred))
+
+
+def _replaced(store: Store, waiting: Sequence[Entry]) -> list[list[Entry]]:
+    """The records that each would take the place of: those in its own place, or else those that it names."""
+    here = [slots.place(one.record) for one in waiting]
+    names = [
+        named(one.record) if place is None else [] for one, place in zip(waiting, here, strict=True)
+    ]
+    standing = store.standing({place for place in here if place is not None})
+    rows = store.named({name for some in names for name in some})
+    found = [
+        [rows[name] for name in some if name in rows] if place is None else standing.get(place, ())
+        for place, some in zip(here, names, strict=True)
+    ]
+    return [[entry(store, row) for row in some] for some in found]
+
+
+def _problem(waiting: Entry, replaced: Sequence[Entry], barred: Barred) -> str | None:
+    """Why a proposal could not be confirmed as things are."""
+    try:
+        review.check_no_request(waiting.record)
+        review.check_fresh(waiting, replaced)
+    except (Conflict, Refused) as error:
+        return error.message
+    found = barred.of(waiting.record)
+    return None if found is None else f"it was rejected, in record {found}"
+
+
+def _rejected(store: Store, user: str | None, barred: Barred) -> list[Record]:
+    """The rejected records that this user may see, wherever they are now."""
+    rows = store.named(barred.records)
+    found = [
+        store.record(rows[one]) if one in rows else store.get(one, user) for one in barred.records
+    ]
+    return [one for one in found if one is not None and (user is None or one.user in (None, user))]
+
+
+def _rivals(ranked: Sequence[Effect]) -> Mapping[Place, Sequence[str]]:
+    """What waits for each place, in the order of the queue."""
+    found: dict[Place, list[str]] = {}
+    for one in ranked:
+        if (here := slots.place(one.record)) is not None:
+            found.setdefault(here, []).append(one.record.id)
+    return found
+
+
+def _proposal(
+    one: Effect, by: str, rivals: Mapping[Place, Sequence[str]], rejected: review.Rejected
+) -> Proposal:
+    record, here = one.record, slots.place(one.record)
+    near = rivals[here][: review.MOST_RIVALS + 1] if here is not None else ()
+    others = tuple([other for other in near if other != record.id][: review.MOST_RIVALS])
+    return Proposal(
+        record, by, record.updated_at, one.replaces, one.problem, others, rejected.similar(record)
+    )

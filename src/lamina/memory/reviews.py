@@ -1,0 +1,362 @@
+"""Deciding: people confirm, reject, correct and revoke what is proposed or known, and can take that back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from lamina.engines import facts, profile, review
+from lamina.engines.review import Entry
+from lamina.errors import Conflict, NotFound, Refused
+from lamina.memory.proposals import PROPOSE, QUARANTINE
+from lamina.model import rejection, rules, slots
+from lamina.model.clock import Clock, is_id
+from lamina.model.record import Actor, Draft, Event, Layer, Record, Role, State
+from lamina.store.core.store import Store
+from lamina.store.core.transaction import Transaction
+from lamina.store.tables import lineage, rejections
+from lamina.store.tables.records import PLACE, Filter, Row
+from lamina.text import words
+
+Visible = Callable[[str, object], Record]
+
+
+class Reviews:
+    """What one actor may decide, within one scope.
+
+    `visible` finds a record within the scope, or says that there is none; `draft` makes valid memories.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        actor: Actor,
+        user: str | None,
+        clock: Clock,
+        draft: Callable[[object], Draft],
+        visible: Visible,
+    ) -> None:
+        self._store = store
+        self._actor = actor
+        self._user = user
+        self._clock = clock
+        self._draft = draft
+        self._visible = visible
+
+    def confirm(self, record_id: str, reason: str | None = None) -> Record:
+        """Activate a proposal, and supersede what it replaces; nothing happens if that has changed since."""
+        self._visible("confirm", record_id)
+        with self._change("confirm", reason) as transaction:
+            row = self._row(transaction, record_id)
+            entry = self._entry(row)
+            review.check_pending(entry.record)
+            review.check_no_request(entry.record)
+            self._check_world(entry.record)
+            replaced = self._replaced(transaction, entry.record)
+            review.check_fresh(entry, replaced)
+            ids = tuple(
+                dict.fromkeys((*entry.record.supersedes, *(other.record.id for other in replaced)))
+            )
+            confirmed = transaction.update(
+                row, state=State.ACTIVE, **({"supersedes": ids} if ids else {})
+            )
+            for other in replaced:
+                gone = {
+                    "superseded_by": record_id,
+                    "valid_to": entry.record.valid_from or transaction.now,
+                }
+                transaction.update(
+                    self._row(transaction, other.record.id), state=State.SUPERSEDED, **gone
+                )
+        return confirmed
+
+    def _check_world(self, record: Record) -> None:
+        if self._user is not None and slots.world_entry(record) is not None:
+            raise Refused(
+                f"the world model is for all users of {self._store.agent}; open the handle without a user"
+            )
+
+    def reject(self, record_id: str, reason: str) -> Record:
+        """Put a proposal aside, and keep what it says out from now on, unless that is active already.
+
+        What was only written down as its evidence is hidden with it.
+        """
+        self._visible("reject", record_id)
+        with self._change(rejections.REJECT, rules.reason(reason)) as transaction:
+            row = self._row(transaction, record_id)
+            record = self._store.record(row)
+            review.check_pending(record)
+            found = [transaction.find(name) for name in rejection.named(record)]
+            others = [self._store.record(one) for one in found if one is not None]
+            if slots.place(record) is not None:
+                others += [entry.record for entry in self._replaced(transaction, record)]
+            transaction.bar(record, review.barred(record, others))
+            rejected = transaction.update(row, state=State.TOMBSTONED)
+            for statement in self._statements(transaction, record):
+                transaction.update(statement, state=State.TOMBSTONED)
+            return rejected
+
+    def _statements(self, transaction: Transaction, proposal: Record) -> list[Row]:
+        """What was made as evidence when somebody proposed something, if nothing else rests on it."""
+        found = [row for one in proposal.evidence if (row := transaction.find(one)) is not None]
+        return [
+            row
+            for row in found
+            if self._is_statement(transaction, self._store.record(row), proposal)
+        ]
+
+    def _is_statement(self, transaction: Transaction, record: Record, proposal: Record) -> bool:
+        if record.layer is not Layer.EPISODIC or record.state is not State.ACTIVE:
+            return False
+        if self._store.history(record.id)[0].action != PROPOSE:
+            return False  # somebody really said it
+        others = [
+            one
+            for one in lineage.resting(transaction.cursor.connection, record.id, None)
+            if one != proposal.id
+        ]
+        resting = [
+            self._store.record(row) for one in others if (row := transaction.find(one)) is not None
+        ]
+        return not any(one.state in rejection.BELIEVABLE for one in resting)
+
+    def lift(self, record_id: str, reason: str) -> Record:
+        """Let in again what a rejected proposal says. It stays where it is: it has to be proposed anew."""
+        self._visible("review lift", record_id)
+        with self._change(rejections.LIFT, rules.reason(reason)) as transaction:
+            row = self._row(transaction, record_id)
+            if not transaction.guard.lift(record_id):
+                raise Refused(f"nothing that the record {record_id} says is kept out")
+            return transaction.update(row)
+
+    def revoke(self, source: str, reason: str) -> list[Record]:
+        """Put all that came from a source, or was derived from that, before a person again; what it had superseded is back."""
+        note = {"reason": rules.reason(reason), "source": rules.label(source, "source")}
+        with self._change(QUARANTINE, note=note, undivided=True) as transaction:
+            rows, tainted = transaction.tainted(source, self._user)
+            moved = []
+            for row in rows:
+                record = self._store.record(row)
+                moved.append(transaction.update(row, state=State.CONSTRAINED))
+                before = [
+                    one
+                    for name in record.supersedes
+                    if (one := self._found(transaction, name)) is not None
+                ]
+                for one in review.restored(record, before):
+                    if (
+                        one.id not in tainted
+                        and transaction.guard.rejected(structs.replace(one, state=State.ACTIVE))
+                        is None
+                    ):
+                        self._bring_back(transaction, one.id)
+        return moved
+
+    def revocable(self, source: str) -> tuple[list[Record], int]:
+        """What `revoke` would put before a person, and how much more of it lies in the archive."""
+        rules.label(source, "source")
+        self._check_operator("revoke")
+        return lineage.revocable(self._store, source, self._user)
+
+    def rollback(self, record_id: str, reason: str | None = None) -> Record:
+        """Take an active record back; what it had superseded is active again."""
+        self._visible("rollback", record_id)
+        with self._change("rollback", reason) as transaction:
+            row = self._row(transaction, record_id)
+            record = self._store.record(row)
+            review.check_active(record, "rolled back")
+            before = [
+                one
+                for name in record.supersedes
+                if (one := self._found(transaction, name)) is not None
+            ]
+            gone = transaction.update(row, state=State.TOMBSTONED)
+            for one in review.restored(record, before):
+                self._bring_back(transaction, one.id)
+        return gone
+
+    def forget(self, record_id: str, reason: str | None = None) -> Record:
+        """Hide a record, and nothing else."""
+        self._visible("forget", record_id)
+        with self._change("forget", reason) as transaction:
+            row = self._row(transaction, record_id)
+            review.check_active(self._store.record(row), "forgotten")
+            gone = transaction.update(row, state=State.TOMBSTONED)
+        self._close_requests(gone)
+        return gone
+
+    def _close_requests(self, gone: Record) -> None:
+        """Take what asked to forget a record out of the queue: it is done. Undoing that does not ask again."""
+        chosen = Filter(
+            gone.user,
+            (Layer.EPISODIC,),
+            (State.CONSTRAINED,),
+            metadata=rules.facets({review.FORGET: gone.id}),
+        )
+        if not self._store.listed(chosen, 1):
+            return
+        with self._change("forget.done") as transaction:
+            for row in transaction.listed(chosen):
+                if review.to_forget(self._store.record(row)) == gone.id:
+                    transaction.update(row, state=State.TOMBSTONED)
+
+    def correct(self, record_id: str, content: str, reason: str) -> Record:
+        """Replace what a record says by what is so; the old text stays in its lineage."""
+        self._visible("correct", record_id)
+        with self._change("correct", rules.reason(reason)) as transaction:
+            row = self._row(transaction, record_id)
+            record = self._store.record(row)
+            review.check_active(record, "corrected")
+            if profile.project_name(record) is not None:
+                raise Refused(
+                    f"the record {record.id} sums up a project; roll it back, or remember what is so and compress"
+                )
+            fields = {"kind": record.kind, "tags": record.tags, "importance": record.importance}
+            said, metadata = review.corrected(record, content, rules.reason(reason))
+            made = self._draft({"content": said, "metadata": metadata, **fields})
+            same = {"user": record.user, "session": record.session, "speaker": record.speaker}
+            made = rules.in_layer(
+                record.layer, structs.replace(made, evidence=record.evidence, **same)
+            )
+            made = structs.replace(
+                made, occurred_at=record.occurred_at, valid_from=record.valid_from
+            )
+            return transaction.replace([row], made, never_true=record.valid_from is not None)
+
+    def undo(self, event: int, reason: str | None = None) -> list[Record]:
+        """Take back what an event did, when nothing has happened to its records since."""
+        with self._change("undo", reason, {"undoes": rules.event_number(event)}) as transaction:
+            found = transaction.event(event)
+            if found is None or not self._is_visible(found):
+                raise NotFound(f"there is no event {event}")
+            last = transaction.settled_events([change.record for change in found.changes])
+            since = transaction.events({number for number in last.values() if number > event})
+            later = {record: since[number] for record, number in last.items() if number > event}
+            _check_takes_back(found, last, later)
+            changes = review.check_undoable(found, last, self._actor.role)
+            return [self._taken_back(transaction, change) for change in reversed(changes)]
+
+    def _is_visible(self, event: Event) -> bool:
+        """Whether all that an event did is in this scope; an attempt to reach further is noted."""
+        try:
+            for change in event.changes:
+                self._visible("undo", change.record)
+        except NotFound:
+            return False
+        return True
+
+    def _taken_back(self, transaction: Transaction, change: Any) -> Record:
+        """One record as it was; one that the event itself had made is set aside."""
+        if change.before:
+            return transaction.undo(change)
+        return transaction.update(self._row(transaction, change.record), state=State.TOMBSTONED)
+
+    def _replaced(self, transaction: Transaction, proposal: Record) -> list[Entry]:
+        """The records that a proposal would take the place of, as they are now."""
+        here = slots.place(proposal)
+        if here is None:
+            return [self._entry(self._row(transaction, name)) for name in rejection.named(proposal)]
+        if not review.may_replace(proposal, self._store.history(proposal.id)):
+            return []
+        return [self._entry(row) for row in transaction.guard.standing(proposal)]
+
+    def _bring_back(self, transaction: Transaction, record_id: str) -> None:
+        """Make a record active again that something else had superseded."""
+        back = self._row(transaction, record_id)
+        transaction.update(back, state=State.ACTIVE, superseded_by=None, valid_to=None)
+
+    def _change(
+        self,
+        action: str,
+        reason: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        *,
+        note: Mapping[str, Any] | None = None,
+        undivided: bool = False,
+    ) -> Transaction:
+        self._check_operator(action)
+        if reason is not None:
+            note = {"reason": rules.reason(reason)}
+        return self._store.change(
+            self._actor, action, self._clock(), note, details, undivided=undivided
+        )
+
+    def _check_operator(self, action: str) -> None:
+        if self._actor.role is not Role.OPERATOR:
+            raise Refused(f"{action} is for operators: agents propose, people decide")
+
+    def _row(self, transaction: Transaction, record_id: str) -> Row:
+        row = transaction.find(record_id)
+        if row is None:
+            raise Refused(
+                f"the record {words.shown(record_id)} is archived; bring it back first: `lamina archive restore`"
+            )
+        return row
+
+    def _found(self, transaction: Transaction, record_id: str) -> Record | None:
+        row = transaction.find(record_id)
+        return self._store.get(record_id) if row is None else self._store.record(row)
+
+    def _entry(self, row: Row) -> Entry:
+        return Entry(self._store.record(row), row[PLACE["event"]])
+
+
+def _check_takes_back(
+    event: Event, last: Mapping[str, int], later: Mapping[str, Event | None]
+) -> None:
+    """Refuse what cannot be taken back, with what can be done instead."""
+    number, made = event.seq, [change.record for change in event.changes if not change.before]
+    if event.action == "undo":
+        undone = event.details.get("undoes")
+        raise Refused(
+            f"event {number} took event {undone} back, which cannot be undone; do again what event {undone} did"
+        )
+    if event.action not in review.UNDONE:
+        if made and len(made) == len(event.changes):
+            more = f", and so for {len(made) - 1} more" if made[1:] else ""
+            raise Refused(
+                f"event {number} is {event.action!r} and stays; `lamina forget {made[0]}` hides what it made{more}"
+            )
+        return
+    if any(settled < number for settled in last.values()):
+        raise Conflict(
+            f"event {number} was undone already; to have it again, do again what it did: {event.action}"
+        )
+    for record, since in later.items():
+        if since is not None:
+            then = (
+                f"; `lamina undo {since.seq}` first"
+                if since.action in review.UNDONE
+                else ", which cannot be undone"
+            )
+            changed = f"{record} has changed since event {number}, by event {since.seq} ({since.action!r})"
+            raise Conflict(changed + then, record=record)
+
+
+def staying(
+    rejected: Record,
+    get: Callable[[str], Record | None],
+    resting_on: Callable[[str], Sequence[str]],
+) -> list[str]:
+    """A line for each fact that stays although a proposal was rejected that says the same: it is evidence, or shares some.
+
+    `get` gives nothing for what is erased.
+    """
+    told = rejected.metadata.get("value")
+    said = {
+        words.normalise(str(one)) for one in (told if isinstance(told, (list, tuple)) else (told,))
+    }
+    evidence = [one for one in rejected.evidence if is_id(one) and get(one) is not None]
+    near = [
+        get(name)
+        for name in dict.fromkeys(other for one in evidence for other in (one, *resting_on(one)))
+    ]
+    known = [
+        one for one in near if one is not None and one.state is State.ACTIVE and facts.is_fact(one)
+    ]
+    same = [one.id for one in known if words.normalise(one.metadata["value"]) in said]
+    return [
+        f"the fact {one} that it rests on stays; `lamina forget {one}` hides it" for one in same
+    ]

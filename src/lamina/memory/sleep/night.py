@@ -1,0 +1,240 @@
+"""A night: facts first, then what follows from all of them: tastes, summaries, workflows, and what matters less by now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from msgspec import structs
+
+from lamina.engines import aging, facts, profile, summary, tastes, workflows
+from lamina.engines.aging import Adjusted
+from lamina.engines.facts import ORIGIN
+from lamina.engines.summary import Summary
+from lamina.engines.tastes import Taste
+from lamina.engines.workflows import Workflow
+from lamina.errors import Interrupted
+from lamina.memory.importance import Experience
+from lamina.memory.sleep.facts import ACTION, Knowledge, Progress
+from lamina.model import rules
+from lamina.model.clock import Clock
+from lamina.model.record import Actor, Draft, Layer, Record, Role, State
+from lamina.store.core.store import Store
+from lamina.store.core.transaction import EVERY, Transaction
+from lamina.store.tables.records import Filter
+from lamina.store.tables.sleep import Aging
+
+Rejected = Callable[[Draft], str | None]
+
+
+class Sleep:
+    """What one night does, for all users of a store. Each step is one transaction, and a second night finds nothing to do."""
+
+    def __init__(
+        self,
+        store: Store,
+        actor: Actor,
+        clock: Clock,
+        draft: Callable[[object], Draft],
+        knowledge: Knowledge,
+        experience: Experience,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`check` is called between the steps; it raises Interrupted when the night should end."""
+        self._store = store
+        self._actor = actor
+        self._clock = clock
+        self._draft = draft
+        self._knowledge = knowledge
+        self._experience = experience
+        self._check = check
+
+    def run(self, progress: Progress | None = None) -> dict[str, Any]:
+        """Read what is new, and let everything else follow; what was done, and whether it was `stopped` before the end."""
+        read = self._knowledge.consolidate(progress)
+        steps = {
+            "tastes": self._propose_tastes,
+            "summaries": self._sum_up,
+            "workflows": self._propose_workflows,
+            "adjusted": self._adjust,
+        }
+        done: dict[str, Any] = {
+            "turns": read.pop("turns", 0),
+            "facts": dict(sorted(read.items())),
+            **dict.fromkeys(steps, 0),
+        }
+        try:
+            for name, step in steps.items():
+                self._check()
+                done[name] = self._apply(step)
+        except Interrupted:
+            done["stopped"] = True
+        return {**done, "waiting": self._store.night.count_waiting()}
+
+    def plan(self) -> dict[str, Any]:
+        """What a night would do now, with reasons. Tastes follow from the facts that there are; new ones come after them."""
+        with self._store.snapshot():
+            rejected = self._store.rejections.of
+            return {
+                "facts": [told.to_dict() for told in self._knowledge.plan()],
+                "tastes": [{"key": one.key, "value": one.value} for one in self._tastes(rejected)],
+                "summaries": [
+                    {"why": one.why, "content": one.content} for one in self._summaries()
+                ],
+                "workflows": [
+                    {"why": one.why, "content": one.content} for one in self._workflows()
+                ],
+                "adjusted": [
+                    {"why": one.why, "content": self._content(one.entry.id)} for one in self._aged()
+                ],
+                "waiting": self._store.night.count_waiting(),
+            }
+
+    def _apply(self, work: Callable[[Transaction], int]) -> int:
+        with self._store.change(self._actor, ACTION, self._clock()) as transaction:
+            return work(transaction)
+
+    def _propose_tastes(self, transaction: Transaction) -> int:
+        """Propose keys of the profile; what was proposed here for a key before gives way to what is known now."""
+        made = 0
+        for taste in self._tastes(transaction.guard.rejected):
+            if not self._may_propose(transaction):
+                break
+            for former in taste.replaces:
+                row = transaction.find(former)
+                assert row is not None, "nobody else can write now"
+                transaction.update(row, state=State.TOMBSTONED)
+            transaction.insert([self._of_taste(taste)])
+            made += 1
+        return made
+
+    def _sum_up(self, transaction: Transaction) -> int:
+        made = self._summaries()
+        transaction.sum_up([turn for one in made for turn in one.evidence])
+        return len(transaction.insert([self._of_summary(one) for one in made]))
+
+    def _propose_workflows(self, transaction: Transaction) -> int:
+        made = 0
+        for workflow in self._workflows():
+            draft = self._of_workflow(workflow)
+            if transaction.guard.rejected(draft) is None and self._may_propose(transaction):
+                transaction.insert([draft])
+                made += 1
+        return made
+
+    def _adjust(self, transaction: Transaction) -> int:
+        """Let what nobody wants matter less, and what is wanted more."""
+        chosen = {one.entry.seq: one for one in self._aged()}
+        rows = transaction.unchanged([(one.entry.seq, one.entry.event) for one in chosen.values()])
+        for row in rows:
+            transaction.update(row, importance=chosen[row[0]].importance)
+        transaction.age(
+            [(row[1], chosen[row[0]].entry.original, chosen[row[0]].importance) for row in rows]
+        )
+        return len(rows)
+
+    def _aged(self) -> list[Adjusted]:
+        now, wanted = self._clock(), self._experience.accesses()
+        entries = [_aging(one, wanted.get(one.id)) for one in self._store.night.aging()]
+        return aging.plan((self._as_given(one.entry) for one in aging.plan(entries, now)), now)
+
+    def _as_given(self, entry: aging.Entry) -> aging.Entry:
+        """An entry that says whether somebody stated its importance: it is not what we would have judged."""
+        record = self._store.get(entry.id)
+        judged = None if record is None else self._experience.score(structs.asdict(record))
+        return structs.replace(entry, given=entry.original != judged)
+
+    def _content(self, record_id: str) -> str:
+        record = self._store.get(record_id)
+        return "" if record is None else record.content
+
+    def _may_propose(self, transaction: Transaction) -> bool:
+        return self._actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
+
+    def _tastes(self, rejected: Rejected) -> list[Taste]:
+        known = [
+            facts.fact_of(one)
+            for one in self._store.night.facts((State.ACTIVE,), None)
+            if facts.is_fact(one)
+        ]
+
+        def is_rejected(user: str | None, key: str, value: str) -> bool:
+            item = profile.item(key, value, ORIGIN, len(value) + rules.MAX_LABEL)
+            made = structs.replace(
+                self._draft(item), layer=Layer.PROFILE, state=State.CONSTRAINED, user=user
+            )
+            return rejected(made) is not None
+
+        return tastes.plan(
+            known, self._people(State.ACTIVE), self._people(State.CONSTRAINED), is_rejected
+        )
+
+    def _people(self, state: State) -> list[Record]:
+        return self._store.listed(Filter(None, (Layer.PROFILE,), (state,)), EVERY)
+
+    def _summaries(self) -> list[Summary]:
+        now = self._clock()
+        return summary.plan(*self._store.night.unsummarised(now), now)
+
+    def _workflows(self) -> list[Workflow]:
+        now = self._clock()
+        runs, notes = self._store.night.endings(now)
+        known = self._store.listed(Filter(None, (Layer.PROCEDURAL,)), EVERY)
+        return workflows.plan(runs, known, now, notes)
+
+    def _of_taste(self, taste: Taste) -> Draft:
+        reason = f"said in {len(taste.evidence):,} {'memory' if len(taste.evidence) == 1 else 'memories'}"
+        item = profile.item(
+            taste.key, taste.value, reason, self._store.settings["content.max_bytes"], origin=ORIGIN
+        )
+        made = rules.in_layer(Layer.PROFILE, self._draft({**item, "evidence": taste.evidence}))
+        trust = rules.lowest_trust((made.trust, taste.trust))
+        return structs.replace(made, state=State.CONSTRAINED, user=taste.user, trust=trust)
+
+    def _of_summary(self, one: Summary) -> Draft:
+        metadata = one.metadata
+        item: dict[str, Any] = {
+            "content": one.content,
+            "kind": "insight",
+            "layer": Layer.EPISODIC,
+            "tags": one.tags,
+            "metadata": metadata,
+        }
+        item |= {
+            "evidence": one.evidence,
+            "importance": one.importance,
+            "at": one.occurred_at,
+            "session": one.session,
+        }
+        made = self._draft(item)
+        return structs.replace(
+            made, user=one.user, trust=rules.lowest_trust((made.trust, one.trust))
+        )
+
+    def _of_workflow(self, one: Workflow) -> Draft:
+        item: dict[str, Any] = {
+            "content": one.content,
+            "kind": "insight",
+            "tags": one.tags,
+            "metadata": one.metadata,
+        }
+        item |= {"evidence": one.evidence, "importance": one.importance, "at": one.occurred_at}
+        made = rules.in_layer(Layer.PROCEDURAL, self._draft(item))
+        trust = rules.lowest_trust((made.trust, one.trust))
+        return structs.replace(made, state=State.CONSTRAINED, user=one.user, trust=trust)
+
+
+def _aging(one: Aging, wanted: tuple[float, datetime] | None) -> aging.Entry:
+    number, last = wanted or (0.0, None)
+    return aging.Entry(
+        one.id,
+        one.seq,
+        one.event,
+        one.layer,
+        one.importance,
+        one.original,
+        one.created_at,
+        last,
+        int(number),
+    )

@@ -1,0 +1,135 @@
+"""Canonical JSON and the hashes over it. Pure; `docs/format.md` says the same in words."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from lamina.errors import Corrupt, InvalidInput
+from lamina.text.words import shown
+
+SALT_BYTES = 16
+SALTS_AT_ONCE = 256
+MAX_FACET = 256  # longer values are texts: they are searched, not filtered by
+MAX_DEPTH = 32
+MAX_VALUES = 100_000
+
+
+def _plain(value: Any) -> Any:
+    """Texts and mappings of other classes, as the plain ones that they stand for."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (int, float)):
+        return int(value) if isinstance(value, int) else float(value)
+    raise TypeError(f"a {type(value).__name__} has no place in JSON")
+
+
+# Canonical JSON: UTF-8, keys sorted by code point, no spaces, nothing escaped that need not be.
+# The encoder's own method, without a function around it: it runs twice for every memory of a bulk load.
+encode: Callable[[Any], bytes] = msgspec.json.Encoder(order="sorted", enc_hook=_plain).encode
+_decoder = msgspec.json.Decoder()
+
+
+def decode(text: str | bytes) -> Any:
+    """JSON of any kind; what is none is an error that a caller can tell from others."""
+    try:
+        return _decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Corrupt(f"this is not JSON: {error}") from None
+
+
+def salted_hash(salt: bytes, payload: bytes) -> bytes:
+    """A hash that says nothing about its payload once the salt is gone, which is how erasure and audit both hold."""
+    return hashlib.sha256(salt + payload).digest()
+
+
+class Salts:
+    """Random salts, asked of the system many at a time. Each store has its own, which no forked process shares."""
+
+    def __init__(self) -> None:
+        self._waiting: list[bytes] = []
+
+    def next(self) -> bytes:
+        try:
+            return self._waiting.pop()
+        except IndexError:
+            pool = os.urandom(SALT_BYTES * SALTS_AT_ONCE)
+            self._waiting = [
+                pool[start : start + SALT_BYTES] for start in range(0, len(pool), SALT_BYTES)
+            ]
+            return self._waiting.pop()
+
+
+def chain_seed(store_id: str, agent: str, name: str) -> bytes:
+    """What the first link of a chain hangs on: the identity of the store."""
+    return hashlib.sha256(encode([name, store_id, agent])).digest()
+
+
+def chain_hash(previous: bytes, body: bytes) -> bytes:
+    return hashlib.sha256(previous + body).digest()
+
+
+def facet(value: object) -> str | None:
+    """A plain value as a filter compares it; nothing for what is too long or not plain."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if abs(value) < 2**63 else None
+    if isinstance(value, float):
+        return encode(value).decode() if math.isfinite(value) else None
+    return value if isinstance(value, str) and len(value) <= MAX_FACET else None
+
+
+def check_json(value: object, name: str) -> None:
+    """Raise unless the value survives a round trip through canonical JSON unchanged."""
+    _check(value, name, 0, iter(range(MAX_VALUES)))
+
+
+def _check(value: object, name: str, depth: int, budget: Iterator[int]) -> None:
+    if depth > MAX_DEPTH:
+        raise InvalidInput(f"{name} is nested deeper than {MAX_DEPTH} levels")
+    if next(budget, None) is None:
+        raise InvalidInput(f"{name} is one value too many: {MAX_VALUES:,} are allowed")
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, str):
+        check_text(value, name)
+    elif isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise InvalidInput(f"{name} {shown(value)} does not fit into 64 bits; store it as text")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInput(f"{name} {value} is not a number that JSON can hold")
+    elif isinstance(value, (dict, Mapping)):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise InvalidInput(f"{name} has the key {shown(key)}; keys are texts")
+            check_text(key, f"a key of {name}")
+            _check(item, f"{name}.{key}", depth + 1, budget)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            _check(item, f"{name}[{index}]", depth + 1, budget)
+    else:
+        raise InvalidInput(f"{name} is a {type(value).__name__}, which JSON cannot hold")
+
+
+def check_text(text: str, name: str) -> None:
+    """Raise when a text cannot be stored: a NUL, or half of a surrogate pair."""
+    if "\0" in text:
+        raise InvalidInput(
+            f"{name} contains a NUL character at position {text.index(chr(0))}; remove it"
+        )
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(
+                f"{name} contains half a surrogate pair at position {error.start}; remove it"
+            ) from None

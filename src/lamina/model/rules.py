@@ -1,0 +1,522 @@
+"""What is allowed: legal moves, contracts, who may write where, and the shape of a valid memory. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from msgspec import structs
+
+from lamina.errors import InvalidInput, Refused
+from lamina.model import clock, hashing
+from lamina.model.record import Actor, Draft, Layer, Role, State, Trust
+from lamina.text import fence, words
+
+Choice = TypeVar("Choice", Layer, State, Trust)
+
+KINDS = (
+    *("fact", "preference", "project", "decision", "crumb", "request", "result"),
+    *("action", "insight", "error", "escalation", "user_interaction", "data"),
+)
+STARTING_LAYERS = (Layer.SHORT_TERM, Layer.EPISODIC)
+
+# Every legal move, with the verbs that make it. Anything else is an error.
+MOVES = (  # in the order in which an error names them
+    (State.CONSTRAINED, State.ACTIVE),  # confirm
+    (State.CONSTRAINED, State.TOMBSTONED),  # reject
+    (State.ACTIVE, State.SUPERSEDED),  # replace
+    (State.ACTIVE, State.TOMBSTONED),  # rollback, forget, or the end of a run
+    (State.SUPERSEDED, State.ACTIVE),  # restore by a rollback
+    (State.TOMBSTONED, State.ACTIVE),  # undo
+    (State.ACTIVE, State.CONSTRAINED),  # quarantine
+)
+OPERATOR_MOVES = frozenset({(State.TOMBSTONED, State.ACTIVE)})
+
+# What these kinds say holds beyond its occasion, so it is promoted to what is known; all else is promoted to what happened.
+LASTING_KINDS = frozenset({"fact", "insight", "decision", "preference", "project"})
+
+CONTRACTS: Mapping[Layer, tuple[str, ...]] = {
+    Layer.PROFILE: ("profile_key", "value", "reason"),
+    Layer.SEMANTIC: ("origin", "topic_tags"),
+    Layer.PROCEDURAL: ("workflow", "canonical"),
+}
+# What people believe, or let agents act by: what was rejected stays out, and no file changes it.
+BELIEVED = frozenset({*CONTRACTS, Layer.WORLD})
+RADAR_CONTRACT = ("repo_slug", "source_handle", "source_url", "confidence", "evidence_refs")
+SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
+
+# Words in a source that say: somebody else's text.
+EXTERNAL_SOURCES = frozenset(
+    "tool tools web www http https url urls webpage webpages website websites webhook mail mails mailto email emails"
+    " import imports imported".split()
+)
+# What only engines make says so here; somebody else's claim to be one of them is not promoted to what is known.
+ENGINES = frozenset({"compression", "memory-review", "sleep"})
+TRUST_ORDER = (Trust.OPERATOR, Trust.AGENT, Trust.EXTERNAL)
+MAX_CONTENT_BYTES = 1024 * 1024
+MAX_METADATA_BYTES = 256 * 1024
+MAX_LABEL = 256
+MAX_FACET = 256  # characters of a name in metadata that can be filtered by; an index could not hold a longer one
+MAX_REASON_BYTES = 4096
+MAX_TAGS = 256
+MAX_EVIDENCE = 100_000
+LIMITS = (1, 10_000)
+MAX_QUERY_BYTES = 64 * 1024
+MAX_HOURS = 1_000_000
+FENCE = fence.OPEN.encode()
+
+
+def check_move(before: State, after: State, role: Role) -> None:
+    """Raise unless a record may go from one state to the other at this authority."""
+    if (before, after) not in MOVES:
+        allowed = [str(end) for start, end in MOVES if start is before]
+        raise Refused(
+            f"a record cannot go from {before} to {after}; from {before} it can become {', '.join(allowed)}"
+        )
+    if (before, after) in OPERATOR_MOVES and role is not Role.OPERATOR:
+        raise Refused(f"only an operator may move a record from {before} to {after}")
+
+
+def check_layer(layer: Layer, role: Role, run_id: str | None) -> None:
+    """Raise unless a memory may start in this layer: agents propose what is long-term, operators may write it."""
+    if layer is Layer.WORKING and run_id is None:
+        raise InvalidInput("working memory lives in a run; open one with run() and use its note()")
+    if layer is not Layer.WORKING and layer not in STARTING_LAYERS and role is not Role.OPERATOR:
+        raise Refused(
+            f"an agent cannot write {layer} memory directly; it starts in short_term or episodic"
+        )
+
+
+def check_contract(layer: Layer, metadata: Mapping[str, Any]) -> None:
+    """Raise unless the metadata holds what the layer promises to its readers."""
+    required = CONTRACTS.get(layer, ())
+    if layer is Layer.SEMANTIC and metadata.get("origin") == "radar":
+        required += RADAR_CONTRACT
+    missing = [field for field in required if metadata.get(field) in (None, "")]
+    if missing:
+        raise InvalidInput(f"{layer} memory needs metadata {', '.join(missing)}", missing=missing)
+    if layer is Layer.SEMANTIC and not _is_list_of_text(metadata["topic_tags"]):
+        raise InvalidInput(
+            f"topic_tags {words.shown(metadata['topic_tags'])} is not a list of texts"
+        )
+    if layer is Layer.PROCEDURAL and not (
+        isinstance(metadata["workflow"], str) and SLUG.fullmatch(metadata["workflow"])
+    ):
+        raise InvalidInput(
+            f"workflow {words.shown(metadata['workflow'])} is not a stable slug such as morning-briefing"
+        )
+    if layer is Layer.PROFILE:
+        label(metadata["profile_key"], "profile_key")
+
+
+def in_layer(layer: Layer, draft: Draft) -> Draft:
+    """A draft that keeps a layer's promises. Its state says whether anybody has to look at it first."""
+    check_contract(layer, draft.metadata)
+    return structs.replace(draft, layer=layer)
+
+
+def long_term_layer(kind: str, trust: Trust) -> Layer:
+    """Where a memory goes that is worth keeping. Text from outside is kept as what happened, never as what is so."""
+    return (
+        Layer.SEMANTIC if kind in LASTING_KINDS and trust is not Trust.EXTERNAL else Layer.EPISODIC
+    )
+
+
+def kept_contract(
+    metadata: Mapping[str, Any], origin: str, topics: Sequence[str]
+) -> dict[str, Any]:
+    """Metadata with what semantic memory promises to its readers; what was given stays."""
+    return {"origin": origin, "topic_tags": list(topics), **metadata}
+
+
+def promoted(
+    kind: str, trust: Trust, metadata: Mapping[str, Any], tags: Sequence[str]
+) -> tuple[Layer, Mapping[str, Any]]:
+    """Where a memory goes that is promoted, and its metadata with what that layer promises; what was given stays."""
+    layer = long_term_layer(kind, trust)
+    if layer is Layer.SEMANTIC and metadata.get("origin") in ENGINES:
+        return Layer.EPISODIC, metadata
+    if layer is Layer.SEMANTIC:
+        full = kept_contract(metadata, "promotion", tags)
+        try:
+            check_contract(layer, full)
+        except InvalidInput:  # its own metadata breaks the promise, so it is kept as what happened
+            return Layer.EPISODIC, metadata
+        return layer, full
+    return layer, metadata
+
+
+def importance(value: object) -> float:
+    """Importance on its own scale, 0 to 1."""
+    return _number(value, "importance", 1)
+
+
+def importance_of_score(value: object) -> float:
+    """The same number on the scale 0 to 10."""
+    return _number(value, "score", 10) / 10
+
+
+def _number(value: object, name: str, top: int) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidInput(f"{name} {words.shown(value)} is not a number from 0 to {top}")
+    if not 0 <= value <= top:
+        raise InvalidInput(f"{name} {words.shown(value)} is not between 0 and {top}")
+    return float(value) + 0.0
+
+
+def confidence(value: object) -> float:
+    return _number(value, "confidence", 1)
+
+
+def trust(role: Role, source: str | None, lowered_to: object = None) -> Trust:
+    """Trust follows from the surface and the source; a caller may lower it, never raise it."""
+    given = Trust.OPERATOR if role is Role.OPERATOR else Trust.AGENT
+    if source is not None and not EXTERNAL_SOURCES.isdisjoint(
+        words.WORD.findall(words.normalise(words.HUMP.sub(" ", source)))
+    ):
+        given = Trust.EXTERNAL
+    if lowered_to is None:
+        return given
+    return lowest_trust((given, one_of(Trust, lowered_to, "trust")))
+
+
+def lowest_trust(values: Iterable[Trust]) -> Trust:
+    """What is derived is trusted as little as the least of its sources."""
+    return max(values, key=TRUST_ORDER.index)
+
+
+def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
+    """A text worth remembering: visible, storable, and not longer than the limit."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"content is a {type(value).__name__}, not a text")
+    if fence.OPEN in value:
+        value = fence.unfenced(value).strip()
+        if not value:
+            raise Refused("this is what memory_context gave; it is remembered already")
+    if (
+        value.isascii()
+        and value.isprintable()
+        and len(value) <= limit
+        and value
+        and not value.isspace()
+    ):
+        return str.__str__(
+            value
+        )  # a plain line of ASCII, which is most of what agents say, needs no closer look
+    if len(value) * 4 > limit and (size := len(value.encode(errors="replace"))) > limit:
+        raise InvalidInput(
+            f"content has {size:,} bytes; the limit is {limit:,} (setting content.max_bytes)"
+        )
+    hashing.check_text(value, "content")
+    if not words.is_visible(value):
+        raise InvalidInput("content is empty: it has no visible character")
+    return str.__str__(value)
+
+
+def reason(value: object) -> str:
+    """Why, in a few words that somebody can read later; secrets are none of them."""
+    from lamina.text.secrets import (
+        detection,  # it takes a while to load, and most handles never give a reason
+    )
+
+    if not isinstance(value, str) or not words.is_visible(value):
+        raise InvalidInput(f"reason {words.shown(value)} is empty; say why")
+    return detection.redacted(content(value, MAX_REASON_BYTES))
+
+
+def several(values: Collection[Any] | None, name: str) -> tuple[Any, ...]:
+    """A filter's values. A bare text is a mistake that would otherwise be taken letter by letter."""
+    if values is None:
+        return ()
+    if isinstance(values, str) or not isinstance(values, Collection):
+        raise InvalidInput(
+            f"{name} {words.shown(values)} is not a list; write [{words.shown(values)}]"
+        )
+    return tuple(values)
+
+
+def tags(values: object) -> tuple[str, ...]:
+    """Tags stripped, lower-cased and deduplicated in their order."""
+    if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
+        raise InvalidInput(f"tags {words.shown(values)} is not a list of texts")
+    if len(values) > MAX_TAGS:
+        raise InvalidInput(f"{len(values)} tags are too many; {MAX_TAGS} are allowed")
+    return tuple(dict.fromkeys(tag(value) for value in in_order(values)))
+
+
+def tag(value: object) -> str:
+    """One tag as it is stored. Lower-casing again changes nothing, so that tags compare as written."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"tag {words.shown(value)} is a {type(value).__name__}, not a text")
+    return label(value.strip().lower(), "tag")
+
+
+def label(value: object, name: str) -> str:
+    """A short text on one line: a tag, a speaker, a session, a source, a key."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} {words.shown(value)} is a {type(value).__name__}, not a text")
+    if len(value) > MAX_LABEL:
+        raise InvalidInput(
+            f"{name} {words.shown(value, 40)} has {len(value)} characters; {MAX_LABEL} are allowed"
+        )
+    hashing.check_text(value, name)
+    if not words.is_visible(value) or not words.is_one_line(value):
+        raise InvalidInput(f"{name} {words.shown(value)} is empty or contains a control character")
+    return str.__str__(value)
+
+
+def metadata(value: object) -> Mapping[str, Any]:
+    """Metadata as given, when JSON can hold it."""
+    if not isinstance(value, (dict, Mapping)):
+        raise InvalidInput(f"metadata {words.shown(value)} is not a mapping")
+    if not value:
+        return {}
+    hashing.check_json(value, "metadata")
+    encoded = hashing.encode(value)
+    if len(encoded) > MAX_METADATA_BYTES:
+        raise InvalidInput(
+            f"metadata has {len(encoded):,} bytes; the limit is {MAX_METADATA_BYTES:,}"
+        )
+    if FENCE in encoded:
+        raise Refused("metadata holds what memory_context gave; it is remembered already")
+    copy: Mapping[str, Any] = hashing.decode(encoded)
+    return copy
+
+
+def evidence(values: object) -> tuple[str, ...]:
+    """References to records, URLs and paths; whether the records exist is checked where they are stored."""
+    if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
+        raise InvalidInput(
+            f"evidence {words.shown(values)} is not a list of record ids, URLs or paths"
+        )
+    if len(values) > MAX_EVIDENCE:
+        raise InvalidInput(
+            f"{len(values)} pieces of evidence are too many; {MAX_EVIDENCE} are allowed"
+        )
+    return tuple(dict.fromkeys(_reference(value) for value in in_order(values)))
+
+
+def in_order(values: Collection[Any]) -> Iterable[Any]:
+    """A set has no order, so it gets one that is the same in every process."""
+    return sorted(values, key=str) if isinstance(values, (set, frozenset)) else values
+
+
+def _reference(value: object) -> str:
+    reference = label(value, "evidence")
+    if (
+        clock.is_id(reference)
+        or ":" in reference
+        or "/" in reference
+        or "\\" in reference
+        or "." in reference
+    ):
+        return reference
+    raise InvalidInput(
+        f"evidence {words.shown(reference)} is neither a record id, a URL nor a path such as ./notes.md"
+    )
+
+
+def kind(value: object, known: Collection[str] = KINDS) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise InvalidInput(
+            f"unknown kind {words.shown(value)}; known are {', '.join(known)}", known=list(known)
+        )
+    return value
+
+
+def one_of(choices: type[Choice], value: object, name: str) -> Choice:
+    """A member of a fixed set, or an error that lists the set."""
+    try:
+        return choices(value if isinstance(value, str) else "")
+    except ValueError:
+        known = [choice.value for choice in choices]
+        raise InvalidInput(
+            f"unknown {name} {words.shown(value)}; known are {', '.join(known)}", known=known
+        ) from None
+
+
+def flag(value: object, name: str) -> bool:
+    """Yes or no, where anything else would be kept as it is."""
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} {words.shown(value)} is neither True nor False")
+    return value
+
+
+def progress(value: object) -> None:
+    """Check what is to be told how far something is, before anything is done."""
+    if value is not None and not callable(value):
+        raise InvalidInput(
+            f"progress {words.shown(value)} is not a function of two numbers: how much is done, of how much"
+        )
+
+
+def stop(value: object) -> None:
+    """Check what is to be asked whether to stop, before anything is done."""
+    if value is not None and not callable(value):
+        raise InvalidInput(f"stop {words.shown(value)} is not a function that says whether to stop")
+
+
+def number(value: object, name: str) -> float:
+    """A finite number."""
+    try:
+        if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
+            return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        pass
+    raise InvalidInput(f"{name} {words.shown(value)} is not a number")
+
+
+def hours(value: object) -> float:
+    """How far back to look."""
+    given = number(value, "hours")
+    if not 0 < given <= MAX_HOURS:
+        raise InvalidInput(f"hours {words.shown(value)} is not above 0 and at most {MAX_HOURS:,}")
+    return given
+
+
+def days(value: object) -> float:
+    """How old, in days."""
+    given = number(value, "days")
+    if not 0 <= given <= MAX_HOURS / 24:
+        raise InvalidInput(f"days {words.shown(value)} is not between 0 and {MAX_HOURS / 24:,.0f}")
+    return given
+
+
+def facets(value: object) -> tuple[tuple[str, str], ...]:
+    """Names and plain values of metadata to filter by, as they are indexed."""
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"metadata {words.shown(value)} is not a mapping of names to values")
+    pairs = []
+    for name, item in value.items():
+        plain = hashing.facet(item)
+        if not isinstance(name, str) or plain is None:
+            raise InvalidInput(
+                f"metadata {words.shown(name)} = {words.shown(item)} is no name and plain value to filter by"
+            )
+        if len(name) > MAX_FACET:
+            raise InvalidInput(
+                f"metadata {words.shown(name, 40)} has {len(name)} characters; one may filter by {MAX_FACET}"
+            )
+        hashing.check_text(name, "a name of metadata")
+        hashing.check_text(plain, f"metadata {name}")
+        pairs.append((name, plain))
+    return tuple(pairs)
+
+
+def limit(value: object) -> int:
+    """How many results at most."""
+    low, high = LIMITS
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidInput(
+            f"limit {words.shown(value)} is not a whole number from {low} to {high:,}"
+        )
+    return value
+
+
+def event_number(value: object) -> int:
+    """The number of an event."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 63:
+        raise InvalidInput(
+            f"event {words.shown(value)} is not the number of an event; see `lamina audit log`"
+        )
+    return value
+
+
+def query(value: object) -> str:
+    """A question that can be searched for; one without words is valid and finds nothing."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"the query is a {type(value).__name__}, not a text")
+    if len(value) > MAX_QUERY_BYTES or len(value.encode(errors="replace")) > MAX_QUERY_BYTES:
+        raise InvalidInput(
+            f"the query has more than {MAX_QUERY_BYTES:,} bytes; ask for less at once"
+        )
+    return value if value.isascii() else value.encode(errors="replace").decode()
+
+
+class Drafter:
+    """Makes valid memories from what callers give, for one actor in one scope.
+
+    It runs for every memory of a bulk load, so each given field is checked once, and what was not given costs nothing.
+    """
+
+    def __init__(
+        self,
+        actor: Actor,
+        user: str | None = None,
+        kinds: Collection[str] = KINDS,
+        max_bytes: int = MAX_CONTENT_BYTES,
+        score: Callable[[Mapping[str, Any]], float] | None = None,
+    ) -> None:
+        """`score` judges the importance of what gives none."""
+        self._role = actor.role
+        self._score = score
+        self._user = user
+        self._trust = trust(actor.role, None)
+        # Every field that a caller may give: where it goes, and what makes it valid.
+        self._checks: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+            "content": ("content", lambda value: content(value, max_bytes)),
+            "kind": ("kind", lambda value: kind(value, kinds)),
+            "layer": ("layer", lambda value: one_of(Layer, value, "layer")),
+            "tags": ("tags", tags),
+            "importance": ("importance", importance),
+            "score": ("importance", importance_of_score),
+            "confidence": ("confidence", confidence),
+            "metadata": ("metadata", metadata),
+            "evidence": ("evidence", evidence),
+            "source": ("source", lambda value: label(value, "source")),
+            "speaker": ("speaker", lambda value: label(value, "speaker")),
+            "session": ("session", lambda value: label(value, "session")),
+            "key": ("key", lambda value: label(value, "key")),
+            "at": ("occurred_at", clock.moment),
+            "timestamp": ("occurred_at", lambda value: clock.moment(value, "timestamp")),
+            "ts": ("occurred_at", lambda value: clock.moment(value, "ts")),
+            "trust": ("trust", lambda value: one_of(Trust, value, "trust")),
+        }
+
+    def draft(self, item: object, run_id: str | None = None) -> Draft:
+        """A valid memory, or the error that says what is wrong with it."""
+        fields = self._checked(item)
+        if "content" not in fields:
+            raise InvalidInput("content is missing")
+        if "source" in fields or "trust" in fields:
+            fields["trust"] = trust(self._role, fields.get("source"), fields.get("trust"))
+        else:
+            fields["trust"] = self._trust
+        if self._score is not None and "importance" not in fields:
+            fields["importance"] = self._score(fields)
+        if "layer" in fields:
+            check_layer(fields["layer"], self._role, run_id)
+            check_contract(fields["layer"], fields.get("metadata", {}))
+        if self._user is not None:
+            fields["user"] = self._user
+        if run_id is not None:
+            fields["run_id"] = run_id
+        return Draft(**fields)
+
+    def _checked(self, item: object) -> dict[str, Any]:
+        if not isinstance(item, (dict, Mapping)):  # dict first: asking for any Mapping is slow
+            raise InvalidInput(f"a memory is a mapping, not a {type(item).__name__}")
+        fields: dict[str, Any] = {}
+        for name, value in item.items():
+            if value is None:
+                continue
+            if name not in self._checks:
+                raise InvalidInput(
+                    f"unknown field {words.shown(name)}; known are {', '.join(self._checks)}",
+                    unknown=words.shown(name),
+                )
+            field, check = self._checks[name]
+            if field in fields:
+                raise InvalidInput(
+                    f"{name} {words.shown(value)} repeats what another field says: give one of the two"
+                )
+            fields[field] = check(value)
+        return fields
+
+
+def _is_list_of_text(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)

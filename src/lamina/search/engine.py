@@ -1,0 +1,123 @@
+"""Searching: one look at the store, one ranker, and embedders that are made when they are first needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+from lamina.embedders import Embedder, create
+from lamina.errors import EmbedderFailed
+from lamina.home.settings import Settings
+from lamina.model.record import Entry, Hits
+from lamina.search import exact, hybrid, keyword, overlap, semantic
+from lamina.search.duplicates import Twins
+from lamina.search.indexing import Indexer, Progress
+from lamina.search.mirror import Via
+from lamina.search.mirror_request import Searchable
+from lamina.search.request import Ask
+from lamina.search.worker import Worker
+from lamina.store.core.store import Store
+from lamina.store.tables.records import Filter
+
+
+class Recall:
+    """How a handle finds things, and how it keeps the index for that."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        models: Path,
+        mirror: Callable[[], Searchable | None],
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._models = models
+        self._mirror = mirror
+
+    @cached_property
+    def embedders(self) -> tuple[Embedder, ...]:
+        """As the settings name them; none of them is loaded yet."""
+        return embedders_of(self._settings, self._models)
+
+    @cached_property
+    def indexer(self) -> Indexer:
+        return Indexer(self._store, self.embedders)
+
+    @cached_property
+    def worker(self) -> Worker:
+        return Worker(self.indexer.step)
+
+    def index(self, progress: Progress | None = None) -> int:
+        """Bring the index up to date now; how many vectors were missing."""
+        return self.indexer.run(self.worker.step, progress)
+
+    @cached_property
+    def via(self) -> Via | None:
+        """The mirror that candidates come from; None for the store itself."""
+        mirror = self._mirror()
+        return None if mirror is None else Via(self._settings["recall.via"], mirror)
+
+    @property
+    def problems(self) -> list[str]:
+        """What went wrong behind the writes, and with the mirror that is searched."""
+        worker, via = self.__dict__.get("worker"), self.__dict__.get("via")
+        found = [worker.problem] if worker is not None and worker.problem is not None else []
+        return found if via is None else found + via.problems
+
+    def twins(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
+        """The memory that each of some entries repeats, for those whose cosine says so."""
+        if not entries:
+            return {}
+        if not self.embedders:
+            raise EmbedderFailed("there is no embedder (recall.embedders = none)")
+        self.index()
+        with self._store.index.look() as look:
+            space = look.space(self.embedders[0].name)
+            return Twins(look, space, least).find(entries) if space is not None else {}
+
+    def search(
+        self,
+        query: str,
+        limit: int,
+        chosen: Filter,
+        ranker: str,
+        now: datetime,
+        known_at: datetime | None = None,
+        bias: float | None = None,
+    ) -> Hits:
+        """The answer of a ranker, at one moment of the store."""
+        with self._store.index.look(known_at) as look:
+            ask = Ask(look, query, chosen, now, limit, self.via)
+            boosts: bool = self._settings["recall.boosts"]
+            if not ask.words:
+                return Hits(())
+            match ranker:
+                case "keyword":
+                    return keyword.rank(ask)
+                case "exact":
+                    return exact.rank(ask)
+                case "overlap":
+                    return overlap.rank(ask, overlap.RECENCY_BIAS if bias is None else bias)
+                case "semantic":
+                    return semantic.rank(ask, self.embedders, boosts=boosts)
+            return hybrid.rank(ask, self.embedders, boosts=boosts)
+
+
+def embedders_of(settings: Settings, models: Path) -> tuple[Embedder, ...]:
+    """The embedders that settings name. Each is cheap until it is used."""
+    variable = settings["recall.key_variable"]
+    made = (
+        create(
+            name,
+            cache=models,
+            endpoint=settings["recall.endpoint"],
+            key=os.environ.get(variable) if variable else None,
+            timeout=settings["recall.timeout_ms"] / 1000,
+        )
+        for name in settings["recall.embedders"]
+    )
+    return tuple(embedder for embedder in made if embedder is not None)

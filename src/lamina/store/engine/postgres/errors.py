@@ -1,0 +1,82 @@
+"""What errors of PostgreSQL mean to the user, and what to do about them."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors
+
+from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, Refused, StoreUnavailable
+
+LOCKED_OUT = "the server does not let us in; check the user and the password"
+NO_DATABASE = "there is no such database; create it first"
+FOREIGN = "its tables are not those of a Lamina store"
+Kinds = tuple[type[psycopg.Error], ...]
+
+MEANINGS: tuple[tuple[Kinds, type[LaminaError], str], ...] = (
+    (
+        (errors.LockNotAvailable, errors.DeadlockDetected),
+        StoreUnavailable,
+        "another process holds the store; try again",
+    ),
+    (
+        (errors.QueryCanceled,),
+        StoreUnavailable,
+        "the server has cancelled a statement; see its statement_timeout",
+    ),
+    (
+        (errors.DiskFull,),
+        StoreUnavailable,
+        "the server's disk is full; free some space, nothing was stored",
+    ),
+    (
+        (errors.ReadOnlySqlTransaction,),
+        StoreUnavailable,
+        "the server only lets us read; is it a replica?",
+    ),
+    ((errors.InvalidPassword, errors.InvalidAuthorizationSpecification), Refused, LOCKED_OUT),
+    (
+        (errors.InsufficientPrivilege,),
+        Refused,
+        "the role lacks a right; docs/postgres.md lists those that it needs",
+    ),
+    ((errors.InvalidCatalogName,), InvalidInput, NO_DATABASE),
+    ((errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName), Corrupt, FOREIGN),
+    (
+        (errors.DataCorrupted, errors.IndexCorrupted),
+        Corrupt,
+        "the database is damaged; restore it from its backup",
+    ),
+    ((psycopg.IntegrityError,), Conflict, "what was to be stored breaks a rule of the store"),
+    (
+        (psycopg.DataError, errors.ProgramLimitExceeded),
+        InvalidInput,
+        "PostgreSQL cannot hold this value",
+    ),
+    (
+        (psycopg.InterfaceError, psycopg.OperationalError),
+        StoreUnavailable,
+        "the server cannot be reached",
+    ),
+)
+# What is refused while connecting comes without a code: its words tell.
+WORDS: tuple[tuple[str, type[LaminaError], str], ...] = (
+    ("authentication failed", Refused, LOCKED_OUT),
+    ("no password supplied", Refused, LOCKED_OUT),
+    ("no pg_hba.conf entry", Refused, LOCKED_OUT),
+    ("does not exist", InvalidInput, NO_DATABASE),
+)
+
+
+def translate(error: psycopg.Error, place: str) -> LaminaError:
+    """The error as one of ours; never with more of the server's words than a line."""
+    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        for word, make, message in WORDS:
+            if word in said:
+                return make(f"{place}: {message}", place=place)
+    for kinds, make, message in MEANINGS:
+        if isinstance(error, kinds):
+            return make(f"{place}: {message} ({said})", place=place)
+    return StoreUnavailable(
+        f"{place}: PostgreSQL reports {type(error).__name__} ({said})", place=place
+    )

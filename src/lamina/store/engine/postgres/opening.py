@@ -1,0 +1,155 @@
+"""How an agent's place in a PostgreSQL database is opened: the tables are made once, and each agent has its identity."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from importlib import resources
+
+from psycopg import errors
+
+from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, StoreUnavailable
+from lamina.home.settings import Settings
+from lamina.store.engine.postgres.database import PostgresDatabase, Session
+from lamina.store.tables.migrations import STEPS
+from lamina.text import words
+
+MARK = "Lamina: memories of agents"
+VERSION = len(STEPS)
+
+
+def connected(
+    settings: Settings,
+    agent: str,
+    store_id: str | None = None,
+    before_new: Callable[[], None] = lambda: None,
+    *,
+    make: bool = True,
+    made: Sequence[tuple[str, str]] = (),
+) -> PostgresDatabase:
+    """The agent's rows. Tables and identity are made if they are missing; `before_new` may object.
+
+    `made` is what `meta` also says of a new identity.
+    """
+    url = settings["store.url"]
+    if not url.startswith(("postgresql://", "postgres://")):
+        scheme = words.shown(url.partition(":")[0])  # the rest may hold a password
+        like = "it is empty, or like postgresql://user@host/database"
+        raise InvalidInput(f"store.url begins with {scheme}; {like}", place=scheme)
+    patience = settings["store.timeout_ms"] / 1000
+    database = PostgresDatabase(
+        url, agent, settings["store.pool_size"], patience, settings["store.busy_timeout_ms"]
+    )
+    try:
+        _prepare(database, make=make)
+        if make:
+            _identify(database, agent, store_id, before_new, made)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def looked_at(settings: Settings, agent: str) -> PostgresDatabase | None:
+    """The agent's rows as they are; None when there are none."""
+    database = connected(settings, agent, make=False)
+    if exists(database):
+        return database
+    database.close()
+    return None
+
+
+def exists(database: PostgresDatabase) -> bool:
+    """Whether the agent has a memory here."""
+    return (
+        database.reader().execute("SELECT value FROM meta WHERE name = 'store_id'").get is not None
+    )
+
+
+def _prepare(database: PostgresDatabase, *, make: bool) -> None:
+    """Bring the tables to our schema, one process at a time."""
+    session, version = database.begun(lambda session: _version(session, database.place))
+    database.release(session)
+    if version == VERSION:
+        return
+    if not make:
+        raise NotFound(
+            f"{database.place}: it has no tables of Lamina yet; a handle that writes makes them"
+        )
+    if version == 0:
+        _make_tables(database)
+    database.forget_idle()  # they do not know the type of vectors yet
+
+
+def _make_tables(database: PostgresDatabase) -> None:
+    """Make everything in one transaction. Who comes second waits at the schema, and finds it made."""
+    session, _ = database.begun(
+        lambda session: session.script("BEGIN ISOLATION LEVEL READ COMMITTED")
+    )
+    try:
+        session.script("CREATE SCHEMA lamina")
+        _need_vectors(session, database.place)
+        session.script(
+            resources.files("lamina.store.engine.postgres")
+            .joinpath("schema.sql")
+            .read_text("utf-8")
+        )
+        session.script("COMMIT")
+    except LaminaError as error:
+        if not isinstance(error.__cause__, (errors.DuplicateSchema, errors.UniqueViolation)):
+            raise
+        session.script("ROLLBACK")
+        if _version(session, database.place) != VERSION:
+            raise
+    finally:
+        database.release(session)
+
+
+def _need_vectors(session: Session, place: str) -> None:
+    """pgvector is in the database, or we may put it there."""
+    if session.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").get is None:
+        try:
+            session.script("CREATE EXTENSION vector")
+        except LaminaError as error:
+            message = (
+                "it needs pgvector; let a superuser run CREATE EXTENSION vector in this database"
+            )
+            raise StoreUnavailable(f"{place}: {message} ({error.message})") from error
+
+
+def _version(session: Session, place: str) -> int:
+    """The schema of a database: 0 when it has none. A foreign or a newer one is refused."""
+    found = session.execute(
+        "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = 'lamina'"
+    ).fetchall()
+    if not found:
+        return 0
+    if found[0][0] != MARK:
+        raise Corrupt(
+            f"{place}: its schema `lamina` is not ours; it was left as it is. Use another database"
+        )
+    version = int(session.execute("SELECT schema FROM lamina.version").get or 0)
+    if not 0 < version <= VERSION:
+        raise StoreUnavailable(
+            f"{place}: its tables have schema {version}, but this Lamina knows only up to {VERSION}; upgrade Lamina"
+        )
+    return version
+
+
+def _identify(
+    database: PostgresDatabase,
+    agent: str,
+    store_id: str | None,
+    before_new: Callable[[], None],
+    made: Sequence[tuple[str, str]],
+) -> None:
+    """Give a new agent its identity; processes that race do it once."""
+    if exists(database):
+        return
+    before_new()
+    own = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
+    own += [("analyser", str(words.ANALYSER_VERSION)), ("blocks", "0"), *made]
+    with database.atomic() as transaction:
+        insert = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+        if not transaction.cursor.execute("SELECT 1 FROM meta WHERE name = 'store_id'").get:
+            transaction.cursor.executemany(insert, own)

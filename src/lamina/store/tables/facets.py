@@ -1,0 +1,59 @@
+"""Plain values of metadata, turned round so that they can be filtered by, and the places of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lamina.model import hashing, slots
+from lamina.model.rules import MAX_FACET
+from lamina.store.engine.sql import Connection, rows
+
+INSERT = "INSERT INTO facets (name, value, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+EVERY = "SELECT seq, user, metadata FROM records WHERE metadata <> '{}'"
+
+
+def of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names and values; those of an inner mapping have a dotted name, those of a list are each on their own."""
+    for name, value in metadata.items():
+        yield from _below(name, value)
+
+
+def all_of(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the table holds about a record."""
+    yield from of(metadata)
+    yield from slots.facets(user, metadata)
+
+
+def rebuild(connection: Connection) -> None:
+    """Make the table anew from the records, inside the caller's transaction."""
+    connection.execute("DELETE FROM facets")
+    for seq, user, metadata in rows(connection, EVERY):
+        connection.executemany(
+            INSERT, [(*facet, seq) for facet in all_of(user, hashing.decode(metadata))]
+        )
+
+
+def differ(connection: Connection) -> bool:
+    """Whether the table holds anything but what the records say."""
+    there = {
+        (name, value, seq)
+        for name, value, seq in connection.execute("SELECT name, value, record FROM facets")
+    }
+    meant = {
+        (*facet, seq)
+        for seq, user, metadata in connection.execute(EVERY)
+        for facet in all_of(user, hashing.decode(metadata))
+    }
+    return there != meant
+
+
+def _below(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for inner, item in value.items():
+            yield from _below(f"{name}.{inner}", item)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for item in value:
+            yield from _below(name, item)
+    elif len(name) <= MAX_FACET and (text := hashing.facet(value)) is not None:
+        yield name, text

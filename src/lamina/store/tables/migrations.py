@@ -1,0 +1,167 @@
+"""How a database file comes to the schema of this program: numbered steps, in one transaction, after a backup."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from collections.abc import Callable, Sequence
+from importlib import resources
+from pathlib import Path
+
+import apsw
+
+from lamina.errors import Corrupt, StoreUnavailable
+from lamina.home.folder import has_bytes
+from lamina.model import hashing
+from lamina.model.record import Actor, Role
+from lamina.store.engine import file_header
+from lamina.store.engine.sql import Cursor
+from lamina.store.engine.sqlite import SqliteDatabase, translated
+from lamina.store.index import derived
+from lamina.store.tables import events
+
+# Under these names `meta` says that a memory moves into this place, has left it, or has left copies on servers.
+ARRIVING, MOVED, LEFT = "arriving", "moved", "left"
+ERASE_AGAIN = "erase_again"  # what an import, or a restore by an older version, brought back
+# Everything that `meta` may say: who this is, what made the index, how far the blocks know.
+NAMES = frozenset({"store_id", "agent", "analyser", "blocks", ERASE_AGAIN, ARRIVING, MOVED, LEFT})
+ACTOR = Actor(Role.SYSTEM, "migration", "store")
+Step = Callable[[apsw.Connection], None]
+
+
+@functools.cache
+def _schema(name: str) -> str:
+    return resources.files("lamina.store.tables").joinpath(name).read_text("utf-8")
+
+
+def m001_initial(connection: apsw.Connection) -> None:
+    """The first schema. Later ones change it by further steps, so that schema.sql is the history's beginning."""
+    connection.execute(events.schema())
+    connection.execute(_schema("schema.sql"))
+    connection.execute("INSERT INTO meta (name, value) VALUES ('analyser', ?)", ("1",))
+
+
+def m002_recall(connection: apsw.Connection) -> None:
+    """Vectors, days and facets, and what a search reads instead of every record."""
+    connection.execute(_schema("recall.sql"))
+    derived.rebuild(connection)
+
+
+def m003_lifecycle(connection: apsw.Connection) -> None:
+    """The archive, and the jobs that fill it."""
+    connection.execute(_schema("lifecycle.sql"))
+    connection.execute(_schema("jobs.sql"))
+
+
+def m004_review(connection: apsw.Connection) -> None:
+    """Rejected values that stay out, and how far sleep has read. What was rejected before this step was only put aside."""
+    connection.execute(_schema("review.sql"))
+    connection.execute(_schema("sleep.sql"))
+
+
+def m005_privacy(connection: apsw.Connection) -> None:
+    """Stubs of what was erased, and grants to other agents."""
+    connection.execute(_schema("privacy.sql"))
+
+
+STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_review, m005_privacy)
+
+
+def version_of(
+    connection: apsw.Connection, database: SqliteDatabase, steps: Sequence[Step] = STEPS
+) -> int:
+    """The schema version of a file: 0 for a new one. A foreign or a newer file is refused.
+
+    The caller holds a transaction: between two looks, another process might make the store.
+    """
+    version, application = (
+        _number(connection, "user_version"),
+        _number(connection, "application_id"),
+    )
+    found = checked(
+        version, application, _number(connection, "schema_version"), database.path, steps
+    )
+    if 0 < found < len(steps):
+        _check_ours(connection, database.path)
+    return found
+
+
+def checked(
+    version: int, application: int, schema: int, path: Path, steps: Sequence[Step] = STEPS
+) -> int:
+    """The version, when the numbers are those of a store that this program can open."""
+    if application != file_header.STORE:
+        if version or schema:
+            raise Corrupt(
+                f"{path}: this SQLite file is not a Lamina store; it was left as it is",
+                foreign=True,
+            )
+        return 0
+    if not 0 < version <= len(steps):
+        known = f"this Lamina knows only up to {len(steps)}; upgrade Lamina to open it"
+        raise StoreUnavailable(
+            f"{path}: this store has schema {version}, but {known}", foreign=True
+        )
+    return version
+
+
+def refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
+    """Refuse a file that is not ours before SQLite opens it, which would leave files beside it."""
+    if path.is_dir():
+        raise StoreUnavailable(f"{path} is a folder where a file is needed")
+    file_header.refuse_lost(path, lambda: has_bytes(path))
+    found = file_header.read(path) if has_bytes(path) else None
+    if found is not None:
+        checked(found.user_version, found.application_id, found.schema, path, steps)
+
+
+def migrate(
+    database: SqliteDatabase,
+    agent: str,
+    store_id: str | None,
+    back_up: Callable[[], object],
+    now: int,
+    steps: Sequence[Step] = STEPS,
+) -> None:
+    """Bring the file to the last step, and say so in its trail. Processes that race do it once."""
+    with translated(database.path), database.atomic() as transaction:
+        connection = transaction.cursor.connection
+        before = version_of(connection, database, steps)
+        if before == len(steps):
+            return
+        if before:
+            back_up()
+        for step in steps[before:]:
+            step(connection)
+        if before:
+            _tell(transaction.cursor, agent, now, before, len(steps))
+        else:
+            identity = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
+            connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", identity)
+        connection.execute(f"PRAGMA application_id = {file_header.STORE}")
+        connection.execute(f"PRAGMA user_version = {len(steps)}")
+
+
+def _check_ours(connection: apsw.Connection, path: Path) -> None:
+    """Refuse a file that only says that it is a store, before anything is done with it."""
+    tables = {
+        name
+        for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    }
+    if not {"meta", "records", "events"} <= tables:
+        raise Corrupt(
+            f"{path}: this SQLite file is not a Lamina store; it was left as it is", foreign=True
+        )
+
+
+def _tell(cursor: Cursor, agent: str, now: int, before: int, after: int) -> None:
+    store_id = cursor.execute("SELECT value FROM meta WHERE name = 'store_id'").get
+    head = events.head(cursor, hashing.chain_seed(str(store_id), agent, "events"))
+    details = {"from": before, "to": after}
+    events.append(cursor, head, now, ACTOR, "migrate", records=head.records, details=details)
+
+
+def _number(connection: apsw.Connection, pragma: str) -> int:
+    value = connection.execute(f"PRAGMA {pragma}").get
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,65 @@
+"""Whether a database is as this program makes it: its tables, triggers and views, and its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import apsw
+
+from lamina.store.engine.sql import Connection
+from lamina.store.tables import migrations
+from lamina.store.tables.events import schema
+
+Difference = tuple[str, str]
+
+
+def problems(connection: Connection, most: int) -> Iterator[Difference]:
+    """What the engine of a store finds wrong with it: places and what is wrong there, up to a
+    number."""
+    if isinstance(connection, apsw.Connection):
+        yield from _schema_differs(connection, _store_schema)
+        yield from _pages_differ(connection, most)
+    else:
+        yield from connection.problems()  # type: ignore[attr-defined]
+
+
+def chain_problems(connection: Connection, most: int) -> Iterator[Difference]:
+    """The same for a file that holds a chain alone."""
+    yield from _schema_differs(connection, _chain_schema)
+    yield from _pages_differ(connection, most)
+
+
+def _pages_differ(connection: Connection, most: int) -> Iterator[Difference]:
+    """What SQLite itself finds wrong with its pages and indexes."""
+    found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({most})")]
+    if found != ["ok"]:
+        yield from (("database", message) for message in found)
+
+
+def _store_schema(model: apsw.Connection) -> None:
+    for step in migrations.STEPS:
+        step(model)
+
+
+def _chain_schema(model: apsw.Connection) -> None:
+    model.execute(schema())
+
+
+def _schema_differs(
+    connection: Connection, build: Callable[[apsw.Connection], None]
+) -> Iterator[Difference]:
+    """Tables, triggers and views that are not as made: a dropped trigger is a door left open."""
+    model = apsw.Connection(":memory:")
+    try:
+        build(model)
+        expected, found = _schema(model), _schema(connection)
+    finally:
+        model.close()
+    for name in sorted(expected.keys() | found.keys()):
+        if expected.get(name) != found.get(name):
+            yield f"schema of {name}", "it is not as made"
+
+
+def _schema(connection: Connection) -> dict[str, str]:
+    query = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'"
+    return {str(name): str(sql) for name, sql in connection.execute(query)}

@@ -1,0 +1,151 @@
+"""Copies of memories in files of an agent, and which of them hold what was erased."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lamina.model.erased_words import Signature
+from lamina.store.engine import raw_file
+from lamina.store.engine.sqlite import SqliteDatabase
+from lamina.store.upkeep import backup, erase_plan, leftovers
+
+if TYPE_CHECKING:
+    from lamina.store.core.store import Store
+
+LEFTOVER = (".tmp", ".replaced")  # what a killed process, or a restored backup, has left
+OURS = frozenset(
+    {".written.json", ".position.json"}
+)  # names and numbers that we keep about files, no text of a memory
+
+
+class Copies:
+    """The files beside the databases of a store, as far as they hold some records."""
+
+    def __init__(self, store: Store, ids: Collection[str], known: Signature) -> None:
+        self._store = store
+        self._ids = frozenset(ids)
+        self._known = known
+
+    def exports(self) -> Iterator[Path]:
+        """Exports in any form. One of our own knows ids in its history too, so its records are asked."""
+        for path in leftovers.files([self._store.place("exports")]):
+            own = _exported(path)
+            ids = self._ids if own is None else ()
+            if not self._ids.isdisjoint(own or ()) or leftovers.is_in(path, self._known, ids):
+                yield path
+
+    def backups(self) -> Iterator[Path]:
+        """Backups, also one that is being made or was being removed."""
+        place = self._store.folder / "backups"
+        for folder in sorted(place.iterdir()) if place.is_dir() else ():
+            if (folder / backup.MANIFEST).is_file() and backup.is_readable(folder):
+                if backup.holds(folder, self._ids) or self._known.is_among(backup.notes(folder)):
+                    yield folder
+            elif leftovers.is_below(folder, self._known, self._ids):
+                yield folder
+
+    def damaged(self) -> Iterator[Path]:
+        """Damaged stores that were set aside, and what work that was cut off has left."""
+        place = self._store.folder / "damaged"
+        found = sorted(place.iterdir()) if place.is_dir() else []
+        found += [
+            path
+            for path in sorted(self._store.folder.rglob("*"))
+            if _is_leftover(path) and place not in path.parents
+        ]
+        backups = self._store.folder / "backups"
+        return (
+            path
+            for path in found
+            if path.parent != backups and leftovers.is_below(path, self._known, self._ids)
+        )
+
+    def is_left_behind(self) -> bool:
+        """Whether the files that the memory was in, before it moved to a server, still hold what was erased."""
+        if isinstance(self._store.database, SqliteDatabase):
+            return False
+        own = [self._store.folder / f"memory.db{suffix}" for suffix in ("", "-wal")]
+        return any(
+            leftovers.is_in(one, self._known, self._ids)
+            for one in leftovers.files([*own, self._store.place("archive")])
+        )
+
+    def mirrors(self) -> Iterator[Path]:
+        """Files of mirrors that nobody keeps up to date any more."""
+        settings = self._store.settings
+        folder = self._store.place("jsonl")
+        if settings["mirrors.jsonl"] == "off" and any(
+            leftovers.is_in(path, self._known, self._ids) for path in leftovers.files([folder])
+        ):
+            yield folder
+        folder = self._store.place("rag/chroma_store")
+        if settings["mirrors.chroma"] != "embedded" and (folder / ".lamina").exists():
+            yield folder  # what lies in a database page need not be found by its words
+
+    def conversations(self, ids: Collection[str]) -> Iterator[Path]:
+        """The files of whole conversations of which something is erased; a part of one has no place there."""
+        return (
+            path for path in leftovers.files([self._store.place("episodes")]) if path.stem in ids
+        )
+
+    def others(self, beside: Collection[Path]) -> Iterator[Path]:
+        """Any other file of the agent, and any at the given places, by which what was erased would be known again.
+
+        The databases were just written anew, backups were asked for the records, and an archive has nothing else.
+        """
+        if not self._known:
+            return
+        folder = self._store.folder
+        own = {
+            folder / f"{name}{end}"
+            for name in ("memory.db", "reads.db")
+            for end in ("", "-wal", "-shm")
+        }
+        own |= {
+            folder / erase_plan.CERTIFICATES,
+            *(folder / file.file for file in self._store.archives()),
+        }
+        own |= set(backup.backups(folder))
+        chroma = self._store.place("rag/chroma_store")
+        mirrored: list[Path] = []
+        for path in leftovers.files([folder, *beside]):
+            if path.name in OURS or not own.isdisjoint((path, *path.parents)):
+                continue
+            if path.is_relative_to(chroma):
+                mirrored.append(path)
+            elif leftovers.is_in(path, self._known):
+                yield path
+        yield from leftovers.holding(mirrored, self._known) if mirrored else ()
+
+
+class _Record(msgspec.Struct):
+    id: str
+
+
+class _Line(msgspec.Struct):
+    record: _Record
+
+
+class _Exported(msgspec.Struct):
+    format: str
+    records: list[_Record] = []
+    archived: list[_Line] = []
+
+
+def _exported(path: Path) -> set[str] | None:
+    """The ids in an export of our own; None when it is something else."""
+    try:
+        found = msgspec.json.decode(raw_file.read(path), type=_Exported)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if not found.format.startswith("lamina-"):
+        return None
+    return {one.id for one in found.records} | {line.record.id for line in found.archived}
+
+
+def _is_leftover(path: Path) -> bool:
+    return path.name.endswith(LEFTOVER) or ".replaced-" in path.name

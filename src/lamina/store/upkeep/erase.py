@@ -1,0 +1,404 @@
+"""How records leave every table for good, in one transaction with the event that says so."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lamina.errors import Conflict, Corrupt, NotFound, Refused
+from lamina.home.folder import make_private_folder, write_private
+from lamina.model import erased_words, hashing
+from lamina.model.erased_words import Signature, Trace
+from lamina.model.record import Actor
+from lamina.store.archive import archive
+from lamina.store.core.transaction import Transaction
+from lamina.store.engine.sql import Connection, rows
+from lamina.store.index import derived, writing
+from lamina.store.tables import events, fulltext, grants, records, rejections, trail_check
+from lamina.store.tables.events import Changed
+from lamina.store.tables.migrations import ERASE_AGAIN
+from lamina.store.tables.reads import Read
+from lamina.store.tables.record_lines import Written
+from lamina.store.tables.records import PLACE, Row
+from lamina.store.upkeep import erase_plan
+from lamina.store.upkeep.erase_plan import Plan, Wanted
+
+if TYPE_CHECKING:
+    from lamina.store.core.store import Store
+
+ACTION = trail_check.ERASE
+STUBBED = ("layer", "content", "key")
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """An erasure whose records are out of the tables: what still has to be cleaned elsewhere."""
+
+    number: int
+    what: str
+    actor: str
+    ids: list[str]
+    chosen: int
+    kept: list[dict[str, str]]
+    user: str | None
+    notes: int
+    reread: int
+    files: list[str] = []  # that they had been imported from
+    keep_backups: bool = False
+    known: Signature = (
+        Signature()
+    )  # by what they would be known again: kept in a file of its own, in no copy of the store
+    salt: str = ""  # so that the hash of this in the trail says nothing once this is gone
+
+
+class Removal(Transaction):
+    """A transaction that erases."""
+
+    def erase(
+        self, plan: Plan, number: int, files: Mapping[str, str], user: str | None
+    ) -> Signature:
+        """Take records out of every table; by what they would be known again. `files` are archives, old name to new."""
+        going = plan.goes
+        traced = erase_plan.texts_of(self.cursor.connection, self._store, going)
+        about = erase_plan.events_about(self.cursor.connection, going)
+        live = [row for one in going if (row := self.find(one)) is not None]
+        for old, new in files.items():
+            self._leave_file(old, new, set(going), number)
+        self._leave(live, number)
+        about |= self._end_grants(live, user)
+        named = [Trace("", (), (user,))] if user is not None else []
+        known = erase_plan.signature(self._store, self.cursor.connection, [*traced, *named])
+        self._forget_notes(about, known, set(going))
+        self._forget_outcomes(known)
+        self._forget_work(going)
+        return known
+
+    def _leave(self, leaving: Sequence[Row], number: int) -> None:
+        for row in leaving:
+            digest = records.row_hash(row[:-2], row[-1])
+            private = row[PLACE["user"]] is not None
+            after = {"erased": number, "private": private, "seq": None}
+            before = {"erased": None, "private": None, "seq": row[0]}
+            event = self._next_event()
+            self._changes.append(Changed(row[1], digest, before, after, row[PLACE["event"]]))
+            self._leave_stub(
+                row[1], row[PLACE["user"]], number, event, *(row[PLACE[name]] for name in STUBBED)
+            )
+        derived.forget(self.cursor, leaving)
+        self.cursor.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in leaving])
+        writing.repack(self.cursor.connection, [row[0] for row in leaving])
+
+    def _leave_file(self, old: str, new: str, going: Collection[str], number: int) -> None:
+        """Write a file of the archive anew, without some of its lines."""
+        gone, kept, laid = self._store.archive.parted(self.cursor.connection, old, new, going)
+        for one in gone:
+            self._leave_line(one, number)
+        self.unarchive((), kept, old, new, laid)
+
+    def _leave_line(self, one: Written, number: int) -> None:
+        place = archive.find(self.cursor.connection, one.id)
+        assert place is not None, "the file has just been compared with it"
+        at = self.cursor.execute("SELECT archive FROM archived WHERE id = ?", (one.id,)).get
+        after = {"archived": None, "erased": number, "private": one.user is not None}
+        before = {"archived": at, "erased": None, "private": None}
+        event = self._next_event()
+        self._changes.append(Changed(one.id, place.hash, before, after, place.event))
+        self._leave_stub(one.id, one.user, number, event, one.layer, one.content, one.key)
+        self.cursor.execute("DELETE FROM archived WHERE id = ?", (one.id,))
+
+    def _leave_stub(
+        self,
+        record_id: str,
+        user: str | None,
+        number: int,
+        event: int,
+        layer: str,
+        content: str,
+        key: str | None,
+    ) -> None:
+        said = erase_plan.content_print(self._store.id, user, content)
+        keyed = None if key is None else erase_plan.fingerprint(self._store.id, user, key)
+        insert = "INSERT INTO erased (id, layer, private, erasure, event, content, key) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        self.cursor.execute(
+            insert, (record_id, layer, user is not None, number, event, said, keyed)
+        )
+
+    def _end_grants(self, gone: Sequence[Row], user: str | None) -> set[int]:
+        """Take out grants that name what is gone, a tag that nothing has any more, or the user; the events about them."""
+        tags = {tag for row in gone for tag in records.texts(row[PLACE["tags"]])}
+        left = "SELECT 1 FROM tags WHERE tag = ? LIMIT 1"
+        alone = [tag for tag in tags if self.cursor.execute(left, (tag,)).get is None]
+        numbers = grants.remove(self, [row[1] for row in gone], alone, user)
+        return {*numbers, *grants.ending(self.cursor.connection, numbers)}
+
+    def _forget_notes(
+        self, about: Collection[int], known: Signature, going: Collection[str]
+    ) -> None:
+        """Notes of events about what is erased, and those that hold its words. What they bar stays barred."""
+        gone = erase_plan.notes_about(self.cursor.connection, about, known)
+        barred: dict[str, list[str]] = {}
+        for event, position in gone:
+            note = events.notes_of(self.cursor.connection, event)[position]
+            if rejections.BARRED in note:
+                barred |= {
+                    one: note[rejections.BARRED]
+                    for one in self._rejected_by(event)
+                    if one not in going
+                }
+            barred |= {
+                one: prints
+                for one, prints in note.get(rejections.STILL_BARRED, {}).items()
+                if one not in going
+            }
+        self.cursor.executemany("DELETE FROM notes WHERE event = ? AND position = ?", gone)
+        self._details = {**(self._details or {}), events.ERASED_NOTES: gone}
+        if barred:
+            self._note = {**(self._note or {}), rejections.STILL_BARRED: barred}
+        self.erased_notes = len(gone)
+
+    def _rejected_by(self, seq: int) -> list[str]:
+        event = self.event(seq)
+        changes = () if event is None else event.changes
+        return [change.record for change in changes if rejections.waited(change.before)]
+
+    def _forget_work(self, going: Sequence[str]) -> None:
+        """What is kept beside the records: marks of sleep, values that are barred, and what was learned from them all."""
+        for query in (
+            "DELETE FROM heard WHERE turn = ?",
+            "DELETE FROM reread WHERE turn = ?",
+            "DELETE FROM aged WHERE record = ?",
+            "DELETE FROM rejected WHERE record = ?",
+        ):
+            self.cursor.executemany(query, [(one,) for one in going])
+        self.cursor.execute("DELETE FROM models")
+
+    def _forget_outcomes(self, known: Signature) -> None:
+        """What jobs have told about their last run; whether it went well stays."""
+        for job, outcome in rows(
+            self.cursor.connection, "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"
+        ):
+            said = hashing.decode(outcome)
+            if known.is_among(erased_words.strings(said)):
+                kept = hashing.encode({"ok": bool(said.get("ok"))}).decode()
+                self.cursor.execute("UPDATE jobs SET outcome = ? WHERE name = ?", (kept, job))
+
+    def read_again(self, turns: Collection[str]) -> int:
+        """Let sleep read turns once more, of which something was made that is erased now; how many."""
+        there = [one for one in turns if self.find(one) is not None]
+        self.cursor.executemany(
+            "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING", [(one,) for one in there]
+        )
+        self.cursor.executemany(
+            "DELETE FROM heard WHERE turn = ? AND what = 'summary'", [(one,) for one in there]
+        )
+        return len(there)
+
+    def keep(self, begun: Begun) -> None:
+        """Keep what still has to be done, as long as it has to."""
+        write_private(todo_file(self._store.folder, begun.number), _packed(begun.known))
+        todo = hashing.encode(
+            {**msgspec.structs.asdict(begun), "known": {}, "salt": self._store.salts.next().hex()}
+        ).decode()
+        self.tell(trail_check.ERASURES, {"erasure": begun.number, "todo": trail_check.digest(todo)})
+        self.cursor.execute(
+            "INSERT INTO erasures (number, at, todo) VALUES (?, ?, ?)",
+            (begun.number, self._micros, todo),
+        )
+
+
+def begin(
+    store: Store,
+    actor: Actor,
+    now: datetime,
+    wanted: Wanted,
+    reason: str | None = None,
+    *,
+    keep_backups: bool = False,
+    anyway: Callable[[], bool] = lambda: False,
+    after: int = 0,
+) -> Begun | None:
+    """Erase what is wanted, and what says the same, from the database and from the archive.
+
+    None when there is nothing, unless there is something to clean elsewhere: `anyway` is asked.
+    The erasure gets a number beyond `after`.
+    """
+
+    def change(who: Actor, action: str, at: datetime) -> Removal:
+        return Removal(store, who, action, at, None if reason is None else {"reason": reason})
+
+    def fill(transaction: Transaction, new: Sequence[str]) -> Begun:
+        assert isinstance(transaction, Removal)
+        connection = transaction.cursor.connection
+        plan = erase_plan.plan(store, connection, wanted)
+        if not plan.chosen and planned.chosen:
+            raise NotFound("somebody else has erased this just now")
+        if erase_plan.archives_of(connection, plan.goes) != old:
+            raise Conflict("the archive was written to meanwhile; try again")
+        number = max(_last(connection), last_number(store.folder), after) + 1
+        files, turns = _files(connection, plan.goes), _turns(connection, store, plan)
+        known = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
+        if reason is not None and known.is_in(reason):
+            raise Refused("the reason repeats words of what is to be erased; say it without them")
+        begun = Begun(
+            number,
+            wanted.what,
+            str(actor),
+            plan.goes,
+            len(plan.chosen),
+            [{"id": one.id, "why": one.why} for one in plan.kept],
+            wanted.user,
+            transaction.erased_notes,
+            transaction.read_again(turns),
+            files,
+            keep_backups,
+            known,
+        )
+        transaction.keep(begun)
+        connection.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))  # opening did it
+        return begun
+
+    with store.database.moment() as connection:
+        planned = erase_plan.plan(store, connection, wanted)
+        old = erase_plan.archives_of(connection, planned.goes)
+    if not planned.chosen and not anyway():
+        return None
+    make_private_folder(store.folder / erase_plan.CERTIFICATES)
+    begun = store.archive.filing.filled(
+        actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill, change
+    )
+    store.archive.filing.tidy()
+    return begun
+
+
+def _last(connection: Connection) -> int:
+    """The number of the last erasure."""
+    found = connection.execute("SELECT coalesce(max(number), 0) FROM erasures").get
+    assert isinstance(found, int)
+    return found
+
+
+def _turns(connection: Connection, store: Store, plan: Plan) -> set[str]:
+    """What sleep had read beside the erased, to make what is erased with them."""
+    goes = {one.id for one in plan.verdicts if one.goes}
+    found = erase_plan.texts_of(connection, store, goes)
+    return {
+        source for one in found if one.origin == erased_words.SLEEP for source in one.sources
+    } - set(plan.goes)
+
+
+def _files(connection: Connection, ids: Collection[str]) -> list[str]:
+    """The files that some records came from, as the imports tell that brought them."""
+    found: set[str] = set()
+    for seq in erase_plan.events_about(connection, ids):
+        event = events.read(connection, seq)
+        if event is not None and event.action == "import" and "file" in event.note:
+            found.add(event.note["file"])
+    return sorted(found)
+
+
+def unfinished(store: Store, connection: Connection) -> list[Begun]:
+    """The erasures that have still something to clean, the oldest first."""
+    query = "SELECT todo FROM erasures WHERE todo IS NOT NULL ORDER BY number"
+    found = [msgspec.json.decode(todo, type=Begun) for (todo,) in rows(connection, query)]
+    return [
+        msgspec.structs.replace(one, known=_read(todo_file(store.folder, one.number)))
+        for one in found
+    ]
+
+
+def erase_again(store: Store, actor: Actor, now: datetime) -> None:
+    """Erase what an import or an older version's restore has brought back, before anybody reads it.
+
+    Only what a certificate names: a mark that somebody put into the file erases nothing.
+    """
+    with store.database.moment() as connection:
+        marked = erase_plan.brought_back(connection)
+        certified = erase_plan.everything(store.folder, None) if marked else set()
+        back = erase_plan.held_of(connection, certified.intersection(marked))
+    if back:
+        begin(store, actor, now, Wanted(tuple(back)))
+    elif marked:
+        with store.database.atomic() as transaction:
+            transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))
+
+
+def last_number(folder: Path) -> int:
+    """The highest number of an erasure that has left a file below an agent's folder."""
+    names = (
+        path.stem.removeprefix(".todo-") for path in (folder / erase_plan.CERTIFICATES).glob("*")
+    )
+    return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
+
+
+def is_doomed(
+    ids: Collection[str],
+    known: Signature,
+    user: str | None = None,
+) -> Callable[[Read], bool]:
+    """Tell which notes of reads go: those that found or sought what is erased, or its user's."""
+    gone = set(ids)
+
+    def is_about(read: Read) -> bool:
+        if user is not None and read.note.get("user") == user:
+            return True
+        if not gone.isdisjoint(read.records):
+            return True
+        return known.is_among(erased_words.strings(read.note))
+
+    return is_about
+
+
+def todo_file(folder: Path, number: int) -> Path:
+    """Where the signature of an erasure is kept until it is done."""
+    return folder / erase_plan.CERTIFICATES / f".todo-{number:04d}"
+
+
+def tidy(store: Store, connection: Connection) -> None:
+    """Remove signatures of erasures that are done, or that never began."""
+    open_ = {
+        todo_file(store.folder, number)
+        for (number,) in rows(connection, "SELECT number FROM erasures WHERE todo IS NOT NULL")
+    }
+    for path in (store.folder / erase_plan.CERTIFICATES).glob(".todo-*"):
+        if path not in open_:
+            path.unlink(missing_ok=True)
+
+
+def _packed(known: Signature) -> bytes:
+    """A signature in a form in which it is not found where files are searched for it."""
+    return base64.b85encode(
+        zlib.compress(hashing.encode([sorted(known.words), sorted(known.runs)]))
+    )
+
+
+def _read(path: Path) -> Signature:
+    """What is looked for; nothing when somebody has removed or damaged the file."""
+    try:
+        words, runs = hashing.decode(zlib.decompress(base64.b85decode(path.read_bytes())))
+    except (OSError, ValueError, zlib.error, Corrupt):
+        return Signature()
+    return Signature(frozenset(words), frozenset(runs))
+
+
+def purge(store: Store) -> bool:
+    """Take words of erased records out of the index, and empty the log; whether nobody kept us from that."""
+    with store.database.atomic() as transaction:
+        fulltext.words(transaction.cursor).purge(transaction.cursor)
+    return store.database.fold()
+
+
+def finish(
+    store: Store, actor: Actor, now: datetime, number: int, certificate: Mapping[str, Any]
+) -> None:
+    """Keep the certificate of an erasure that has nothing to clean any more; the trail has its hash."""
+    body = hashing.encode(certificate)
+    details = {"erasure": number, "certificate": trail_check.digest(body)}
+    with store.change(actor, trail_check.CERTIFIED, now, details=details) as transaction:
+        done = "UPDATE erasures SET todo = NULL, certificate = ? WHERE number = ?"
+        transaction.cursor.execute(done, (body.decode(), number))
+    todo_file(store.folder, number).unlink(missing_ok=True)

@@ -1,0 +1,134 @@
+"""What is left of erased texts in files: an erasure looks, instead of believing that it was thorough."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from lamina.home.folder import is_file
+from lamina.model.erased_words import Signature
+from lamina.store.engine import raw_file
+
+AT_ONCE = 1 << 20  # bytes of a file that are looked at together
+TELLING, SAMPLED = 6, 16  # letters of a word, and how many words, for a quick look
+OVERLAP = 1 << 12  # of which so many again with the next: a text may lie across
+ID = re.compile(rb"(?<![0-9a-z])[0-9a-hjkmnp-tv-z]{26}(?![0-9a-z])")
+PRINTED = re.compile(
+    rb"(?:[\t\n\r\x20-\x7e]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})+"
+)
+ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+VALUE = re.compile(rb'": ?"((?:[^"\\]|\\.)*)"')
+
+
+def files(folders: Iterable[Path]) -> Iterator[Path]:
+    """Every file below some folders, by name; links are not followed, and what is removed meanwhile is left out."""
+    for folder in folders:
+        if is_file(folder):
+            yield folder
+        elif folder.is_dir() and not folder.is_symlink():
+            within: list[Path] = []
+            with suppress(FileNotFoundError):
+                within += folder.iterdir()
+            yield from files(sorted(within))
+
+
+def is_in(path: Path, known: Signature, ids: Collection[str] = ()) -> bool:
+    """Whether a file holds what was erased: by what that is known again, or one of its ids."""
+    return any(holds(part, known, ids) for part in _parts(path))
+
+
+def holds(part: bytes, known: Signature, ids: Collection[str] = ()) -> bool:
+    """Whether some bytes hold what was erased."""
+    if ids and not {one.encode() for one in ids}.isdisjoint(ID.findall(part)):
+        return True
+    return bool(known) and known.is_in(_text(part))
+
+
+def is_sampled(path: Path, known: Signature) -> bool:
+    """Whether a large file of our own holds one of the longest words: a quick look that would show a careless disk.
+
+    Everything was deleted there in the same way, so some of it stands for all.
+    """
+    telling = sorted(
+        (word for word in known.words if word.isascii() and len(word) >= TELLING), key=len
+    )[-SAMPLED:]
+    if not telling:
+        return False
+    looked_for = re.compile(b"|".join(re.escape(word.encode()) for word in telling), re.IGNORECASE)
+    return any(looked_for.search(part) for part in _parts(path))
+
+
+def holding(paths: Sequence[Path], known: Signature) -> list[Path]:
+    """Which of some files hold it, as a process says that has none of them open.
+
+    A library with a SQLite of its own, such as Chroma, does its own bookkeeping: nothing that we close here would respect it.
+    """
+    asked = msgspec.json.encode(([os.fsencode(path) for path in paths], known))
+    command = [sys.executable, "-P", "-m", "lamina.store.upkeep.leftovers"]
+    done = subprocess.run(command, input=asked, capture_output=True, check=False)  # noqa: S603 - our own program
+    if done.returncode:
+        raise OSError(
+            errno.EIO,
+            f"a process could not search it: {done.stderr.decode(errors='replace')[-200:]}",
+            str(paths[0]),
+        )
+    return [paths[number] for number in msgspec.json.decode(done.stdout, type=list[int])]
+
+
+def is_below(folder: Path, known: Signature, ids: Collection[str] = ()) -> bool:
+    return any(is_in(path, known, ids) for path in files([folder]))
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    """A file in parts that overlap; nothing when somebody has just removed it, or when it can hold no text."""
+    if raw_file.is_index(path):
+        return
+    with suppress(FileNotFoundError), raw_file.opened(path) as file:
+        kept = b""
+        while part := file.read(AT_ONCE):
+            yield kept + part
+            kept = part[-OVERLAP:]
+
+
+def _text(part: bytes) -> str:
+    """What people could read of some bytes."""
+    said = b"\n".join(PRINTED.findall(part)).decode(errors="ignore")
+    return ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), said) if "\\u" in said else said
+
+
+def masked(path: Path, known: Signature) -> int:
+    """Overwrite texts in a log of JSON where they stand; how many.
+
+    Others may append to the log meanwhile, and mask the same: each text is replaced by as many bytes, and nothing else moves.
+    """
+    if not known or not is_file(path):
+        return 0
+    number = start = 0
+    with path.open("rb") as lines, path.open("r+b", buffering=0) as file:
+        for line in lines:
+            for found in VALUE.finditer(line):
+                if known.is_in(_text(found.group(1))):
+                    file.seek(start + found.start(1))
+                    file.write(b"x" * len(found.group(1)))
+                    number += 1
+            start += len(line)
+        os.fsync(file.fileno())
+    return number
+
+
+if __name__ == "__main__":
+    places, looked_for = msgspec.json.decode(
+        sys.stdin.buffer.read(), type=tuple[list[bytes], Signature]
+    )
+    found = [
+        number for number, place in enumerate(places) if is_in(Path(os.fsdecode(place)), looked_for)
+    ]
+    sys.stdout.buffer.write(msgspec.json.encode(found))

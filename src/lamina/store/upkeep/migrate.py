@@ -1,0 +1,330 @@
+"""A memory moves to another database: copied, compared row by row, and only then believed in its new place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+from msgspec import structs
+
+from lamina.errors import Conflict, Corrupt, InvalidInput, Refused
+from lamina.home.folder import fsync_folder, has_bytes, make_private_file, write_private
+from lamina.home.settings import Settings
+from lamina.model import hashing
+from lamina.model.clock import to_micros
+from lamina.store.archive import files as shelf
+from lamina.store.core.store import FILE_NAME, Store
+from lamina.store.engine.sql import Connection, Cursor, Database, rows
+from lamina.store.engine.sqlite import SqliteDatabase
+from lamina.store.tables import certificates, events, migrations
+from lamina.store.tables.migrations import ARRIVING, LEFT, MOVED
+from lamina.store.upkeep import backup, staging, transfer, verify
+from lamina.store.upkeep.transfer import Transfer
+
+Progress = Callable[[int, int], None]
+FILE = "file"
+
+
+def move(
+    store: Store, to: str, settings: Settings, now: datetime, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Move everything to an address, or back into the file of the agent's folder; what was moved.
+
+    Nobody else writes meanwhile. Run again after a crash, a move to a server goes on where it was,
+    unless the memory has changed since; a move into a file begins again.
+    """
+    if to == FILE:
+        return _into_file(store, settings, now, progress)
+    target = _opened(store, settings)
+    try:
+        if target.place == store.database.place:
+            raise InvalidInput(f"the memory of {store.agent} is at {target.place} already")
+        with _held(store) as (hold, head):
+            source = hold.connection
+            if _begin(target, store, source, head):
+                work = Transfer(source, store.folder, progress)
+                _copy(work, target, store.folder)
+                try:
+                    _check(target, store, work, head, store.folder)
+                except Corrupt:
+                    with target.atomic() as transaction:  # the next try begins anew
+                        transaction.cursor.execute(events.PUT_META, (ARRIVING, ""))
+                    raise
+            hold.execute(events.PUT_META, (MOVED, target.place))
+        return _told(store, target, target.place, head)
+    finally:
+        target.close()
+
+
+def _into_file(
+    store: Store,
+    settings: Settings,
+    now: datetime,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Build the file beside its place: half of one there would be taken for an empty memory."""
+    path = store.folder / FILE_NAME
+    if store.database.place == str(path):
+        raise InvalidInput(f"the memory of {store.agent} is in {path} already")
+    with staging.arriving(store.folder) as place, _held(store) as (hold, head):
+        old = _replaceable(store, path, hold.connection)
+        with _new_file(place / FILE_NAME, store, settings, now) as target:
+            copying = Transfer(hold.connection, store.folder, progress)
+            _copy(copying, target, place)
+            _check(target, store, copying, head, place)
+            told = _told(store, target, str(path), head)
+        _keep_left(store, path, now)
+        obsolete = sorted(set(old).difference(staging.beside(place)))
+        staging.exchange(place, staging.Plan(obsolete=tuple(obsolete)))
+        certificates.write_missing(hold.connection, store.folder)  # also those of other homes
+        hold.execute(events.PUT_META, (MOVED, str(path)))
+    return told
+
+
+@contextmanager
+def _held(store: Store) -> Iterator[tuple[Cursor, events.Head]]:
+    """Keep others from writing at the source; its cursor, and the end of its trail."""
+    with store.database.atomic() as hold:
+        store.database.linger(hold.cursor)
+        store.check_place(hold.cursor.connection)  # another process may have moved it meanwhile
+        yield hold.cursor, events.head(hold.cursor.connection, store.seed)
+
+
+def _copy(work: Transfer, target: Database, folder: Path) -> None:
+    for put in work.pages(target.reader(), folder):
+        with target.atomic() as transaction:
+            put(transaction.cursor.connection)
+
+
+def _told(store: Store, target: Database, to: str, head: events.Head) -> dict[str, Any]:
+    numbers = {name: _count(target, name) for name in ("records", "archived")}
+    told = {"agent": store.agent, "from": store.database.place, "to": to}
+    return {**told, **numbers, "events": head.seq}
+
+
+def place(folder: Path, to: str) -> str:
+    """How people are told of the place that a memory moves to."""
+    if to == FILE:
+        return str(folder / FILE_NAME)
+    from lamina.store.engine.postgres.pool import parameters, shown
+
+    return shown(parameters(to))
+
+
+def _opened(store: Store, settings: Settings) -> Database:
+    """Open the agent's place on a server; a new one says at once that its memory is to arrive."""
+    from lamina.store.engine.postgres.opening import connected
+
+    return connected(settings, store.agent, store.id, made=((ARRIVING, ""),))
+
+
+@contextmanager
+def _new_file(
+    path: Path,
+    store: Store,
+    settings: Settings,
+    now: datetime,
+) -> Iterator[SqliteDatabase]:
+    make_private_file(path)
+    patience, pages = settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"]
+    with closing(SqliteDatabase(path, patience, pages)) as database:
+        migrations.migrate(database, store.agent, store.id, lambda: None, to_micros(now))
+        yield database
+
+
+def _replaceable(store: Store, path: Path, source: Connection) -> list[str]:
+    """List the archive of a file that may be replaced; raise when it holds another memory."""
+    if not _has_tables(path):
+        return []
+    with _file(path) as database:
+        connection = database.reader()
+        is_ours = _is_copy(_meta(connection)) or _is_part(connection, source, store)
+        if _any(connection) and not is_ours:
+            raise Conflict(f"{path} holds another memory of {store.agent}; move it away first")
+        return [file for (file,) in rows(connection, "SELECT file FROM archives")]
+
+
+def _is_part(there: Connection, source: Connection, store: Store) -> bool:
+    """Whether a place has only a part of our history, as a crash at the end of a move leaves it."""
+    last = events.head(there, store.seed)
+    same = source.execute("SELECT hash FROM events WHERE seq = ?", (last.seq,)).get
+    return bool(same == last.hash)
+
+
+def _has_tables(path: Path) -> bool:
+    """Whether a file holds a memory; a process may have been killed before it made the tables."""
+    if not has_bytes(path):
+        return False
+    with _file(path) as database, database.snapshot() as connection:
+        return migrations.version_of(connection, database) > 0
+
+
+def _keep_left(store: Store, path: Path, now: datetime) -> None:
+    """Make what was left behind when the memory moved away a backup, before it is replaced."""
+    if _has_tables(path):
+        with _file(path) as database:
+            if MOVED in _meta(database.reader()):
+                _keep(backup.write(store.folder, database, None, now, label="moved", lenient=True))
+
+
+def _keep(kept: Path) -> None:
+    """Let a backup of what was left behind be one like any other, which can be restored."""
+    with closing(apsw.Connection(str(kept / FILE_NAME))) as connection:
+        connection.execute("DELETE FROM meta WHERE name = ?", (MOVED,))
+    manifest = msgspec.json.decode((kept / backup.MANIFEST).read_bytes(), type=backup.Manifest)
+    told = structs.replace(
+        manifest, files={**manifest.files, FILE_NAME: backup.digest(kept / FILE_NAME)}
+    )
+    write_private(kept / backup.MANIFEST, hashing.encode(told) + b"\n")
+
+
+def is_unmoved(path: Path) -> bool:
+    """Whether a file holds a memory that was never moved: whoever looks on a server does not see it."""
+    if not _has_tables(path):
+        return False
+    with _file(path) as database:
+        return not _is_copy(_meta(database.reader())) and _any(database.reader())
+
+
+def is_copy(path: Path) -> bool:
+    """Whether a file says itself that its memory is elsewhere, or not all there yet."""
+    if not _has_tables(path):
+        return True
+    with _file(path) as database, database.snapshot() as connection:
+        return _is_copy(_meta(connection))
+
+
+def _file(path: Path) -> closing[SqliteDatabase]:
+    """A file of the home, to be looked at as it is."""
+    return closing(SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000))
+
+
+def _is_copy(meta: dict[str, str]) -> bool:
+    return MOVED in meta or ARRIVING in meta
+
+
+def hollow(store: Store, now: datetime) -> list[Path]:
+    """Leave nothing of the copy in the home but where the memory went, since it is kept elsewhere; what was cleaned.
+
+    A file that does not say so itself is no copy of ours, but a memory of its own.
+    """
+    path = store.folder / FILE_NAME
+    if isinstance(store.database, SqliteDatabase) or not _has_tables(path):
+        return []
+    with _file(path) as database:
+        meta = _meta(database.reader())
+        if not _is_copy(meta) or meta.get("store_id") != store.id:
+            return []
+        files = [file for (file,) in rows(database.reader(), "SELECT file FROM archives")]
+        for file in files:
+            shelf.Folder(store.folder).remove(database.reader(), file)
+    work = path.with_name(path.name + ".tmp")
+    work.unlink(missing_ok=True)
+    make_private_file(work)
+    with _file(work) as empty:
+        migrations.migrate(empty, store.agent, store.id, lambda: None, to_micros(now))
+        with empty.atomic() as transaction:
+            transaction.cursor.execute(
+                events.PUT_META, (MOVED, meta.get(MOVED, store.database.place))
+            )
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    os.replace(work, path)
+    fsync_folder(path.parent)
+    return [path, *(store.folder / file for file in files)]
+
+
+def _mark(head: events.Head) -> str:
+    """What a place says of what arrives there: up to where it goes."""
+    return hashing.encode({"event": head.seq, "hash": head.hash.hex()}).decode()
+
+
+def _begin(target: Database, store: Store, source: Connection, head: events.Head) -> bool:
+    """Say in the new place that something arrives there; False when all of it has arrived already."""
+    mark = _mark(head)
+    with target.atomic() as transaction:
+        connection = transaction.cursor.connection
+        meta = _meta(connection)
+        if meta.get("store_id") != store.id:
+            if _any(connection):
+                other = f"{target.place} holds another memory of {store.agent}"
+                raise Conflict(f"{other}; use another database, or export and import")
+            transaction.cursor.execute(
+                events.PUT_META, ("store_id", store.id)
+            )  # somebody has looked there, and no more
+        there = events.head(connection, store.seed)
+        if meta.get(ARRIVING) != mark and there.seq:
+            if not _is_copy(meta):
+                if there == head:
+                    return False
+                if not _is_part(connection, source, store):
+                    raise Conflict(
+                        f"{target.place} holds a memory of {store.agent} that is in use; nothing was moved"
+                    )
+            transfer.clear(connection)  # half of a copy, or one that the memory has left long ago
+        transaction.cursor.execute(events.PUT_META, (ARRIVING, mark))
+        transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (MOVED,))
+    return True
+
+
+def _check(target: Database, store: Store, work: Transfer, head: events.Head, folder: Path) -> None:
+    """Believe the copy once it is the same, and its own trail says so."""
+    with target.snapshot() as connection:
+        work.compare(connection, folder)
+        report = verify.verify(connection, store.seed)
+    if not report.ok or report.head != head.hash.hex():
+        problem = report.problems[0] if report.problems else verify.Problem("head", "it is another")
+        raise Corrupt(f"{target.place}: {problem.place}: {problem.message}; nothing was switched")
+    with target.atomic() as transaction:
+        left = {*copies_left(transaction.cursor), store.database.place} - {target.place}
+        transaction.cursor.execute(
+            events.PUT_META,
+            (LEFT, hashing.encode(sorted(one for one in left if "://" in one)).decode()),
+        )
+        transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ARRIVING,))
+
+
+def copies_left(source: Connection | Cursor) -> list[str]:
+    """The servers that a memory has been on, each of which may still have what it was then."""
+    found: list[str] = hashing.decode(
+        source.execute("SELECT value FROM meta WHERE name = ?", (LEFT,)).get or "[]"
+    )
+    return found
+
+
+def refuse_elsewhere(meta: dict[str, str], place: str, agent: str) -> None:
+    """Raise when a memory is not here any more, or not yet."""
+    if MOVED in meta:
+        is_server = "://" in meta[MOVED]
+        do = (
+            "set store.url to that database"
+            if is_server
+            else "take store.url out of the settings of that home"
+        )
+        raise Refused(
+            f"{place}: the memory of {agent} was moved to {meta[MOVED]}; {do}",
+            place=place,
+            moved=meta[MOVED],
+        )
+    if ARRIVING in meta:
+        what = f"a move of {agent} into this place is not finished; run `lamina migrate` from where it was"
+        raise Refused(f"{place}: {what}", place=place)
+
+
+def _any(connection: Connection) -> bool:
+    """Whether anything has ever happened in a memory."""
+    return connection.execute("SELECT 1 FROM events LIMIT 1").get is not None
+
+
+def _meta(connection: Connection) -> dict[str, str]:
+    return dict(connection.execute("SELECT name, value FROM meta").fetchall())
+
+
+def _count(database: Database, table: str) -> int:
+    return int(database.reader().execute(f"SELECT count(*) FROM {table}").get)

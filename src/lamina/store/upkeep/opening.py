@@ -1,0 +1,132 @@
+"""How a store is opened, wherever the settings have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from lamina.errors import Refused
+from lamina.home.folder import make_private_file, refuse_untrusted
+from lamina.home.settings import Settings
+from lamina.model.clock import to_micros
+from lamina.model.record import Actor, Role
+from lamina.store.core.store import FILE_NAME, READS_NAME, Store
+from lamina.store.engine import file_header
+from lamina.store.engine.sql import Database
+from lamina.store.engine.sqlite import SqliteDatabase, translated
+from lamina.store.tables import migrations
+from lamina.store.tables.migrations import ERASE_AGAIN, Step
+from lamina.store.upkeep import staging
+from lamina.text import words
+
+UPGRADE = Actor(Role.SYSTEM, "upgrade", "store")
+FILES = (FILE_NAME, FILE_NAME + "-wal", FILE_NAME + "-shm", FILE_NAME + "-journal", READS_NAME)
+
+
+def opened(
+    folder: Path,
+    agent: str,
+    settings: Settings,
+    now: datetime,
+    store_id: str | None = None,
+    steps: Sequence[Step] = migrations.STEPS,
+) -> Store:
+    """The agent's store where the settings have it; made if there is none, migrated if it is older than we are."""
+    if not settings["store.url"]:
+        return in_file(folder, agent, settings, now, store_id, steps)
+    from lamina.store.engine.postgres.opening import connected
+
+    for name in FILES:
+        refuse_untrusted(folder / name)
+    staging.remove_restores(folder)
+    database = connected(settings, agent, store_id, lambda: _refuse_hidden(folder, agent))
+    return _ready(folder, agent, database, settings, now)
+
+
+def has_erased(store: Store) -> bool:
+    """Whether an interrupted restore by an older version has brought back what was erased."""
+    query = "SELECT 1 FROM meta WHERE name = ?"
+    return store.database.reader().execute(query, (ERASE_AGAIN,)).get is not None
+
+
+def refuse_unmoved(store: Store) -> None:
+    """Raise when an empty memory on a server hides the one in the home, which is to move there."""
+    if not isinstance(store.database, SqliteDatabase) and store.is_empty():
+        _refuse_hidden(store.folder, store.agent)
+
+
+def _refuse_hidden(folder: Path, agent: str) -> None:
+    from lamina.store.upkeep import migrate
+
+    path = folder / FILE_NAME
+    if migrate.is_unmoved(path):
+        do = "`lamina migrate --to` that database moves it there, or move the file away to begin anew"
+        raise Refused(
+            f"the memory of {agent} is still in {path}, and the database of store.url has none; {do}",
+            place=str(path),
+        )
+
+
+def in_file(
+    folder: Path,
+    agent: str,
+    settings: Settings,
+    now: datetime,
+    store_id: str | None = None,
+    steps: Sequence[Step] = migrations.STEPS,
+) -> Store:
+    """A store in a file of the agent's folder, whatever the settings say."""
+    for name in FILES:
+        refuse_untrusted(folder / name)
+    path = folder / FILE_NAME
+    staging.settle(folder)
+    staging.refuse_arriving(folder, agent)
+    migrations.refuse_untouched(path, steps)
+    make_private_file(path)
+    database = SqliteDatabase(
+        path, settings["store.busy_timeout_ms"], settings["store.checkpoint_pages"]
+    )
+    try:
+        if _version(database, steps) < len(steps):
+            file_header.refuse_lost(path, lambda: _version(database, steps))
+
+            def back_up() -> Path:
+                from lamina.store.upkeep import backup
+
+                return backup.write(
+                    folder, database, None, now, label=f"before-schema-{len(steps)}", lenient=True
+                )
+
+            migrations.migrate(database, agent, store_id, back_up, to_micros(now), steps)
+    except BaseException:
+        database.close()
+        raise
+    return _ready(folder, agent, database, settings, now)
+
+
+def _ready(
+    folder: Path, agent: str, database: Database, settings: Settings, now: datetime
+) -> Store:
+    """Return a store that is ready: tidied after a crash, and indexed by this version."""
+    try:
+        store = Store(folder, agent, database, settings)
+        refuse_unmoved(store)
+        store.archive.filing.tidy()
+        if has_erased(store):
+            from lamina.store.upkeep import erase
+
+            erase.erase_again(store, UPGRADE, now)
+        if store.analyser < words.ANALYSER_VERSION:
+            store.reindex(UPGRADE, now)
+    except BaseException:
+        database.close()
+        raise
+    return store
+
+
+def _version(database: SqliteDatabase, steps: Sequence[Step]) -> int:
+    with translated(database.path):
+        database.recover()
+        with database.moment() as connection:
+            return migrations.version_of(connection, database, steps)

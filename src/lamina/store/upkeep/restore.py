@@ -1,0 +1,363 @@
+"""The way back: a backup takes the place of the store, which is kept, whether it is sound or damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+
+from lamina.errors import Corrupt, LaminaError, Refused, StoreUnavailable
+from lamina.home.settings import Settings
+from lamina.model.record import Actor, iso
+from lamina.store.core.store import FILE_NAME, READS_NAME, Store
+from lamina.store.engine import file_header
+from lamina.store.engine.sql import Connection
+from lamina.store.engine.sqlite import SqliteDatabase, translated
+from lamina.store.tables import certificates, trail_check
+from lamina.store.upkeep import backup, erase, erase_plan, staging, transfer
+from lamina.store.upkeep.candidate import Candidate
+from lamina.store.upkeep.verify import Progress, Report
+from lamina.text.words import counted
+
+
+class Outlook(msgspec.Struct, frozen=True):
+    """What restoring a backup would mean: when it was made, what it holds, and what of the present would not be there."""
+
+    made_at: datetime
+    age: timedelta
+    records: int
+    lost: (
+        int | None
+    )  # memories of the present store that it does not have; None when that cannot be read
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"made_at": iso(self.made_at), "lost": self.lost}
+
+    @property
+    def sentences(self) -> list[str]:
+        """The same for people who have to decide."""
+        held, made = (
+            counted(self.records, "memory", "memories"),
+            self.made_at.strftime("%Y-%m-%d %H:%M"),
+        )
+        if self.lost is None:
+            lost = "the present store cannot be read, so nobody knows what it has that the backup has not"
+        elif self.lost:
+            lost = f"{counted(self.lost, 'memory', 'memories')} of the present store will not be there afterwards"
+        else:
+            lost = "it has every memory of the present store"
+        return [f"the backup was made {made} UTC, {_ago(self.age)}, and holds {held}", lost]
+
+
+def _ago(age: timedelta) -> str:
+    """How long ago something was, roughly; a clock may have been set back since."""
+    if age < timedelta(hours=1):
+        return "less than an hour ago"
+    hours = age // timedelta(hours=1)
+    return f"{counted(hours, 'hour') if hours < 48 else counted(age.days, 'day')} ago"
+
+
+def outlook(folder: Path, agent: str, settings: Settings, source: Path, now: datetime) -> Outlook:
+    """Look at a backup and at the store that it would replace, once a crash is dealt with."""
+    checked(source, agent)
+    if not settings["store.url"]:
+        staging.settle(folder)
+    made_at, held, lost = backup.made_at(source), backup.ids(source), None
+    with suppress(Corrupt):
+        lost = len(_present(folder, agent, settings, backup.ids_of) - held)
+    return Outlook(made_at, now - made_at, len(held), lost)
+
+
+def checked(source: Path, agent: str) -> Path:
+    """The database of a backup that is whole, and of this agent."""
+    file = backup.check(source)
+    own = backup.owner(source)
+    if own not in (None, agent):
+        raise Refused(
+            f"{source} is a backup of the agent {own}, and cannot replace the memory of {agent}; {_way(source, own, agent)}"
+        )
+    return file
+
+
+def _way(source: Path, own: str, agent: str) -> str:
+    """How the memories of a backup come to another agent."""
+    elsewhere = f"lamina --home NEW --agent {own}"
+    steps = f"`{elsewhere} restore {source} --yes`, `{elsewhere} export {own}.json`, `lamina --agent {agent} import {own}.json`"
+    return f"to bring its memories here, restore it in a new folder NEW, export it there and import that: {steps}"
+
+
+def _present(
+    folder: Path,
+    agent: str,
+    settings: Settings,
+    ask: Callable[[Connection], set[str]],
+) -> set[str]:
+    """Ask the store that is there now, if there is one."""
+    from lamina.store.upkeep import read_only
+
+    database = read_only.database(folder, agent, settings)
+    if database is None:
+        return set()
+    try:
+        with database.snapshot() as connection:
+            return ask(connection)
+    finally:
+        database.close()
+
+
+def over_live(
+    store: Store, source: Path, actor: Actor, now: datetime, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Replace the content of an open store in one transaction; others see the one or the other.
+
+    What was erased is removed from the copy before. Nobody else can write between the backup of
+    the present store and its replacement, so that nothing acknowledged is in neither.
+    """
+    checked(source, store.agent)
+    done = None
+    while done is None:
+        with staging.restoring(store.folder) as place:
+            copy = Candidate(place, store.agent, store.settings, actor, now)
+            try:
+                done = _tried(store, source, copy, now, progress)
+            except StoreUnavailable:
+                if place.exists():  # else an eraser has removed it, since it held the text
+                    raise
+    store.identify()
+    store.archive.filing.tidy()
+    return done
+
+
+def _tried(
+    store: Store,
+    source: Path,
+    copy: Candidate,
+    now: datetime,
+    progress: Progress | None,
+) -> dict[str, Any] | None:
+    """Replace the store by a copy; None when something was erased meanwhile."""
+    replace = _replaced_file if isinstance(store.database, SqliteDatabase) else _replaced_rows
+    with _disk(store.folder):
+        copy.copy(source)
+        report = copy.verified(progress)
+        present = Present.of(store)
+        if copy.remove(present.erased, present.files):
+            report = copy.verified()
+        here, lock = store.database.place, store.database.write_lock
+        with translated(here), closing(_reader(copy.file)) as origin, lock:
+            kept = replace(store, copy, origin, present, now)
+    return None if kept is None else _told(source, kept, report)
+
+
+class Present(NamedTuple):
+    """What a copy has to know of the store that it replaces."""
+
+    erased: set[str]
+    number: int  # of the last erasure
+    files: set[str]  # of the archive
+
+    @classmethod
+    def of(cls, store: Store) -> Present:
+        erased = erase_plan.everything(store.folder, store.database.reader())
+        files = {*(file.file for file in store.archives()), *store.archive.filing.strays()}
+        return cls(erased, erase.last_number(store.folder), files)
+
+    def is_still(self, now: Present) -> bool:
+        """Whether nothing was erased since."""
+        return (self.erased, self.number) == (now.erased, now.number)
+
+
+def _replaced_file(
+    store: Store,
+    copy: Candidate,
+    origin: apsw.Connection,
+    present: Present,
+    now: datetime,
+) -> Path | None:
+    """Return a backup of what was replaced; None when the copy does not fit any more."""
+    assert isinstance(store.database, SqliteDatabase)
+    files = copy.archives()
+    store.archive.filing.note([name for name in files if name not in present.files])
+    with store.database.writer().connection.backup("main", origin, "main") as copying:
+        copying.step(0)  # takes the lock, copies nothing yet
+        current = Present.of(store)
+        is_noted = current.files.issuperset(files)  # unless a process has opened it and tidied
+        if not present.is_still(current) or not is_noted:
+            return None
+        kept = _kept(store, copy, now)
+        copy.leave_behind(current.files)
+        staging.put(copy.place, store.folder, staging.beside(copy.place))
+        copying.step()
+    return kept
+
+
+def _replaced_rows(
+    store: Store,
+    copy: Candidate,
+    origin: apsw.Connection,
+    present: Present,
+    now: datetime,
+) -> Path | None:
+    """The same where there is no file to copy over another; the archive is in rows there."""
+    with store.database.atomic() as transaction:
+        store.database.linger(transaction.cursor)
+        if not present.is_still(Present.of(store)):
+            return None
+        kept = _kept(store, copy, now)
+        target = transaction.cursor.connection
+        transfer.clear(target)
+        transfer.Transfer(origin, copy.place).copy(target, store.folder)
+        files = staging.beside(copy.place)
+        signatures = [file for file in files if file.startswith(f"{erase_plan.CERTIFICATES}/")]
+        staging.put(copy.place, store.folder, signatures)
+    return kept
+
+
+def _kept(store: Store, copy: Candidate, now: datetime) -> Path:
+    """A backup of what is about to be replaced; what replaces it tells of that."""
+    before = store.head()
+    kept = backup.write(
+        store.folder, store.database, None, now, label="before-restore", lenient=True
+    )
+    found = certificates.hashes(store.folder, store.database.reader())
+    copy.tell(
+        {
+            "replaced": {"seq": before.seq, "hash": before.hash.hex()},
+            trail_check.CERTIFICATES: found,
+        }
+    )
+    return kept
+
+
+def over_damage(
+    folder: Path,
+    agent: str,
+    settings: Settings,
+    source: Path,
+    actor: Actor,
+    now: datetime,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Put a backup in the place of a store that cannot be opened or copied. The damaged files are kept."""
+    checked(source, agent)
+    with staging.restoring(folder) as place, _disk(folder):
+        copy = Candidate(place, agent, settings, actor, now)
+        copy.copy(source)
+        report = copy.verified(progress)
+        erased = _erased(folder, agent, settings)
+        begun = copy.remove(erased)
+        if begun is not None:
+            report = copy.verified()
+        copy.tell({"replaced": None, trail_check.CERTIFICATES: certificates.hashes(folder, None)})
+        if not _is_sound(folder / READS_NAME):
+            copy.take_reads(source, erased, begun)
+        aside = _exchanged(place, now)
+    return _told(source, aside, report)
+
+
+def _erased(folder: Path, agent: str, settings: Settings) -> set[str]:
+    """List what was ever erased, by the certificates and as far as a damaged store can be read."""
+    found = erase_plan.everything(folder, None)
+    with suppress(LaminaError):
+        found |= _present(
+            folder, agent, settings, lambda there: erase_plan.everything(folder, there)
+        )
+    return found
+
+
+def _exchanged(place: Path, now: datetime) -> Path:
+    """Where a damaged store is kept, after another one has taken its place."""
+    aside = backup.unused(place.parent / staging.DAMAGED / backup.stamp(now))
+    staging.exchange(place, staging.Plan(aside.name))
+    return aside
+
+
+@contextmanager
+def _disk(folder: Path) -> Iterator[None]:
+    """Errors of the disk in our words."""
+    try:
+        yield
+    except OSError as error:
+        what = f"{error.filename or folder} cannot be restored: {error.strerror}"
+        raise StoreUnavailable(what) from error
+
+
+def damage(folder: Path, agent: str, settings: Settings) -> str | None:
+    """Why the memories of a store in the home cannot all be read; nothing when they can, or when there are none.
+
+    That an index is damaged does not count: it is made anew.
+    """
+    from lamina.store.upkeep import read_only
+
+    if settings["store.url"]:
+        return None  # a server looks after its own files
+    try:
+        database = read_only.database(folder, agent, settings)
+        if database is None:
+            return None
+        try:
+            with database.snapshot() as connection:
+                if read_only.version(database, connection):
+                    backup.read_through(connection)
+                else:
+                    file_header.refuse_lost(folder / FILE_NAME)
+        finally:
+            database.close()
+    except Corrupt as error:
+        return error.message
+    return None
+
+
+def empty(
+    folder: Path, agent: str, settings: Settings, actor: Actor, now: datetime
+) -> dict[str, Any]:
+    """Begin an empty store in the place of one that cannot be read and has no backup. The damaged files are kept."""
+    if settings["store.url"]:
+        raise Refused("the store is on a server; only its own backup can replace it there")
+    staging.settle(folder)
+    found = damage(folder, agent, settings)
+    if found is None:
+        raise Refused(
+            f"the store of {agent} can be read, and only a damaged one is replaced by an empty one; nothing was changed"
+        )
+    with staging.restoring(folder) as place, _disk(folder):
+        fresh = Candidate(place, agent, settings, actor, now)
+        found_files = certificates.hashes(folder, None)
+        fresh.tell({"replaced": None, "empty": True, trail_check.CERTIFICATES: found_files})
+        if not _is_sound(folder / READS_NAME):
+            fresh.take_reads(None, (), None)
+        aside = _exchanged(place, now)
+    return {"restored": None, "kept": str(aside), "damage": found}
+
+
+def _reader(path: Path) -> apsw.Connection:
+    return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+
+
+def _told(source: Path, kept: Path, report: Report) -> dict[str, Any]:
+    return {
+        "restored": str(source),
+        "kept": str(kept),
+        "records": report.records,
+        "events": report.events,
+    }
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether a trail of reads can go on; one that is not there cannot."""
+    if not path.exists():
+        return False
+    database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
+    try:
+        with database.snapshot() as connection:
+            found = connection.execute("PRAGMA integrity_check(1)").get
+        return bool(found == "ok")
+    except Corrupt:
+        return False
+    finally:
+        database.close()

@@ -1,0 +1,538 @@
+"""Does the store still say what was written into it? The chain first, then every row against the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from lamina.errors import Corrupt
+from lamina.model import hashing
+from lamina.model.clock import is_id
+from lamina.model.record import Change
+from lamina.store.archive import archive, file_changes
+from lamina.store.archive.files import shelf
+from lamina.store.engine.sql import Connection
+from lamina.store.tables import (
+    certificates,
+    grants,
+    migrations,
+    records,
+    rejections,
+    schema_check,
+    sleep,
+)
+from lamina.store.tables.events import ERASED_NOTES, Head, body_of, changes_of
+from lamina.store.tables.records import PLACE, Row
+from lamina.store.tables.trail_check import Told
+
+Progress = Callable[[int, int], None]
+MAX_PROBLEMS = 20
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something that is not as it was written, and where."""
+
+    place: str
+    message: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a check found; no problem means that every row is what the events say."""
+
+    events: int
+    records: int
+    head: str
+    problems: tuple[Problem, ...]
+    uncovered: tuple[Problem, ...] = ()  # what cannot be compared, since no event tells of it
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"ok": self.ok, **msgspec.to_builtins(self)}
+
+
+class Known(msgspec.Struct):
+    """What the events so far say about one record."""
+
+    hash: str
+    event: int
+    fields: dict[str, Any]
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is neither archived nor erased."""
+        return self.fields.get("archived") is None and self.fields.get("erased") is None
+
+
+class Replay:
+    """Walks a chain from its seed and collects what it says about the records."""
+
+    def __init__(self, seed: bytes) -> None:
+        self.head = Head(0, 0, seed)
+        self.known: dict[str, Known] = {}
+        self.notes: dict[tuple[int, int], bytes] = {}
+        self.archives: dict[Any, dict[str, Any]] = {}  # what was last told about each that is there
+        self.grants: dict[Any, str] = {}  # the hash of each that is there
+        self.told = Told()
+
+    def problems(self, connection: Connection, step: Callable[[], None]) -> Iterator[Problem]:
+        """What is wrong with the chain, in its order. Only the links that hold are believed."""
+        for row in _rows(
+            connection, "SELECT seq, records, body, hash FROM events ORDER BY seq", "event"
+        ):
+            step()
+            if isinstance(row, Problem):
+                yield row
+                return
+            problem = self._link(row)
+            if problem is not None:
+                yield Problem(f"event {row[0]}", problem)
+                return
+
+    def _link(self, row: Row) -> str | None:
+        seq, last_record, body, digest = row
+        if seq != self.head.seq + 1:
+            return f"event {self.head.seq + 1} is missing"
+        if hashing.chain_hash(self.head.hash, body.encode()) != digest:
+            return "its hash does not follow from its text and the event before it"
+        try:
+            told = body_of(body)
+        except Corrupt as error:
+            return error.message
+        if told.seq != seq or told.records != last_record or last_record < self.head.records:
+            return "its columns differ from its text"
+        for position, note in enumerate(told.notes):
+            self.notes[seq, position] = note
+        try:
+            for gone in told.details.get(ERASED_NOTES, ()):
+                self.notes.pop(tuple(gone), None)
+            for said in told.details.get("archives", ()):
+                self._hear_of_archive(said, told.at)
+            for said in told.details.get("grants", ()):
+                self._hear_of_grant(said)
+            self.told.hear(told)
+        except (KeyError, TypeError, AttributeError):  # a chain that somebody has written anew
+            return "what it tells makes no sense"
+        for change in changes_of(told):
+            problem = self._apply(change, seq)
+            if problem is not None:
+                return problem
+        self.head = Head(seq, last_record, digest)
+        return None
+
+    def _hear_of_archive(self, said: Mapping[str, Any], at: int) -> None:
+        """What an event says about a file of the archive: that it is there, is another one now, or is gone."""
+        number = said["archive"]
+        if not said.get("lines"):
+            self.archives.pop(number, None)
+        else:
+            self.archives[number] = {"made_at": at, **self.archives.get(number, {}), **said}
+
+    def _hear_of_grant(self, said: Mapping[str, Any]) -> None:
+        """What an event says about a grant: how its row reads now, or that it was erased."""
+        if said["hash"] is None:
+            self.grants.pop(said["grant"], None)
+        else:
+            self.grants[said["grant"]] = said["hash"]
+
+    def _apply(self, change: Change, seq: int) -> str | None:
+        known = self.known.get(change.record)
+        if known is None:
+            if change.previous is not None:
+                return f"it changes record {change.record}, which no event made"
+            self.known[change.record] = Known(change.hash, seq, dict(change.after))
+            return None
+        if change.previous != known.event:
+            return f"its change of record {change.record} does not follow event {known.event}"
+        if any(known.fields.get(name, value) != value for name, value in change.before.items()):
+            return f"its change of record {change.record} starts from values that it did not have"
+        known.fields |= change.after
+        known.hash, known.event = change.hash, seq
+        return None
+
+
+def verify(
+    connection: Connection,
+    seed: bytes,
+    expected: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Check the chain, every row, tag, link and note, the schema, and a head that was exported earlier.
+
+    The caller holds a transaction, so that all tables are of one moment, whatever others write meanwhile.
+    """
+    replay = Replay(seed)
+    try:
+        step = _stepper(connection, progress)
+        problems = list(replay.problems(connection, step))
+        for check in (
+            _rows_differ,
+            _archive_differs,
+            _erased_differ,
+            _tags_differ,
+            _links_differ,
+            _notes_differ,
+            _rejected_differ,
+            _grants_differ,
+            _told_differ,
+            _aged_differ,
+            _strays_differ,
+            _meta_differs,
+        ):
+            # A broken chain says nothing reliable about the rows, nor a broken row about what is derived from it.
+            problems = problems or check(connection, replay, step)
+        problems += head_differs(connection, expected) if expected else ()
+        problems += [Problem(*one) for one in schema_check.problems(connection, MAX_PROBLEMS)]
+        number = connection.execute("SELECT count(*) FROM records").get
+    except apsw.Error as error:
+        problems, number = [Problem("database", f"the file is damaged: {error}")], 0
+    assert isinstance(number, int)
+    uncovered = tuple(Problem(*one) for one in replay.told.uncovered)
+    return Report(
+        replay.head.seq, number, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]), uncovered
+    )
+
+
+def verify_chain(
+    connection: Connection, seed: bytes, expected: Mapping[str, Any] | None = None
+) -> Report:
+    """Check a chain that stands alone, such as that of the reads."""
+    replay = Replay(seed)
+    try:
+        problems = list(replay.problems(connection, lambda: None)) or _notes_differ(
+            connection, replay, lambda: None
+        )
+        problems += head_differs(connection, expected) if expected else ()
+        problems += [Problem(*one) for one in schema_check.chain_problems(connection, MAX_PROBLEMS)]
+    except apsw.Error as error:
+        problems = [Problem("database", f"the file is damaged: {error}")]
+    return Report(replay.head.seq, 0, replay.head.hash.hex(), tuple(problems[:MAX_PROBLEMS]))
+
+
+def missing_chain(expected: Mapping[str, Any] | None) -> tuple[Problem, ...]:
+    """What it means that a chain is not there at all: nothing, unless a head of it was exported."""
+    if expected is None or expected["seq"] == 0:
+        return ()
+    return (
+        Problem(f"event {expected['seq']}", "the exported head is not here: the trail is gone"),
+    )
+
+
+def head_differs(connection: Connection, expected: Mapping[str, Any]) -> list[Problem]:
+    """Whether the history up to an exported head is still the one that was exported."""
+    seq, digest = expected["seq"], expected["hash"]
+    if seq == 0:
+        return []  # the head of an empty trail: anything may follow it
+    found = connection.execute("SELECT hash FROM events WHERE seq = ?", (seq,)).get
+    if found is None:
+        return [
+            Problem(
+                f"event {seq}", "the exported head is not here: the end of the trail was cut off"
+            )
+        ]
+    if not isinstance(found, bytes) or found.hex() != digest:
+        return [
+            Problem(f"event {seq}", "it differs from the exported head: the history was rewritten")
+        ]
+    return []
+
+
+def _rows_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    problems: list[Problem] = []
+    unseen = {record_id for record_id, known in replay.known.items() if known.is_here}
+    for row in _rows(connection, f"{records.SELECT} ORDER BY seq", "record"):
+        step()
+        if isinstance(row, Problem):
+            return [*problems, row]
+        record_id = row[PLACE["id"]]
+        known = replay.known.get(record_id)
+        unseen.discard(record_id)
+        if known is None:
+            problems.append(Problem(f"record {record_id}", "no event made it"))
+        elif known.hash != records.row_hash(row[:-2], row[-1]).hex():
+            problems.append(
+                Problem(f"record {record_id}", f"it differs from what event {known.event} left")
+            )
+        elif row[PLACE["seq"]] > replay.head.records:
+            problems.append(
+                Problem(
+                    f"record {record_id}", f"its number {row[PLACE['seq']]} was never given out"
+                )
+            )
+        elif known.event != row[PLACE["event"]]:
+            problems.append(Problem(f"record {record_id}", f"its last event is {known.event}"))
+        elif any(
+            row[PLACE[name]] != value for name, value in known.fields.items() if name in PLACE
+        ):
+            problems.append(
+                Problem(f"record {record_id}", "its open fields differ from the events")
+            )
+    problems += [Problem(f"record {record_id}", "it is missing") for record_id in sorted(unseen)]
+    return problems
+
+
+def _archive_differs(
+    connection: Connection, replay: Replay, step: Callable[[], None]
+) -> list[Problem]:
+    """The index of the archive against the events; the files themselves are checked beside the database."""
+    problems: list[Problem] = []
+    unseen = {
+        record_id: known
+        for record_id, known in replay.known.items()
+        if known.fields.get("archived") is not None
+    }
+    query = "SELECT id, archive, hash, event FROM archived ORDER BY id"
+    for row in _rows(connection, query, "archived record"):
+        if isinstance(row, Problem):
+            return [*problems, row]
+        known = unseen.pop(row[0], None)
+        if known is None or (known.fields["archived"], known.hash, known.event) != (
+            row[1],
+            row[2].hex(),
+            row[3],
+        ):
+            problems.append(Problem(f"archived record {row[0]}", "the events say otherwise"))
+    problems += [
+        Problem(f"archived record {record_id}", "it is missing") for record_id in sorted(unseen)
+    ]
+    columns = ("archive", "file", "why", "lines", "sha256", "made_at")
+    told = {tuple(details.get(name) for name in columns) for details in replay.archives.values()}
+    found = _fetched(connection, "SELECT number, file, why, lines, sha256, made_at FROM archives")
+    if isinstance(found, Problem):
+        return [*problems, found]
+    found = {(*row[:4], row[4].hex(), row[5]) for row in found}
+    differ = sorted(told ^ found, key=str)
+    return problems + [
+        Problem(f"archive {row[0]}", f"the events say otherwise about {row[1]}") for row in differ
+    ]
+
+
+def _erased_differ(
+    connection: Connection, replay: Replay, step: Callable[[], None]
+) -> list[Problem]:
+    """The stubs of erased records against the events."""
+    told = {
+        (
+            record_id,
+            known.fields["layer"],
+            int(known.fields["private"]),
+            known.fields["erased"],
+            known.event,
+        )
+        for record_id, known in replay.known.items()
+        if known.fields.get("erased") is not None
+    }
+    found = _fetched(connection, "SELECT id, layer, private, erasure, event FROM erased")
+    if isinstance(found, Problem):
+        return [found]
+    return [
+        Problem(f"erased record {row[0]}", "the events say otherwise")
+        for row in sorted(told ^ found)
+    ]
+
+
+def certificates_differ(
+    connection: Connection, folder: Path
+) -> tuple[list[Problem], list[Problem]]:
+    """The files of certificates that are not what was certified, and those that no event tells of."""
+    problems, uncovered = certificates.files_differ(connection, folder)
+    return [Problem(*one) for one in problems], [Problem(*one) for one in uncovered]
+
+
+def files_differ(
+    connection: Connection, folder: Path, progress: Progress | None = None
+) -> list[Problem]:
+    """What is not as it was archived, in the files that belong to a store."""
+    total = connection.execute("SELECT CAST(coalesce(sum(lines), 0) AS BIGINT) FROM archives").get
+    step = _counter(int(str(total)), progress)
+    return [
+        Problem(place, message)
+        for place, message in archive.damaged(shelf(connection, folder), connection, step)
+    ]
+
+
+def _tags_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    derived = {
+        (tag, seq)
+        for seq, tags in connection.execute("SELECT seq, tags FROM records WHERE tags <> '[]'")
+        for tag in records.texts(tags)
+    }
+    return _sets_differ(derived, _fetched(connection, "SELECT tag, record FROM tags"), "tag")
+
+
+def _links_differ(
+    connection: Connection, replay: Replay, step: Callable[[], None]
+) -> list[Problem]:
+    derived, targets = set(), set()
+    query = "SELECT seq, evidence, supersedes, superseded_by FROM records"
+    for seq, evidence, supersedes, superseded_by in connection.execute(query):
+        derived |= {
+            (target, "evidence", seq) for target in records.texts(evidence) if is_id(target)
+        }
+        derived |= {(target, "supersedes", seq) for target in records.texts(supersedes)}
+        targets |= {superseded_by} if superseded_by is not None else set()
+    targets |= {target for target, _, _ in derived}
+    dangling = sorted(targets - replay.known.keys())
+    problems = [Problem(f"link to {target}", "it leads to no record") for target in dangling]
+    return problems + _sets_differ(
+        derived, _fetched(connection, "SELECT target, relation, record FROM links"), "link"
+    )
+
+
+def _sets_differ(derived: set[Row], found: set[Row] | Problem, name: str) -> list[Problem]:
+    if isinstance(found, Problem):
+        return [found]
+    problems = [
+        Problem(f"{name} {row[0]!r} of record number {row[-1]}", "it is missing")
+        for row in derived - found
+    ]
+    problems += [
+        Problem(f"{name} {row[0]!r} of record number {row[-1]}", "no record has it")
+        for row in found - derived
+    ]
+    return sorted(problems, key=lambda problem: problem.place)
+
+
+def _notes_differ(
+    connection: Connection, replay: Replay, step: Callable[[], None]
+) -> list[Problem]:
+    problems: list[Problem] = []
+    expected = dict(replay.notes)
+    query = "SELECT event, position, salt, body FROM notes ORDER BY event, position"
+    for row in _rows(connection, query, "note of event"):
+        if isinstance(row, Problem):
+            return [*problems, row]
+        event, position, salt, body = row
+        if expected.pop((event, position), None) != hashing.salted_hash(salt, body.encode()):
+            problems.append(
+                Problem(f"note of event {event}", "it differs from what the event recorded")
+            )
+    return problems + [
+        Problem(f"note of event {event}", "it is missing") for event, _ in sorted(expected)
+    ]
+
+
+def _rejected_differ(
+    connection: Connection, replay: Replay, step: Callable[[], None]
+) -> list[Problem]:
+    """The values that are kept out against the decisions; a decision whose note was erased says no longer which."""
+    found = _fetched(connection, "SELECT fingerprint, record, user FROM rejected")
+    if isinstance(found, Problem):
+        return [found]
+    told = set(rejections.derived(connection))
+    problems = [
+        Problem(f"rejected value of record {row[1]}", "it is missing") for row in told - found
+    ]
+    problems += [
+        Problem(f"rejected value of record {row[1]}", "nobody rejected it") for row in found - told
+    ]
+    return sorted(problems, key=lambda problem: problem.place)
+
+
+def _grants_differ(
+    connection: Connection, replay: Replay, step: Callable[[], None]
+) -> list[Problem]:
+    """What other agents may read against what was given and ended."""
+    problems: list[Problem] = []
+    unseen = dict(replay.grants)
+    for row in _rows(connection, f"{grants.SELECT} ORDER BY number", "grant"):
+        if isinstance(row, Problem):
+            return [*problems, row]
+        told = unseen.pop(row[0], None)
+        if told is None:
+            problems.append(Problem(f"grant {row[0]}", "nobody gave it"))
+        elif told != grants.digest(row):
+            problems.append(Problem(f"grant {row[0]}", "it differs from what the events say"))
+    return problems + [
+        Problem(f"grant {number}", "it is missing") for number in sorted(unseen, key=str)
+    ]
+
+
+def _told_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    """Erasures with their certificates, what a backup brought back, and counters, against what
+    events say of them."""
+    return [Problem(*one) for one in replay.told.differences(connection)]
+
+
+def _aged_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
+    """The importance of records before sleep adjusted it, against the events that adjusted it."""
+    erased = {
+        record_id
+        for record_id, known in replay.known.items()
+        if known.fields.get("erased") is not None
+    }
+    told = {(record, *both) for record, both in sleep.aged(connection).items()}
+    found = _fetched(connection, "SELECT record, original, adjusted FROM aged")
+    if isinstance(found, Problem):
+        return [found]
+    differ = sorted({str(row[0]) for row in told ^ found} - erased)
+    return [
+        Problem(f"former importance of record {record}", "the events say otherwise")
+        for record in differ
+    ]
+
+
+def _strays_differ(
+    connection: Connection, replay: Replay, step: Callable[[], None]
+) -> list[Problem]:
+    """Files that are to be removed: none may be one that memories lie in."""
+    wrong = file_changes.wrong_strays(connection)
+    return [
+        Problem(f"stray {file}", "it names a file that must not be removed; delete this row")
+        for file in wrong
+    ]
+
+
+def _meta_differs(
+    connection: Connection, replay: Replay, step: Callable[[], None]
+) -> list[Problem]:
+    """Names that this program knows, and no others."""
+    names = {str(name) for (name,) in connection.execute("SELECT name FROM meta")}
+    return [
+        Problem(f"meta {name}", "no Lamina writes such a row")
+        for name in sorted(names - migrations.NAMES)
+    ]
+
+
+def _rows(connection: Connection, query: str, name: str) -> Iterator[Row | Problem]:
+    """The rows of a query; one that cannot even be read becomes the last item, as a problem."""
+    last: object = "the start"
+    try:
+        for row in connection.execute(query):
+            last = f"{name} {row[0]}"
+            yield row
+    except UnicodeDecodeError:
+        yield Problem(f"{name} after {last}", "it holds bytes that are not text")
+
+
+def _fetched(connection: Connection, query: str) -> set[Row] | Problem:
+    found: set[Row] = set()
+    for row in _rows(connection, query, "entry"):
+        if isinstance(row, Problem):
+            return row
+        found.add(row)
+    return found
+
+
+def _stepper(connection: Connection, progress: Progress | None) -> Callable[[], None]:
+    total = connection.execute(
+        "SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM records)"
+    ).get
+    return _counter(int(str(total)), progress)
+
+
+def _counter(total: int, progress: Progress | None) -> Callable[[], None]:
+    done = iter(range(1, 1 << 62))
+
+    def step() -> None:
+        number = next(done)
+        if progress is not None and (number % 1000 == 0 or number == total):
+            progress(number, total)
+
+    return step

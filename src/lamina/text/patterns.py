@@ -1,0 +1,66 @@
+"""Patterns that read short texts only. Pure."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+LONGEST = 500  # characters
+
+
+class Bounded:
+    """A pattern that finds nothing in a stretch of more than `longest` characters.
+
+    Rules of grammar need patterns that can take quadratic time. The bound at the call keeps what they cost in proportion to
+    the length of the text.
+    """
+
+    __slots__ = (
+        "_finditer",
+        "_fullmatch",
+        "_match",
+        "_search",
+        "compiled",
+        "groupindex",
+        "longest",
+        "pattern",
+    )
+
+    def __init__(self, pattern: re.Pattern[str], longest: int = LONGEST) -> None:
+        self.compiled, self.pattern = pattern, pattern.pattern
+        self.longest = longest
+        self.groupindex = pattern.groupindex
+        self._search, self._match = pattern.search, pattern.match
+        self._fullmatch, self._finditer = pattern.fullmatch, pattern.finditer
+
+    def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+        return (
+            self._search(text, start, end) if min(end, len(text)) - start <= self.longest else None
+        )
+
+    def match(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+        return (
+            self._match(text, start, end) if min(end, len(text)) - start <= self.longest else None
+        )
+
+    def fullmatch(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+        return (
+            self._fullmatch(text, start, end)
+            if min(end, len(text)) - start <= self.longest
+            else None
+        )
+
+    def finditer(
+        self, text: str, start: int = 0, end: int = sys.maxsize
+    ) -> Iterator[re.Match[str]]:
+        return (
+            self._finditer(text, start, end)
+            if min(end, len(text)) - start <= self.longest
+            else iter(())
+        )
+
+
+def bounded(pattern: str, flags: int = 0, longest: int = LONGEST) -> Bounded:
+    """Compile a pattern for stretches of at most so many characters."""
+    return Bounded(re.compile(pattern, flags), longest)

@@ -1,0 +1,444 @@
+"""How keys and tokens look: those of known services, passwords in addresses, and what dice might have thrown. Pure."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterator, Sequence
+from operator import ne
+from typing import Any, NamedTuple, cast
+
+RANDOM, IN_URL = "random string", "password in a URL"
+GONE = "\x1f"  # stands for what was redacted: it ends a word, and no pattern reaches over it
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+class Found(NamedTuple):
+    """A secret in a text, from `start` up to `end`."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class Lazy:
+    """A pattern that is compiled when it is first used: most texts need few of them, and compiling all takes long."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._given = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        """Asked for what is not here yet: from now on it is here, and as quick to reach as in the pattern itself."""
+        compiled = re.compile(*self._given)
+        for each in (
+            "search",
+            "match",
+            "fullmatch",
+            "finditer",
+            "findall",
+            "sub",
+            "split",
+            "pattern",
+            "flags",
+        ):
+            setattr(self, each, getattr(compiled, each))
+        return getattr(compiled, name)
+
+
+def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """The same as `re.compile`, later."""
+    return cast(re.Pattern[str], Lazy(pattern, flags))
+
+
+class Shape(NamedTuple):
+    """How one sort of secret looks. Texts without the hint need no closer look."""
+
+    kind: str
+    hint: str
+    pattern: re.Pattern[str]
+
+
+# A pattern either ends with its longest repeat or cannot meet a character twice, so that looking takes linear time:
+# repeats in the middle are possessive or short, and what may begin anywhere begins with a literal.
+ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+NUMBERED = r"(?=[A-Za-z_-]{0,200}+[0-9])"  # somewhere in what follows is a digit, as in no word
+
+# What files with private keys begin with, in base64: RSA, EC, OpenSSH and without a word.
+PEM_IN_BASE64 = "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS LS0tLS1CRUdJTiBFQyBQUklWQVRF LS0tLS1CRUdJTiBPUEVOU1NI LS0tLS1CRUdJTiBQUklWQVRF"
+
+# What private keys of Ed25519 and of curves begin with, and which bytes are in those of RSA alone; their lines, one or more.
+PKCS8 = ("MC4CAQAwBQYDK2VwBCIEI", "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg")
+PKCS8_RSA = "IBADANBgkqhkiG9w0BAQEFAASC"
+KEY_LINES = r"[A-Za-z0-9+/=]{16,}+(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{16,}+)*+"
+
+# Words that begin a token of a known service, and how it goes on. Ends are open: of a longer token nothing is left behind.
+PREFIXES = (
+    ("AWS key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("AWS token", "IQoJb3JpZ2lu FwoGZXIvYXdz ABSK", r"[A-Za-z0-9+/=_-]{60,}"),
+    ("AWS token", "amzn.mws.", ID),
+    ("Alibaba key", "LTAI", r"[A-Za-z0-9]{12,}"),
+    ("Google key", "AIza", r"[A-Za-z0-9_-]{30,}"),
+    ("Google token", "ya29. GOCSPX- 1//0", r"[A-Za-z0-9_.-]{20,}"),
+    ("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{32,}"),
+    ("Databricks token", "dapi", r"[0-9a-f]{32,}(?:-[0-9])?"),
+    ("Heroku key", "HRKU-", r"[A-Za-z0-9_-]{30,}"),
+    ("Fly.io token", "fm1_ fm2_ fo1_", r"[A-Za-z0-9+/=_-]{40,}"),
+    ("Netlify token", "nfp_ nfc_ nfo_", r"[A-Za-z0-9]{36,}"),
+    ("Vercel token", "vercel_blob_rw_ vcp_ vca_", NUMBERED + r"[A-Za-z0-9_]{24,}"),
+    ("Cloudflare key", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{100,}"),
+    ("Cloudflare token", "cfut_ cfat_ cfk_", r"[A-Za-z0-9_-]{40,}"),
+    ("Supabase key", "sbp_ sb_secret_", r"[A-Za-z0-9_-]{30,}"),
+    ("PlanetScale token", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[A-Za-z0-9_.=-]{30,}"),
+    ("database key", "napi_ mdb_sa_sk_", NUMBERED + r"[A-Za-z0-9_-]{30,}"),
+    ("Pulumi token", "pul-", r"[0-9a-f]{40,}"),
+    ("Vault token", "hvs. hvb. hvr.", r"[A-Za-z0-9_-]{20,}"),
+    ("Doppler token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[A-Za-z0-9._-]{40,}"),
+    ("Infisical token", "st.", r"[0-9a-f]{24}\.[0-9a-f]{32}\.[0-9a-f]{32,}"),
+    ("1Password token", "ops_eyJ", r"[A-Za-z0-9_=+/-]{60,}"),
+    ("Tailscale key", "tskey-", r"[A-Za-z0-9_-]{20,}"),
+    ("OpenShift token", "sha256~", r"[A-Za-z0-9_-]{40,}"),
+    ("private key", PEM_IN_BASE64, r"[A-Za-z0-9+/=]{40,}"),
+    ("private key", " ".join(PKCS8), KEY_LINES),
+    ("private key", "MII", rf"[A-Za-z0-9+/]{{3}}{PKCS8_RSA}{KEY_LINES}"),
+    ("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}"),
+    ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{20,}"),
+    ("GitHub token", "github_pat_", r"[A-Za-z0-9_]{20,}"),
+    (
+        "GitLab token",
+        "glpat- gldt- glrt- glptt- glcbt- glft- glsoat- gloas- glimt- glagent- glffct-",
+        r"[A-Za-z0-9_.-]{19,}[A-Za-z0-9_-]",
+    ),
+    ("GitLab token", "GR1348941", r"[A-Za-z0-9_-]{20,}"),
+    ("Bitbucket token", "ATBB", r"[A-Za-z0-9]{24,}"),
+    ("Atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=-]{60,}"),
+    ("npm token", "npm_", r"[A-Za-z0-9]{30,}"),
+    ("PyPI token", "pypi-AgE", r"[A-Za-z0-9_-]{16,}"),
+    ("RubyGems key", "rubygems_", r"[0-9a-f]{40,}"),
+    ("crates.io token", "cio", r"(?=[A-Za-z]{0,31}[0-9])[A-Za-z0-9]{32}(?![A-Za-z0-9_-])"),
+    ("NuGet key", "oy2", r"[a-z0-9]{43}(?![A-Za-z0-9_-])"),
+    ("Clojars token", "CLOJARS_", r"[A-Za-z0-9]{50,}"),
+    ("Docker token", "dckr_pat_ dckr_oat_", r"[A-Za-z0-9_-]{20,}"),
+    ("Artifactory key", "AKCp cmVmdGtu", r"[A-Za-z0-9]{50,}"),
+    ("CircleCI token", "CCIPAT_ CCIPRJ_", r"[A-Za-z0-9]{10,}+_[0-9a-f]{32,}"),
+    ("Buildkite token", "bkua_ bkpt_ bkct_", r"[0-9a-f]{40,}"),
+    ("SonarQube token", "squ_ sqp_ sqa_", r"[0-9a-f]{40,}"),
+    ("Prefect key", "pnu_ pnb_", r"[A-Za-z0-9]{36,}"),
+    ("Octopus key", "API-", r"(?=[A-Z]{0,25}[0-9])[A-Z0-9]{26,}"),
+    (
+        "Slack token",
+        "xoxa- xoxb- xoxc- xoxd- xoxe- xoxe.xox xoxo- xoxp- xoxr- xoxs- xapp- xwfp-",
+        r"[A-Za-z0-9%-]{10,}",
+    ),
+    ("Slack webhook", "hooks.slack.com/services/ hooks.slack.com/workflows/", r"[A-Za-z0-9/]{20,}"),
+    (
+        "Discord webhook",
+        "discord.com/api/webhooks/ discordapp.com/api/webhooks/",
+        r"[0-9]{15,}+/[A-Za-z0-9_-]{40,}",
+    ),
+    ("webhook", "hooks.zapier.com/hooks/catch/", r"[A-Za-z0-9/]{14,}"),
+    ("Instagram token", "IGQV", r"[A-Za-z0-9_-]{60,}"),
+    ("SendGrid key", "SG.", r"[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}"),
+    ("Mailgun key", "key-", r"[0-9a-f]{32,}(?![A-Za-z0-9])"),
+    ("Brevo key", "xkeysib- xsmtpsib-", r"[0-9a-f]{40,}+[A-Za-z0-9-]*"),
+    ("Resend key", "re_", r"[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}"),
+    ("Twilio key", "SK", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    ("Facebook token", "EAA", r"[A-Za-z0-9]{90,}"),
+    (
+        "Stripe key",
+        "sk_live_ sk_test_ rk_live_ rk_test_ whsec_ sk_org_ sk_prod_",
+        r"(?=[a-z_]{0,80}+[0-9A-Z])[A-Za-z0-9_+/=]{10,}",
+    ),
+    ("Square token", "sq0atp- sq0csp-", r"[A-Za-z0-9_-]{22,}"),
+    ("Square token", "EAAA", r"[A-Za-z0-9_-]{60}(?![A-Za-z0-9_-])"),
+    ("Razorpay key", "rzp_live_ rzp_test_", r"[A-Za-z0-9]{14,}"),
+    ("Paddle key", "pdl_live_apikey_ pdl_sdbx_apikey_", r"[A-Za-z0-9_]{40,}"),
+    ("Braintree token", "access_token$", r"(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32,}"),
+    ("Plaid token", "access-production- access-sandbox- access-development-", ID),
+    ("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[0-9a-fA-F]{32,}"),
+    ("Flutterwave key", "FLWSECK- FLWSECK_TEST-", r"[0-9a-f]{12,}(?:-X)?"),
+    ("Shippo key", "shippo_live_ shippo_test_", r"[0-9a-f]{40,}"),
+    ("Duffel key", "duffel_live_ duffel_test_", r"[A-Za-z0-9_-]{30,}"),
+    ("EasyPost key", "EZAK EZTK", r"[A-Za-z0-9]{50,}"),
+    ("Grafana token", "glsa_", r"[A-Za-z0-9]{32}_[0-9a-f]{8,}"),
+    ("Grafana token", "glc_eyJ", r"[A-Za-z0-9_=+/-]{40,}"),
+    ("Sentry token", "sntryu_ sntrys_", r"[A-Za-z0-9_=+/-]{60,}"),
+    ("New Relic key", "NRAK- NRAA- NRIQ- NRSP- NRJS-", r"[A-Za-z0-9_-]{19,}"),
+    ("Dynatrace token", "dt0c01. dt0s16. dt0s01.", r"[A-Z0-9]{8,24}\.[A-Z0-9]{60,}"),
+    ("PostHog key", "phx_ phs_", r"[A-Za-z0-9_-]{40,}"),
+    ("LaunchDarkly key", "sdk- api- rel-", ID),
+    ("Segment token", "sgp_", r"[A-Za-z0-9_]{40,}"),
+    ("Asana token", "1/1 2/1", r"[0-9]{12,16}(?:/[0-9]{10,20})?:[0-9a-f]{32,}"),
+    ("Airtable token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64,}"),
+    ("Figma token", "figd_ figo_ figu_", r"[A-Za-z0-9_-]{30,}"),
+    ("Linear key", "lin_api_ lin_oauth_ lin_wh_", r"[A-Za-z0-9_-]{20,}"),
+    ("Notion token", "ntn_ secret_", r"[A-Za-z0-9]{40,}"),
+    ("HubSpot token", "pat-na1- pat-na2- pat-eu1- pat-ap1-", ID),
+    ("Postman key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34,}"),
+    ("Contentful token", "CFPAT-", r"[A-Za-z0-9_-]{40,}"),
+    ("Typeform token", "tfp_", r"[A-Za-z0-9_.-]{40,}"),
+    ("ReadMe key", "rdme_", r"[a-z0-9]{60,}"),
+    ("Frame.io token", "fio-u-", r"[A-Za-z0-9_=-]{60,}"),
+    ("Adobe secret", "p8e-", r"[A-Za-z0-9_-]{32,}"),
+    ("Dropbox token", "sl.", r"[A-Za-z0-9_=-]{100,}"),
+    ("Mapbox token", "sk.eyJ", r"[A-Za-z0-9_-]{20,}+\.[A-Za-z0-9_-]{16,}"),
+    ("Yandex token", "AQVN y0_", r"[A-Za-z0-9_-]{35,}"),
+    ("Lamina token", "lamina_", r"(?=[a-z_-]{0,42}+[0-9A-Z])[A-Za-z0-9_-]{43,}"),
+    ("Hugging Face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}"),
+    ("model key", "gsk_ xai- pplx- csk- tgp_v1_ fw_ jina_ e2b_", NUMBERED + r"[A-Za-z0-9_-]{20,}"),
+    (
+        "model key",
+        "llx- rpa_ vck_ crsr_ wandb_v1_ nvapi- pcsk_ tvly- r8_ lsv2_ pa-",
+        NUMBERED + r"[A-Za-z0-9_-]{32,}",
+    ),
+    ("model key", "sk_ fc-", r"[0-9a-f]{32,}(?![A-Za-z0-9])"),
+    ("Nostr key", "nsec1", r"[02-9ac-hj-np-z]{58,}"),
+    ("wallet key", "xprv yprv zprv tprv", r"[1-9A-HJ-NP-Za-km-z]{100,}"),
+    (
+        "model key",
+        "sk-",
+        rf"(?:[A-Za-z0-9]{{1,15}}-){{0,3}}{NUMBERED}[A-Za-z0-9_]{{16,}}+[A-Za-z0-9_-]*+",
+    ),
+    (
+        "model key",
+        "sk-",
+        rf"(?:ant|proj|or|svcacct|admin|lf|helicone)-{NUMBERED}[A-Za-z0-9_-]{{20,}}",
+    ),
+    ("JSON web token", "eyJ", r"[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*+"),
+)
+# Where a word begins, also behind an escaped line end and the like; so many characters before here.
+_EDGE = (
+    r"(?:(?<![A-Za-z0-9_-]{0})|(?<=\\[nrt]{0})|(?<=%[0-9A-F][0-9A-F]{0})|(?<=\\u00[0-9a-f][0-9a-f]{0})|(?<=\x1b\[[0-9]m{0})"
+    r"|(?<=\x1b\[[0-9][0-9]m{0}))"
+)
+# By the two characters that a token begins with, so that most words need not be compared with any.
+PREFIXED: dict[str, list[Shape]] = {}
+for _kind, _prefixes, _rest in PREFIXES:
+    for _prefix in _prefixes.split():
+        PREFIXED.setdefault(_prefix[:2], []).append(
+            Shape(_kind, _prefix, lazy(_EDGE.format("") + re.escape(_prefix) + _rest))
+        )
+# Where a word starts that may be one of these.
+_FIRST: dict[str, str] = {}
+for _start in sorted(PREFIXED):
+    _FIRST[_start[0]] = _FIRST.get(_start[0], "") + re.escape(_start[1])
+STARTS = lazy(
+    rf"(?:{'|'.join(f'{first}[{seconds}]' for first, seconds in _FIRST.items())})(?=[A-Za-z0-9_.$~/+-]{{14}})"
+    + _EDGE.format("..")
+)
+LONG = re.compile(r"[^ \x1f]{16}")  # every known shape has as many characters without a space
+LONG_WORD = lazy(r"[^ \t\r\n\x1f]{16,}+")
+
+# Those that begin anyhow, but have a telling piece within. Of a file with a key the head and the end, or lines without an end.
+KEY_BLOCK = (
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?>.*?-----)END [A-Z0-9 ]{0,60}-----|(?:(?:\s|\\[nr]){0,8}[A-Za-z0-9+/=]{16,}+)++)"
+)
+STATIC_KEY = (
+    r"-----BEGIN OpenVPN Static key V1-----\s[0-9a-f\s]{64,}+(?:-----END [A-Za-z0-9 ]{0,40}-----)?"
+)
+DISCORD = r"[MNO](?<![A-Za-z0-9_-][MNO])[A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"
+AZURE = r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,}[A-Za-z0-9_~-]"
+WALLET = r"[5KL](?<![0-9A-Za-z/+_-][5KL])[1-9A-HJ-NP-Za-km-z]{50,51}(?![0-9A-Za-z/+=_-])"
+SHAPES = tuple(
+    Shape(kind, hint, lazy(pattern, re.S))
+    for kind, hint, pattern in (
+        ("private key", "PRIVATE KEY-----", KEY_BLOCK),
+        ("private key", "PRIVATE KEY BLOCK-----", KEY_BLOCK),
+        ("private key", "OpenVPN Static key", STATIC_KEY),
+        (
+            "webhook",
+            ".webhook.office.com/webhookb2/",
+            r"\.webhook\.office\.com/webhookb2/[A-Za-z0-9@/_-]{14,}",
+        ),
+        (
+            "Firebase key",
+            ":APA91b",
+            r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{11}:APA91b[A-Za-z0-9_-]{100,}",
+        ),
+        ("Telegram token", ":AA", r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33,}"),
+        (
+            "Terraform token",
+            ".atlasv1.",
+            r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}",
+        ),
+        ("Azure secret", "Q~", AZURE),
+        ("Azure key", "JQQJ99", r"(?<![A-Za-z0-9])[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{12,}"),
+        ("Mailchimp key", "-us", r"(?<![0-9A-Za-z])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])"),
+        (
+            "Mailgun key",
+            "-",
+            r"(?<![0-9A-Za-z-])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9A-Za-z-])",
+        ),
+        (
+            "private key",
+            "Private-Lines: ",
+            r"Private-Lines: [0-9]{1,3}+(?:\s{1,2}[A-Za-z0-9+/=]{16,}+)++",
+        ),
+        ("Discord token", ".", DISCORD),
+        ("wallet key", "", WALLET),
+    )
+)
+KINDS = {kind for kind, *_ in (*PREFIXES, *SHAPES)} | {RANDOM, IN_URL}
+PLACEHOLDER = lazy(r"[xX]{8}|0{12}|\*{3}|\.{3}|[Yy][Oo][Uu][Rr]")
+
+URL = lazy(r"://[^\s/@:]{0,128}:(?![$<{*]|%s)(?P<secret>[^\s/]{1,512})@")
+NO_PASSWORDS = frozenset(
+    "password passwd pass pwd passwort secret token your_password yourpassword".split()
+)
+
+# What may be random, behind what only looks like it: addresses, pictures, checksums, hashed passwords, lines of a block.
+LINE = r"[A-Za-z0-9+/]{60,}+[ \t]{0,4}(?:\\n|\r?\n)[ \t]{0,16}"
+BLOCK = lazy(rf"(?:{LINE}){{2,}}+[A-Za-z0-9+/=]*+|{LINE}[A-Za-z0-9+/=]{{24,}}+")
+RUNS = lazy(
+    r"://[^\s\"'<>`]++|\$(?:2[abxy]|[156y]|argon2[id]{1,2}|scrypt|pbkdf2[a-z0-9-]{0,16})\$[\w$./+=,-]++|base64,[A-Za-z0-9+/=]++|(?i:sha-?[0-9]{1,3}|md5|h1)[-:=][A-Za-z0-9+/=]++"
+    r"|(?<![A-Za-z0-9+/_=.@#~-])([A-Za-z0-9+/_-]{20,128}+(?![A-Za-z0-9+/_-])={0,2})(?![(=~@]|\.[A-Za-z])|[A-Za-z0-9+/_-]++"
+)
+# Words in front of what is no secret although it looks random.
+NAMES_ORDINARY = (
+    *"id id-2 hash sha sha1 sha-1 sha256 sha-256 sha384 sha512 sha-512 md5 digest integrity checksum fingerprint etag".split(),
+    *"nonce publickey public_key public-key sitekey site_key site-key address wallet cid commit ssh-rsa ssh-ed25519".split(),
+    *("image", "public key", "site key"),
+)
+CONTEXT = 32
+# Ids that say what they are the id of, files and pictures as text, public keys, addresses of coins and contents.
+ORDINARY = lazy(
+    r"(?!(?:sk|rk|api|key|token|secret|live|test|priv|auth|pat)[_-])[a-z]{2,12}[_-][A-Za-z0-9+/]{8,30}={0,2}"
+    r"|(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR|JVBERi|UEsDB|H4sI|eJ|AAAA[BCE]|MII|TVqQ|AGFzbQ|pk_).*"
+    r"|0x[0-9a-fA-F]{40}|(?:Qm|[13])[1-9A-HJ-NP-Za-km-z]{25,44}|[\w/-]*[_/-][0-9a-f]{16,}|[0-9a-f]{16,}-[A-Z]{1,8}",
+    re.S,
+)
+WORD = lazy(r"[A-Za-z0-9+/_=-]+")
+ENCODED = lazy(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+LOGIN = lazy(r"[^:\s]{1,128}:.{3,}")
+UUID = lazy(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+HEX_OR_ULID = lazy(r"[0-9a-fA-F]+|[0-9a-hjkmnp-tv-z]{26}")
+CLASSES = str.maketrans(LETTERS + LETTERS.upper() + "0123456789", "a" * 26 + "A" * 26 + "0" * 10)
+LONGEST_PIECE = (
+    3.0  # characters a piece, on average: words in a name have more, random text has two
+)
+MOST_SIGNS = 4  # more are in paths and in names
+FEWEST_CHANGES = 0.3  # of the class from one character to the next
+
+
+def long_words(text: str) -> list[tuple[int, int]]:
+    """Where the words are that may be a token. Most memories have none."""
+    return (
+        [word.span() for word in LONG_WORD.finditer(text)] if LONG.search(text) is not None else []
+    )
+
+
+def shaped(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Found]:
+    """What looks like the secrets of a known service."""
+    for start, end in words:
+        yield from _prefixed(text, start, end)
+    for kind, hint, pattern in SHAPES if words else ():
+        for match in pattern.finditer(text) if hint in text else ():
+            if not PLACEHOLDER.search(match[0][:100]):
+                yield Found(kind, *match.span())
+
+
+def _prefixed(text: str, start: int, end: int) -> Iterator[Found]:
+    """What begins like a token within a word."""
+    place = start
+    for begins in STARTS.finditer(text, start, end):
+        for kind, prefix, pattern in PREFIXED[begins[0]] if begins.start() >= place else ():
+            if (
+                text.startswith(prefix, begins.start())
+                and (match := pattern.match(text, begins.start())) is not None
+            ):
+                place = match.end()
+                if not PLACEHOLDER.search(match[0][:100]):
+                    yield Found(kind, *match.span())
+
+
+def in_urls(text: str) -> Iterator[Found]:
+    """Passwords in addresses."""
+    for match in URL.finditer(text):
+        if match["secret"].lower() not in NO_PASSWORDS:
+            yield Found(IN_URL, *match.span("secret"))
+
+
+def random(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Found]:
+    """What looks as if dice had been thrown, and like nothing that usually does."""
+    place = 0
+    for first, last in words:
+        if first < place:
+            continue
+        if (block := BLOCK.match(text, first)) is not None:
+            place = block.end()
+            continue
+        for match in RUNS.finditer(text, first, last):
+            start, end = match.span(1)
+            if (
+                start >= 0
+                and _is_random(match[1])
+                and not names_ordinary(text[max(0, start - CONTEXT) : start])
+            ):
+                yield Found(RANDOM, start, end)
+
+
+def names_ordinary(before: str) -> bool:
+    """Whether what stands before a word says that it is an id, a hash, or public."""
+    return (
+        before.rstrip(" \t:=(\"'")
+        .removesuffix(" is")
+        .removesuffix(" W/")
+        .rstrip(":")
+        .lower()
+        .endswith(NAMES_ORDINARY)
+    )
+
+
+def _is_random(value: str) -> bool:
+    """Whether letters of both cases and digits make no words, and no id, no picture and no text in base64."""
+    size, classes = len(value), value.translate(CLASSES)
+    small, large, digits = map(classes.count, "aA0")
+    signs = size - small - large - digits
+    changes = sum(map(ne, classes, classes[1:]))
+    if min(small, large, digits) < (2 if size < 24 else 1) or changes < size * FEWEST_CHANGES:
+        return False
+    if signs > max(MOST_SIGNS, size / 10) or ORDINARY.fullmatch(value):
+        return False
+    pieces = (
+        changes + 1 - signs - classes.count("Aa") + classes.count("AAa")
+    )  # as humps and numbers part a name
+    return size - signs <= LONGEST_PIECE * pieces and not _is_encoded_text(value)
+
+
+def _is_encoded_text(value: str) -> bool:
+    """Whether a value is the base64 of something that can be read."""
+    bare = value.rstrip("=")
+    return _decoded(bare[: len(bare) // 4 * 4]) is not None
+
+
+def encodes_login(value: str) -> bool:
+    """Whether a value is the base64 of a name and a password."""
+    said = _decoded(value) if ENCODED.fullmatch(value) else None
+    return said is not None and LOGIN.fullmatch(said) is not None
+
+
+def _decoded(value: str) -> str | None:
+    """What a value in base64 says, if that can be read."""
+    try:
+        plain = binascii.a2b_base64(value.replace("-", "+").replace("_", "/"))
+    except binascii.Error:
+        return None
+    return (
+        said
+        if plain.isascii() and (said := plain.decode("ascii").replace("\n", " ")).isprintable()
+        else None
+    )
+
+
+def looks_random(value: str) -> bool:
+    """Whether a value with a name looks as if a machine had thrown dice, and is no hash or id."""
+    if (
+        len(value) < 20
+        or not WORD.fullmatch(value)
+        or UUID.fullmatch(value)
+        or HEX_OR_ULID.fullmatch(value)
+    ):
+        return False
+    runs = len(re.findall(r"[0-9]+", value))
+    mixed = value.lower() != value and value.upper() != value
+    return runs >= (2 if mixed else 4)

