@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lamina.model.record import Change, Event, Hit, Hits, Layer, Record, State, Trust
 
 __version__ = "0.1.0"
-# Where each name comes from when it is first asked for: the program has to hear Ctrl-C before it has loaded everything.
+# Names are imported on first use: the program must react to Ctrl-C before all of it is loaded.
 _ORIGINS = {
     **dict.fromkeys(
         (
@@ -56,7 +56,7 @@ def open(
     *,
     settings: Mapping[str, Any] | None = None,
 ) -> Memory:
-    """An agent's handle: remember, search, propose."""
+    """Open an agent's handle: remember, search, propose."""
     from lamina.memory.opening import connect
     from lamina.model.record import Role
 
@@ -73,7 +73,10 @@ def operator(
     settings: Mapping[str, Any] | None = None,
     key: str | None = None,
 ) -> Operator:
-    """An operator's handle: what an agent can do, and what only a person may. A home may ask for its operator key."""
+    """Open an operator's handle: all that an agent can do, and what only a person may decide.
+
+    A home that has an operator key asks for it.
+    """
     from lamina.memory.opening import connect
     from lamina.model.record import Role
 
@@ -108,12 +111,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A name of this package, or one of the modules that have them, loaded when it is first asked for."""
+    """Import a public name, or the module of errors, on first use."""
     if name in _ORIGINS:
         found = globals()[name] = getattr(importlib.import_module(f"lamina.{_ORIGINS[name]}"), name)
         return found
-    if name in _ORIGINS.values():
-        return importlib.import_module(f"lamina.{name}")
+    if name == "errors":
+        return importlib.import_module("lamina.errors")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""Where the program begins: it can be interrupted from its first line on, also while it loads all the others."""
+"""Start the program. Ctrl-C works from the first line on, even while modules are loading."""
 
 from __future__ import annotations
 

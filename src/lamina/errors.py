@@ -1,4 +1,4 @@
-"""Every exception, on one screen. The docstring is what it means to whoever sees it."""
+"""Every exception, on one screen. Each docstring says what the error means to its reader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LaminaError(Exception):
 
 
 class InvalidInput(LaminaError):
-    """What you passed is not acceptable; the message names the value and what would be. Nothing was stored."""
+    """The input is not valid; the message names the value and what would be. Nothing was stored."""
 
     code = "invalid_input"
 
@@ -31,19 +31,19 @@ class NotFound(LaminaError):
 
 
 class Refused(LaminaError):
-    """The request is well formed, but not allowed from here: wrong role, illegal move, or outside the home."""
+    """The request is not allowed from here: wrong role, illegal move, or outside the home."""
 
     code = "refused"
 
 
 class Conflict(LaminaError):
-    """The store holds something that contradicts the request, such as the same key with another text."""
+    """The store contradicts the request: for example, it has the same key with another text."""
 
     code = "conflict"
 
 
 class StoreUnavailable(LaminaError):
-    """The store cannot be read or written now: locked, full, read-only, or opened in another process."""
+    """The store cannot be read or written now: locked, full, read-only, or in use elsewhere."""
 
     code = "store_unavailable"
 
@@ -55,16 +55,16 @@ class EmbedderFailed(StoreUnavailable):
 
 
 class ModelFailed(StoreUnavailable):
-    """A language model is unreachable, over its budget or talks nonsense; rules do its work instead."""
+    """A language model is unreachable, over budget or wrong; rules do its work instead."""
 
     code = "model_failed"
 
 
 class Corrupt(LaminaError):
-    """The file is damaged, was altered, or is not a Lamina store. It was not touched; `lamina restore` lists the backups."""
+    """The file is damaged, altered, or no Lamina store. It is left alone; see `lamina restore`."""
 
     code = "corrupt"
 
 
 class Interrupted(Exception):
-    """Long work was told to stop. No caller sees it: the work says so in what it returns, and goes on the next time."""
+    """Stop long work early. The work catches it, reports that it stopped, and resumes next time."""
