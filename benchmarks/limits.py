@@ -296,16 +296,16 @@ def _least_run(copy: Path, file: Path) -> float:
     connection = apsw.Connection(str(copy))
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL").fetchall()
     rows: list[Any] = connection.execute(f"{records.SELECT} ORDER BY seq").fetchall()
-    importance = records.PLACE["importance"]
+    importance = records.COLUMN["importance"]
     up = [row for row in rows if row[importance] > 0.5]
     out = [row for row in rows if row[importance] <= 0.5][: ENTRIES - PROMOTED - 5_000]
     started = time.perf_counter()
     with connection:
         update = "UPDATE records SET layer = 'semantic', promoted_at = ?, updated_at = ?, metadata = ?, event = ? WHERE seq = ?"
         connection.executemany(
-            update, [(1, 1, row[records.PLACE["metadata"]], 9, row[0]) for row in up]
+            update, [(1, 1, row[records.COLUMN["metadata"]], 9, row[0]) for row in up]
         )
-        words = [(row[0], row[records.PLACE["content"]], "", "") for row in up]
+        words = [(row[0], row[records.COLUMN["content"]], "", "") for row in up]
         connection.executemany(fts5.REPLACE, words)
     with file.open("wb") as stream:
         stream.writelines(json.dumps(row[:-1]).encode() + b"\n" for row in out)
@@ -320,7 +320,7 @@ def _least_run(copy: Path, file: Path) -> float:
         connection.executemany(
             "DELETE FROM vectors WHERE space = 1 AND record = ?", [(row[0],) for row in out]
         )
-        tags = [(tag, row[0]) for row in out for tag in records.texts(row[records.PLACE["tags"]])]
+        tags = [(tag, row[0]) for row in out for tag in records.texts(row[records.COLUMN["tags"]])]
         connection.executemany("DELETE FROM tags WHERE tag = ? AND record = ?", tags)
         connection.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in out])
     took = time.perf_counter() - started

@@ -24,7 +24,7 @@ from lamina.engines import facts, summary
 from lamina.model import slots
 from lamina.model.clock import is_id
 from lamina.model.record import Role
-from lamina.store.tables.records import PLACE
+from lamina.store.tables.records import COLUMN
 from tests.conftest import START, Desk, Ticking
 
 from . import tally
@@ -188,7 +188,7 @@ def check_known_once(standing: Standing) -> None:
     taken = Counter((fact.evidence[0], str(fact.metadata["span"]), fact.content) for fact in every)
     assert [claim for claim, number in taken.items() if number > 1] == []
     crowded = Counter(
-        slots.place(fact) for fact in standing.known(State.ACTIVE) if slots.place(fact) is not None
+        slots.slot(fact) for fact in standing.known(State.ACTIVE) if slots.slot(fact) is not None
     )
     assert [place for place, number in crowded.items() if number > 1] == []
     for record in standing.records:
@@ -463,7 +463,7 @@ def archive_and_restore(is_chosen: Callable[[Record], bool]) -> Callable[[Path, 
                 if is_chosen(one)
             ]
             rows = [row for one in ids if (row := operator._store.row(one)) is not None]
-            wanted = [(row[PLACE["seq"]], row[PLACE["event"]]) for row in rows]
+            wanted = [(row[COLUMN["seq"]], row[COLUMN["event"]]) for row in rows]
             assert (
                 operator._store.archive.add(operator.actor, "prune", TONIGHT, "pruned", wanted)
                 == len(ids)

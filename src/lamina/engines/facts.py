@@ -27,7 +27,7 @@ UNNAMED = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée 
 # A distinct source takes away this share of the doubt, times how sure it is itself.
 CORROBORATION = 0.5
 MOST_SAID = 50
-Place = tuple[str | None, str, str]
+Slot = tuple[str | None, str, str]
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -62,8 +62,8 @@ class Fact(msgspec.Struct, frozen=True):
     said: tuple[datetime, ...]  # of when somebody said so, the latest times
 
     @property
-    def place(self) -> Place:
-        return place(self.user, self.subject, self.attribute)
+    def slot(self) -> Slot:
+        return slot(self.user, self.subject, self.attribute)
 
     def holds(self, at: datetime) -> bool:
         """Whether it was true at a time. What was superseded without an end had been a mistake."""
@@ -117,7 +117,7 @@ class Step(NamedTuple):
     ] = ()  # what held until then and again later: its first part, which needs a record
 
 
-def place(user: str | None, subject: str, attribute: str) -> Place:
+def slot(user: str | None, subject: str, attribute: str) -> Slot:
     """What claims contradict each other about: the same thing of the same person."""
     return user, text.normalise(subject), SHARED.get(attribute, attribute)
 
@@ -451,11 +451,11 @@ def known_claim(fact: Fact) -> Claim:
     )
 
 
-def by_place(records: Iterable[Record]) -> Mapping[Place, list[Fact]]:
+def by_slot(records: Iterable[Record]) -> Mapping[Slot, list[Fact]]:
     """Facts by what they are about, in the order in which they began."""
-    found: dict[Place, list[Fact]] = {}
+    found: dict[Slot, list[Fact]] = {}
     for fact in sorted(
         map(fact_of, filter(is_fact, records)), key=lambda fact: (fact.valid_from, fact.record)
     ):
-        found.setdefault(fact.place, []).append(fact)
+        found.setdefault(fact.slot, []).append(fact)
     return found

@@ -188,7 +188,7 @@ class Rejected:
 
     def similar(self, proposal: Record) -> tuple[Record, ...]:
         """What was rejected in the same place, or in much the same words; the newest of that."""
-        here = slots.place(proposal)
+        here = slots.slot(proposal)
         if here is not None:
             return tuple(self._by_place.get(here, ())[-MOST_SIMILAR:])
         words = _words(proposal)
@@ -207,10 +207,10 @@ class Rejected:
         return len(words & others) >= SIMILAR * max(1, min(len(words), len(others)))
 
     @cached_property
-    def _by_place(self) -> Mapping[slots.Place, Sequence[Record]]:
-        found: dict[slots.Place, list[Record]] = {}
+    def _by_place(self) -> Mapping[slots.Slot, Sequence[Record]]:
+        found: dict[slots.Slot, list[Record]] = {}
         for one in self._rejected:
-            if (here := slots.place(one)) is not None:
+            if (here := slots.slot(one)) is not None:
                 found.setdefault(here, []).append(one)
         return found
 

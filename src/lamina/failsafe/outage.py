@@ -81,9 +81,9 @@ class Awaited:
             return stored_user(given, lambda _: False, lambda: ())
         return self._store.user(given)
 
-    def place(self, name: str) -> Path:
+    def path_of(self, name: str) -> Path:
         """Where a file or folder of this agent lies."""
-        return Store.place(cast(Store, self), name)
+        return Store.path_of(cast(Store, self), name)
 
     def close(self) -> None:
         self._is_closed = True

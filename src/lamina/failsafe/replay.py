@@ -91,7 +91,7 @@ class Replay:
             while True:
                 contents = self._unstored(self._spool.contents())
                 self._replay(contents, progress)
-                archive = self._store.place("archive")
+                archive = self._store.path_of("archive")
                 moved = self._spool.settle(contents, self._rejected, archive, self._stamp())
                 if moved is not None:
                     break
@@ -309,7 +309,9 @@ def _free_id(transaction: Transaction, line: Line) -> str | None:
 
 def _is_same(row: records.Row | None, line: Line) -> bool:
     return (
-        row is None or line.payload is None or row[records.PLACE["content"]] == line.payload.content
+        row is None
+        or line.payload is None
+        or row[records.COLUMN["content"]] == line.payload.content
     )
 
 

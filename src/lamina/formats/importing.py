@@ -17,7 +17,7 @@ from lamina.model import hashing, rules, slots
 from lamina.model.clock import is_id
 from lamina.model.record import Draft, Layer, Record, State, Trust
 from lamina.model.rules import BELIEVED
-from lamina.model.slots import Place
+from lamina.model.slots import Slot
 from lamina.store.core.store import Store
 from lamina.store.core.transaction import Transaction
 from lamina.store.tables.records import Row
@@ -75,7 +75,7 @@ class Arrivals:
         self._policy = policy
         self._waiting: list[tuple[Draft, Entry, int]] = []
         self._keys: dict[str, int] = {}  # of those that wait, with their lines
-        self._places: set[Place] = set()  # where those that wait will stand
+        self._places: set[Slot] = set()  # where those that wait will stand
         self._first = 0  # the number of the first record that came from this file
         self._lines = array("Q")  # the lines of all that came, one after the other
         self._ids: dict[
@@ -159,7 +159,7 @@ class Arrivals:
 
     def _add_new(self, draft: Draft, entry: Entry, number: int, key: str) -> None:
         self._check(draft)
-        place = slots.place(draft) if draft.state is State.ACTIVE else None
+        place = slots.slot(draft) if draft.state is State.ACTIVE else None
         if place is not None:
             if place in self._places:
                 self.flush()

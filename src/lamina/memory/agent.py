@@ -266,7 +266,7 @@ class Memory(Writer):
         """Tools and integrations, as records and as files."""
         from lamina.memory.world import WorldModel
 
-        folder = self._store.place("world_model")
+        folder = self._store.path_of("world_model")
         return WorldModel(
             self._store, folder, self._draft, self.actor, self._clock, self.user, self._tell
         )
@@ -280,7 +280,7 @@ class Memory(Writer):
             self.actor, None, self._kinds, self.settings["content.max_bytes"], None
         )
         return WorldModel(
-            self._store, self._store.place("world_model"), drafter.draft, self.actor, self._clock
+            self._store, self._store.path_of("world_model"), drafter.draft, self.actor, self._clock
         )
 
     def _follow(self, decided: Sequence[Record]) -> None:

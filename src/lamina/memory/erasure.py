@@ -322,7 +322,9 @@ class Erasures:
             )
 
         spool = spools.spool(self._store.folder, self._store.settings["preset"])
-        return [self._name(path) for path in spool.cleanse(is_doomed, self._store.place("archive"))]
+        return [
+            self._name(path) for path in spool.cleanse(is_doomed, self._store.path_of("archive"))
+        ]
 
     def _clean_status(self, begun: Begun) -> list[str]:
         """Files that say what is pending, or was done last: they are written again when there is something to say."""
@@ -400,7 +402,7 @@ class Erasures:
         for database in filter(None, (self._store.database, self._store.reads.sound())):
             is_folded = database.fold()
             if not isinstance(database, SqliteDatabase):
-                yield {"place": database.place, "why": ON_A_SERVER}
+                yield {"place": database.address, "why": ON_A_SERVER}
                 continue
             if any(leftovers.is_sampled(one, known) for one in _with_log(database.path)):
                 database.rewrite()  # what is found after this is in rows that nobody wanted erased

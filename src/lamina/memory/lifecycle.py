@@ -19,7 +19,7 @@ from lamina.model.clock import Clock
 from lamina.model.record import Actor, Draft, Entry, Layer, Record, State
 from lamina.store.core.store import Store
 from lamina.store.core.transaction import Transaction
-from lamina.store.tables.records import PLACE, Filter, Row
+from lamina.store.tables.records import COLUMN, Filter, Row
 
 Episode = Callable[[Sequence[Record]], Draft]
 Twins = Callable[[Sequence[Entry], float], Mapping[str, str]]
@@ -118,10 +118,10 @@ class Lifecycle:
             row = self._store.row(record_id)
             if (
                 row is not None
-                and row[PLACE["layer"]] == Layer.SHORT_TERM
-                and row[PLACE["state"]] == State.ACTIVE
+                and row[COLUMN["layer"]] == Layer.SHORT_TERM
+                and row[COLUMN["state"]] == State.ACTIVE
             ):
-                wanted.append((row[0], row[PLACE["event"]]))
+                wanted.append((row[0], row[COLUMN["event"]]))
         return self._store.archive.add(self._actor, action, self._clock(), why, wanted)
 
     def _promote(self, decided: Sequence[Decision]) -> int:
@@ -158,7 +158,7 @@ def _move_up(transaction: Transaction, row: Row, decision: Decision) -> Record:
     layer, metadata = decision.promoted
     if decision.rejected is not None:
         transaction.guard.note_refused(decision.rejected)
-    if metadata != hashing.decode(row[PLACE["metadata"]]):
+    if metadata != hashing.decode(row[COLUMN["metadata"]]):
         return transaction.update(row, layer=layer, promoted_at=transaction.now, metadata=metadata)
     return transaction.update(row, layer=layer, promoted_at=transaction.now)
 
@@ -168,9 +168,9 @@ def _join(transaction: Transaction, decision: Decision) -> bool:
     twin = transaction.find(str(decision.twin))
     if twin is None or not transaction.unchanged([(decision.entry.seq, decision.entry.event)]):
         return False
-    known = hashing.decode(twin[PLACE["evidence"]])
+    known = hashing.decode(twin[COLUMN["evidence"]])
     if decision.entry.id not in known:
-        importance = max(twin[PLACE["importance"]], decision.entry.importance)
+        importance = max(twin[COLUMN["importance"]], decision.entry.importance)
         evidence = (*known, decision.entry.id)
         transaction.update(
             twin, evidence=evidence, last_verified=transaction.now, importance=importance

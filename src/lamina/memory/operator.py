@@ -133,7 +133,7 @@ class Operator(Memory):
         self._check_whole("export")
         rules.progress(progress)
         if path is None:
-            folder = self._store.place("exports")
+            folder = self._store.path_of("exports")
             refuse_link(folder)
             make_private_folder(folder)
             target = backup.unused(folder / f"{backup.stamp(self._clock())}.json")

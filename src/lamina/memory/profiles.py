@@ -57,7 +57,7 @@ class Profiles:
         self._archive = archive
         self._audit = audit
         self._note_crossing = note_crossing
-        self._snapshot_path = store.place(FILE_NAME)
+        self._snapshot_path = store.path_of(FILE_NAME)
         self._most_bytes: int = store.settings["content.max_bytes"]
 
     def user_profile(self) -> UserProfile:

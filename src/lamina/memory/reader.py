@@ -148,7 +148,7 @@ class Reader(Viewer):
 
         found: dict[str, Any] = {
             "store": self._store.id,
-            "place": self._store.database.place,
+            "place": self._store.database.address,
             "records": self._store.counts(self.user),
             "archived": self._store.count_archived(self.user),
             "open_runs": len(self._store.open_runs(self.user)),

@@ -10,9 +10,9 @@ from lamina.errors import Conflict, NotFound, Refused
 from lamina.model import slots
 from lamina.model.record import Layer, Record, State
 from lamina.model.rejection import named
-from lamina.model.slots import Place
+from lamina.model.slots import Slot
 from lamina.store.core.store import Store
-from lamina.store.tables.records import PLACE, Filter, Row
+from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.store.tables.rejections import Barred
 from lamina.text import words
 
@@ -51,7 +51,7 @@ def read(
 
 
 def entry(store: Store, row: Row) -> Entry:
-    return Entry(store.record(row), row[PLACE["event"]])
+    return Entry(store.record(row), row[COLUMN["event"]])
 
 
 def _start(ranked: Sequence[Effect], after: str | None) -> int:
@@ -87,7 +87,7 @@ def _effect(store: Store, waiting: Entry, standing: Sequence[Entry], barred: Bar
 
 def _replaced(store: Store, waiting: Sequence[Entry]) -> list[list[Entry]]:
     """The records that each would take the place of: those in its own place, or else those that it names."""
-    here = [slots.place(one.record) for one in waiting]
+    here = [slots.slot(one.record) for one in waiting]
     names = [
         named(one.record) if place is None else [] for one, place in zip(waiting, here, strict=True)
     ]
@@ -120,19 +120,19 @@ def _rejected(store: Store, user: str | None, barred: Barred) -> list[Record]:
     return [one for one in found if one is not None and (user is None or one.user in (None, user))]
 
 
-def _rivals(ranked: Sequence[Effect]) -> Mapping[Place, Sequence[str]]:
+def _rivals(ranked: Sequence[Effect]) -> Mapping[Slot, Sequence[str]]:
     """What waits for each place, in the order of the queue."""
-    found: dict[Place, list[str]] = {}
+    found: dict[Slot, list[str]] = {}
     for one in ranked:
-        if (here := slots.place(one.record)) is not None:
+        if (here := slots.slot(one.record)) is not None:
             found.setdefault(here, []).append(one.record.id)
     return found
 
 
 def _proposal(
-    one: Effect, by: str, rivals: Mapping[Place, Sequence[str]], rejected: review.Rejected
+    one: Effect, by: str, rivals: Mapping[Slot, Sequence[str]], rejected: review.Rejected
 ) -> Proposal:
-    record, here = one.record, slots.place(one.record)
+    record, here = one.record, slots.slot(one.record)
     near = rivals[here][: review.MOST_RIVALS + 1] if here is not None else ()
     others = tuple([other for other in near if other != record.id][: review.MOST_RIVALS])
     return Proposal(

@@ -17,7 +17,7 @@ from lamina.model.record import Actor, Draft, Event, Layer, Record, Role, State
 from lamina.store.core.store import Store
 from lamina.store.core.transaction import Transaction
 from lamina.store.tables import lineage, rejections
-from lamina.store.tables.records import PLACE, Filter, Row
+from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.text import words
 
 Visible = Callable[[str, object], Record]
@@ -90,7 +90,7 @@ class Reviews:
             review.check_pending(record)
             found = [transaction.find(name) for name in rejection.named(record)]
             others = [self._store.record(one) for one in found if one is not None]
-            if slots.place(record) is not None:
+            if slots.slot(record) is not None:
                 others += [entry.record for entry in self._replaced(transaction, record)]
             transaction.bar(record, review.barred(record, others))
             rejected = transaction.update(row, state=State.TOMBSTONED)
@@ -255,7 +255,7 @@ class Reviews:
 
     def _replaced(self, transaction: Transaction, proposal: Record) -> list[Entry]:
         """The records that a proposal would take the place of, as they are now."""
-        here = slots.place(proposal)
+        here = slots.slot(proposal)
         if here is None:
             return [self._entry(self._row(transaction, name)) for name in rejection.named(proposal)]
         if not review.may_replace(proposal, self._store.history(proposal.id)):
@@ -300,7 +300,7 @@ class Reviews:
         return self._store.get(record_id) if row is None else self._store.record(row)
 
     def _entry(self, row: Row) -> Entry:
-        return Entry(self._store.record(row), row[PLACE["event"]])
+        return Entry(self._store.record(row), row[COLUMN["event"]])
 
 
 def _check_takes_back(

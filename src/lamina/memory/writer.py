@@ -181,14 +181,14 @@ class Writer(Spooling):
                 made += self._insert(transaction, [whole(made)])
                 conversations.check_same(made[-1], given, key)
                 if keep_raw:
-                    kept = conversations.keep(self._store.place("episodes"), given, made[-1])
+                    kept = conversations.keep(self._store.path_of("episodes"), given, made[-1])
             self._tell(len(made))
         except spool.OUTAGES as error:
             conversations.unkeep(kept)
             made = self._spooled(error, action, now, drafts, made, whole)
             conversations.check_same(made[-1], given, key)
             if keep_raw:
-                conversations.keep(self._store.place("episodes"), given, made[-1])
+                conversations.keep(self._store.path_of("episodes"), given, made[-1])
         except BaseException:
             conversations.unkeep(kept)
             raise

@@ -81,7 +81,7 @@ def close(mirrors: Mapping[str, Mirror]) -> None:
 def _jsonl(store: Store, settings: Settings, embedder: Embedding) -> Mirror:
     from lamina.mirrors.jsonl import JsonlMirror
 
-    return JsonlMirror(store.place("jsonl"), settings["mirrors.jsonl"])
+    return JsonlMirror(store.path_of("jsonl"), settings["mirrors.jsonl"])
 
 
 def _chroma(store: Store, settings: Settings, embedder: Embedding) -> Mirror:
@@ -102,7 +102,7 @@ def _chroma(store: Store, settings: Settings, embedder: Embedding) -> Mirror:
     from lamina.mirrors.chroma_embedded import ChromaFolder
     from lamina.mirrors.lock import alone
 
-    folder = ChromaFolder(store.place("rag/chroma_store"), name, partial(alone, store))
+    folder = ChromaFolder(store.path_of("rag/chroma_store"), name, partial(alone, store))
     return ChromaMirror(folder, store.id, embedder(), store.database)
 
 

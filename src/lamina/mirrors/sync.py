@@ -10,7 +10,7 @@ from lamina.model.record import Layer, State
 from lamina.store.core.store import Store
 from lamina.store.tables import outbox
 from lamina.store.tables.outbox import Changes
-from lamina.store.tables.records import PLACE, Row
+from lamina.store.tables.records import COLUMN, Row
 
 PAGE = 500
 Progress = Callable[[int, int], None]
@@ -79,16 +79,16 @@ def _followed(
 
 def _applied(store: Store, mirror: Mirror, changes: Changes, done: Synced) -> Synced:
     """Put what is active now, and drop what is not any more. Working memory is neither: it was never there."""
-    kept = [row for row in changes.rows if row[PLACE["layer"]] != Layer.WORKING]
+    kept = [row for row in changes.rows if row[COLUMN["layer"]] != Layer.WORKING]
     active = [row for row in kept if _is_active(row)]
-    dropped = [*changes.gone, *(row[PLACE["id"]] for row in kept if not _is_active(row))]
+    dropped = [*changes.gone, *(row[COLUMN["id"]] for row in kept if not _is_active(row))]
     mirror.put([store.record(row) for row in active])
     mirror.drop(dropped)
     return Synced(done.events + changes.events, done.put + len(active), done.dropped + len(dropped))
 
 
 def _is_active(row: Row) -> bool:
-    return bool(row[PLACE["state"]] == State.ACTIVE)
+    return bool(row[COLUMN["state"]] == State.ACTIVE)
 
 
 def rebuild(

@@ -10,7 +10,7 @@ import msgspec
 from lamina.mirrors import Damaged, Listed, Mirror, Position
 from lamina.store.core.store import Store
 from lamina.store.tables import outbox
-from lamina.store.tables.records import PLACE
+from lamina.store.tables.records import COLUMN
 
 PAGE = 500
 MORE = 100_000  # entries that it may have too many
@@ -103,5 +103,5 @@ def _changed(store: Store, position: Position) -> set[str] | None:
             return None
         if not changes.events:
             return changed
-        changed.update(changes.gone, (row[PLACE["id"]] for row in changes.rows))
+        changed.update(changes.gone, (row[COLUMN["id"]] for row in changes.rows))
         position = changes.position

@@ -10,12 +10,12 @@ from lamina.model import hashing
 from lamina.model.record import Draft, Layer, Record
 from lamina.text import words
 
-Place = tuple[Layer, str | None, str]
+Slot = tuple[Layer, str | None, str]
 # The facets that find records by their place, and by the value that they give it.
-PLACE, VALUE = "@place", "@value"
+SLOT, VALUE = "@place", "@value"
 
 
-def place(memory: Record | Draft) -> Place | None:
+def slot(memory: Record | Draft) -> Slot | None:
     """The place of a memory, of one user; none for what may stand beside others."""
     name = None
     if memory.layer is Layer.PROFILE:
@@ -34,14 +34,14 @@ def facets(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str,
     Whoever finds a record by one of these compares the places: the layer and the kind are not part of it.
     """
     for name in _names(metadata):
-        yield place_facet(user, words.normalise(name))
+        yield slot_facet(user, words.normalise(name))
     if "profile_key" in metadata:
         yield value_facet(user, str(metadata["profile_key"]), metadata.get("value"))
 
 
-def place_facet(user: str | None, name: str) -> tuple[str, str]:
+def slot_facet(user: str | None, name: str) -> tuple[str, str]:
     """The same for all records of one place."""
-    return PLACE, _digest(user, name)
+    return SLOT, _digest(user, name)
 
 
 def value_facet(user: str | None, key: str, value: Any) -> tuple[str, str]:

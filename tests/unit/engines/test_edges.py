@@ -166,7 +166,7 @@ def test_what_is_known_is_told_as_known() -> None:
 
 def test_liking_and_disliking_are_one_place() -> None:
     """S2: who dislikes what she liked has changed her mind."""
-    assert facts.place(None, "Ana", "dislikes") == facts.place(None, "ana", "likes")
+    assert facts.slot(None, "Ana", "dislikes") == facts.slot(None, "ana", "likes")
 
 
 @pytest.mark.parametrize(

@@ -390,7 +390,7 @@ def test_one_value_stays_one(claims: list[Claim]) -> None:
     """S2: whatever is said in whatever order, a single-valued attribute has at most one active value, and nothing raises."""
     books: dict[Any, Notebook] = {}
     for one in claims:
-        books.setdefault(facts.place(None, one.subject, one.attribute), Notebook()).hear(one)
+        books.setdefault(facts.slot(None, one.subject, one.attribute), Notebook()).hear(one)
     for (_, _, attribute), book in books.items():
         positive = [fact for fact in book.known if not fact.negated]
         if not attributes.of(attribute).many:

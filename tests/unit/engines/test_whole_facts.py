@@ -407,7 +407,7 @@ def test_a_fact_is_read_from_its_record() -> None:
         ),
         *(("e",), ("ana", "ben"), (on(1), on(3))),
     )
-    assert facts.fact_of(kept).place == ("u", "ana", "lives_in")
+    assert facts.fact_of(kept).slot == ("u", "ana", "lives_in")
 
 
 def test_what_a_record_does_not_say_follows_from_its_times() -> None:
@@ -503,7 +503,7 @@ def test_facts_by_their_places() -> None:
         ),
         record(5, {}, layer=Layer.SEMANTIC),
     ]
-    found = facts.by_place(records)
+    found = facts.by_slot(records)
     assert {place: [one.value for one in some] for place, some in found.items()} == {
         (None, "ana", "likes"): ["tea"],
         (None, "ana", "lives_in"): ["Faro", "Lisbon", "Porto"],

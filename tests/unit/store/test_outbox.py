@@ -9,13 +9,13 @@ from lamina import Operator
 from lamina.model.record import State
 from lamina.store.tables import outbox
 from lamina.store.tables.outbox import Position
-from lamina.store.tables.records import PLACE
+from lamina.store.tables.records import COLUMN
 from tests.conftest import STORE_ID, move
 
 
 def ids(changes: outbox.Changes | None) -> list[str]:
     assert changes is not None
-    return [row[PLACE["id"]] for row in changes.rows]
+    return [row[COLUMN["id"]] for row in changes.rows]
 
 
 def test_the_head(op: Operator) -> None:

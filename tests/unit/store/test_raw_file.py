@@ -151,7 +151,7 @@ def test_the_database_of_chroma_is_searched_by_another_process(desk: Desk) -> No
     """P5, B1: Chroma has a SQLite of its own, whose locks a search in this process would drop."""
     operator = desk.operator()
     operator.remember("x")
-    folder = operator._store.place("rag/chroma_store")
+    folder = operator._store.path_of("rag/chroma_store")
     folder.mkdir(parents=True)
     path = folder / "chroma.sqlite3"
     known = Signature(frozenset({"zirkonit"}))

@@ -13,7 +13,7 @@ from msgspec import structs
 from lamina.engines import facts, summary
 from lamina.engines.claims import Claim, Turn, attributes
 from lamina.engines.claims.sentences import LONGEST
-from lamina.engines.facts import Effect, Fact, Place, Source, Step
+from lamina.engines.facts import Effect, Fact, Slot, Source, Step
 from lamina.errors import Interrupted
 from lamina.memory.sleep.reading import Listener
 from lamina.model import hashing, rules
@@ -21,7 +21,7 @@ from lamina.model.clock import Clock
 from lamina.model.record import Actor, Draft, Layer, Record, Role, State, Trust, iso
 from lamina.store.core.store import Store
 from lamina.store.core.transaction import Transaction
-from lamina.store.tables.records import PLACE, Row
+from lamina.store.tables.records import COLUMN, Row
 from lamina.store.tables.sleep import Marks
 from lamina.text import words
 
@@ -277,7 +277,7 @@ class Known:
 
     def __init__(self, records: Sequence[Record]) -> None:
         told = [record for record in records if record.state in TOLD]
-        self._topics = {place: Topic(found) for place, found in facts.by_place(told).items()}
+        self._topics = {place: Topic(found) for place, found in facts.by_slot(told).items()}
         self._taken: dict[str, list[Fact]] = {}
         for fact in map(facts.fact_of, filter(facts.is_fact, records)):
             for turn in fact.evidence:
@@ -300,7 +300,7 @@ class Known:
 
     def _topic(self, claim: Claim, source: Source) -> Topic:
         """What is known where a claim belongs."""
-        place: Place = facts.place(source.user, claim.subject, claim.attribute)
+        place: Slot = facts.slot(source.user, claim.subject, claim.attribute)
         return self._topics.setdefault(place, Topic([]))
 
 
@@ -385,7 +385,7 @@ def _verify(transaction: Transaction, fact: Fact, claim: Claim, source: Source, 
         fields["evidence"] = again.evidence
     if (again.voices, again.said) != (fact.voices, fact.said):
         told = {"voices": list(again.voices), "said": [iso(at) for at in again.said]}
-        fields["metadata"] = {**hashing.decode(row[PLACE["metadata"]]), **told}
+        fields["metadata"] = {**hashing.decode(row[COLUMN["metadata"]]), **told}
     transaction.update(row, **fields)
 
 

@@ -130,7 +130,7 @@ class Archive:
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
         """The record, read from its line, if this user may see it: of others' not even a loss is told."""
-        with translated(self._store.database.place):
+        with translated(self._store.database.address):
             place = find(self._store.database.reader(), record_id)
         if place is None or (user is not None and place.user not in (None, user)):
             return None
@@ -162,7 +162,7 @@ class Archive:
         return [found[record_id] for record_id in record_ids]
 
     def _place(self, record_id: str) -> Place:
-        with translated(self._store.database.place):
+        with translated(self._store.database.address):
             place = find(self._store.database.reader(), record_id)
         if place is None:
             if self._store.exists(record_id):
@@ -236,7 +236,7 @@ class Archive:
             INSERT_FILE, (copy.number, copy.file, copy.why, len(found), laid.sha256, made)
         )
         connection.execute("DELETE FROM strays WHERE file = ?", (copy.file,))
-        id_, user, key = (records.PLACE[name] for name in ("id", "user", "key"))
+        id_, user, key = (records.COLUMN[name] for name in ("id", "user", "key"))
         for line, ((row, event), (start, size)) in enumerate(
             zip(found, laid.places, strict=True), 1
         ):
@@ -263,7 +263,7 @@ class Archive:
                 transaction.archive(leaving, new[0], why, laid)
             return len(leaving)
 
-        place = self._store.place("archive").relative_to(self._store.folder).as_posix()
+        place = self._store.path_of("archive").relative_to(self._store.folder).as_posix()
         return self.filing.filled(actor, action, now, [f"{place}/{name}_{backup.stamp(now)}"], fill)
 
     def checked(self, found: Written, file: str, connection: Connection) -> Written:
@@ -365,8 +365,8 @@ def _misplaced(
     for number, line in enumerate(lines, 1):
         step()
         row = record_lines.row_of(record_lines.read(line))
-        told = connection.execute(query, (row[records.PLACE["id"]], file.number)).get
-        own = row[records.PLACE["user"]], row[records.PLACE["key"]]
+        told = connection.execute(query, (row[records.COLUMN["id"]], file.number)).get
+        own = row[records.COLUMN["user"]], row[records.COLUMN["key"]]
         if told != (*own, number, start, len(line) - 1, records.row_hash(row[:-2], row[-1])):
             yield f"archive {file.file}:{number}", "the index of the archive says otherwise"
         start += len(line)

@@ -46,7 +46,7 @@ class Filing:
 
         Who may only read, or finds the disk full, goes on all the same: the next opening removes them.
         """
-        with suppress(StoreUnavailable), translated(self._store.database.place):
+        with suppress(StoreUnavailable), translated(self._store.database.address):
             if self._store.database.reader().execute("SELECT 1 FROM strays LIMIT 1").get is None:
                 return
             self._sweep()
@@ -70,14 +70,14 @@ class Filing:
 
     def strays(self) -> list[str]:
         """The names that belong to nothing, yet or any more."""
-        with translated(self._store.database.place):
+        with translated(self._store.database.address):
             return [
                 file for (file,) in rows(self._store.database.reader(), "SELECT file FROM strays")
             ]
 
     def note(self, names: Sequence[str]) -> None:
         """Note names as strays: their files are about to be put here, or to be removed."""
-        with translated(self._store.database.place), self._store.database.atomic() as transaction:
+        with translated(self._store.database.address), self._store.database.atomic() as transaction:
             insert = "INSERT INTO strays (file) VALUES (?) ON CONFLICT DO NOTHING"
             transaction.cursor.executemany(insert, [(name,) for name in names])
 
@@ -109,7 +109,7 @@ class Filing:
         """Names that nothing has, noted as strays until their files belong to an archive."""
         taken = "SELECT 1 FROM archives WHERE file = ?1 UNION SELECT 1 FROM strays WHERE file = ?1"
         files = []
-        with translated(self._store.database.place), self._store.database.atomic() as transaction:
+        with translated(self._store.database.address), self._store.database.atomic() as transaction:
             for given in names:
                 name, first = _numbered(given)
                 for number in itertools.count(first):
@@ -125,7 +125,7 @@ class Filing:
 
     def abandon(self, new: Sequence[str]) -> None:
         """Leave nothing of files that came to nothing. If not even this works, the next opening does it."""
-        with suppress(LaminaError, OSError), translated(self._store.database.place):
+        with suppress(LaminaError, OSError), translated(self._store.database.address):
             if any(_is_stray(self._store.database.reader(), file) for file in new):
                 self._sweep(new)
 

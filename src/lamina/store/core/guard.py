@@ -11,7 +11,7 @@ from lamina.model.record import Actor, Draft, Record, Role, State
 from lamina.store.engine.sql import Cursor
 from lamina.store.tables import records, rejections
 from lamina.store.tables import slots as standing
-from lamina.store.tables.records import PLACE, Row
+from lamina.store.tables.records import COLUMN, Row
 from lamina.store.upkeep import erase_plan
 from lamina.text import words
 
@@ -30,7 +30,7 @@ class Guard:
         self.refused: dict[str, None] = {}  # rejected records whose values somebody brought back
         self._any_rejected: bool | None = None  # asked for when it matters
         self._proposed = 0
-        self._places: dict[slots.Place, str] = {}  # where this transaction has put a record
+        self._places: dict[slots.Slot, str] = {}  # where this transaction has put a record
 
     def check_new(self, record: Record) -> None:
         """Refuse what was rejected before, and more proposals of machines than people can read in a day.
@@ -56,7 +56,7 @@ class Guard:
         if self.rejected(record) is not None:
             return State.TOMBSTONED
         if record.state is State.ACTIVE and (
-            self.standing(record) or slots.place(record) in self._places
+            self.standing(record) or slots.slot(record) in self._places
         ):
             return State.CONSTRAINED  # something else stands there: a person decides
         self.take_place(record)
@@ -129,16 +129,16 @@ class Guard:
 
     def take_place(self, record: Record) -> None:
         """Remember that a record has come to stand where only one can: at the end there must be no other."""
-        if record.state is State.ACTIVE and (here := slots.place(record)) is not None:
+        if record.state is State.ACTIVE and (here := slots.slot(record)) is not None:
             self._places[here] = record.id
 
     def check_places(self) -> None:
         """Raise when two records have come to stand in one place."""
         for record_id in self._places.values():
             row = records.by_id(self._cursor.connection, record_id)
-            if row is not None and row[PLACE["state"]] == State.ACTIVE:
+            if row is not None and row[COLUMN["state"]] == State.ACTIVE:
                 for other in self.standing(self._store.record(row)):
-                    name = other[PLACE["id"]]
+                    name = other[COLUMN["id"]]
                     raise Conflict(
                         f"{name} stands where {record_id} would: correct it or roll it back first",
                         record=name,

@@ -33,7 +33,7 @@ from lamina.store.tables.records import Filter, Row
 from lamina.text import words
 
 if TYPE_CHECKING:
-    from lamina.model.slots import Place
+    from lamina.model.slots import Slot
     from lamina.store.archive.search import Wanted
     from lamina.store.index.snapshot import Index
     from lamina.store.tables.rejections import Rejections
@@ -76,7 +76,7 @@ class Store:
         )
         _refuse_elsewhere(meta, self.database, self.agent)
 
-    def place(self, name: str) -> Path:
+    def path_of(self, name: str) -> Path:
         """Where a file or folder of this agent lies; a preset may have it elsewhere in the agent's folder."""
         from lamina.home.retention import PRESETS
 
@@ -103,7 +103,7 @@ class Store:
 
     def exists(self, record_id: str) -> bool:
         """Whether there is such a record, in the store or in its archive, or was until it was erased."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return records.last_event(self.database.reader(), record_id) is not None
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
@@ -122,7 +122,7 @@ class Store:
 
     def row(self, record_id: str) -> Row | None:
         """The row of a record that is in the store."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return records.by_id(self.database.reader(), record_id)
 
     def listed(self, chosen: Filter, limit: int) -> list[Record]:
@@ -131,29 +131,29 @@ class Store:
 
     def rows(self, chosen: Filter, limit: int = EVERY) -> list[Row]:
         """The rows that match, newest first."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return records.listed(self.database.reader(), chosen, limit)
 
     def gone_alike(self, part: str, user: str | None, limit: int) -> list[str]:
         """The ids that begin or end so, of what is archived or erased."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return records.gone_alike(self.database.reader(), part, user, limit)
 
-    def standing(self, wanted: Collection[Place]) -> dict[Place, list[Row]]:
+    def standing(self, wanted: Collection[Slot]) -> dict[Slot, list[Row]]:
         """The active rows that stand in some places."""
         from lamina.store.tables import slots as standing
 
-        with translated(self.database.place):
+        with translated(self.database.address):
             return standing.among(self, self.database.reader(), wanted)
 
     def named(self, ids: Collection[str]) -> dict[str, Row]:
         """The rows of those of some records that are in the store."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return records.by_ids(self.database.reader(), ids)
 
     def actions(self, numbers: Collection[int]) -> dict[int, str]:
         """What some events did."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return events.actions(self.database.reader(), numbers)
 
     @functools.cached_property
@@ -184,7 +184,7 @@ class Store:
 
     def histories(self, record_ids: Sequence[str]) -> dict[str, list[Event]]:
         """The same for some records; events that they share are read once."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             connection = self.database.reader()
             book = events.Book(connection)
             last = {one: records.last_event(connection, one) for one in record_ids}
@@ -194,25 +194,25 @@ class Store:
 
     def open_runs(self, user: str | None) -> list[Record]:
         """The first live note of every open run."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return [self.record(row) for row in records.open_runs(self.database.reader(), user)]
 
     def short_term(self, user: str | None) -> list[Entry]:
         """What waits in short-term memory, in the order in which it came."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return records.short_term(self.database.reader(), user)
 
     def count_short_term(self, user: str | None) -> int:
-        with translated(self.database.place):
+        with translated(self.database.address):
             return records.count_short_term(self.database.reader(), user)
 
     def count_archived(self, user: str | None) -> int:
-        with translated(self.database.place):
+        with translated(self.database.address):
             return archive.count(self.database.reader(), user)
 
     def archives(self) -> list[archive.File]:
         """Every file of the archive, the newest first."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return archive.files(self.database.reader())
 
     def search_archive(self, wanted: Wanted, limit: int) -> list[Record]:
@@ -250,26 +250,26 @@ class Store:
 
     def decisions(self, limit: int) -> dict[str, Decided]:
         """The last decision about each record, of the newest that were decided about."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return learned.decisions(self.database.reader(), limit)
 
     def count_erasures(self) -> int:
-        with translated(self.database.place):
+        with translated(self.database.address):
             return learned.count_erasures(self.database.reader())
 
     def learned(self, name: str) -> str | None:
         """What was learned from this store, if anything."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return learned.load(self.database.reader(), name)
 
     def matching(self, chosen: Filter, below: float | None) -> list[tuple[int, int]]:
         """The numbers and last events of all records that match, in their order."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return records.matching(self.database.reader(), chosen, below)
 
     def numbered(self, numbers: Sequence[int]) -> list[Record]:
         """The records with these numbers, in the same order, as far as they are there."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             connection = self.database.reader()
             found = [
                 records.one(connection, f"{records.SELECT} WHERE seq = ?", (number,))
@@ -279,17 +279,17 @@ class Store:
 
     def user(self, given: object) -> str | None:
         """The name of a user as this store has it, or may have it from now on."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return users.resolved(given, self.database.reader)
 
     def count_notes(self, run_id: str, user: str | None) -> int:
         """How many notes an open run has beside the one that opened it."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return max(0, records.count_notes(self.database.reader(), run_id, user) - 1)
 
     def events(self, limit: int, before: int | None = None) -> list[Event]:
         """The newest changes first, all of them or those before an event."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             return events.latest(
                 self.database.reader(), limit, events.LAST if before is None else before
             )
@@ -297,23 +297,23 @@ class Store:
     def count_unpacked(self) -> int:
         """How many records are in no block yet, asked without what searches need."""
         query = "SELECT coalesce((SELECT max(seq) FROM records), 0) - 256 * (SELECT count(*) FROM blocks)"
-        with translated(self.database.place):
+        with translated(self.database.address):
             number = self.database.reader().execute(query).get
         return number if isinstance(number, int) else 0
 
     def head(self) -> Head:
-        with translated(self.database.place):
+        with translated(self.database.address):
             return events.head(self.database.reader(), self.seed)
 
     def counts(self, user: str | None) -> dict[str, dict[str, int]]:
-        with translated(self.database.place):
+        with translated(self.database.address):
             return records.counts(self.database.reader(), user)
 
     def outside(
         self, user: str | None, since: int, slot: int, beginning: int, least: int
     ) -> tuple[list[Any], list[Any]]:
         """What has come from outside since a time: by source and slot, and what begins alike, by source."""
-        with translated(self.database.place):
+        with translated(self.database.address):
             connection = self.database.reader()
             repeated = sources.repeated(connection, user, since, beginning, least)
             return sources.arrived(connection, user, since, slot), repeated
@@ -464,7 +464,7 @@ class Store:
             return records.record_of(row, self.agent)
         except (Corrupt, TypeError, ValueError, KeyError, OverflowError) as error:
             raise Corrupt(
-                f"{self.database.place}: record number {row[0]} is damaged; run `lamina audit verify`"
+                f"{self.database.address}: record number {row[0]} is damaged; run `lamina audit verify`"
             ) from error
 
 
@@ -479,19 +479,19 @@ def _identity(
     database: Database, agent: str, connection: Connection | None = None
 ) -> tuple[str, int]:
     """The id of a store, once it is certain that it belongs to this agent, and who has made its index."""
-    with translated(database.place):
+    with translated(database.address):
         meta = dict(rows(connection or database.reader(), "SELECT name, value FROM meta"))
     _refuse_elsewhere(meta, database, agent)
     if meta.get("agent") != agent or "store_id" not in meta:
         made_for = words.shown(meta.get("agent", "nobody"))
         way = "put it back under that name, then `lamina export` there and `lamina import` here"
         raise Corrupt(
-            f"{database.place}: this store was made for the agent {made_for}; {way}", foreign=True
+            f"{database.address}: this store was made for the agent {made_for}; {way}", foreign=True
         )
     analyser = int(meta.get("analyser", 0))
     if analyser > words.ANALYSER_VERSION:
         raise StoreUnavailable(
-            f"{database.place}: its index was made by analyser {analyser}, but this Lamina knows only up to"
+            f"{database.address}: its index was made by analyser {analyser}, but this Lamina knows only up to"
             f" {words.ANALYSER_VERSION}; upgrade Lamina to open it",
             foreign=True,
         )
@@ -502,4 +502,4 @@ def _refuse_elsewhere(meta: dict[str, str], database: Database, agent: str) -> N
     if MOVED in meta or ARRIVING in meta:
         from lamina.store.upkeep import migrate
 
-        migrate.refuse_elsewhere(meta, database.place, agent)
+        migrate.refuse_elsewhere(meta, database.address, agent)

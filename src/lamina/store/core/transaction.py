@@ -23,7 +23,7 @@ from lamina.store.tables import events, fulltext, record_lines, records, users
 from lamina.store.tables.events import Changed, Made
 from lamina.store.tables.reads import Read
 from lamina.store.tables.record_lines import Written
-from lamina.store.tables.records import PLACE, Filter, Row
+from lamina.store.tables.records import COLUMN, Filter, Row
 
 if TYPE_CHECKING:
     from lamina.store.core.guard import Guard
@@ -298,7 +298,7 @@ class Transaction(Atomic):
 
     def replace(self, replaced: Sequence[Row], draft: Draft, *, never_true: bool = False) -> Record:
         """Store a draft in the place of records that were true until now, or that had been a mistake."""
-        ids = tuple(row[PLACE["id"]] for row in replaced)
+        ids = tuple(row[COLUMN["id"]] for row in replaced)
         (made,) = self.insert([structs.replace(draft, supersedes=ids)])
         for row in replaced:
             self.update(
@@ -332,7 +332,7 @@ class Transaction(Atomic):
     def archive(self, leaving: Sequence[Row], file: str, why: str, laid: Laid) -> None:
         """Take rows out of the store, whose lines lie in a file now."""
         number = self._new_archive(file, why, laid)
-        user, key, last = PLACE["user"], PLACE["key"], PLACE["event"]
+        user, key, last = COLUMN["user"], COLUMN["key"], COLUMN["event"]
         after = {"archived": number, "seq": None}
         places = []
         for line, (row, (start, size)) in enumerate(zip(leaving, laid.places, strict=True), 1):
@@ -385,9 +385,9 @@ class Transaction(Atomic):
         self.cursor.execute("DELETE FROM archived WHERE id = ?", (one.id,))
         self._last_record += 1
         row = list(record_lines.row_of(one))
-        row[PLACE["seq"]] = self._last_record
-        row[PLACE["updated_at"]] = row[PLACE["last_verified"]] = self._micros
-        row[PLACE["event"]] = self._next_event()
+        row[COLUMN["seq"]] = self._last_record
+        row[COLUMN["updated_at"]] = row[COLUMN["last_verified"]] = self._micros
+        row[COLUMN["event"]] = self._next_event()
         digest = records.row_hash(tuple(row[:-2]), row[-1])
         after = {"archived": None, "seq": self._last_record, "last_verified": self._micros}
         before = {
@@ -432,27 +432,27 @@ class Transaction(Atomic):
 
     def update(self, row: Row, **fields: Any) -> Record:
         """Change open fields of a record; what it says never changes. Metadata and evidence may only grow."""
-        before = records.STATES[row[PLACE["state"]]]
+        before = records.STATES[row[COLUMN["state"]]]
         if fields.get("state", before) is not before:
             rules.check_move(before, fields["state"], self._actor.role)
         fields["updated_at"] = self.now
         changed = {name: records.stored(name, value) for name, value in fields.items()}
         after = list(row)
         for name, value in changed.items():
-            after[PLACE[name]] = value
+            after[COLUMN[name]] = value
         event = self._next_event()
-        after[PLACE["event"]] = event
+        after[COLUMN["event"]] = event
         open_fields = [name for name in records.TRACKED if name in changed]
         digest = records.row_hash(tuple(after[:-2]), row[-1])
-        after_fields = {name: after[PLACE[name]] for name in open_fields}
-        before_fields = {name: row[PLACE[name]] for name in open_fields}
+        after_fields = {name: after[COLUMN[name]] for name in open_fields}
+        before_fields = {name: row[COLUMN[name]] for name in open_fields}
         self._changes.append(
-            Changed(row[PLACE["id"]], digest, before_fields, after_fields, row[PLACE["event"]])
+            Changed(row[COLUMN["id"]], digest, before_fields, after_fields, row[COLUMN["event"]])
         )
         settings = ", ".join(f"{name} = ?" for name in (*changed, "event"))
         self.cursor.execute(
             f"UPDATE records SET {settings} WHERE seq = ?",
-            (*changed.values(), event, row[PLACE["seq"]]),
+            (*changed.values(), event, row[COLUMN["seq"]]),
         )
         record = records.record_of(tuple(after), self._store.agent)
         if record.state is State.ACTIVE and not fields.keys().isdisjoint(("layer", "state")):

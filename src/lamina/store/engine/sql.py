@@ -60,7 +60,7 @@ def rows(source: Connection | Cursor, query: str, parameters: Sequence[Any] = ()
 class Database(ABC):
     """Where one agent's memory is kept. Threads share it; a process that was forked from ours may not use it."""
 
-    place: str  # as people are told of it
+    address: str  # as people are told of it
     inherited = False
     writable = True  # a surface that only reads takes this away, and there is no way to write left
 

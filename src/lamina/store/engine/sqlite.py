@@ -47,7 +47,7 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path, busy_ms: int, checkpoint_pages: int) -> None:
         super().__init__()
         self.path = path
-        self.place = str(path)
+        self.address = str(path)
         self.local = threading.local()
         self.quiet = threading.Condition()
         self.moments = 0  # threads that look at one moment of the file now

@@ -10,7 +10,7 @@ from lamina.model.clock import is_id
 from lamina.model.record import Record
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.tables import events, facets, fulltext
-from lamina.store.tables.records import PLACE, Row, texts
+from lamina.store.tables.records import COLUMN, Row, texts
 from lamina.text import words
 
 TAG = "INSERT INTO tags (tag, record) VALUES (?, ?)"
@@ -76,14 +76,14 @@ def forget_turned(cursor: Cursor, leaving: Sequence[Row]) -> None:
     tags, links, plain = [], [], []
     for row in leaving:
         seq = row[0]
-        tags += [(tag, seq) for tag in texts(row[PLACE["tags"]])]
+        tags += [(tag, seq) for tag in texts(row[COLUMN["tags"]])]
         links += [
-            (target, "evidence", seq) for target in texts(row[PLACE["evidence"]]) if is_id(target)
+            (target, "evidence", seq) for target in texts(row[COLUMN["evidence"]]) if is_id(target)
         ]
-        links += [(target, "supersedes", seq) for target in texts(row[PLACE["supersedes"]])]
-        if row[PLACE["metadata"]] != "{}":
-            metadata = hashing.decode(row[PLACE["metadata"]])
-            plain += [(*facet, seq) for facet in facets.all_of(row[PLACE["user"]], metadata)]
+        links += [(target, "supersedes", seq) for target in texts(row[COLUMN["supersedes"]])]
+        if row[COLUMN["metadata"]] != "{}":
+            metadata = hashing.decode(row[COLUMN["metadata"]])
+            plain += [(*facet, seq) for facet in facets.all_of(row[COLUMN["user"]], metadata)]
     cursor.executemany("DELETE FROM tags WHERE tag = ? AND record = ?", tags)
     cursor.executemany("DELETE FROM links WHERE target = ? AND relation = ? AND record = ?", links)
     cursor.executemany("DELETE FROM facets WHERE name = ? AND value = ? AND record = ?", plain)

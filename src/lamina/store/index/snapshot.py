@@ -198,7 +198,7 @@ class Look:
         return (
             set()
             if changes is None
-            else {*changes.gone, *(row[records.PLACE["id"]] for row in changes.rows)}
+            else {*changes.gone, *(row[records.COLUMN["id"]] for row in changes.rows)}
         )
 
     def successions(self, ids: Sequence[str], moment: datetime) -> set[tuple[str, str]]:

@@ -79,7 +79,7 @@ def differs(connection: Connection) -> bool:
 
 
 def _entry_of(row: Row) -> Entry:
-    place = records.PLACE
+    place = records.COLUMN
     metadata = row[place["metadata"]]
     own = {} if metadata == "{}" else hashing.decode(metadata)
     return entry(row[0], row[place["content"]], records.texts(row[place["tags"]]), own)

@@ -97,7 +97,7 @@ class Grant(Terms, frozen=True, kw_only=True):
 
 def given(store: Store) -> list[Grant]:
     """Every grant of a store, the ended ones too, in their order."""
-    with translated(store.database.place):
+    with translated(store.database.address):
         return [
             _grant(store, row) for row in rows(store.database.reader(), f"{SELECT} ORDER BY number")
         ]

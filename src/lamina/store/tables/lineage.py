@@ -11,7 +11,7 @@ from lamina.model.clock import is_id
 from lamina.model.record import Record, State, Trust
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables import records
-from lamina.store.tables.records import PLACE, Row
+from lamina.store.tables.records import COLUMN, Row
 from lamina.text import words
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _active(connection: Connection, ids: list[str], user: str | None) -> list[Ro
         part = ids[start : start + BATCH]
         query = f"{records.SELECT} WHERE id IN ({records.marks(part)}) AND state = ? AND (? IS NULL OR user = ?)"
         found += rows(connection, query, (*part, State.ACTIVE, user, user))
-    return sorted(found, key=lambda row: row[PLACE["seq"]])
+    return sorted(found, key=lambda row: row[COLUMN["seq"]])
 
 
 def _archived(store: Store) -> list[Origin]:

@@ -85,7 +85,7 @@ def every_active(database: Database, limit: int) -> Iterator[list[Row]]:
     last = 0
     while found := active(database, last, limit):
         yield found
-        last = found[-1][records.PLACE["seq"]]
+        last = found[-1][records.COLUMN["seq"]]
 
 
 def _store(connection: Connection) -> str:

@@ -12,7 +12,7 @@ from lamina.model import hashing
 from lamina.model.clock import from_micros
 from lamina.model.record import Record, iso, score_of
 from lamina.store.tables import records
-from lamina.store.tables.records import COLUMNS, JSON, PLACE, TIMES, Row
+from lamina.store.tables.records import COLUMNS, JSON, COLUMN, TIMES, Row
 
 
 class Written(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,8 +42,8 @@ def line(row: Row, agent: str) -> bytes:
     for name in JSON:
         fields[name] = msgspec.Raw(fields[name])  # it is canonical JSON already
     fields["agent"] = agent
-    fields["salt"] = row[PLACE["salt"]].hex()
-    fields["score"] = score_of(row[PLACE["importance"]])
+    fields["salt"] = row[COLUMN["salt"]].hex()
+    fields["score"] = score_of(row[COLUMN["importance"]])
     return hashing.encode(fields)
 
 

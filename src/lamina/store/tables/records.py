@@ -52,7 +52,7 @@ HASHED = (
     ),
 )
 COLUMNS = (*HASHED, "event", "salt")
-PLACE = {name: place for place, name in enumerate(COLUMNS)}
+COLUMN = {name: place for place, name in enumerate(COLUMNS)}
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM records"
 INSERT = f"INSERT INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
@@ -343,7 +343,7 @@ def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Row]:
     """The rows of those of some records that are in the store, asked for at once."""
     query = f"{SELECT} WHERE id IN (SELECT value FROM json_each(?))"
     found = rows(connection, query, (hashing.encode(sorted(ids)).decode(),)) if ids else []
-    return {row[PLACE["id"]]: row for row in found}
+    return {row[COLUMN["id"]]: row for row in found}
 
 
 def by_key(connection: Connection, key: str, user: str | None) -> Row | None:

@@ -64,7 +64,7 @@ class Rejections:
 
     @contextmanager
     def _reader(self) -> Iterator[Connection]:
-        with translated(self._store.database.place):
+        with translated(self._store.database.address):
             yield self._store.database.reader()
 
 

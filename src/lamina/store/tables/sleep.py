@@ -11,7 +11,7 @@ from lamina.model.clock import from_micros, to_micros
 from lamina.model.record import Layer, Record
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.tables import events, records
-from lamina.store.tables.records import PLACE, Row
+from lamina.store.tables.records import COLUMN, Row
 
 if TYPE_CHECKING:
     from lamina.store.core.store import Store
@@ -222,10 +222,10 @@ def unread(connection: Connection, since: Marks, limit: int) -> tuple[list[Row],
     )
     if found:
         found += _same_session(connection, found[-1])
-        last = found[-1][PLACE["seq"]]
+        last = found[-1][COLUMN["seq"]]
         between = (last, json.dumps(since.promoted), since.seq)
         promoted = tuple(
-            row[PLACE["id"]] for row in rows(connection, f"{PROMOTED} AND seq > ?", between)
+            row[COLUMN["id"]] for row in rows(connection, f"{PROMOTED} AND seq > ?", between)
         )
         return found, since._replace(seq=last, promoted=(*since.promoted, *promoted))
     found = list(
@@ -237,26 +237,26 @@ def unread(connection: Connection, since: Marks, limit: int) -> tuple[list[Row],
     )
     if found:
         return found, since._replace(
-            promoted=(*since.promoted, *(row[PLACE["id"]] for row in found))
+            promoted=(*since.promoted, *(row[COLUMN["id"]] for row in found))
         )
     found = list(
         rows(connection, f"{AGAIN} ORDER BY seq LIMIT ?", (json.dumps(since.again), limit))
     )
-    return found, since._replace(again=(*since.again, *(row[PLACE["id"]] for row in found)))
+    return found, since._replace(again=(*since.again, *(row[COLUMN["id"]] for row in found)))
 
 
 def _same_session(connection: Connection, last: Row) -> list[Row]:
     """What follows directly in the session of the last row, so that it is read as one."""
-    session = last[PLACE["session"]], last[PLACE["user"]]
+    session = last[COLUMN["session"]], last[COLUMN["user"]]
     if session[0] is None:
         return []
     found: list[Row] = []
     for row in rows(
         connection,
         f"{EPISODES} AND seq > ? ORDER BY seq LIMIT ?",
-        (last[PLACE["seq"]], LONGEST_SESSION),
+        (last[COLUMN["seq"]], LONGEST_SESSION),
     ):
-        if (row[PLACE["session"]], row[PLACE["user"]]) != session:
+        if (row[COLUMN["session"]], row[COLUMN["user"]]) != session:
             break
         found.append(row)
     return found

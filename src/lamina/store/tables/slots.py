@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamina.model import hashing, slots
 from lamina.model.record import Draft, Record, State
-from lamina.model.slots import Place
+from lamina.model.slots import Slot
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables import records
 from lamina.store.tables.records import Row
@@ -21,22 +21,20 @@ ROWS = f"{records.SELECT} WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_e
 
 def find(store: Store, connection: Connection, memory: Record | Draft) -> list[Row]:
     """The active rows in the place of a memory, without itself."""
-    here = slots.place(memory)
+    here = slots.slot(memory)
     if here is None:
         return []
     own = memory.id if isinstance(memory, Record) else None
     return [row for row in among(store, connection, {here}).get(here, ()) if row[1] != own]
 
 
-def among(
-    store: Store, connection: Connection, wanted: Collection[Place]
-) -> dict[Place, list[Row]]:
+def among(store: Store, connection: Connection, wanted: Collection[Slot]) -> dict[Slot, list[Row]]:
     """The active rows in each of some places, asked for at once."""
-    found: dict[Place, list[Row]] = {}
+    found: dict[Slot, list[Row]] = {}
     for row in holding(
-        connection, {slots.place_facet(user, name) for _, user, name in wanted}, State.ACTIVE
+        connection, {slots.slot_facet(user, name) for _, user, name in wanted}, State.ACTIVE
     ):
-        here = slots.place(store.record(row))
+        here = slots.slot(store.record(row))
         if here is not None and here in wanted:
             found.setdefault(here, []).append(row)
     return found

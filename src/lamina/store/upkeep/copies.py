@@ -32,7 +32,7 @@ class Copies:
 
     def exports(self) -> Iterator[Path]:
         """Exports in any form. One of our own knows ids in its history too, so its records are asked."""
-        for path in leftovers.files([self._store.place("exports")]):
+        for path in leftovers.files([self._store.path_of("exports")]):
             own = _exported(path)
             ids = self._ids if own is None else ()
             if not self._ids.isdisjoint(own or ()) or leftovers.is_in(path, self._known, ids):
@@ -71,25 +71,25 @@ class Copies:
         own = [self._store.folder / f"memory.db{suffix}" for suffix in ("", "-wal")]
         return any(
             leftovers.is_in(one, self._known, self._ids)
-            for one in leftovers.files([*own, self._store.place("archive")])
+            for one in leftovers.files([*own, self._store.path_of("archive")])
         )
 
     def mirrors(self) -> Iterator[Path]:
         """Files of mirrors that nobody keeps up to date any more."""
         settings = self._store.settings
-        folder = self._store.place("jsonl")
+        folder = self._store.path_of("jsonl")
         if settings["mirrors.jsonl"] == "off" and any(
             leftovers.is_in(path, self._known, self._ids) for path in leftovers.files([folder])
         ):
             yield folder
-        folder = self._store.place("rag/chroma_store")
+        folder = self._store.path_of("rag/chroma_store")
         if settings["mirrors.chroma"] != "embedded" and (folder / ".lamina").exists():
             yield folder  # what lies in a database page need not be found by its words
 
     def conversations(self, ids: Collection[str]) -> Iterator[Path]:
         """The files of whole conversations of which something is erased; a part of one has no place there."""
         return (
-            path for path in leftovers.files([self._store.place("episodes")]) if path.stem in ids
+            path for path in leftovers.files([self._store.path_of("episodes")]) if path.stem in ids
         )
 
     def others(self, beside: Collection[Path]) -> Iterator[Path]:
@@ -110,7 +110,7 @@ class Copies:
             *(folder / file.file for file in self._store.archives()),
         }
         own |= set(backup.backups(folder))
-        chroma = self._store.place("rag/chroma_store")
+        chroma = self._store.path_of("rag/chroma_store")
         mirrored: list[Path] = []
         for path in leftovers.files([folder, *beside]):
             if path.name in OURS or not own.isdisjoint((path, *path.parents)):

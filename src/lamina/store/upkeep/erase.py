@@ -25,7 +25,7 @@ from lamina.store.tables.events import Changed
 from lamina.store.tables.migrations import ERASE_AGAIN
 from lamina.store.tables.reads import Read
 from lamina.store.tables.record_lines import Written
-from lamina.store.tables.records import PLACE, Row
+from lamina.store.tables.records import COLUMN, Row
 from lamina.store.upkeep import erase_plan
 from lamina.store.upkeep.erase_plan import Plan, Wanted
 
@@ -81,13 +81,13 @@ class Removal(Transaction):
     def _leave(self, leaving: Sequence[Row], number: int) -> None:
         for row in leaving:
             digest = records.row_hash(row[:-2], row[-1])
-            private = row[PLACE["user"]] is not None
+            private = row[COLUMN["user"]] is not None
             after = {"erased": number, "private": private, "seq": None}
             before = {"erased": None, "private": None, "seq": row[0]}
             event = self._next_event()
-            self._changes.append(Changed(row[1], digest, before, after, row[PLACE["event"]]))
+            self._changes.append(Changed(row[1], digest, before, after, row[COLUMN["event"]]))
             self._leave_stub(
-                row[1], row[PLACE["user"]], number, event, *(row[PLACE[name]] for name in STUBBED)
+                row[1], row[COLUMN["user"]], number, event, *(row[COLUMN[name]] for name in STUBBED)
             )
         derived.forget(self.cursor, leaving)
         self.cursor.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in leaving])
@@ -130,7 +130,7 @@ class Removal(Transaction):
 
     def _end_grants(self, gone: Sequence[Row], user: str | None) -> set[int]:
         """Take out grants that name what is gone, a tag that nothing has any more, or the user; the events about them."""
-        tags = {tag for row in gone for tag in records.texts(row[PLACE["tags"]])}
+        tags = {tag for row in gone for tag in records.texts(row[COLUMN["tags"]])}
         left = "SELECT 1 FROM tags WHERE tag = ? LIMIT 1"
         alone = [tag for tag in tags if self.cursor.execute(left, (tag,)).get is None]
         numbers = grants.remove(self, [row[1] for row in gone], alone, user)

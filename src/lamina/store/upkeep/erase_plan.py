@@ -22,7 +22,7 @@ from lamina.store.engine.sqlite import translated
 from lamina.store.tables import certificates, events, fulltext, records
 from lamina.store.tables import trail_check as told
 from lamina.store.tables.migrations import ERASE_AGAIN
-from lamina.store.tables.records import PLACE, Row
+from lamina.store.tables.records import COLUMN, Row
 from lamina.text import words as text
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Stub(msgspec.Struct, frozen=True):
 
 def remains(store: Store, record_id: str, user: str | None) -> Record | None:
     """What is left of an erased record, if this user may know."""
-    with translated(store.database.place):
+    with translated(store.database.address):
         found = stub(store.database.reader(), record_id)
     return (
         None if found is None or (user is not None and found.private) else found.record(store.agent)
@@ -360,7 +360,7 @@ def _trace_of(connection: Connection, row: Row, *, judged: bool = True) -> Trace
 
 def _is_written(connection: Connection, row: Row) -> bool:
     """Whether somebody said this in own words: the event that made it tells."""
-    told = list(events.trail(events.Book(connection), row[PLACE["id"]], row[PLACE["event"]]))
+    told = list(events.trail(events.Book(connection), row[COLUMN["id"]], row[COLUMN["event"]]))
     return bool(told) and told[-1].action in WRITING
 
 
@@ -385,7 +385,7 @@ def _names(connection: Connection, without: Collection[str]) -> set[str]:
 def count_of(store: Store, user: str) -> int:
     """How many records are this user's own, in the store and in its archive."""
     query = "SELECT (SELECT count(*) FROM records WHERE user = ?1) + (SELECT count(*) FROM archived WHERE user = ?1)"
-    with translated(store.database.place):
+    with translated(store.database.address):
         number = store.database.reader().execute(query, (user,)).get
     return number if isinstance(number, int) else 0
 

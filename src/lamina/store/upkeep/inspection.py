@@ -81,7 +81,7 @@ def _opened(
     with database.snapshot() as connection:
         version = read_only.version(database, connection)
         migrate.refuse_elsewhere(
-            dict(rows(connection, "SELECT name, value FROM meta")), database.place, agent
+            dict(rows(connection, "SELECT name, value FROM meta")), database.address, agent
         )
         yield "ok", "schema", f"version {version} of {len(migrations.STEPS)}"
         yield _trail(connection, agent, progress)

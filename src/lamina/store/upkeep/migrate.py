@@ -43,8 +43,8 @@ def move(
         return _into_file(store, settings, now, progress)
     target = _opened(store, settings)
     try:
-        if target.place == store.database.place:
-            raise InvalidInput(f"the memory of {store.agent} is at {target.place} already")
+        if target.address == store.database.address:
+            raise InvalidInput(f"the memory of {store.agent} is at {target.address} already")
         with _held(store) as (hold, head):
             source = hold.connection
             if _begin(target, store, source, head):
@@ -56,8 +56,8 @@ def move(
                     with target.atomic() as transaction:  # the next try begins anew
                         transaction.cursor.execute(events.PUT_META, (ARRIVING, ""))
                     raise
-            hold.execute(events.PUT_META, (MOVED, target.place))
-        return _told(store, target, target.place, head)
+            hold.execute(events.PUT_META, (MOVED, target.address))
+        return _told(store, target, target.address, head)
     finally:
         target.close()
 
@@ -70,7 +70,7 @@ def _into_file(
 ) -> dict[str, Any]:
     """Build the file beside its place: half of one there would be taken for an empty memory."""
     path = store.folder / FILE_NAME
-    if store.database.place == str(path):
+    if store.database.address == str(path):
         raise InvalidInput(f"the memory of {store.agent} is in {path} already")
     with staging.arriving(store.folder) as place, _held(store) as (hold, head):
         old = _replaceable(store, path, hold.connection)
@@ -104,7 +104,7 @@ def _copy(work: Transfer, target: Database, folder: Path) -> None:
 
 def _told(store: Store, target: Database, to: str, head: events.Head) -> dict[str, Any]:
     numbers = {name: _count(target, name) for name in ("records", "archived")}
-    told = {"agent": store.agent, "from": store.database.place, "to": to}
+    told = {"agent": store.agent, "from": store.database.address, "to": to}
     return {**told, **numbers, "events": head.seq}
 
 
@@ -231,7 +231,7 @@ def hollow(store: Store, now: datetime) -> list[Path]:
         migrations.migrate(empty, store.agent, store.id, lambda: None, to_micros(now))
         with empty.atomic() as transaction:
             transaction.cursor.execute(
-                events.PUT_META, (MOVED, meta.get(MOVED, store.database.place))
+                events.PUT_META, (MOVED, meta.get(MOVED, store.database.address))
             )
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -253,7 +253,7 @@ def _begin(target: Database, store: Store, source: Connection, head: events.Head
         meta = _meta(connection)
         if meta.get("store_id") != store.id:
             if _any(connection):
-                other = f"{target.place} holds another memory of {store.agent}"
+                other = f"{target.address} holds another memory of {store.agent}"
                 raise Conflict(f"{other}; use another database, or export and import")
             transaction.cursor.execute(
                 events.PUT_META, ("store_id", store.id)
@@ -265,7 +265,7 @@ def _begin(target: Database, store: Store, source: Connection, head: events.Head
                     return False
                 if not _is_part(connection, source, store):
                     raise Conflict(
-                        f"{target.place} holds a memory of {store.agent} that is in use; nothing was moved"
+                        f"{target.address} holds a memory of {store.agent} that is in use; nothing was moved"
                     )
             transfer.clear(connection)  # half of a copy, or one that the memory has left long ago
         transaction.cursor.execute(events.PUT_META, (ARRIVING, mark))
@@ -280,9 +280,9 @@ def _check(target: Database, store: Store, work: Transfer, head: events.Head, fo
         report = verify.verify(connection, store.seed)
     if not report.ok or report.head != head.hash.hex():
         problem = report.problems[0] if report.problems else verify.Problem("head", "it is another")
-        raise Corrupt(f"{target.place}: {problem.place}: {problem.message}; nothing was switched")
+        raise Corrupt(f"{target.address}: {problem.place}: {problem.message}; nothing was switched")
     with target.atomic() as transaction:
-        left = {*copies_left(transaction.cursor), store.database.place} - {target.place}
+        left = {*copies_left(transaction.cursor), store.database.address} - {target.address}
         transaction.cursor.execute(
             events.PUT_META,
             (LEFT, hashing.encode(sorted(one for one in left if "://" in one)).decode()),

@@ -148,7 +148,7 @@ def _tried(
         present = Present.of(store)
         if copy.remove(present.erased, present.files):
             report = copy.verified()
-        here, lock = store.database.place, store.database.write_lock
+        here, lock = store.database.address, store.database.write_lock
         with translated(here), closing(_reader(copy.file)) as origin, lock:
             kept = replace(store, copy, origin, present, now)
     return None if kept is None else _told(source, kept, report)

@@ -26,7 +26,7 @@ from lamina.store.tables import (
     sleep,
 )
 from lamina.store.tables.events import ERASED_NOTES, Head, body_of, changes_of
-from lamina.store.tables.records import PLACE, Row
+from lamina.store.tables.records import COLUMN, Row
 from lamina.store.tables.trail_check import Told
 
 Progress = Callable[[int, int], None]
@@ -250,7 +250,7 @@ def _rows_differ(connection: Connection, replay: Replay, step: Callable[[], None
         step()
         if isinstance(row, Problem):
             return [*problems, row]
-        record_id = row[PLACE["id"]]
+        record_id = row[COLUMN["id"]]
         known = replay.known.get(record_id)
         unseen.discard(record_id)
         if known is None:
@@ -259,16 +259,16 @@ def _rows_differ(connection: Connection, replay: Replay, step: Callable[[], None
             problems.append(
                 Problem(f"record {record_id}", f"it differs from what event {known.event} left")
             )
-        elif row[PLACE["seq"]] > replay.head.records:
+        elif row[COLUMN["seq"]] > replay.head.records:
             problems.append(
                 Problem(
-                    f"record {record_id}", f"its number {row[PLACE['seq']]} was never given out"
+                    f"record {record_id}", f"its number {row[COLUMN['seq']]} was never given out"
                 )
             )
-        elif known.event != row[PLACE["event"]]:
+        elif known.event != row[COLUMN["event"]]:
             problems.append(Problem(f"record {record_id}", f"its last event is {known.event}"))
         elif any(
-            row[PLACE[name]] != value for name, value in known.fields.items() if name in PLACE
+            row[COLUMN[name]] != value for name, value in known.fields.items() if name in COLUMN
         ):
             problems.append(
                 Problem(f"record {record_id}", "its open fields differ from the events")

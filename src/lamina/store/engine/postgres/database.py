@@ -123,7 +123,7 @@ class PostgresDatabase(Database):
     def __init__(self, url: str, agent: str, size: int, patience: float, busy_ms: int) -> None:
         super().__init__()
         self._pool = Pool(url, agent, size, patience)
-        self.place = self._pool.place
+        self.address = self._pool.address
         self.words = Tsvectors(agent)
         self._busy_ms = busy_ms
         self._local = threading.local()
@@ -161,7 +161,7 @@ class PostgresDatabase(Database):
         self.check_usable()
         while True:
             link, is_old = self._pool.take()
-            session = Session(link, self.place, self.words)
+            session = Session(link, self.address, self.words)
             try:
                 return session, first(session)
             except BaseException as error:
@@ -188,7 +188,7 @@ class PostgresDatabase(Database):
     def begin(self) -> Cursor:
         if self._died > self._local.asked:  # somebody has found out while we waited for our turn
             raise StoreUnavailable(
-                f"{self.place}: the server cannot be reached; nothing was stored"
+                f"{self.address}: the server cannot be reached; nothing was stored"
             )
         try:
             session, _ = self.begun(lambda session: session.script(WRITE.format(self._busy_ms)))
@@ -208,11 +208,13 @@ class PostgresDatabase(Database):
             done = link.execute("COMMIT").statusmessage
         except psycopg.Error as error:
             self._died = time.monotonic()
-            raise translate(error, self.place) from error
+            raise translate(error, self.address) from error
         finally:
             self.release(cursor.connection)
         if done != "COMMIT":
-            raise StoreUnavailable(f"{self.place}: the server has rolled back; nothing was stored")
+            raise StoreUnavailable(
+                f"{self.address}: the server has rolled back; nothing was stored"
+            )
 
     def roll_back(self, cursor: Cursor, error: BaseException) -> None:
         link = cursor.connection.link
@@ -232,7 +234,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def alone(self, what: str, patience: float | None = None) -> Iterator[None]:
         self.check_usable()
-        session = Session(self._pool.apart(), self.place, self.words)
+        session = Session(self._pool.apart(), self.address, self.words)
         try:
             session.script(ALONE.format(round((patience or 0) * 1000)))
             session.execute("INSERT INTO meta (name, value) VALUES (?, '')", (f"alone.{what}",))

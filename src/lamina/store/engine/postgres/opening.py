@@ -68,13 +68,13 @@ def exists(database: PostgresDatabase) -> bool:
 
 def _prepare(database: PostgresDatabase, *, make: bool) -> None:
     """Bring the tables to our schema, one process at a time."""
-    session, version = database.begun(lambda session: _version(session, database.place))
+    session, version = database.begun(lambda session: _version(session, database.address))
     database.release(session)
     if version == VERSION:
         return
     if not make:
         raise NotFound(
-            f"{database.place}: it has no tables of Lamina yet; a handle that writes makes them"
+            f"{database.address}: it has no tables of Lamina yet; a handle that writes makes them"
         )
     if version == 0:
         _make_tables(database)
@@ -88,7 +88,7 @@ def _make_tables(database: PostgresDatabase) -> None:
     )
     try:
         session.script("CREATE SCHEMA lamina")
-        _need_vectors(session, database.place)
+        _need_vectors(session, database.address)
         session.script(
             resources.files("lamina.store.engine.postgres")
             .joinpath("schema.sql")
@@ -99,7 +99,7 @@ def _make_tables(database: PostgresDatabase) -> None:
         if not isinstance(error.__cause__, (errors.DuplicateSchema, errors.UniqueViolation)):
             raise
         session.script("ROLLBACK")
-        if _version(session, database.place) != VERSION:
+        if _version(session, database.address) != VERSION:
             raise
     finally:
         database.release(session)

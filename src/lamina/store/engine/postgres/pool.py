@@ -140,7 +140,7 @@ class Pool:
 
     def __init__(self, url: str, agent: str, size: int, patience: float) -> None:
         self._parameters = parameters(url)
-        self.place = shown(self._parameters)
+        self.address = shown(self._parameters)
         self._agent = agent
         self._patience = patience
         self._line = Line(self._parameters, patience)
@@ -157,7 +157,7 @@ class Pool:
         asked = time.monotonic()
         if not self._free.acquire(timeout=max(30.0, self._patience)):
             raise StoreUnavailable(
-                f"{self.place}: all {self._size} connections are in use (setting store.pool_size)"
+                f"{self.address}: all {self._size} connections are in use (setting store.pool_size)"
             )
         try:
             self._check_silence(asked)
@@ -211,7 +211,7 @@ class Pool:
                 self._line.waited(generators.connect(conninfo.make_conninfo(**self._parameters)))
             )
         except psycopg.Error as error:
-            raise translate(error, self.place) from error
+            raise translate(error, self.address) from error
         try:
             link.line, link.process, link.cursor_factory = (
                 self._line,
@@ -224,7 +224,7 @@ class Pool:
             self._prepare(link)
         except psycopg.Error as error:
             link.close()
-            raise translate(error, self.place) from error
+            raise translate(error, self.address) from error
         except BaseException:
             link.close()
             raise
@@ -236,18 +236,20 @@ class Pool:
             raise self._unreachable()
 
     def _unreachable(self) -> StoreUnavailable:
-        return StoreUnavailable(f"{self.place}: the server cannot be reached: nobody answers there")
+        return StoreUnavailable(
+            f"{self.address}: the server cannot be reached: nobody answers there"
+        )
 
     def _prepare(self, link: Link) -> None:
         version = link.info.server_version // 10000
         if version < OLDEST_SERVER:
             raise StoreUnavailable(
-                f"{self.place}: PostgreSQL {version} is too old; {OLDEST_SERVER} or newer is needed"
+                f"{self.address}: PostgreSQL {version} is too old; {OLDEST_SERVER} or newer is needed"
             )
         encoding = link.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             do = "create it with ENCODING 'UTF8' TEMPLATE template0"
-            raise StoreUnavailable(f"{self.place}: its encoding is {encoding}; {do}")
+            raise StoreUnavailable(f"{self.address}: its encoding is {encoding}; {do}")
         query = "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'vector'"
         found = link.execute(query).fetchone()
         path = f'lamina_own, "{found[0]}"' if found else "lamina_own, public"

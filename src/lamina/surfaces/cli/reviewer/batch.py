@@ -10,7 +10,7 @@ from rich.text import Text
 
 from lamina.engines.review import Proposal
 from lamina.model import slots
-from lamina.model.slots import Place
+from lamina.model.slots import Slot
 from lamina.surfaces.cli.reviewer.texts import indented, line, safe
 from lamina.surfaces.cli.reviewer.wording import TRUSTS, brief, mark, more, origin, place, saying
 
@@ -41,10 +41,10 @@ def plan(chosen: Sequence[Proposal], verb: str) -> list[Step]:
     if verb == REJECT:
         return [Step(one, "is put aside; what it says is kept out from now on") for one in chosen]
     steps: list[Step] = []
-    taken: set[str | Place] = set()  # places and records that a step before has taken
+    taken: set[str | Slot] = set()  # places and records that a step before has taken
     for one in chosen:
-        replaced, here = [other.id for other in one.replaces], slots.place(one.record)
-        wanted: list[str | Place] = [*replaced, *([here] if here is not None else ())]
+        replaced, here = [other.id for other in one.replaces], slots.slot(one.record)
+        wanted: list[str | Slot] = [*replaced, *([here] if here is not None else ())]
         if one.problem is not None:
             steps.append(Step(one, f"is left out: {one.problem}", possible=False))
         elif taken.intersection(wanted):
