@@ -101,6 +101,12 @@ class Store:
         """A transaction whose changes are one action of one actor; very many make several events, unless it is undivided."""
         return Transaction(self, actor, action, now, note, details, undivided=undivided)
 
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Read in a block: `with store.read() as db: records.open_runs(db, user)`."""
+        with translated(self.database.address):
+            yield self.database.reader()
+
     def exists(self, record_id: str) -> bool:
         """Whether there is such a record, in the store or in its archive, or was until it was erased."""
         with translated(self.database.address):

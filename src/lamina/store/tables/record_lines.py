@@ -12,7 +12,7 @@ from lamina.model import hashing
 from lamina.model.clock import from_micros
 from lamina.model.record import Record, iso, score_of
 from lamina.store.tables import records
-from lamina.store.tables.records import COLUMNS, JSON, COLUMN, TIMES, Row
+from lamina.store.tables.records import COLUMN, COLUMNS, JSON, TIMES, Row
 
 
 class Written(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
