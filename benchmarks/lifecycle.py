@@ -76,7 +76,7 @@ def peak(number: int, promotions: int) -> float:
 def searched(number: int) -> tuple[float, float]:
     """Seconds of a search through so many archived lines, for a rare text and for one that is in no line."""
     with folder() as path, lamina.open("bench", home=path) as memory:
-        memory._patience = sys.maxsize  # noqa: SLF001 - nothing here is searched by meaning
+        memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - nothing here is searched by meaning
         step = 20 * archive.AT_ONCE
         contents = texts(step)
         for start in range(0, number, step):
@@ -85,9 +85,9 @@ def searched(number: int) -> tuple[float, float]:
                 for n, text in enumerate(contents)
             ]
             memory.remember_many(items)
-            store = memory._store  # noqa: SLF001 - all of them, not only what is above a limit
+            store = memory._scope.store  # noqa: SLF001 - all of them, not only what is above a limit
             wanted = [(entry.seq, entry.event) for entry in store.short_term(None)]
-            store.archive.add(memory.actor, "rotate", memory._clock(), "rotated", wanted)  # noqa: SLF001
+            store.archive.add(memory.actor, "rotate", memory._scope.clock(), "rotated", wanted)  # noqa: SLF001
         times = []
         for text, found in (("GARMIN", 1), ("xyzzy", 0)):
             rounds = []

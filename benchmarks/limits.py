@@ -255,7 +255,7 @@ def searched(path: Path, number: int) -> Verb:
 
 
 def _reader(memory: Memory) -> apsw.Connection:
-    database = memory._store.database  # noqa: SLF001 - the same file, bare
+    database = memory._scope.store.database  # noqa: SLF001 - the same file, bare
     assert isinstance(database, SqliteDatabase)
     return apsw.Connection(str(database.path), flags=apsw.SQLITE_OPEN_READONLY)
 

@@ -95,7 +95,7 @@ def store(
     agent = f"bench-{secrets.token_hex(8)}"
     try:
         with lamina.open(agent, home=home, clock=lambda: now[0], settings=settings) as memory:
-            memory._recall.__dict__["embedders"] = tuple(embedders)  # noqa: SLF001 - only a benchmark may
+            memory._scope.recall.__dict__["embedders"] = tuple(embedders)  # noqa: SLF001 - only a benchmark may
             made = memory.remember_many(items(case.turns))
             if any(embedder.name != "wordllama-256" for embedder in embedders):
                 memory.index()
@@ -225,7 +225,7 @@ def compare(every: int, via: str, embedder: Embedder) -> dict[str, list[Answer]]
                         answers[way].append(
                             Answer(data, case.fold, question, found, parts, sessions)
                         )
-                    assert not memory._recall.problems  # noqa: SLF001 - or the store would have answered
+                    assert not memory._scope.recall.problems  # noqa: SLF001 - or the store would have answered
     return answers
 
 

@@ -135,8 +135,8 @@ def remember_each(memory: Memory, contents: Sequence[str]) -> None:
 
 def opened(path: Path, synchronous: str) -> Memory:
     memory = lamina.open("bench", home=path)
-    memory._patience = sys.maxsize  # noqa: SLF001 - indexing is measured by `searching`
-    database = memory._store.database  # noqa: SLF001
+    memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - indexing is measured by `searching`
+    database = memory._scope.store.database  # noqa: SLF001
     assert isinstance(database, SqliteDatabase)
     database.writer().execute(f"PRAGMA synchronous = {synchronous}")  # only a benchmark may
     return memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lamina import Memory, Operator
+from lamina.memory.lifecycle import Lifecycle
 from lamina.memory.opening import connect
 from lamina.model.record import Actor, Record, Role, State
 from tests import surroundings
@@ -175,7 +176,7 @@ def op(desk: Desk) -> Operator:
 
 def move(handle: Memory, record_id: str, **fields: Any) -> Record:
     """Change open fields of a record in one transaction, as a later verb would."""
-    with handle._store.change(TESTER, "test", handle._clock()) as transaction:
+    with handle._scope.store.change(TESTER, "test", handle._scope.clock()) as transaction:
         row = transaction.find(record_id)
         assert row is not None
         return transaction.update(row, **fields)
@@ -188,8 +189,8 @@ def supersede(handle: Memory, old: str, new: str) -> Record:
 
 def size(handle: Memory) -> tuple[int, int]:
     """How many records and events a store holds: what must not change when a call fails."""
-    records = handle._store.counts(None)
-    return sum(sum(states.values()) for states in records.values()), handle._store.head().seq
+    records = handle._scope.store.counts(None)
+    return sum(sum(states.values()) for states in records.values()), handle._scope.store.head().seq
 
 
 def contents(records: Any) -> list[str]:
@@ -225,3 +226,10 @@ def quietly(path: Path, statements: str) -> None:
         connection.execute(statements)
         for _, sql in triggers:
             connection.execute(str(sql))
+
+
+def lifecycle(handle: Memory, duplicates: Callable[..., Mapping[str, str]]) -> Lifecycle:
+    """Make the lifecycle of a handle that finds the given duplicates."""
+    made: Any = Lifecycle(handle._scope)
+    made._duplicates = duplicates
+    return cast(Lifecycle, made)

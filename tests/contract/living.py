@@ -128,7 +128,7 @@ class Living:
 
     def test_a_lease_has_one_holder(self, desk: Desk, op: Operator) -> None:
         """L6: of two who want to run jobs one may, until it lets go or its time is over."""
-        here, there = op._store.database, desk.operator()._store.database
+        here, there = op._scope.store.database, desk.operator()._scope.store.database
         now = desk.clock()
         assert jobs.take_lease(here, "m/1/a", now, 60)
         assert not jobs.take_lease(there, "m/2/b", now, 60)
@@ -140,7 +140,7 @@ class Living:
 
     def test_a_job_begins_once_in_a_tick(self, desk: Desk, op: Operator) -> None:
         """L6: whoever asks second is told that it has begun; what came of it is there for all."""
-        here, there = op._store.database, desk.operator()._store.database
+        here, there = op._scope.store.database, desk.operator()._scope.store.database
         now = desk.clock()
         assert jobs.take_lease(here, "m/1/a", now, 60)
         assert jobs.begin(here, "expiry", now, "m/1/a", now, 60)
@@ -160,15 +160,17 @@ class Living:
     def test_events_feed_the_mirrors(self, op: Operator) -> None:
         """B7: who knows an event is told what happened after it: rows as they are now, and what is gone."""
         first = op.remember("tea")
-        position = outbox.head(op._store.database)
+        position = outbox.head(op._scope.store.database)
         second = op.remember("coffee")
         op.erase(first.id)
-        changes = outbox.after(op._store.database, position, 100)
+        changes = outbox.after(op._scope.store.database, position, 100)
         assert changes is not None
-        assert [op._store.record(row).id for row in changes.rows] == [second.id]
+        assert [op._scope.store.record(row).id for row in changes.rows] == [second.id]
         assert changes.gone == [first.id]
-        assert changes.position == outbox.head(op._store.database)
-        assert outbox.after(op._store.database, Position(position.store, 1, "00"), 100) is None
+        assert changes.position == outbox.head(op._scope.store.database)
+        assert (
+            outbox.after(op._scope.store.database, Position(position.store, 1, "00"), 100) is None
+        )
 
     def test_a_mirror_holds_what_is_active(self, desk: Desk, op: Operator) -> None:
         """B5, B7: files for people follow the store, wherever it is."""

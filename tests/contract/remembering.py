@@ -94,8 +94,8 @@ class Remembering:
         first = [handle.remember("x").seq for handle in (op, other, op)]
 
         def fail() -> None:
-            with op._store.change(TESTER, "test", op._clock()) as transaction:
-                transaction.insert([op._draft({"content": "lost"})])
+            with op._scope.store.change(TESTER, "test", op._scope.clock()) as transaction:
+                transaction.insert([op._scope.draft({"content": "lost"})])
                 raise KeyError
 
         with pytest.raises(KeyError):
@@ -257,7 +257,7 @@ class Remembering:
     def test_a_handle_that_only_reads_cannot_write(self, op: Operator) -> None:
         """P2: without the right to write there is no way to."""
         op.remember("x")
-        op._store.database.writable = False
+        op._scope.store.database.writable = False
         with pytest.raises(Refused):
             op.remember("y")
         assert contents(op.list()) == ["x"]
@@ -275,7 +275,7 @@ class Remembering:
     def test_a_moment_stays_as_it_is(self, desk: Desk, mem: Memory) -> None:
         """Q6: within one look nothing moves, whatever others write meanwhile."""
         mem.remember("before")
-        with mem._store.snapshot():
+        with mem._scope.store.snapshot():
             assert contents(mem.list()) == ["before"]
             desk.operator().remember("meanwhile")
             assert contents(mem.list()) == ["before"]

@@ -146,8 +146,10 @@ def run_jobs(operator: lamina.Operator) -> None:
         "scoped": False,
         "settings": FOR_JOBS,
     }
-    with connect(Role.SYSTEM, AGENT, None, operator.home.path, operator._clock, **who) as scheduler:
-        with scheduler._store.database.moment() as connection:
+    with connect(
+        Role.SYSTEM, AGENT, None, operator.home.path, operator._scope.clock, **who
+    ) as scheduler:
+        with scheduler._scope.store.database.moment() as connection:
             known = jobs.states(connection)
         now = max([LATER, *(last.started_at for last in known.values())])
         ended = {name for name, last in known.items() if last.outcome is not None}

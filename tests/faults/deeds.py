@@ -239,7 +239,7 @@ def much_decided(operator: lamina.Operator) -> None:
 
 def learnt(operator: lamina.Operator) -> Any:
     """The memories, and whether anything is learned."""
-    return everything(operator), operator._store.learned(experience.NAME) is not None
+    return everything(operator), operator._scope.store.learned(experience.NAME) is not None
 
 
 def keep_message(operator: lamina.Operator) -> object:

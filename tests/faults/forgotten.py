@@ -46,7 +46,7 @@ def furnish(home: Path, usb: Path, url: str = "") -> list[str]:
         operator.search(MARK)
         lamina.open(FRIEND, home=home, settings=settings).close()
         operator.grant(FRIEND, tag="shared")
-        operator._store.reads.flush()
+        operator._scope.store.reads.flush()
         operator.backup(usb)
         operator.erase(*gone[:2])
         operator.restore_archived(operator.search_archive("ordinary", limit=1)[0].id)

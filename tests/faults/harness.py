@@ -273,7 +273,7 @@ def check_sound(operator: lamina.Operator) -> None:
     report = operator.audit_verify()
     assert report["events"].problems == ()
     assert report["reads"].problems == ()
-    assert fulltext.missing(operator._store.database.reader()) == []
+    assert fulltext.missing(operator._scope.store.database.reader()) == []
 
 
 def check_store(home: Path) -> None:

@@ -220,7 +220,7 @@ READS: Mapping[str, Callable[[Operator, str], object]] = {
         )
     },
     "contents": lambda operator, record: operator.contents([record]),
-    "count_notes": lambda operator, record: operator.count_notes(operator.runs()[0].id),
+    "count_notes": lambda operator, record: operator.runs()[0].note_count,
     "erasable": lambda operator, record: operator.erasable(record),
     "explain_importance": lambda operator, record: operator.explain_importance("memory"),
     "full_id": lambda operator, record: operator.full_id(record[-6:]),

@@ -144,7 +144,7 @@ def test_who_waits_too_long_is_told_for_whom(
     ):
         record = operator.remember("x")
         with (
-            operator._erasures.alone(),
+            operator._parts.erasures.alone(),
             pytest.raises(
                 StoreUnavailable,
                 match=r"erasing\.lock is held by process \d+, waited 0 s; try again",

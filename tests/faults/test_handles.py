@@ -182,7 +182,7 @@ def test_a_number_that_was_never_given_out_is_noticed(tmp_path: Path) -> None:
     with lamina.operator(AGENT, home=tmp_path / "one") as operator:
         operator.remember("x")
         path = operator.export(tmp_path / "export.json")
-        salt = bytes(operator._store.salts.next())
+        salt = bytes(operator._scope.store.salts.next())
     export = json.loads(path.read_text("utf-8"))
     record = export["records"][0]
     with lamina.open(AGENT, home=tmp_path / "one") as memory:
@@ -211,7 +211,7 @@ def test_a_trigger_with_a_name_like_those_of_sqlite_is_noticed(tmp_path: Path) -
     """P4: nothing hides behind a name that only resembles SQLite's own."""
     with lamina.operator(AGENT, home=tmp_path) as operator:
         operator.remember("x")
-        with operator._store.database.atomic() as transaction:
+        with operator._scope.store.database.atomic() as transaction:
             transaction.cursor.execute(
                 "CREATE TRIGGER sqlitex AFTER INSERT ON tags BEGIN SELECT 1; END"
             )

@@ -50,7 +50,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     # Not even blocks: those are written without an embedder too.
     with lamina.operator(AGENT, home=home) as operator:
-        operator._store.reindex(operator.actor, operator._clock(), vectors=True)
+        operator._scope.store.reindex(operator.actor, operator._scope.clock(), vectors=True)
     return home
 
 
@@ -74,7 +74,7 @@ def copied(base: Path, home: Path) -> Path:
 
 def derived(memory: lamina.Memory) -> dict[str, Any]:
     """Every byte of the derived tables."""
-    connection = memory._store.database.reader()
+    connection = memory._scope.store.database.reader()
     made: dict[str, Any] = {
         table: rows(connection, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES
     }
@@ -312,7 +312,7 @@ def check_conversations(
     """Each is there as a whole with its file, or not at all; an acknowledged one is there."""
     episodes_of = [one.session for one in operator.list(kinds=["data"], limit=10_000)]
     tally.check([f"session {word}" for word in acknowledged], episodes_of)
-    folder = operator._store.folder / "episodes"
+    folder = operator._scope.store.folder / "episodes"
     for word in begun:
         turns = operator.list(tags=[word], limit=100)
         episodes = [
@@ -438,7 +438,8 @@ def test_an_error_leaves_no_half_conversation(tmp_path: Path, nursery: Nursery, 
                     check_sound(operator)
                     check_conversations(operator, [word], [word] if outcome == "done" else [])
                     kept = {
-                        path.name for path in (operator._store.folder / "episodes").rglob("*.json")
+                        path.name
+                        for path in (operator._scope.store.folder / "episodes").rglob("*.json")
                     }
                     assert kept == {
                         f"{one.id}.json" for one in operator.list(kinds=["data"], limit=10_000)

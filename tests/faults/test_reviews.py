@@ -133,7 +133,9 @@ def furnish(home: Path) -> dict[str, str]:
                 operator.confirm(names[value])
         operator.confirm(operator.propose_profile("city", "Rome", "said so", [said["diary"]]).id)
         contract = {"origin": "memory-review", "topic_tags": ["tea"], "compacted_from": facts}
-        with operator._store.change(TESTER, "compact", operator._clock()) as transaction:
+        with operator._scope.store.change(
+            TESTER, "compact", operator._scope.clock()
+        ) as transaction:
             place: dict[str, Any] = {
                 "layer": Layer.SEMANTIC,
                 "state": State.CONSTRAINED,
@@ -306,8 +308,8 @@ def test_many_review_at_once(tmp_path: Path) -> None:
     )
     with lamina.operator(AGENT, home=tmp_path) as operator:
         check_sound(operator)
-        records = list(operator._store.records())
-        events = operator._store.events(1 << 31)[::-1]
+        records = list(operator._scope.store.records())
+        events = operator._scope.store.events(1 << 31)[::-1]
         replay = Replay(records)
         for event in events:
             replay.follow(event)

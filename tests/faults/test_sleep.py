@@ -161,7 +161,7 @@ class Standing(NamedTuple):
             record.id: f"{record.layer}: {record.content} @ {record.occurred_at}"
             for record in records
         }
-        originals = {one.id: one.original for one in operator._store.night.aging()}
+        originals = {one.id: one.original for one in operator._scope.store.night.aging()}
         return cls(
             Counter(describe(record, said, originals.get(record.id)) for record in records), records
         )
@@ -462,10 +462,12 @@ def archive_and_restore(is_chosen: Callable[[Record], bool]) -> Callable[[Path, 
                 for one in operator.list(layers=list(Layer), states=None, limit=ALL)
                 if is_chosen(one)
             ]
-            rows = [row for one in ids if (row := operator._store.row(one)) is not None]
+            rows = [row for one in ids if (row := operator._scope.store.row(one)) is not None]
             wanted = [(row[COLUMN["seq"]], row[COLUMN["event"]]) for row in rows]
             assert (
-                operator._store.archive.add(operator.actor, "prune", TONIGHT, "pruned", wanted)
+                operator._scope.store.archive.add(
+                    operator.actor, "prune", TONIGHT, "pruned", wanted
+                )
                 == len(ids)
                 > 0
             )

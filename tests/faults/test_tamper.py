@@ -307,7 +307,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         operator.grant("milton", record=said[0].id)
         operator.erase(operator.remember("Ana hides pomegranates", key="hidden").id)
         left = operator.remember("Ana hides tangerines too")
-        operator._erasures.begin(Wanted((left.id,)))  # a crash before the certificate
+        operator._parts.erasures.begin(Wanted((left.id,)))  # a crash before the certificate
         clock.jump(timedelta(days=400))
         operator.sleep()
     with lamina.open(AGENT, home=home, clock=clock) as memory:

@@ -112,13 +112,13 @@ def stored(desk: Desk, items: list[dict[str, Any]]) -> tuple[Operator, list[str]
 
 
 def found(handle: Memory, query: str, chosen: Filter, ranker: str, limit: int = 10_000) -> Hits:
-    return handle._recall.search(query, limit, chosen, ranker, NOW)
+    return handle._scope.recall.search(query, limit, chosen, ranker, NOW)
 
 
 def admitted(handle: Memory, chosen: Filter) -> set[int]:
     """What the filter admits, asked of the table of records itself."""
     where, parameters = chosen.where()
-    rows = handle._store.database.reader().execute(
+    rows = handle._scope.store.database.reader().execute(
         f"SELECT seq FROM records WHERE {where}", parameters
     )
     return {seq for (seq,) in rows}
@@ -144,7 +144,7 @@ def test_every_ranker_finds_what_the_filter_admits(
         names = {"first": runs[0], "second": runs[1], None: None}
         for chosen in (msgspec.structs.replace(one, run_id=names[one.run_id]) for one in filters):
             expected = admitted(op, chosen)
-            with op._store.index.look() as look:
+            with op._scope.store.index.look() as look:
                 assert set(np.flatnonzero(look.allowed(chosen)).tolist()) == expected
             for ranker in RANKERS:
                 everything = {hit.record.seq for hit in found(op, "tea книги meeting", ALL, ranker)}

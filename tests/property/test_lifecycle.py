@@ -27,9 +27,8 @@ from lamina import Operator
 from lamina.engines.promotion import Action
 from lamina.errors import Conflict, Refused
 from lamina.home.retention import Retention
-from lamina.memory.lifecycle import Lifecycle
 from lamina.model.record import LONG_TERM, Entry, Layer
-from tests.conftest import FULL, Desk, Ticking
+from tests.conftest import FULL, Desk, Ticking, lifecycle
 
 SIZE = settings(max_examples=200 if FULL else 12, stateful_step_count=40 if FULL else 20)
 WORDS = ["tea", "coffee", "rain", "猫の手"]
@@ -168,7 +167,7 @@ class Moving(RuleBasedStateMachine):
         assert (
             done["remaining"]
             == actions[Action.KEEP]
-            <= handle._retention.current().short_term_max_lines
+            <= handle._parts.lifecycle.retention.current().short_term_max_lines
         )
         assert again == {**done, "promoted": 0, "rotated": False}
         for decision in decided:
@@ -360,7 +359,7 @@ def test_who_finds_its_twin_gone_stays(op: Operator, clock: Ticking) -> None:
         op.prune(tags=["a"])  # as another process would, between the look and the move
         return {entries[0].id: twin.id}
 
-    Lifecycle(op._store, op.actor, None, clock, twins).run(Retention(deduplicate=0.9))
+    lifecycle(op, twins).run(Retention(deduplicate=0.9))
     assert op.get(entry.id).archived is None
     op.run_once()
     assert op.get(entry.id).layer in LONG_TERM

@@ -70,7 +70,7 @@ class Reviewing(RuleBasedStateMachine):
             for one in self.model.paths:
                 self.check_history(one)
             changes = [
-                change for event in self.op._store.events(10_000) for change in event.changes
+                change for event in self.op._scope.store.events(10_000) for change in event.changes
             ]
             steps = [
                 (change.before["state"], change.after["state"])
@@ -215,7 +215,7 @@ class Reviewing(RuleBasedStateMachine):
             "metadata": metadata,
             "evidence": fact.evidence,
         }
-        with self.op._store.change(TESTER, "compact", self.desk.clock()) as transaction:
+        with self.op._scope.store.change(TESTER, "compact", self.desk.clock()) as transaction:
             (made,) = transaction.insert([Draft(fact.value, Trust.OPERATOR, **given)])
         return made
 

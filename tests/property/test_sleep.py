@@ -75,7 +75,7 @@ def check_rests_on_what_was_said(heard: Room) -> None:
     known = heard.known()
     for record in known:
         start, end = record.metadata["span"]
-        turns = [heard.op._store.get(one) for one in record.evidence]
+        turns = [heard.op._scope.store.get(one) for one in record.evidence]
         assert turns
         for turn in turns:
             assert turn is not None
@@ -327,7 +327,7 @@ def captured(heard: Room, content: str, at: datetime, speaker: str = "Ana") -> R
         session="captured",
         occurred_at=at,
     )
-    with heard.op._store.change(TESTER, "capture", heard.desk.clock()) as transaction:
+    with heard.op._scope.store.change(TESTER, "capture", heard.desk.clock()) as transaction:
         return transaction.insert([draft])[0]
 
 
@@ -417,7 +417,7 @@ def test_what_was_rejected_does_not_come_back(
         before = {record.id for record in heard.records()}
         heard.hear([one._replace(at=one.at + later * DAY) for one in (*outside, *spoken)], nights)
         for record in heard.records(State.ACTIVE, State.CONSTRAINED):
-            assert record.id in before or heard.op._store.rejections.of(record) is None, (
+            assert record.id in before or heard.op._scope.store.rejections.of(record) is None, (
                 record.content
             )
 

@@ -208,7 +208,7 @@ class Store(RuleBasedStateMachine):
         self.change(record_id, importance=importance)
 
     def update(self, record_id: str, **fields: Any) -> None:
-        with self.op._store.change(
+        with self.op._scope.store.change(
             TESTER, "test", self.desk.clock(), note={"reason": "test"}
         ) as transaction:
             row = transaction.find(record_id)

@@ -258,10 +258,10 @@ def test_what_was_learned_is_forgotten(desk: Desk) -> None:
             operator.get(ids[-1])
         else:
             operator.forget(ids[-1])
-    operator._store.reads.flush()
+    operator._scope.store.reads.flush()
     operator.learn()
     operator.erase(*ids[1::2])
-    assert operator._store.learned("importance") is None
+    assert operator._scope.store.learned("importance") is None
     operator.close()
     assert holding(desk.home, MARK) == []
 
@@ -369,13 +369,15 @@ def test_what_was_read_before_is_not_stored_after(desk: Desk) -> None:
     (ending,) = operator.list(layers=["episodic"])
     assert MARK not in ending.content
     gone = operator.remember(f"the {MARK} is here")
-    with operator._store.database.moment() as connection:
+    with operator._scope.store.database.moment() as connection:
         waiting = snapshot.unseen(connection, 0, 100)
     other.erase(gone.id)
     operator.index()
     numbers = {
         number
-        for (number,) in operator._store.database.reader().execute("SELECT record FROM vectors")
+        for (number,) in operator._scope.store.database.reader().execute(
+            "SELECT record FROM vectors"
+        )
     }
     assert gone.seq in {number for number, _ in waiting}
     assert gone.seq not in numbers

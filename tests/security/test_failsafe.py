@@ -258,7 +258,7 @@ def test_an_unfinished_erasure_comes_first(desk: Desk) -> None:
     with outage(desk.home):
         ana.remember("waiting of Ana")
         desk.agent(settings=AWAY).remember("of nobody")
-    op._erasures.begin(Wanted(user="ana"))  # and whoever began it dies
+    op._parts.erasures.begin(Wanted(user="ana"))  # and whoever began it dies
     again = desk.agent(settings=AWAY)
     assert any("erase --resume" in problem for problem in again.status()["problems"])
     assert again.outage is None

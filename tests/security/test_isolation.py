@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lamina import Memory
 from lamina.errors import InvalidInput, LaminaError, NotFound, Refused
 from lamina.home.folder import AGENT_NAME, DEVICES
+from lamina.memory.runs import Run
 from lamina.surfaces.cli.main import run as lamina
 from tests.conftest import CONTRACTS, FULL, Desk, contents, size
 from tests.security.tally import probe
@@ -265,9 +266,9 @@ def test_nobody_ends_or_joins_another_users_run(three: tuple[Memory, Memory, Mem
     run = ana.run("of ana")
     before = size(ana)
     with pytest.raises((NotFound, Refused)):
-        ben.add_note(run.id, {"content": "from ben", "layer": "working"})
+        Run(ben._scope, ana.get(run.id)).note("from ben")
     with pytest.raises((NotFound, Refused)):
-        ben.close_run(run.id, run.task, None, None)
+        Run(ben._scope, ana.get(run.id)).close()
     assert size(ana) == before
 
 

@@ -163,7 +163,7 @@ def scene(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     known = planted(desk, (COMMON, SHARED, MILTON))
     for agent in AGENTS:
         desk.operator(agent).backup()
-        desk.operator(agent)._store.reads.flush()
+        desk.operator(agent)._scope.store.reads.flush()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     HOOK.set()

@@ -33,12 +33,12 @@ def remembered(memory: lamina.Memory, text: str) -> dict[str, Any]:
 def die(memory: lamina.Memory) -> None:
     """End when Weaviate has taken a memory, and the store has not committed it."""
     with (
-        memory._turn(),
-        memory._store.change(
+        memory._parts.failsafe.turn(),
+        memory._scope.store.change(
             memory.actor, "remember", lamina.model.clock.system_clock()
         ) as transaction,
     ):
-        memory._insert(transaction, [memory._draft({"content": DIE})])
+        memory._parts.remember.insert(transaction, [memory._scope.draft({"content": DIE})])
         os._exit(DEATH)
 
 

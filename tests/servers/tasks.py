@@ -73,10 +73,10 @@ def done(memory: lamina.Memory, run: Run, task: Task) -> dict[str, Any]:
 
 def hold(memory: lamina.Memory) -> None:
     """Stand in the middle of a write for as long as somebody listens."""
-    with memory._store.change(
+    with memory._scope.store.change(
         memory.actor, "remember", lamina.model.clock.system_clock()
     ) as transaction:
-        transaction.insert([memory._draft({"content": "never"})])
+        transaction.insert([memory._scope.draft({"content": "never"})])
         print("held", flush=True)
         sys.stdin.read()
         raise SystemExit

@@ -149,7 +149,7 @@ def through(server: Chroma, port: int | None = None) -> dict[str, Any]:
 
 def check_recovered(op: Operator) -> None:
     """Everything is there once, and searches go through the mirror again."""
-    mirror: Any = op._copies["chroma"]
+    mirror: Any = op._scope.copies["chroma"]
     mirror._engine._breaker.answered()  # instead of waiting until it is asked again
     op.sync_mirrors()
     assert op.verify_mirrors()["chroma"].ok
@@ -177,7 +177,7 @@ def test_searches_go_through_it(desk: Desk, chroma: Chroma, fresh_agent: str) ->
 def test_an_outage(desk: Desk, own_chroma: Chroma, trouble: str) -> None:
     """B2: nothing is lost and nobody waits; the status tells of it, and the mirror catches up afterwards."""
     op = desk.operator(settings=through(own_chroma))
-    mirror: Any = op._copies["chroma"]
+    mirror: Any = op._scope.copies["chroma"]
     mirror._engine._service.timeout = 0.5  # a paused server is waited for that long
     op.remember("green tea in the morning")
     op.sync_mirrors()
@@ -218,7 +218,7 @@ def test_an_erasure_names_the_server(desk: Desk, chroma: Chroma, fresh_agent: st
     assert [one["place"] for one in done.unreached] == [
         f"mirror chroma: {chroma.url} ({fresh_agent}_memory)"
     ]
-    mirror: Any = op._copies["chroma"]
+    mirror: Any = op._scope.copies["chroma"]
     assert list(mirror.entries()) == []
 
 

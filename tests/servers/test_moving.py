@@ -234,7 +234,7 @@ def test_what_changes_without_an_event_is_moved_anew(
         patch.setattr(migrate, "_check", interrupted)
         with pytest.raises(KeyboardInterrupt):
             move()
-    with opened(home, here) as op, op._store.database.atomic() as transaction:
+    with opened(home, here) as op, op._scope.store.database.atomic() as transaction:
         transaction.cursor.execute("DELETE FROM vectors WHERE record < 20")
     before = exported(home, here)
     move()
@@ -406,8 +406,8 @@ def test_what_was_left_behind_can_be_emptied(
             op.search_archive("memory", limit=1)[0].content.encode(),
             op.list(limit=1)[0].content.encode(),
         ]
-        assert len(copying.hollow(op._store, LATER)) > 1
-        assert copying.hollow(op._store, LATER) == [home / "agents" / "sky" / "memory.db"]
+        assert len(copying.hollow(op._scope.store, LATER)) > 1
+        assert copying.hollow(op._scope.store, LATER) == [home / "agents" / "sky" / "memory.db"]
     left = [
         path
         for path in home.rglob("*")
@@ -558,7 +558,7 @@ def test_two_who_move_it_do_so_once(
 def test_pages_are_small_enough(home: Path) -> None:
     """B3: a memory of this size goes over in several pieces, so that a crash costs one of them."""
     with opened(home) as op:
-        reader = op._store.database.reader()
+        reader = op._scope.store.database.reader()
         assert NUMBER <= transfer.PAGE or sum(1 for _ in transfer.TABLES[6].pages(reader)) > 1
 
 

@@ -85,8 +85,8 @@ def test_the_longest_text_is_found_by_every_word(desk: StoreDesk) -> None:
         op.remember("something else")
         for word in (words[0], words[1500], words[60_000], words[100_000]):
             assert [hit.record.id for hit in op.search(word, ranker="keyword")] == [long.id]
-        assert not fulltext.differs(op._store.database.reader())
-        assert fulltext.missing(op._store.database.reader()) == []
+        assert not fulltext.differs(op._scope.store.database.reader())
+        assert fulltext.missing(op._scope.store.database.reader()) == []
         op.forget(long.id)
         assert contents(op.search(words[100_000], ranker="keyword")) == []
 
@@ -164,7 +164,7 @@ def test_the_same_words_lead_to_the_same_memories(
     except lamina.InvalidInput:  # nothing but what cannot be a tag or a text
         return
     words = {*text.terms(content), *text.terms(" ".join(tags))}
-    file, server = (handle._store.database.reader() for handle in pair)
+    file, server = (handle._scope.store.database.reader() for handle in pair)
     for word in words:
         for where in (fulltext.SAID, fulltext.METADATA):
             found = fulltext.holding(server, word, where).tolist()
@@ -178,7 +178,7 @@ def test_the_same_words_lead_to_the_same_memories(
 
 def test_the_words_agree_with_the_records(pair: Pair) -> None:
     """P4, Q1: after all of that, the index on the server is what its records ask for."""
-    reader = pair.server._store.database.reader()
+    reader = pair.server._scope.store.database.reader()
     assert not fulltext.differs(reader)
     assert verified(pair.server)
 
@@ -333,7 +333,7 @@ def test_names_are_compared_as_in_a_file(tmp_path: Path, quick_postgres: Copied)
         with lamina.operator("sky", home=tmp_path / str(number), settings={"store.url": url}) as op:
             for speaker in ("ÄNNE", "Bob"):
                 op.remember("I like tea", speaker=speaker)
-            reader = op._store.database.reader()
+            reader = op._scope.store.database.reader()
             found.append(
                 [
                     len(erase_plan.naming(reader, name))
@@ -437,7 +437,7 @@ def test_two_homes_take_turns_to_erase(
         )
         record = one.remember("x")
         with (
-            one._erasures.alone(),
+            one._parts.erasures.alone(),
             pytest.raises(StoreUnavailable, match="another process holds the store; try again"),
         ):
             two.erase(record.id)
@@ -600,7 +600,7 @@ def test_lost_words_are_noticed_and_made_again(desk: StoreDesk, quick_postgres: 
     op = desk.operator()
     op.remember("the boiler is old")
     altered(quick_postgres, desk, "UPDATE words SET said = ''::tsvector")
-    reader = op._store.database.reader()
+    reader = op._scope.store.database.reader()
     assert fulltext.differs(reader)
     op.reindex()
     assert not fulltext.differs(reader)

@@ -41,7 +41,7 @@ def test_a_connection_that_dies_in_a_statement(place: Place, table: str, when: s
 def test_a_connection_that_dies_before_the_first_statement(place: Place) -> None:
     """B4, R1: a transaction that has begun and nothing else is gone without a trace."""
     with place.open() as memory:
-        transaction = memory._store.database.atomic()
+        transaction = memory._scope.store.database.atomic()
         transaction.__enter__()
         place.execute(TERMINATE)
         with pytest.raises(StoreUnavailable) as found:
@@ -54,7 +54,7 @@ def test_a_connection_that_dies_before_the_first_statement(place: Place) -> None
 def test_a_transaction_that_cannot_be_kept_says_so(place: Place) -> None:
     """R1: a server that answers COMMIT with ROLLBACK has kept nothing, and nobody is told otherwise."""
     with place.open() as memory:
-        atomic = memory._store.database.atomic()
+        atomic = memory._scope.store.database.atomic()
         with (
             pytest.raises(StoreUnavailable, match="rolled back"),
             atomic,

@@ -99,14 +99,14 @@ def test_one_writer_of_an_agent_at_a_time(postgres_url: str, tmp_path: Path) -> 
     """B3, R1: a second writer waits for its time, and is told that another one writes; then it is its turn."""
     home = tmp_path / "home"
     with opened(home, postgres_url) as first, opened(home, postgres_url, **HASTY) as second:
-        with first._store.database.atomic():
+        with first._scope.store.database.atomic():
             with (
                 pytest.raises(StoreUnavailable, match="another process holds the store"),
-                second._store.database.atomic(),
+                second._scope.store.database.atomic(),
             ):
                 pass
             assert second.list() == []  # readers wait for nobody
-        with second._store.database.atomic():
+        with second._scope.store.database.atomic():
             pass
 
 
@@ -115,10 +115,10 @@ def test_other_agents_do_not_wait(postgres_url: str, tmp_path: Path) -> None:
     with ExitStack() as stack:
         sky = stack.enter_context(opened(tmp_path / "home", postgres_url))
         milton = stack.enter_context(opened(tmp_path / "home", postgres_url, "milton", **HASTY))
-        stack.enter_context(sky._store.database.atomic())
-        stack.enter_context(sky._store.database.alone("mirrors"))
+        stack.enter_context(sky._scope.store.database.atomic())
+        stack.enter_context(sky._scope.store.database.alone("mirrors"))
         assert milton.remember("tea").stored_in == "store"
-        with milton._store.database.alone("mirrors"):
+        with milton._scope.store.database.alone("mirrors"):
             pass
 
 
@@ -133,11 +133,11 @@ def test_only_one_is_alone(postgres_url: str, tmp_path: Path) -> None:
 
         def wait() -> None:
             began.set()
-            with other._store.database.alone("mirrors"):
+            with other._scope.store.database.alone("mirrors"):
                 order.append("second")
 
         with ThreadPoolExecutor(1) as threads:
-            with one._store.database.alone("mirrors"):
+            with one._scope.store.database.alone("mirrors"):
                 later = threads.submit(wait)
                 assert began.wait(LONG)
                 one.remember("tea")

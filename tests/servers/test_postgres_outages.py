@@ -235,8 +235,8 @@ def test_a_fork_leaves_the_connections_alone(place: Place) -> None:
     """R1: the child may not use the handle and does not end what belongs to the parent, not even in the middle of a write."""
     with place.open() as memory:
         memory.remember("before")
-        with memory._store.change(memory.actor, "remember", system_clock()) as transaction:
-            transaction.insert([memory._draft({"content": "parent"})])
+        with memory._scope.store.change(memory.actor, "remember", system_clock()) as transaction:
+            transaction.insert([memory._scope.draft({"content": "parent"})])
             pid = os.fork()
             if pid == 0:
                 os._exit(_forked(place, memory, transaction))
@@ -273,9 +273,9 @@ def test_a_long_outage_is_worked_off_in_pieces(place: Place) -> None:
         place.server.start()
         for stored in range(replay.AT_ONCE, len(texts), replay.AT_ONCE):
             with pytest.raises(StoreUnavailable, match="takes a while"):
-                memory._replayed(patience=0)
+                memory._parts.failsafe.replayed(patience=0)
             assert len(place.texts()) == stored
-        assert memory._replayed(patience=0) is not None
+        assert memory._parts.failsafe.replayed(patience=0) is not None
     check_all(place, texts)
 
 

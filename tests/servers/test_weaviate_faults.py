@@ -202,7 +202,7 @@ def check(home: Path, server: Weaviate, expected: Sequence[str], **more: Any) ->
     """Each acknowledged memory is in the store once and in Weaviate once, nothing else is, and both say the same."""
     with recovered(home, server.url, **more) as memory:
         stored = Counter(record.content for record in memory.list(limit=10_000))
-        held = memories(server.url, tenant_of(AGENT, memory._store.id))
+        held = memories(server.url, tenant_of(AGENT, memory._scope.store.id))
         verified = memory.verify_mirrors()["weaviate"]
     assert stored == Counter(expected)
     assert Counter(one["content"] for one in held) == stored
@@ -256,7 +256,7 @@ def test_the_same_key_again_hides_nothing(weaviate: Weaviate, tmp_path: Path) ->
         kept = memory.remember("Ana drinks green tea", key="tea")
         memory.sync_mirrors()
         assert memory.remember("Ana drinks green tea", key="tea").id == kept.id
-        mirror = memory._copies["weaviate"]
+        mirror = memory._scope.copies["weaviate"]
         assert isinstance(mirror, WeaviateMirror)
         assert mirror.unsettled() == []
         assert memory.verify_mirrors()["weaviate"].ok
@@ -283,7 +283,7 @@ def test_a_writer_that_dies_in_the_middle(weaviate: Weaviate, tmp_path: Path) ->
     """B4: what Weaviate had taken when its writer died, and the store had not, is gone with the next sync."""
     with handle(tmp_path, weaviate.url) as memory:
         memory.remember("before", **SHORT)
-        tenant = tenant_of(AGENT, memory._store.id)
+        tenant = tenant_of(AGENT, memory._scope.store.id)
     command = [sys.executable, "-m", "tests.servers.rememberer", str(tmp_path), AGENT, weaviate.url]
     died = subprocess.run(command, input=json.dumps([DIE]), text=True, cwd=ROOT, check=False)
     assert died.returncode == DEATH

@@ -302,7 +302,7 @@ def test_a_broken_memory_does_not_break_its_agent(desk: Desk, mem: Memory) -> No
 def test_a_slow_memory_does_not_hold_up_its_agent(desk: Desk, mem: Memory, op: Operator) -> None:
     """H4: while another process holds the store the hook returns, and what it was to keep is kept as soon as it can be."""
     with hooks(mem, timeout_ms=20) as called:
-        with op._store.database.atomic():
+        with op._scope.store.database.atomic():
             assert called.after_message("keep me") == []
         called.close()
     assert contents(mem.list()) == ["keep me"]
@@ -312,7 +312,7 @@ def test_a_slow_memory_does_not_hold_up_its_agent(desk: Desk, mem: Memory, op: O
 def test_a_pile_of_calls_is_bounded(mem: Memory, op: Operator) -> None:
     """H4: behind a store that does not answer only so much waits; what comes then is told."""
     with hooks(mem, timeout_ms=1) as called:
-        with op._store.database.atomic():
+        with op._scope.store.database.atomic():
             for number in range(70):
                 called.after_message(f"message {number}")
         called.close()
@@ -599,7 +599,7 @@ def test_a_prompt_is_kept_even_when_the_store_is_held(
     environment = {**os.environ, "LAMINA_MEMORY_TIMEOUT_MS": "3000"}
     assert adopt(36, 1) == 0  # the children of our children become ours when these end
     try:
-        with op._store.database.atomic():
+        with op._scope.store.database.atomic():
             done = subprocess.run(
                 command,
                 input=json.dumps(PROMPT).encode(),

@@ -549,7 +549,7 @@ def test_nothing_is_made_for_a_look(desk: Desk, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput):
         opening.look("../sky", None, desk.home, "test")
     mem = desk.agent()
-    with mem._store.database.atomic() as transaction:
+    with mem._scope.store.database.atomic() as transaction:
         transaction.cursor.execute("UPDATE meta SET value = 0 WHERE name = 'analyser'")
     with pytest.raises(StoreUnavailable, match="older than this Lamina"):
         opening.look("sky", None, desk.home, "test")

@@ -103,7 +103,7 @@ def reviewed(op: Operator, *keys: str, width: int = 80, height: int = 24, **more
     screen = Script(*keys, "q", width=width, height=height)
     for name, value in more.items():
         setattr(screen, name, value)
-    Reviewer(op, screen, op._clock).run()
+    Reviewer(op, screen, op._scope.clock).run()
     assert not screen.keys
     return screen
 
@@ -346,7 +346,7 @@ def test_evidence_is_one_key_away(mem: Memory, op: Operator) -> None:
     kept = mem.remember("Ana: tea, please\nwith a second line", speaker="Ana", source="mail")
     old = mem.remember("from long ago")
     mem.propose_profile("drink", "tea", "said so", [kept.id, old.id, "https://example.com/a"])
-    op._lifecycle.archive([old.id], "prune", "old")
+    op._parts.lifecycle.archive([old.id], "prune", "old")
     shown = reviewed(op, ENTER, "e", "q", "q", width=120, height=40).screens[2]
     assert "active · external · short_term" in shown
     assert "said by Ana" in shown
@@ -616,7 +616,7 @@ def test_ctrl_c_leaves_with_nothing_half_done(mem: Memory, op: Operator) -> None
     for keys in ([], [ENTER], [ENTER, "r", "n"], ["c"], ["/"], ["?"]):
         screen = Script(*keys, terminal.INTERRUPT)
         with pytest.raises(KeyboardInterrupt):
-            Reviewer(op, screen, op._clock).run()
+            Reviewer(op, screen, op._scope.clock).run()
     assert size(op) == before
 
 
@@ -624,7 +624,7 @@ def test_what_was_done_is_told_at_the_end(mem: Memory, op: Operator) -> None:
     """H1: how many were confirmed and rejected, and how many wait."""
     for key in ("a", "b", "c"):
         proposed(mem, "x", key)
-    reviewer = Reviewer(op, Script(ENTER, "c", "r", *typed("no"), "q", "q"), op._clock)
+    reviewer = Reviewer(op, Script(ENTER, "c", "r", *typed("no"), "q", "q"), op._scope.clock)
     assert reviewer.told() == "nothing was decided; 3 still wait"
     reviewer.run()
     assert reviewer.told() == "confirmed 1, rejected 1; 1 still waits"

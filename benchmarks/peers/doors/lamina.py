@@ -56,7 +56,7 @@ class Lamina(Door):
         self.memory = self.lamina.open(
             "bench", home=folder, clock=lambda: self.now or datetime.now(UTC)
         )
-        self.recall = self.memory._recall  # noqa: SLF001 - only a benchmark may
+        self.recall = self.memory._scope.recall  # noqa: SLF001 - only a benchmark may
         if self.embedder == "fake":
             self.recall.__dict__["embedders"] = (Fake(),)
 

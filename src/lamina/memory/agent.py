@@ -1,169 +1,392 @@
-"""The handle that agents hold: it reads, remembers, and keeps what it remembers in order."""
+"""The handle that agents hold: a table of contents over the parts."""
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from lamina.errors import EmbedderFailed, Interrupted, LaminaError, Refused, StoreUnavailable
-from lamina.failsafe.outage import untold
-from lamina.memory.writer import Writer
-from lamina.model import clock, rules
-from lamina.model.record import Draft, Entry, Layer, Record, State
+from msgspec import structs
+
+from lamina.memory.scope import Scope, Times
+from lamina.model import rules
+from lamina.model.record import Event, Hits, Layer, Record, State
 
 if TYPE_CHECKING:
     from lamina.engines.facts import Fact
+    from lamina.engines.importance import Scored
     from lamina.engines.profile import ProjectMemory, UserProfile
     from lamina.engines.promotion import Decision
-    from lamina.home.retention import Rules
+    from lamina.failsafe.outage import Outage
+    from lamina.memory.conversations import Conversation
+    from lamina.memory.failsafe import Progress
     from lamina.memory.jobs import Orchestrator, Outlook
-    from lamina.memory.lifecycle import Lifecycle, Moved
-    from lamina.memory.profiles import Profiles
-    from lamina.memory.proposals import Proposals
+    from lamina.memory.lifecycle import Moved
     from lamina.memory.review_queue import Queue
-    from lamina.memory.shared import Guest, Guests
-    from lamina.memory.sleep.facts import Knowledge
-    from lamina.memory.sleep.reading import Listener
-    from lamina.memory.spooling import Progress
-    from lamina.memory.viewer import Times
+    from lamina.memory.runs import Run
+    from lamina.memory.shared import Guest
     from lamina.memory.world import WorldModel
-    from lamina.mirrors.upkeep import Standing, Upkeep
+    from lamina.mirrors.upkeep import Standing
     from lamina.mirrors.verify import Verified
+    from lamina.search.context import Context
     from lamina.store.tables.grants import Grant
 
-ROTATE_CHECK = "memory_rotate_check"
-NOTHING_DONE = {"ok": False, "promoted": 0, "rotated": False, "remaining": None, "threshold": None}
 
-
-# The verbs of operators, which are not loaded for agents: whoever calls one of them here is told where they are.
-OPERATOR_VERBS = frozenset(
-    """
-    archives audit_head audit_log audit_reads audit_verify audit_violations backup confirm correct end_grants_but
-    erasable erase erasures export export_as forget grant grants import_ lift prunable prune reindex reject
-    restore restore_archived resume_erasures revocable revoke revoke_grant rollback undo
-    """.split()
-)
-
-
-class Memory(Writer):
+class Memory:
     """An agent's handle: it remembers, reads and proposes within its own agent and user."""
 
-    if not TYPE_CHECKING:  # for people alone: to a type checker these names do not exist
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._parts = scope.parts
+        self.home = scope.home
+        self.agent = scope.agent
+        self.user = scope.user
+        self.actor = scope.actor
+        self.settings = scope.settings
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    if not TYPE_CHECKING:  # to a type checker the verbs of operators do not exist here
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name in OPERATOR_VERBS:
-                raise AttributeError(
-                    f"{name} is for operators; lamina.operator() opens a handle that has it",
-                    name=name,
-                    obj=self,
-                )
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
-            )
+            from lamina.memory.operator import Operator
 
-    moved: Moved | None = None  # what the last `run_once` of this handle did, in full
-    _status_problem: str | None = None  # with the last file that was to be left in `status/`
-    _deferred = False  # whether what follows from changes waits for the end of a batch
-    _unsettled = False  # whether such a batch has changed anything
+            if not name.startswith("_") and hasattr(Operator, name):
+                reason = f"{name} is for operators; lamina.operator() opens a handle that has it"
+            else:
+                reason = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(reason, name=name, obj=self)
 
-    def run_once(self) -> dict[str, Any]:
-        """Promote what deserves it, expire what is past, rotate what is too much; and tell it in `status/`."""
-        self.moved = self._lifecycle.run(self._retention.current())
-        self._proposals.expire()
-        done = self.moved.to_dict()
-        self._tell_action(ROTATE_CHECK, done)
-        self.sync_mirrors()
-        return done
+    def close(self) -> None:
+        """Write what is buffered, index and mirror what has piled up, and close every file."""
+        try:
+            if self._parts.made("shared"):
+                self._parts.shared.close()
+            if self._parts.made("derived"):
+                self._parts.derived.close()
+        finally:
+            self._scope.close()
 
-    def plan_promotion(self) -> builtins.list[Decision]:
-        """What `run_once` would do now with each short-term memory, and the rule that decides. It changes nothing."""
-        decided = self._lifecycle.plan(self._retention.current())
-        self._audit("plan_promotion", ())
-        return decided
+    # Remember
+
+    def remember(
+        self,
+        content: str,
+        kind: str | None = None,
+        layer: str | None = None,
+        tags: Sequence[str] | None = None,
+        importance: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        evidence: Sequence[str] | None = None,
+        source: str | None = None,
+        speaker: str | None = None,
+        session: str | None = None,
+        at: Times = None,
+        key: str | None = None,
+        **more: Any,
+    ) -> Record:
+        """Store one memory; it is durable when this returns.
+
+        The same key again returns the same record. While the store cannot be written, the
+        fail-safe takes the memory, and the record says so: `stored_in`.
+        """
+        item: dict[str, Any] = {
+            "content": content,
+            "kind": kind,
+            "layer": layer,
+            "tags": tags,
+            "importance": importance,
+            "metadata": metadata,
+            "evidence": evidence,
+            "source": source,
+            "speaker": speaker,
+            "session": session,
+            "at": at,
+            "key": key,
+            **more,
+        }
+        return self._parts.remember.one(item)
+
+    def remember_short(
+        self,
+        content: str,
+        tags: Sequence[str] | None = None,
+        importance: float | None = None,
+        **more: Any,
+    ) -> Record:
+        """Store one short-term memory."""
+        return self.remember(
+            content, layer=Layer.SHORT_TERM, tags=tags, importance=importance, **more
+        )
+
+    def remember_many(self, items: Iterable[Mapping[str, Any]]) -> builtins.list[Record]:
+        """Store many memories in one transaction: all, or none and an error that names the item."""
+        return self._parts.remember.many(items)
+
+    def remember_conversation(
+        self,
+        turns: Iterable[Mapping[str, Any]],
+        session: str,
+        participants: Sequence[str] | None = None,
+        key: str | None = None,
+        keep_raw: bool = False,
+    ) -> Conversation:
+        """Store the turns of a conversation in order, and the episode they make, in one step.
+
+        A turn has `text` and may have `speaker`, `at`, `kind`, `tags`, `importance`, `metadata`,
+        `source`; messages with `role` and `content` are taken as they are. With `keep_raw` the
+        whole conversation is also kept as a file under `episodes/`.
+        """
+        return self._parts.remember.conversation(turns, session, participants, key, keep_raw)
+
+    def explain_importance(self, content: str, **fields: Any) -> Scored:
+        """Say how important a memory without importance would be, and why. Nothing is stored."""
+        draft = self._scope.draft({"content": content, **fields, "importance": None})
+        return self._parts.importance.explain(structs.asdict(draft))
+
+    def learn(self) -> dict[str, Any]:
+        """Learn from decisions and reads what is important; later memories are judged by it."""
+        return self._parts.importance.learn()
+
+    def run(self, task: str) -> Run:
+        """Begin a run: a place for working memory that ends with the task."""
+        return self._parts.runs.open(task)
+
+    def runs(self) -> builtins.list[Run]:
+        """List runs that were not closed, such as those of a process that died."""
+        return self._parts.runs.unfinished()
+
+    # Read
+
+    def get(self, record_id: str) -> Record:
+        """Return the record with this id, whatever its state."""
+        return self._parts.read.get(record_id)
+
+    def full_id(self, record_id: str) -> str:
+        """Return the id of the one visible record that begins or ends with these characters.
+
+        At least six are needed. A whole id comes back as it is, whether it exists or not.
+        """
+        return self._parts.read.full_id(record_id)
+
+    def list(
+        self,
+        layers: Collection[str] | None = None,
+        states: Collection[str] | None = (State.ACTIVE,),
+        kinds: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        since: Times = None,
+        until: Times = None,
+        limit: int = 50,
+    ) -> builtins.list[Record]:
+        """List records, newest first; in all states when `states` is None.
+
+        Working memory is listed only when its layer is named.
+        """
+        return self._parts.read.list(layers, states, kinds, tags, since, until, limit)
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        layers: Collection[str] | None = None,
+        kinds: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        states: Collection[str] | None = None,
+        since: Times = None,
+        until: Times = None,
+        as_of: Times = None,
+        known_at: Times = None,
+        ranker: str = "hybrid",
+        run_id: str | None = None,
+        all_tags: Collection[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Hits:
+        """Find the best matches with the parts of their scores, or nothing at all.
+
+        `limit` is an upper bound. `tags` matches any of them, `all_tags` every one. `as_of` asks
+        what was true at a time, `known_at` what the store knew then.
+        """
+        return self._parts.read.search(
+            query,
+            limit,
+            layers,
+            kinds,
+            tags,
+            states,
+            since,
+            until,
+            as_of,
+            known_at,
+            ranker,
+            run_id,
+            all_tags,
+            metadata,
+        )
+
+    def query_relevant(self, text: str, limit: int = 10, recency_bias: float = 0.35) -> Hits:
+        """Rank by shared words, recency and importance, in the formula of the Milton document."""
+        return self._parts.read.query_relevant(text, limit, recency_bias)
+
+    def recall_similar(self, query: str, top_k: int = 5) -> Hits:
+        """Find what is nearest in meaning, in the long-term layers."""
+        return self._parts.read.recall_similar(query, top_k)
+
+    def query_recent(
+        self, hours: float = 24, tags: Collection[str] | None = None, limit: int = 20
+    ) -> builtins.list[Record]:
+        """List what happened within some hours, newest first; with any of the tags, if given."""
+        return self._parts.read.query_recent(hours, tags, limit)
+
+    def memory_context(
+        self, goal: str, limits: Mapping[str, int] | None = None, max_chars: int = 2000
+    ) -> Context:
+        """Collect what is known for a task, for a model to read: bounded, fenced and labelled.
+
+        It is data and permits nothing.
+        """
+        return self._parts.read.memory_context(goal, limits, max_chars)
 
     def contents(self, record_ids: Sequence[str]) -> dict[str, str]:
-        """What some memories say, by their ids: to show them, which is no sign that anybody wanted them."""
-        wanted = [
-            one
-            for one in rules.several(record_ids, "record_ids")
-            if isinstance(one, str) and clock.is_id(one)
-        ]
-        found = [
-            record
-            for record_id in wanted
-            if (record := self._store.get(record_id, self.user)) is not None
-        ]
-        seen = {record.id: record.content for record in found if self._in_scope(record)}
-        self._audit("contents", tuple(seen))
-        return seen
+        """Return the texts of some records by their ids.
 
-    def compress_short_to_long(
-        self, cutoff_hours: float = 48, dry_run: bool = False
-    ) -> dict[str, Any]:
-        """Sum up what is older than some hours in the profile and in projects; what was summed up goes to the archive.
-
-        On an operator's handle the profile changes at once, elsewhere the changes wait for one.
+        This is for display, and counts as no sign that the records were wanted.
         """
-        done = self._profiles.compress(cutoff_hours, dry_run)
-        if not dry_run:
-            self._settle()
-        return done
+        return self._parts.inspect.contents(record_ids)
+
+    def history(self, record_id: str) -> builtins.list[Event]:
+        """List everything that happened to a record, oldest first."""
+        return self._parts.inspect.history(record_id)
+
+    def resting_on(self, record_id: str) -> builtins.list[str]:
+        """List the ids of the records that have a record as evidence."""
+        return self._parts.inspect.resting_on(record_id)
+
+    def search_archive(
+        self, query: str = "", limit: int = 100, since: Times = None, until: Times = None
+    ) -> builtins.list[Record]:
+        """Find archived records that hold a text, as `grep -i` would, newest first.
+
+        `archived` of each record names its file and line.
+        """
+        return self._parts.inspect.search_archive(query, limit, since, until)
+
+    def pending(self) -> builtins.list[dict[str, Any]]:
+        """List what waits for a person, oldest first.
+
+        These are requests, escalations, reviews, and days that have come.
+        """
+        return self._parts.inspect.pending()
+
+    def facts(
+        self, subject: str | None = None, attribute: str | None = None, as_of: Times = None
+    ) -> builtins.list[Fact]:
+        """List the facts about a subject, or about everyone; or those that held at a time."""
+        return self._parts.facts.current(subject, attribute, as_of)
+
+    def timeline(self, subject: str) -> builtins.list[Fact]:
+        """List what holds and what held for a subject, in the order in which it began."""
+        return self._parts.facts.timeline(subject)
+
+    # Profile, projects and proposals
+
+    def user_profile(self) -> UserProfile:
+        """Return what is known about the user; without a user, about nobody in particular."""
+        return self._parts.profiles.user_profile()
+
+    def projects(self) -> builtins.list[ProjectMemory]:
+        """Say where each project stands, by name."""
+        return self._parts.profiles.projects()
 
     def upsert_user_profile(
         self, patch: Mapping[str, Any], evidence_ids: Sequence[str] = ()
     ) -> UserProfile:
-        """Set keys of the profile, each with its evidence: at once on an operator's handle, elsewhere as proposals."""
-        profile = self._profiles.upsert(patch, evidence_ids)
-        self._settle()
+        """Set keys of the profile, each with its evidence.
+
+        An operator's handle sets them at once; on other handles they wait as proposals.
+        """
+        profile = self._parts.profiles.upsert(patch, evidence_ids)
+        self._parts.derived.settle()
         return profile
-
-    def user_profile(self) -> UserProfile:
-        """What is known about the user; without a user, about nobody in particular."""
-        return self._profiles.user_profile()
-
-    def projects(self) -> builtins.list[ProjectMemory]:
-        """Where the projects stand, by name."""
-        return self._profiles.projects()
 
     def propose_profile(
         self, key: str, value: Any, reason: str, evidence: Sequence[str] = ()
     ) -> Record:
-        """Propose a value of the profile: it waits until an operator confirms or rejects it."""
-        made = self._proposals.propose_profile(key, value, reason, evidence)
-        self._tell(1)
-        return made
+        """Propose a value of the profile; it waits until an operator confirms or rejects it."""
+        record = self._parts.proposals.propose_profile(key, value, reason, evidence)
+        self._scope.changed(1)
+        return record
 
     def request_forget(self, record_id: str, reason: str) -> Record:
-        """Ask a person to have a record forgotten: the request waits with the proposals, and nothing is forgotten yet."""
-        made = self._proposals.request_forget(self._visible("request_forget", record_id), reason)
-        self._tell(1)
-        return made
+        """Ask a person to forget a record; the request waits with the proposals."""
+        record = self._scope.visible("request_forget", record_id)
+        request = self._parts.proposals.request_forget(record, reason)
+        self._scope.changed(1)
+        return request
 
     def proposals(self, limit: int | None = None, after: str | None = None) -> Queue:
-        """What waits for a decision, with what a person needs to make it; those with most effect first.
+        """List what waits for a decision, with what a person needs to make it.
 
-        With `limit` so many at most, and with `after` only those that come after this record of the queue. The answer is a
-        list that says how many wait in all (`total`) and how many come after it (`left`).
+        Those with most effect come first. `limit` bounds the list, and `after` begins behind
+        this record of the queue. The list says how many wait in all (`total`) and how many come
+        after it (`left`).
         """
-        found = self._proposals.waiting(None if limit is None else rules.limit(limit), after)
-        self._audit("proposals", tuple(one.record.id for one in found))
-        return found
+        return self._parts.proposals.waiting(None if limit is None else rules.limit(limit), after)
 
     def compact(self, create_proposals: bool = False) -> builtins.list[dict[str, Any]]:
-        """Which records of semantic memory say the same or share a topic; with `create_proposals` each group is proposed."""
-        return self._grouped(self._proposals.compact(create_proposals))
+        """Find semantic records that say the same or share a topic.
+
+        With `create_proposals` each group is proposed.
+        """
+        return self._parts.proposals.compact(create_proposals)
 
     def dedup(self, create_proposals: bool = False) -> builtins.list[dict[str, Any]]:
-        """Which procedures of a workflow are the same; with `create_proposals` each group is proposed."""
-        return self._grouped(self._proposals.dedup(create_proposals))
+        """Find procedures of a workflow that are the same.
 
-    def _grouped(self, told: builtins.list[dict[str, Any]]) -> builtins.list[dict[str, Any]]:
-        self._audit("proposals", tuple(one for group in told for one in group["sources"]))
-        self._tell(sum("proposal" in group for group in told))
-        return told
+        With `create_proposals` each group is proposed.
+        """
+        return self._parts.proposals.dedup(create_proposals)
+
+    # Upkeep
+
+    def run_once(self) -> dict[str, Any]:
+        """Promote what deserves it, expire what is past, rotate what is too much.
+
+        The outcome is also written to `status/`.
+        """
+        return self._parts.lifecycle.run_once()
+
+    @property
+    def moved(self) -> Moved | None:
+        """The whole outcome of the last `run_once` of this handle."""
+        return self._parts.lifecycle.moved
+
+    def plan_promotion(self) -> builtins.list[Decision]:
+        """Say what `run_once` would do with each short-term memory, and by which rule."""
+        return self._parts.lifecycle.planned()
+
+    def compress_short_to_long(
+        self, cutoff_hours: float = 48, dry_run: bool = False
+    ) -> dict[str, Any]:
+        """Sum up older short-term memories in the profile and in projects, and archive them.
+
+        An operator's handle changes the profile at once; on other handles changes wait.
+        """
+        report = self._parts.profiles.compress(cutoff_hours, dry_run)
+        if not dry_run:
+            self._parts.derived.settle()
+        return report
 
     def sleep(
         self,
@@ -171,361 +394,118 @@ class Memory(Writer):
         progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> dict[str, Any]:
-        """Let what was said become what is known: facts, tastes, summaries, workflows. With `dry_run` only the plan.
+        """Turn what was said into facts, tastes, summaries and workflows.
 
-        `stop` is asked between texts; once it says True, the night ends and the next one goes on from there.
+        With `dry_run` only plan it. `stop` is asked between texts; once it returns True, the
+        night ends and the next one goes on from there.
         """
-        self._check_all_users("sleep")
-        rules.progress(progress)
-        rules.stop(stop)
-        from lamina.memory.sleep import reading
-        from lamina.memory.sleep.night import Sleep
+        return self._parts.sleep.run(dry_run, progress, stop)
 
-        def check() -> None:
-            if stop is not None and not dry_run and stop():
-                raise Interrupted
+    def batch(self) -> AbstractContextManager[None]:
+        """Change or decide many times in a block; snapshot and mirrors follow once, at its end.
 
-        listener = reading.listener(self.settings)
-        knowledge = self._knowledge(listener, check)
-        night = Sleep(
-            self._store, self.actor, self._clock, self._draft, knowledge, self._experience, check
-        )
-        if dry_run:
-            return {**night.plan(), "notes": listener.notes}
-        done = {**night.run(progress), "notes": listener.notes}
-        self._tell(done["turns"])
-        if not done.get("stopped"):
-            self._settle()
-        return done
+        Each change is durable as soon as its call returns.
+        """
+        return self._parts.derived.batch()
 
-    def facts(
-        self, subject: str | None = None, attribute: str | None = None, as_of: Times = None
-    ) -> builtins.list[Fact]:
-        """What is known about somebody, or about everybody; or what was true at a time."""
-        from lamina.engines import facts
+    def index(self, progress: Progress | None = None) -> int:
+        """Index now instead of behind the next writes; return how many vectors were missing.
 
-        at = None if as_of is None else clock.moment(as_of, "as_of")
-        about = None if subject is None else rules.label(subject, "subject")
-        states = (State.ACTIVE,) if at is None else (State.ACTIVE, State.SUPERSEDED)
-        found = facts.chosen(self._store.night.facts(states, self.user), about, attribute)
-        known = [fact for fact in found if at is None or fact.holds(at)]
-        self._audit("facts", tuple(fact.record for fact in known))
-        return known
+        Vectors of embedders that the settings no longer name are dropped, once those that they
+        name are complete.
+        """
+        return self._parts.derived.index(progress)
 
-    def timeline(self, subject: str) -> builtins.list[Fact]:
-        """What holds and what held for somebody, in the order in which it began."""
-        from lamina.engines import facts
+    def orchestrator(self) -> Orchestrator:
+        """Return what runs the jobs of `schedule.yaml`, with the authority of this handle."""
+        return self._parts.jobs.orchestrator()
 
-        states = (State.ACTIVE, State.SUPERSEDED)
-        found = facts.chosen(
-            self._store.night.facts(states, self.user), rules.label(subject, "subject"), None
-        )
-        self._audit("timeline", tuple(fact.record for fact in found))
-        return found
+    def jobs(self) -> builtins.list[Outlook]:
+        """Say of each job when it ran last, what came of it, and when it is due."""
+        return self._parts.jobs.outlook()
 
-    def shared(self, agent: str) -> Guest:
-        """What another agent shares with this one, to be read; it is closed with this handle. NotFound when it is nothing."""
-        return self._guests.open(agent)
-
-    def sharing(self) -> builtins.list[Grant]:
-        """Which agents share what with this one now; one that cannot be asked is told in `status()`."""
-        found, problems = self._guests.offers()
-        for problem in problems:
-            self._note_problem(problem)
-        return found
-
-    @cached_property
-    def _guests(self) -> Guests:
-        from lamina.memory.shared import Guests
-
-        known = (self.home, self._store, self.user, self.actor, self._clock, self.settings)
-        return Guests(*known, self._audit, self._violation)
-
-    def _knowledge(self, listener: Listener, check: Callable[[], None]) -> Knowledge:
-        from lamina.memory.sleep.facts import Knowledge
-
-        sure = self.settings["sleep.sure"] / 100
-        return Knowledge(self._store, self.actor, self._clock, self._draft, listener, sure, check)
-
-    def _check_all_users(self, verb: str) -> None:
-        if self.user is not None:
-            raise Refused(
-                f"{verb} concerns all users of {self.agent}; open the handle without a user"
-            )
-
-    @cached_property
-    def _proposals(self) -> Proposals:
-        from lamina.memory.proposals import Proposals
-
-        return Proposals(
-            self._store, self.actor, self.user, self._clock, self._draft, self._note_crossing
-        )
-
-    @cached_property
-    def world(self) -> WorldModel:
-        """Tools and integrations, as records and as files."""
-        from lamina.memory.world import WorldModel
-
-        folder = self._store.path_of("world_model")
-        return WorldModel(
-            self._store, folder, self._draft, self.actor, self._clock, self.user, self._tell
-        )
-
-    @cached_property
-    def _whole_world(self) -> WorldModel:
-        """The same, whomever this handle is for: the files are everybody's."""
-        from lamina.memory.world import WorldModel
-
-        drafter = rules.Drafter(
-            self.actor, None, self._kinds, self.settings["content.max_bytes"], None
-        )
-        return WorldModel(
-            self._store, self._store.path_of("world_model"), drafter.draft, self.actor, self._clock
-        )
-
-    def _follow(self, decided: Sequence[Record]) -> None:
-        """Let the world files follow a decision about their entries; `status()` tells of a problem."""
-        if any(one.layer is Layer.WORLD for one in decided):
-            self._note_problem(self._whole_world.follow())
+    # Mirrors
 
     def sync_mirrors(self, progress: Progress | None = None) -> dict[str, Any]:
-        """Bring every mirror up to date now, instead of behind the next writes; what was done in each."""
-        rules.progress(progress)
-        return self._mirrors.sync(progress) if self._has_mirrors else {}
+        """Bring every mirror up to date now, and report on each."""
+        return self._parts.derived.sync_mirrors(progress)
 
     def rebuild_mirrors(
         self, names: Sequence[str] | None = None, progress: Progress | None = None
     ) -> dict[str, Any]:
-        """Make some mirrors anew, or all that are on; what was done in each."""
-        self._check_all_users("making mirrors anew")
-        rules.progress(progress)
-        return self._mirrors.rebuild(rules.several(names, "names"), progress)
+        """Rebuild some mirrors, or all that are on, and report on each."""
+        return self._parts.derived.rebuild_mirrors(names, progress)
 
     def verify_mirrors(
         self, names: Sequence[str] | None = None, progress: Progress | None = None
     ) -> dict[str, Verified]:
-        """Compare every entry of some mirrors, or of all that are on, with the store; what is missing, outdated or unknown."""
-        self._check_all_users("comparing mirrors")
-        rules.progress(progress)
-        return self._mirrors.verify(rules.several(names, "names"), progress)
+        """Compare every entry of some mirrors, or of all that are on, with the store.
+
+        The report counts what is missing, outdated or unknown.
+        """
+        return self._parts.derived.verify_mirrors(names, progress)
 
     def mirrors(self) -> builtins.list[Standing]:
-        """The mirrors that are on: where each is, and how many events it is behind."""
-        self._check_all_users("looking at mirrors")
-        return self._mirrors.standings()
+        """List the mirrors that are on: where each is, and how many events it is behind."""
+        return self._parts.derived.standings()
 
-    def orchestrator(self) -> Orchestrator:
-        """What runs the jobs of `schedule.yaml`, with the authority of this handle."""
-        from lamina.home.schedule import Timetable
-        from lamina.memory.jobs import Orchestrator
+    # Sharing, the world model, and the state of the handle
 
-        self._check_all_users("running jobs")
-        work = {
-            ROTATE_CHECK: self.run_once,
-            "expiry": self._expire,
-            "embedding": lambda: {"ok": True, "embedded": self.index()},
-            "awareness": self._look_around,
-            "mirror_sync": lambda: {"ok": True, **self.sync_mirrors()},
-            "consolidation": lambda: self._consolidate(made.is_stopping),
-        }
-        made: Orchestrator = Orchestrator(
-            self._store.database,
-            work,
-            Timetable(self.home.path),
-            self._clock,
-            self._report,
-            is_idle=self._is_idle,
-        )
-        return made
+    def shared(self, agent: str) -> Guest:
+        """Open what another agent shares with this one; NotFound when it is nothing.
 
-    def _consolidate(self, stop: Callable[[], bool]) -> dict[str, Any]:
-        """The job `consolidation`."""
-        done = self.sleep(stop=stop)
-        return (
-            {"ok": True, **done}
-            if done.get("stopped")
-            else {"ok": True, **done, "learned": self.learn()}
-        )
+        It is closed with this handle.
+        """
+        return self._parts.shared.open(agent)
 
-    def _expire(self) -> dict[str, Any]:
-        """The job `expiry`: memories that are past, and proposals that nobody decides."""
-        expired = self._lifecycle.expire(self._retention.current())
-        return {"ok": True, "expired": expired, "lapsed": self._proposals.expire()}
+    def sharing(self) -> builtins.list[Grant]:
+        """List what other agents share now; `status()` names those that could not be asked."""
+        return self._parts.shared.offers()
 
-    def jobs(self) -> builtins.list[Outlook]:
-        """How the jobs stand: when each ran last, what came of it, and when it is due."""
-        return self.orchestrator().outlook()
+    @property
+    def world(self) -> WorldModel:
+        """Tools and integrations, as records and as files."""
+        return self._parts.world
 
     def status(self) -> dict[str, Any]:
-        """What is in the store for this handle, how its jobs stand, and what needs attention."""
-        found = super().status()
-        jobs, problems = self._outlook()
-        found["problems"] += untold(self._outage, [self._status_problem, *problems])
-        if self.user is None:
-            found["jobs"] = [job.to_dict() for job in jobs]
-            late = [job.job for job in jobs if job.overdue]
-            found["problems"] += [f"overdue: {', '.join(late)}; see `lamina run`"] if late else []
-        return found
+        """Report what is in the store, how its jobs stand, and what needs attention.
 
-    def _outlook(self) -> tuple[builtins.list[Outlook], builtins.list[str | None]]:
-        """How the jobs stand, and what is wrong with the two files that rule them."""
-        problems: builtins.list[str | None] = []
-        jobs: builtins.list[Outlook] = []
-        try:
-            self._retention.current()
-            problems.append(self._retention.problem)
-        except LaminaError as error:
-            problems.append(error.message)
-        try:
-            jobs = self.jobs() if self.user is None else []
-        except LaminaError as error:
-            problems.append(error.message)
-        return jobs, problems
-
-    def close(self) -> None:
-        """Write what is buffered, index and mirror what has piled up, and let go of every file."""
-        try:
-            if "_mirrors" in self.__dict__ and not self._store.database.inherited:
-                self._mirrors.close()
-            if "_guests" in self.__dict__:
-                self._guests.close()
-        finally:
-            super().close()
-
-    @cached_property
-    def _lifecycle(self) -> Lifecycle:
-        from lamina.memory.lifecycle import Lifecycle
-
-        episode = self._promotion_episode if self.settings["promotion.episodes"] else None
-        return Lifecycle(self._store, self.actor, self.user, self._clock, self._twins, episode)
-
-    @cached_property
-    def _retention(self) -> Rules:
-        from lamina.home.retention import Rules
-
-        return Rules(self.home.path, self.settings["preset"])
-
-    @cached_property
-    def _profiles(self) -> Profiles:
-        from lamina.memory.profiles import Profiles
-
-        def archive(record_ids: Sequence[str], why: str) -> None:
-            self._lifecycle.archive(record_ids, "compress", why)
-
-        return Profiles(
-            self._store,
-            self.actor,
-            self.user,
-            self._clock,
-            self._draft,
-            archive,
-            self._audit,
-            self._note_crossing,
-        )
-
-    @cached_property
-    def _has_mirrors(self) -> bool:
-        from lamina.mirrors import configured
-
-        return bool(configured.names(self.settings))
-
-    @cached_property
-    def _mirrors(self) -> Upkeep:
-        from lamina.mirrors.upkeep import Upkeep
-
-        return Upkeep(self._store, self._copies, self._note_problem)
-
-    def _tell(self, number: int) -> None:
-        super()._tell(number)
-        if self._has_mirrors and number:
-            try:
-                self._mirrors.wake()
-            except LaminaError as error:  # such as a key that is none; the memory itself is stored, so this is only told
-                self._note_problem(error.message)
-
-    @contextmanager
-    def batch(self) -> Iterator[None]:
-        """Change or decide many times within a block: the snapshot of the profile and the mirrors follow once, at its end.
-
-        Each change is durable as soon as its call returns.
+        Only a handle without a user sees the whole store.
         """
-        self._deferred, before = True, self._deferred
-        try:
-            yield
-        finally:
-            self._deferred = before
-            if self._unsettled and not before:
-                self._unsettled = False
-                self._settle()
+        return self._parts.status.report()
 
-    def _settle(self) -> None:
-        """What follows from a change of the profile or of many memories: its snapshot, and the mirrors."""
-        if self._deferred:
-            self._unsettled = True
-            return
-        self._note_problem(self._profiles.write_snapshot())
-        self.sync_mirrors()
+    @property
+    def problems(self) -> builtins.list[str]:
+        """What this handle could not do without failing a caller."""
+        return self._parts.status.problems()
 
-    def _is_idle(self) -> bool:
-        """Whether long work would disturb nobody now."""
-        from lamina.engines.idleness import is_idle
+    @property
+    def outage(self) -> Outage | None:
+        """The last operation that failed because the store was away."""
+        return self._scope.resilient.outage
 
-        return is_idle(self._clock(), *self._store.night.activity())
+    def failsafe_status(self) -> dict[str, Any]:
+        """Count what waits in the fail-safe."""
+        return self._parts.failsafe.status()
 
-    def _look_around(self) -> dict[str, Any]:
-        """The job `awareness`: what is pending, left where anybody may look."""
-        found = self.pending()
-        problem = self._leave_word(f"{self.agent}_pending.json", found)
-        self._note_problem(self._profiles.write_snapshot())
-        return {
-            "ok": problem is None,
-            "pending": len(found),
-            **({"error": problem} if problem else {}),
-        }
+    def replay_failsafe(self, progress: Progress | None = None) -> dict[str, Any]:
+        """Bring what waits in the fail-safe into the store, once and in order, and report."""
+        return self._parts.failsafe.replay(progress)
 
-    def _promotion_episode(self, promoted: Sequence[Record]) -> Draft:
-        """What a promotion leaves behind: one episodic record, with what was promoted as its evidence."""
-        content = f"Promoted {len(promoted)} memories to long-term"
-        return self._draft(
-            {
-                "content": content,
-                "layer": Layer.EPISODIC,
-                "kind": "action",
-                "evidence": [record.id for record in promoted],
-                "trust": rules.lowest_trust(record.trust for record in promoted),
-            }
-        )
+    def catch_up(self) -> None:
+        """Replay the fail-safe if that is possible now; else `status()` says why not."""
+        self._parts.failsafe.catch_up()
 
-    def _twins(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
-        """Which entries repeat a memory. Without an embedder that works none do, and `status()` says why."""
-        try:
-            return self._recall.twins(entries, least)
-        except EmbedderFailed as error:
-            self._note_problem(f"nothing was deduplicated: {error.message}")
-            return {}
+    @property
+    def secrets(self) -> dict[str, int]:
+        """How many likely secrets this handle has stored or redacted, by kind."""
+        return self._parts.redaction.counts
 
-    def _report(self, job: str, outcome: Mapping[str, Any]) -> str | None:
-        """Leave word of a rotation that failed; one that went well has tried itself, and `status()` has the others."""
-        if job != ROTATE_CHECK:
-            return None
-        return (
-            self._status_problem
-            if outcome.get("ok")
-            else self._tell_action(job, {**NOTHING_DONE, **outcome})
-        )
+    @property
+    def wrote(self) -> bool:
+        """Whether this handle has written; a surface resets it when it has run what is due."""
+        return self._parts.derived.wrote
 
-    def _tell_action(self, action: str, detail: Mapping[str, Any]) -> str | None:
-        """Leave word of what was done where anybody may look; a problem with that is told in `status()`."""
-        told = {"ts": self._clock().timestamp(), "action": action, "detail": dict(detail)}
-        return self._leave_word(f"{self.agent}_last_action.json", told)
-
-    def _leave_word(self, name: str, value: Any) -> str | None:
-        """Write a file in `status/`, one process after the other; the problem, if that is not possible."""
-        from lamina.memory.lifecycle import write_status
-
-        try:
-            with self._store.database.atomic():
-                self._status_problem = write_status(self.home.status / name, value)
-        except StoreUnavailable as error:
-            self._status_problem = error.message
-        return self._status_problem
+    @wrote.setter
+    def wrote(self, value: bool) -> None:
+        self._parts.derived.wrote = value

@@ -1,4 +1,4 @@
-"""Conversations: turns become records of their own, beside one record of the episode that they make."""
+"""Conversations: each turn becomes a record, beside one record of the episode they make."""
 
 from __future__ import annotations
 
@@ -30,24 +30,23 @@ class Conversation(list[Record]):
         self.episode = episode
 
 
-class Given(msgspec.Struct, frozen=True):
-    """A conversation as it was told, checked as far as it is one."""
+class Talk(msgspec.Struct, frozen=True):
+    """A conversation as a caller gives it, checked."""
 
     turns: tuple[Mapping[str, Any], ...]
     session: str
     participants: tuple[str, ...]
 
-    def told(
-        self, tell: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any]]]
-    ) -> Given:
-        """The same conversation, with everything in it as it is told: its turns, and who took part in what."""
-        whole, *turns = tell(
-            [{"session": self.session, "participants": self.participants}, *self.turns]
-        )
-        return Given(tuple(turns), whole["session"], tuple(dict.fromkeys(whole["participants"])))
+    def cleaned(
+        self, clean: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, Any]]]
+    ) -> Talk:
+        """Clean all fields together: the turns, the session and the participants."""
+        head = {"session": self.session, "participants": self.participants}
+        whole, *turns = clean([head, *self.turns])
+        return Talk(tuple(turns), whole["session"], tuple(dict.fromkeys(whole["participants"])))
 
     def raw(self) -> bytes:
-        """The whole of it as canonical JSON: what its hash is over."""
+        """The whole conversation as canonical JSON: its hash is over these bytes."""
         turns = [
             {**turn, "at": iso(moment(turn["at"]))} if turn.get("at") is not None else turn
             for turn in self.turns
@@ -60,10 +59,11 @@ class Given(msgspec.Struct, frozen=True):
         return hashlib.sha256(self.raw()).hexdigest()
 
 
-def checked(turns: object, session: str, participants: Sequence[str] | None) -> Given:
+def checked(turns: object, session: str, participants: Sequence[str] | None) -> Talk:
     if isinstance(turns, (str, bytes, Mapping)) or not isinstance(turns, Iterable):
         raise InvalidInput(
-            f"turns is a {type(turns).__name__}, not a list of mappings such as {{'speaker': …, 'text': …}}"
+            f"turns is a {type(turns).__name__}, not a list of mappings"
+            " such as {'speaker': …, 'text': …}"
         )
     given = [_turn(turn, index) for index, turn in enumerate(turns)]
     if not given:
@@ -78,61 +78,66 @@ def checked(turns: object, session: str, participants: Sequence[str] | None) -> 
     else:
         raise InvalidInput(f"participants {shown(participants)} is not a list of names")
     checked_names = tuple(dict.fromkeys(rules.label(name, "participant") for name in names))
-    return Given(said, rules.label(session, "session"), checked_names)
+    return Talk(said, rules.label(session, "session"), checked_names)
 
 
-def items(given: Given, key: str | None) -> Iterator[dict[str, Any]]:
-    """The turns as memories to store. With a key, each turn has one that follows from it."""
-    for index, turn in enumerate(given.turns):
+def items(talk: Talk, key: str | None) -> Iterator[dict[str, Any]]:
+    """Make an item of each turn. With a key, each turn has one that follows from it."""
+    for index, turn in enumerate(talk.turns):
         item = {
             "content" if name == "text" else name: value
             for name, value in turn.items()
             if value is not None
         }
-        item |= {"layer": Layer.EPISODIC, "session": given.session}
+        item |= {"layer": Layer.EPISODIC, "session": talk.session}
         if key is not None:
             item["key"] = f"{rules.label(key, 'key')}/{index}"
         yield item
 
 
-def episode(given: Given, turns: Sequence[Record], key: str | None) -> dict[str, Any]:
-    """The episode as a memory to store. Who spoke is in its metadata, what was said in the turns: it competes with none."""
+def episode(talk: Talk, turns: Sequence[Record], key: str | None) -> dict[str, Any]:
+    """Make the item of the episode.
+
+    The participants are in its metadata and the words in the turns, so it outranks no turn.
+    """
+    plural = "turn" if len(turns) == 1 else "turns"
     item: dict[str, Any] = {
-        "content": f"Conversation {given.session}, {len(turns)} {'turn' if len(turns) == 1 else 'turns'}",
+        "content": f"Conversation {talk.session}, {len(turns)} {plural}",
         "layer": Layer.EPISODIC,
         "kind": "data",
-        "speaker": "system",  # nobody said this: where a turn answers, the turn is the answer
-        "session": given.session,
+        "speaker": "system",  # where a turn answers a question, the turn is the answer
+        "session": talk.session,
         "at": turns[0].occurred_at,
         "evidence": [turn.id for turn in turns],
         "trust": rules.lowest_trust(turn.trust for turn in turns),
-        "metadata": {"participants": list(given.participants), "raw_hash": given.hash()},
+        "metadata": {"participants": list(talk.participants), "raw_hash": talk.hash()},
     }
     if key is not None:
         item["key"] = f"{rules.label(key, 'key')}/episode"
     return item
 
 
-def check_same(episode: Record, given: Given, key: str | None) -> None:
-    """Raise when a key brought back the episode of another conversation."""
-    if episode.metadata.get("raw_hash") != given.hash():
+def check_same(episode: Record, talk: Talk, key: str | None) -> None:
+    """Raise Conflict when a key brought back the episode of another conversation."""
+    if episode.metadata.get("raw_hash") != talk.hash():
         raise Conflict(f"the key {shown(key)} was used for another conversation", record=episode.id)
 
 
-def keep(folder: Path, given: Given, episode: Record) -> Path | None:
-    """Write the whole conversation to a file of its day, unless it is there; its SHA-256 is the episode's `raw_hash`.
+def keep(folder: Path, talk: Talk, episode: Record) -> Path | None:
+    """Write the conversation to a file of its day, unless it is there.
 
-    Another content under that name was left by a process that died before it could store the episode.
+    Its SHA-256 is the episode's `raw_hash`. Another content under that name is the file of a
+    process that died before it could store the episode.
     """
     place = folder / episode.occurred_at.date().isoformat()
     for part in (folder, place):
         refuse_link(part)
         make_private_folder(part)
     path = place / f"{episode.id}.json"
-    if path.is_file() and path.read_bytes() == given.raw():
+    if path.is_file() and path.read_bytes() == talk.raw():
         return None
     try:
-        write_private(path, given.raw())
+        write_private(path, talk.raw())
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -140,13 +145,13 @@ def keep(folder: Path, given: Given, episode: Record) -> Path | None:
 
 
 def unkeep(path: Path | None) -> None:
-    """Take the file back whose episode was not stored."""
+    """Remove the file of an episode that was not stored."""
     if path is not None:
         path.unlink(missing_ok=True)
 
 
 def _unfenced(turn: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """A turn without the memories that somebody was given to read; none when nothing is left of it."""
+    """Remove recalled memories from a turn; None when nothing is left of it."""
     said = turn["text"]
     if not isinstance(said, str) or fence.OPEN not in said:
         return turn

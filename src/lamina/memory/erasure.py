@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,12 +21,13 @@ from lamina.errors import InvalidInput, LaminaError, NotFound, Refused, StoreUna
 from lamina.failsafe import spool as spools
 from lamina.failsafe.line import decoded
 from lamina.home import folder as home
-from lamina.home.folder import Home
+from lamina.home.folder import user_name
+from lamina.home.tokens import Access
+from lamina.memory.world import whole_world
 from lamina.model import erased_words, rules
-from lamina.model.clock import Clock
 from lamina.model.erased_words import Signature
-from lamina.model.record import Actor, Role, iso
-from lamina.store.core.store import FILE_NAME, Store
+from lamina.model.record import Role, iso
+from lamina.store.core.store import FILE_NAME
 from lamina.store.core.transaction import EVERY
 from lamina.store.engine.sqlite import SqliteDatabase
 from lamina.store.tables import certificates
@@ -38,6 +39,9 @@ from lamina.store.upkeep.erase import Begun
 from lamina.store.upkeep.erase_plan import Wanted
 from lamina.store.upkeep.read_only import attached
 from lamina.text import words
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
 
 COPYING = frozenset({"export", "export_as", "backup"})
 ON_A_SERVER = (
@@ -88,14 +92,65 @@ class Certificate(msgspec.Struct, frozen=True):
 class Erasures:
     """Erases records of one store, for an operator."""
 
-    def __init__(
-        self, store: Store, home: Home, actor: Actor, user: str | None, clock: Clock
-    ) -> None:
-        self._store = store
-        self._home = home
-        self._actor = actor
-        self._user = user
-        self._clock = clock
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._store = scope.store
+
+    def erasable(
+        self, record_ids: Sequence[str], session: object, user: object, source: object
+    ) -> dict[str, Any]:
+        """Say what an erasure would take, what rests on that, and which copies would go."""
+        found = self.preview(self.wanted(self._checked(record_ids), session, user, source))
+        self._scope.audit("erasable", tuple(found["records"]))
+        return found
+
+    def erase(
+        self,
+        record_ids: Sequence[str],
+        session: object,
+        user: object,
+        source: object,
+        reason: str | None,
+        keep_backups: bool,
+    ) -> Certificate:
+        """Erase records for good, with what was made of them, in every file of the home."""
+        keep = rules.flag(keep_backups, "keep_backups")
+        with self.alone(), self._scope.resilient.spool.quiet():
+            self._resume()
+            wanted = self.wanted(self._checked(record_ids), session, user, source)
+            return self._finish(self.begin(wanted, reason, keep_backups=keep))
+
+    def resume(self) -> list[Certificate]:
+        """Finish erasures that were interrupted."""
+        with self.alone():
+            return self._resume()
+
+    def _resume(self) -> list[Certificate]:
+        self.file_certificates()
+        return [self._finish(begun) for begun in self.unfinished()]
+
+    def _checked(self, record_ids: Sequence[str]) -> tuple[str, ...]:
+        """Check that this scope may erase the records; another's look as if they did not exist."""
+        return tuple(self._scope.visible("erase", record_id).id for record_id in record_ids)
+
+    def _finish(self, begun: Begun) -> Certificate:
+        """Bring everything derived into line with what is gone, then write the certificate."""
+        derived = self._scope.parts.derived
+        self._scope.note_problem(self._scope.parts.profiles.write_snapshot())
+        world = whole_world(self._scope)
+        if world.has_files:
+            world.write()
+        if begun.user is not None:
+            self._end_tokens(begun.user)
+        mirrors = derived.mirrors.sync(erased=True) if derived.has_mirrors else {}
+        return self.clean(begun, mirrors)
+
+    def _end_tokens(self, user: str) -> None:
+        """End the tokens that open the memory of an erased user."""
+        access = Access(self._scope.home.path)
+        for token in access.tokens():
+            if (token.agent, user_name(token.user)) == (self._scope.agent, user_name(user)):
+                access.revoke(token.id)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -108,7 +163,7 @@ class Erasures:
 
     def wanted(self, ids: tuple[str, ...], session: object, user: object, source: object) -> Wanted:
         """What somebody asks for, when it says exactly one thing."""
-        if self._actor.role is not Role.OPERATOR:
+        if self._scope.actor.role is not Role.OPERATOR:
             raise Refused("erase is for operators: agents may ask for it, people decide")
         given = [
             name
@@ -120,16 +175,16 @@ class Erasures:
                 "say what to erase: records by their ids, or a session, or a user, or a source; one of these"
             )
         whose = self._store.user(user)
-        if whose is not None and self._user not in (None, whose):
+        if whose is not None and self._scope.user not in (None, whose):
             raise Refused(
-                f"this handle is for the user {self._user}; open one without a user to erase another's memories"
+                f"this handle is for the user {self._scope.user}; open one without a user to erase another's memories"
             )
         named = {
             name: rules.label(value, name)
             for name, value in (("session", session), ("source", source))
             if value is not None
         }
-        scope = self._user if not ids else None
+        scope = self._scope.user if not ids else None
         return Wanted(ids, named.get("session"), whose, named.get("source"), scope)
 
     def preview(self, wanted: Wanted) -> dict[str, Any]:
@@ -174,9 +229,15 @@ class Erasures:
         """Take the records out of the tables and of the archive. From here on there is no way back."""
         why = None if reason is None else rules.reason(reason)
         asked = partial(self._has_asked, wanted)
-        now = self._clock()
+        now = self._scope.clock()
         begun = erase.begin(
-            self._store, self._actor, now, wanted, why, keep_backups=keep_backups, anyway=asked
+            self._store,
+            self._scope.actor,
+            now,
+            wanted,
+            why,
+            keep_backups=keep_backups,
+            anyway=asked,
         )
         if begun is None:
             raise _nothing(wanted)
@@ -208,11 +269,11 @@ class Erasures:
             return self._clean(begun, mirrors)
 
     def _clean(self, begun: Begun, mirrors: Mapping[str, Any]) -> Certificate:
-        now, known = self._clock(), begun.known
+        now, known = self._scope.clock(), begun.known
         self._store.archive.filing.tidy()  # the archive's former files, if that has failed before
         outside = list(self._copies_elsewhere(begun))
         doomed = erase.is_doomed(begun.ids, known, begun.user)
-        reads = self._store.reads.erase(self._actor, now, doomed)
+        reads = self._store.reads.erase(self._scope.actor, now, doomed)
         unreached = [*self._clean_neighbours(begun, doomed, now), *self._purge(known)]
         unreached += _untold(mirrors)
         removed, kept = self._clean_files(begun, now)
@@ -246,7 +307,7 @@ class Erasures:
 
     def _certify(self, done: Certificate) -> None:
         """Keep the certificate in the store, and as a file; the words that were looked for are gone with it."""
-        erase.finish(self._store, self._actor, done.at, done.number, done.to_dict())
+        erase.finish(self._store, self._scope.actor, done.at, done.number, done.to_dict())
         self._store.database.fold()
         self.file_certificates()
 
@@ -294,7 +355,7 @@ class Erasures:
                 unreached.append(
                     {"place": self._name(self._store.folder / FILE_NAME), "why": ANOTHER_MEMORY}
                 )
-        leftovers.masked(self._home.violations, begun.known)
+        leftovers.masked(self._scope.home.violations, begun.known)
         return removed + self._clean_spool(begun) + self._clean_status(begun), unreached
 
     def _clean_spool(self, begun: Begun) -> list[str]:
@@ -330,7 +391,7 @@ class Erasures:
         """Files that say what is pending, or was done last: they are written again when there is something to say."""
         own = [
             path
-            for path in leftovers.files([self._home.status])
+            for path in leftovers.files([self._scope.home.status])
             if path.name.startswith(f"{self._store.agent}_")
         ]
         found = [path for path in own if leftovers.is_in(path, begun.known, begun.ids)]
@@ -342,16 +403,16 @@ class Erasures:
         self, begun: Begun, doomed: Callable[[Read], bool], now: datetime
     ) -> Iterator[dict[str, str]]:
         """What other agents have asked for, where this one shared something; and what they themselves know of the user."""
-        for agent in self._home.agents():
+        for agent in self._scope.home.agents():
             if agent == self._store.agent:
                 continue
             try:
-                store = attached(self._home.agent_folder(agent), agent, self._store.settings)
+                store = attached(self._scope.home.agent_folder(agent), agent, self._store.settings)
                 if store is None:
                     continue
                 with closing(store):
                     store.reads.erase(
-                        self._actor,
+                        self._scope.actor,
                         now,
                         lambda read: (
                             read.note.get("shared_by") == self._store.agent and doomed(read)
@@ -413,16 +474,16 @@ class Erasures:
 
     def _left(self, begun: Begun, known: set[str]) -> Iterator[dict[str, str]]:
         """Whatever else holds what was erased: in the agent's folder, and among the files of the home."""
-        beside = [path for path in sorted(self._home.path.iterdir()) if path.is_file()]
-        for path in Copies(self._store, (), begun.known).others([*beside, self._home.status]):
+        beside = [path for path in sorted(self._scope.home.path.iterdir()) if path.is_file()]
+        for path in Copies(self._store, (), begun.known).others([*beside, self._scope.home.status]):
             if known.isdisjoint(map(self._name, (path, *path.parents))):
                 yield {"place": self._name(path), "why": "it holds words that nothing else has"}
 
     def _name(self, path: Path) -> str:
         """A path as it is told: below the home, if it is there."""
         return (
-            str(path.relative_to(self._home.path))
-            if path.is_relative_to(self._home.path)
+            str(path.relative_to(self._scope.home.path))
+            if path.is_relative_to(self._scope.home.path)
             else str(path)
         )
 

@@ -1,4 +1,4 @@
-"""How the importance of new memories is judged: by the tables, and by what this store's operator turned out to want."""
+"""Judge the importance of new memories, and learn from decisions and reads."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ import msgspec
 from lamina.engines import importance
 from lamina.engines.importance import Scored
 from lamina.errors import Corrupt
-from lamina.model.clock import Clock, to_micros
+from lamina.failsafe.spool import OUTAGES
+from lamina.model.clock import to_micros
 from lamina.model.record import Trust
-from lamina.store.core.store import Store
 from lamina.store.tables import learned
 from lamina.store.tables.learned import Decided
 
 if TYPE_CHECKING:
     from lamina.engines.learning import Example, Model
+    from lamina.memory.scope import Scope
 
 NAME = "importance"
 MOST_EXAMPLES = 5_000
 MOST_READS = 50_000
-# How much a read tells: who asks for a record wants it, who searches may get what nobody wanted.
+# The weight of a read: who asks for a record wants it, a search may return what nobody wanted.
 READS = {
     "get": 1.0,
     "history": 0.5,
@@ -38,25 +39,27 @@ Fields = Mapping[str, Any]
 
 
 class Experience:
-    """Judges what nobody has judged. What was learned is read once; learning is done at sleep, never in a search."""
+    """Judge the importance of memories that give none: by tables, and by what was learned.
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
+    The learned model is read once. Learning is done at sleep, never in a search.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
 
     def score(self, fields: Fields) -> float:
-        """The importance of a memory that gives none."""
-        if self._model is not None:
-            return self._model.score(*_parts(fields))
-        content, tags, metadata = (
-            fields["content"],
-            fields.get("tags", ()),
-            fields.get("metadata", {}),
-        )
-        return importance.score(fields.get("kind", "crumb"), content, tags, metadata)
+        """Judge a memory; by the tables alone while the learned model cannot be read."""
+        try:
+            if self._model is not None:
+                return self._model.score(*_parts(fields))
+        except OUTAGES:
+            if self._scope.settings["failsafe"] == "off":
+                raise
+        kind, content = fields.get("kind", "crumb"), fields["content"]
+        return importance.score(kind, content, fields.get("tags", ()), fields.get("metadata", {}))
 
     def explain(self, fields: Fields) -> Scored:
-        """The same, with the reasons."""
+        """Judge a memory and give the reasons."""
         parts = _parts(fields)
         return (
             self._model.explain(*parts)
@@ -65,26 +68,28 @@ class Experience:
         )
 
     def learn(self) -> dict[str, Any]:
-        """Learn anew from the history of this store; what came of it. Without enough to learn from, the tables stand."""
+        """Learn anew from the history of this store; with too little history the tables stand."""
         from lamina.engines.learning import learn
 
-        erasures = self._store.count_erasures()
+        erasures = self._scope.store.count_erasures()
         examples = list(self._examples())
         model = learn(examples)
         body = None if model is None else msgspec.json.encode(model, order="sorted").decode()
-        if body != self._store.learned(NAME):
-            with self._store.database.atomic() as transaction:
-                if self._store.count_erasures() != erasures:  # what was just learned may be erased
+        if body != self._scope.store.learned(NAME):
+            with self._scope.store.database.atomic() as transaction:
+                if (
+                    self._scope.store.count_erasures() != erasures
+                ):  # what was just learned may be erased
                     body = model = None
-                learned.keep(transaction.cursor, NAME, body, to_micros(self._clock()))
+                learned.keep(transaction.cursor, NAME, body, to_micros(self._scope.clock()))
         self._model = model
         gain = {} if model is None else {"gain": model.gain}
         return {"ok": True, "examples": len(examples), "learned": model is not None, **gain}
 
     @cached_property
     def _model(self) -> Model | None:
-        """What was learned, read when the first memory is judged."""
-        body = self._store.learned(NAME)
+        """The learned model, read when the first memory is judged."""
+        body = self._scope.store.learned(NAME)
         if body is None:
             return None
         from lamina.engines.learning import Model
@@ -99,9 +104,12 @@ class Experience:
     def _examples(self) -> Iterator[Example]:
         from lamina.engines.learning import Example
 
-        decided = {**dict.fromkeys(self._wanted(), WANTED), **self._store.decisions(MOST_EXAMPLES)}
+        decided = {
+            **dict.fromkeys(self._wanted(), WANTED),
+            **self._scope.store.decisions(MOST_EXAMPLES),
+        }
         for record_id, (liked, weight) in sorted(decided.items())[-MOST_EXAMPLES:]:
-            record = self._store.get(record_id)
+            record = self._scope.store.get(record_id)
             if record is not None:
                 yield Example(
                     kind=record.kind,
@@ -116,16 +124,16 @@ class Experience:
                 )
 
     def accesses(self) -> dict[str, tuple[float, datetime]]:
-        """How often records were read lately, each way by what it tells, and when last."""
+        """Count recent reads of each record, weighted by kind, with the time of the last one."""
         counted: dict[str, tuple[float, datetime]] = {}
-        for read in self._store.reads.latest(MOST_READS):  # the newest first
+        for read in self._scope.store.reads.latest(MOST_READS):  # the newest first
             for record_id in read.records if read.action in READS else ():
                 number, last = counted.get(record_id, (0.0, read.at))
                 counted[record_id] = number + READS[read.action], last
         return counted
 
     def _wanted(self) -> list[str]:
-        """The records that were read often enough to be wanted."""
+        """List the records that were read often enough to be wanted."""
         return [record_id for record_id, (number, _) in self.accesses().items() if number >= 1]
 
 

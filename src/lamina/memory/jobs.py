@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lamina.engines.idleness import is_idle
 from lamina.errors import LaminaError, StoreUnavailable
 from lamina.home import schedule
-from lamina.home.schedule import KNOWN, Job, Last, Schedule
+from lamina.home.schedule import KNOWN, Job, Last, Schedule, Timetable
 from lamina.memory.lease import Lease
+from lamina.memory.lifecycle import ROTATE_CHECK
 from lamina.model.clock import Clock
 from lamina.model.record import Actor, Role, iso
 from lamina.store.tables import jobs
@@ -22,6 +24,7 @@ from lamina.text.words import shown
 
 if TYPE_CHECKING:
     from lamina.home.yaml_files import Watched
+    from lamina.memory.scope import Scope
     from lamina.store.engine.sql import Database
 
 log = logging.getLogger("lamina")
@@ -31,6 +34,7 @@ ACTOR = Actor(Role.SYSTEM, "scheduler", "scheduler")
 LEASE = 120.0  # seconds; longer than a transaction, during which it cannot be renewed
 # The shortest and the longest wait between two looks at what is due, in seconds.
 LEAST, MOST = 5.0, 60.0
+NOTHING_DONE = {"ok": False, "promoted": 0, "rotated": False, "remaining": None, "threshold": None}
 
 Work = Callable[[], Mapping[str, Any]]
 Report = Callable[[str, Mapping[str, Any]], str | None]
@@ -260,3 +264,68 @@ def _words(last: Last | None, running: str) -> str:
         if last.outcome.get("ok")
         else f"failed: {last.outcome.get('message', 'without a word')}"
     )
+
+
+class Jobs:
+    """The work of each job, with the authority of a handle."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def orchestrator(self) -> Orchestrator:
+        """Make an orchestrator that runs the jobs of `schedule.yaml`."""
+        self._scope.check_whole("running jobs")
+        parts = self._scope.parts
+        work: dict[str, Work] = {
+            ROTATE_CHECK: parts.lifecycle.run_once,
+            "expiry": self._expire,
+            "embedding": lambda: {"ok": True, "embedded": parts.derived.index()},
+            "awareness": self._look_around,
+            "mirror_sync": lambda: {"ok": True, **parts.derived.sync_mirrors()},
+            "consolidation": lambda: self._consolidate(orchestrator.is_stopping),
+        }
+        orchestrator = Orchestrator(
+            self._scope.store.database,
+            work,
+            Timetable(self._scope.home.path),
+            self._scope.clock,
+            self._report,
+            is_idle=self._is_idle,
+        )
+        return orchestrator
+
+    def outlook(self) -> list[Outlook]:
+        """Say of each job when it ran last, what came of it, and when it is due."""
+        return self.orchestrator().outlook()
+
+    def _consolidate(self, stop: Callable[[], bool]) -> dict[str, Any]:
+        report = self._scope.parts.sleep.run(stop=stop)
+        if report.get("stopped"):
+            return {"ok": True, **report}
+        return {"ok": True, **report, "learned": self._scope.parts.importance.learn()}
+
+    def _expire(self) -> dict[str, Any]:
+        """Archive memories that are past, and end proposals that wait too long."""
+        lifecycle = self._scope.parts.lifecycle
+        expired = lifecycle.expire(lifecycle.retention.current())
+        return {"ok": True, "expired": expired, "lapsed": self._scope.parts.proposals.expire()}
+
+    def _look_around(self) -> dict[str, Any]:
+        """Write what is pending where other programs may read it."""
+        pending = self._scope.parts.inspect.pending()
+        problem = self._scope.parts.status_files.write("pending", pending)
+        self._scope.note_problem(self._scope.parts.profiles.write_snapshot())
+        error = {"error": problem} if problem else {}
+        return {"ok": problem is None, "pending": len(pending), **error}
+
+    def _is_idle(self) -> bool:
+        return is_idle(self._scope.clock(), *self._scope.store.night.activity())
+
+    def _report(self, job: str, outcome: Mapping[str, Any]) -> str | None:
+        """Write a failed rotation to `status/`; one that went well has written it itself."""
+        files = self._scope.parts.status_files
+        if job != ROTATE_CHECK:
+            return None
+        if outcome.get("ok"):
+            return files.problem
+        return files.write_action(job, {**NOTHING_DONE, **outcome})

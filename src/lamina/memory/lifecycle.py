@@ -1,32 +1,31 @@
-"""Memories that move by themselves: plans of the engines, applied to the store."""
+"""Move memories between layers and the archive: apply the plans of the engines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 from msgspec import structs
 
 from lamina.engines import promotion
 from lamina.engines.promotion import Action, Decision
-from lamina.errors import LaminaError
-from lamina.home.folder import make_private_folder, refuse_link, write_private
-from lamina.home.retention import Retention
-from lamina.model import hashing
-from lamina.model.clock import Clock
-from lamina.model.record import Actor, Draft, Entry, Layer, Record, State
-from lamina.store.core.store import Store
+from lamina.errors import EmbedderFailed, InvalidInput
+from lamina.home.retention import Retention, Rules
+from lamina.model import hashing, rules
+from lamina.model.record import Draft, Entry, Layer, Record, State
+from lamina.store.archive.archive import File
 from lamina.store.core.transaction import Transaction
 from lamina.store.tables.records import COLUMN, Filter, Row
 
-Episode = Callable[[Sequence[Record]], Draft]
-Twins = Callable[[Sequence[Entry], float], Mapping[str, str]]
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
+
+ROTATE_CHECK = "memory_rotate_check"
 
 
 class Moved(NamedTuple):
-    """What one run did."""
+    """The counts of one run."""
 
     promoted: int
     joined: int
@@ -36,51 +35,60 @@ class Moved(NamedTuple):
     threshold: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As the document has it: always these five."""
+        """Give the five values that the document of the originals names."""
         told = {"ok": True, "promoted": self.promoted, "rotated": self.rotated > 0}
         return {**told, "remaining": self.remaining, "threshold": self.threshold}
 
 
 class Lifecycle:
-    """Applies what the engines decide, for one actor in one scope."""
+    """Promote, join, expire, rotate, prune and restore."""
 
-    def __init__(
-        self,
-        store: Store,
-        actor: Actor,
-        user: str | None,
-        clock: Clock,
-        twins: Twins,
-        episode: Episode | None = None,
-    ) -> None:
-        """`twins` finds what entries repeat; `episode` makes the record that a promotion leaves, where that is wanted."""
-        self._store = store
-        self._actor = actor
-        self._user = user
-        self._clock = clock
-        self._twins = twins
-        self._episode = episode
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self.retention = Rules(scope.home.path, scope.settings["preset"])
+        self.moved: Moved | None = None  # by the last `run_once` of this handle
+
+    def run_once(self) -> dict[str, Any]:
+        """Promote, expire and rotate by the rules of retention; report it in `status/`."""
+        self.moved = self.run(self.retention.current())
+        self._scope.parts.proposals.expire()
+        report = self.moved.to_dict()
+        self._scope.parts.status_files.write_action(ROTATE_CHECK, report)
+        self._scope.parts.derived.sync_mirrors()
+        return report
+
+    def planned(self) -> list[Decision]:
+        """Say what `run_once` would do with each short-term memory, and by which rule."""
+        decisions = self.plan(self.retention.current())
+        self._scope.audit("plan_promotion", ())
+        return decisions
 
     def plan(self, retention: Retention) -> list[Decision]:
-        """What a run would do now, entry by entry, with the rule that decides."""
-        now, entries = self._clock(), self._store.short_term(self._user)
+        """Decide what a run would do now with each entry, and by which rule."""
+        now, entries = self._scope.clock(), self._scope.store.short_term(self._scope.user)
         twins: Mapping[str, str] = {}
         if retention.deduplicate:
-            twins = self._twins(
+            twins = self._duplicates(
                 promotion.promotable(entries, now, retention), retention.deduplicate
             )
         decided = promotion.plan(entries, now, retention, twins)
-        return [self._believed(one) for one in decided] if self._store.rejections.any() else decided
+        return (
+            [self._believed(one) for one in decided]
+            if self._scope.store.rejections.any()
+            else decided
+        )
 
     def _believed(self, decision: Decision) -> Decision:
-        """The decision, which takes nothing to where it is believed that somebody has rejected."""
+        """Mark a promotion of a rejected value: it must not become believed."""
         if decision.action is not Action.PROMOTE or decision.layer is Layer.EPISODIC:
             return decision
-        record = self._store.get(decision.entry.id)
+        record = self._scope.store.get(decision.entry.id)
         if record is None:
             return decision
         layer, metadata = decision.promoted
-        found = self._store.rejections.of(structs.replace(record, layer=layer, metadata=metadata))
+        found = self._scope.store.rejections.of(
+            structs.replace(record, layer=layer, metadata=metadata)
+        )
         return structs.replace(decision, rejected=found)
 
     def run(self, retention: Retention) -> Moved:
@@ -92,69 +100,139 @@ class Lifecycle:
             joined=self._join(chosen[Action.JOIN]),
             expired=self._leave("expire", "expired", chosen[Action.EXPIRE]),
             rotated=self._leave("rotate", "rotated", chosen[Action.ROTATE]),
-            remaining=self._store.count_short_term(self._user),
+            remaining=self._scope.store.count_short_term(self._scope.user),
             threshold=retention.promote_threshold,
         )
 
     def expire(self, retention: Retention) -> int:
-        """Archive only what is too old and too unimportant; how many."""
+        """Archive entries that are too old and too unimportant; count them."""
         return self._leave(
             "expire",
             "expired",
             [one for one in self.plan(retention) if one.action is Action.EXPIRE],
         )
 
-    def prune(self, chosen: Filter, below: float | None) -> int:
-        """Archive whatever matches, of any layer; how many."""
-        wanted = self._store.matching(chosen, below)
-        return self._store.archive.add(
-            self._actor, "prune", self._clock(), "pruned", wanted, "pruned_archive"
-        )
-
     def archive(self, record_ids: Sequence[str], action: str, why: str) -> int:
-        """Move short-term memories to the archive; those that are there already or have changed layer stay as they are."""
+        """Archive short-term memories; leave those that have changed layer or state."""
         wanted = []
         for record_id in record_ids:
-            row = self._store.row(record_id)
+            row = self._scope.store.row(record_id)
             if (
                 row is not None
                 and row[COLUMN["layer"]] == Layer.SHORT_TERM
                 and row[COLUMN["state"]] == State.ACTIVE
             ):
                 wanted.append((row[0], row[COLUMN["event"]]))
-        return self._store.archive.add(self._actor, action, self._clock(), why, wanted)
+        return self._scope.store.archive.add(
+            self._scope.actor, action, self._scope.clock(), why, wanted
+        )
+
+    def prunable(self, limit: int, bounds: Mapping[str, Any]) -> dict[str, Any]:
+        """Count what `prune` would move, and show the newest of it."""
+        chosen, below = self._bounded(**bounds)
+        numbers = [number for number, _ in self._scope.store.matching(chosen, below)]
+        records = self._scope.store.numbered(numbers[: -rules.limit(limit) - 1 : -1])
+        self._scope.audit("prunable", tuple(record.id for record in records))
+        return {"pruned": len(numbers), "records": records}
+
+    def prune(self, dry_run: bool, bounds: Mapping[str, Any]) -> dict[str, Any]:
+        """Archive records of any layer that keep within all bounds."""
+        chosen, below = self._bounded(**bounds)
+        wanted = self._scope.store.matching(chosen, below)
+        if dry_run:
+            return {"pruned": len(wanted), "dry_run": True}
+        count = self._scope.store.archive.add(
+            self._scope.actor, "prune", self._scope.clock(), "pruned", wanted, "pruned_archive"
+        )
+        self._scope.parts.derived.settle()
+        return {"pruned": count, "dry_run": False}
+
+    def _bounded(
+        self,
+        layers: Collection[str] | None = None,
+        older_than_days: float | None = None,
+        importance_below: float | None = None,
+        tags: Collection[str] | None = None,
+        states: Collection[str] = (State.ACTIVE,),
+    ) -> tuple[Filter, float | None]:
+        if not (layers or tags) and older_than_days is None and importance_below is None:
+            raise InvalidInput("prune needs a bound: a layer, an age, an importance or a tag")
+        below = None if importance_below is None else rules.importance(importance_below)
+        until = None
+        if older_than_days is not None:
+            until = self._scope.clock() - timedelta(days=rules.days(older_than_days))
+        chosen = self._scope.filter(layers, states, None, tags, None, until)
+        if Layer.WORKING in chosen.layers:
+            raise InvalidInput("working memory ends with its run; close the run instead")
+        return chosen, below
+
+    def archives(self) -> list[File]:
+        """List the files of the archive, newest first."""
+        self._scope.check_whole("archive list")
+        return self._scope.store.archives()
+
+    def restore(self, record_ids: Sequence[str]) -> list[Record]:
+        """Bring archived records back, with their ids and their histories."""
+        ids = [self._scope.visible("restore_archived", record_id).id for record_id in record_ids]
+        restored = self._scope.store.archive.restore(self._scope.actor, self._scope.clock(), ids)
+        self._scope.changed(len(restored))
+        self._scope.parts.derived.settle()
+        return restored
+
+    def _duplicates(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
+        """Find entries that repeat a memory; none without an embedder that works."""
+        try:
+            return self._scope.recall.twins(entries, least)
+        except EmbedderFailed as error:
+            self._scope.note_problem(f"nothing was deduplicated: {error.message}")
+            return {}
+
+    def _episode(self, promoted: Sequence[Record]) -> Draft:
+        """Draft the episodic record of a promotion, with the promoted records as evidence."""
+        return self._scope.draft(
+            {
+                "content": f"Promoted {len(promoted)} memories to long-term",
+                "layer": Layer.EPISODIC,
+                "kind": "action",
+                "evidence": [record.id for record in promoted],
+                "trust": rules.lowest_trust(record.trust for record in promoted),
+            }
+        )
 
     def _promote(self, decided: Sequence[Decision]) -> int:
-        """Move entries up, all in one transaction; one that has changed since it was looked at waits for the next run."""
+        """Promote entries in one transaction; one that has changed waits for the next run."""
         if not decided:
             return 0
         by_number = {decision.entry.seq: decision for decision in decided}
-        with self._store.change(self._actor, "promote", self._clock()) as transaction:
+        with self._scope.store.change(
+            self._scope.actor, "promote", self._scope.clock()
+        ) as transaction:
             rows = transaction.unchanged([(one.entry.seq, one.entry.event) for one in decided])
             moved = [_move_up(transaction, row, by_number[row[0]]) for row in rows]
-            if moved and self._episode is not None:
+            if moved and self._scope.settings["promotion.episodes"]:
                 transaction.insert([self._episode(moved)])
         return len(moved)
 
     def _join(self, decided: Sequence[Decision]) -> int:
-        """Let entries stand as evidence of the memories that they repeat, and leave for the archive."""
+        """Make entries evidence of the memories that they repeat, and archive them."""
         if not decided:
             return 0
-        with self._store.change(self._actor, "deduplicate", self._clock()) as transaction:
+        with self._scope.store.change(
+            self._scope.actor, "deduplicate", self._scope.clock()
+        ) as transaction:
             joined = [decision for decision in decided if _join(transaction, decision)]
         return self._leave("deduplicate", "duplicate", joined)
 
     def _leave(self, action: str, why: str, decided: Sequence[Decision]) -> int:
         wanted = [(one.entry.seq, one.entry.event) for one in decided]
-        return (
-            self._store.archive.add(self._actor, action, self._clock(), why, wanted)
-            if wanted
-            else 0
-        )
+        if not wanted:
+            return 0
+        now = self._scope.clock()
+        return self._scope.store.archive.add(self._scope.actor, action, now, why, wanted)
 
 
 def _move_up(transaction: Transaction, row: Row, decision: Decision) -> Record:
-    """One entry into the layer that its kind leads to, with what that layer promises."""
+    """Promote one entry into the layer of its kind, with the metadata that the layer needs."""
     layer, metadata = decision.promoted
     if decision.rejected is not None:
         transaction.guard.note_refused(decision.rejected)
@@ -164,7 +242,7 @@ def _move_up(transaction: Transaction, row: Row, decision: Decision) -> Record:
 
 
 def _join(transaction: Transaction, decision: Decision) -> bool:
-    """Make an entry evidence of its twin; not if either has changed or gone since they were looked at."""
+    """Make an entry evidence of its twin, unless either has changed or gone."""
     twin = transaction.find(str(decision.twin))
     if twin is None or not transaction.unchanged([(decision.entry.seq, decision.entry.event)]):
         return False
@@ -176,15 +254,3 @@ def _join(transaction: Transaction, decision: Decision) -> bool:
             twin, evidence=evidence, last_verified=transaction.now, importance=importance
         )
     return True
-
-
-def write_status(path: Path, value: Any) -> str | None:
-    """A file that tells others how things are. What was done stays done when it cannot be written: it is only told."""
-    try:
-        refuse_link(path.parent)
-        make_private_folder(path.parent)
-        refuse_link(path)
-        write_private(path, msgspec.json.format(hashing.encode(value), indent=2) + b"\n")
-    except LaminaError as error:
-        return error.message
-    return None

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lamina.errors import Corrupt, InvalidInput, NotFound, Refused, StoreUnavailable
-from lamina.failsafe import outage
+from lamina.failsafe.resilient import Resilient
 from lamina.home import operator_key
 from lamina.home import settings as config
 from lamina.home.folder import AGENT_NAME, Home, agent_name, given_path, user_name
 from lamina.memory.agent import Memory
+from lamina.memory.scope import Scope
 from lamina.model import clock as clocks
 from lamina.model import rules
 from lamina.model.clock import Clock
@@ -55,17 +56,21 @@ def connect(
         if role is Role.OPERATOR:
             operator_key.check(place.path, key)
         folder = place.prepare(agent_name(agent))
-        store = outage.opened(
-            lambda: opening.opened(folder, agent, values, now(), store_id), folder, agent, values
+        resilient = Resilient(
+            lambda: opening.opened(folder, agent, values, now(), store_id),
+            folder,
+            agent,
+            values,
+            place.path,
         )
-        scope = _scope(store, user)
+        user = _user(resilient, user)
     except (InvalidInput, Refused) as error:
         if (
             "place" not in error.details
         ):  # else a database has refused us, which crosses no boundary of the home
             place.log_violation(now(), who, error.message, agent)
         raise
-    handle = _kind(role)(place, store, scope, who, now, values)
+    handle = _kind(role)(Scope(place, resilient, user, who, now, values))
     if replay:
         handle.catch_up()
     return handle
@@ -95,16 +100,15 @@ def look(
     values = config.load(place.path, settings)
     try:
         store = _ready(attached(place.agent_folder(name), name, values), name)
-        scope = _scope(store, user)
-        if not store.folder.is_dir():
-            place.prepare(
-                name
-            )  # the memory is on a server, but the trail of who reads it is kept here
+        resilient = Resilient(lambda: store, store.folder, name, values, place.path)
+        user = _user(resilient, user)
+        if not store.folder.is_dir():  # the memory is on a server, but the trail of reads is here
+            place.prepare(name)
     except (InvalidInput, Refused) as error:
         place.log_violation(now(), who, error.message, name)
         raise
     store.database.writable = False
-    return _kind(role)(place, store, scope, who, now, values)
+    return _kind(role)(Scope(place, resilient, user, who, now, values))
 
 
 def _ready(store: Store | None, agent: str) -> Store:
@@ -121,12 +125,12 @@ def _ready(store: Store | None, agent: str) -> Store:
     return store
 
 
-def _scope(store: Store, user: str | None) -> str | None:
-    """Whose memories alone a handle reaches, as the store spells the name."""
+def _user(resilient: Resilient, user: str | None) -> str | None:
+    """Check the name of a user and return it as the store spells it."""
     try:
-        return store.user(user)
+        return resilient.user(user)
     except BaseException:
-        store.close()
+        resilient.close()
         raise
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import structs
@@ -17,12 +17,13 @@ from lamina.errors import InvalidInput, LaminaError
 from lamina.home.folder import make_private_folder, refuse_link, write_private
 from lamina.model import clock as clocks
 from lamina.model import rules
-from lamina.model.clock import Clock
-from lamina.model.record import Actor, Draft, Layer, Record, Role, State, Trust
-from lamina.store.core.store import Store
+from lamina.model.record import Draft, Layer, Record, Role, State, Trust
 from lamina.store.core.transaction import Transaction
 from lamina.store.tables.records import Filter, Row
 from lamina.text import words
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
 
 FILE_NAME = "user_profile.json"
 EVERY = 1 << 31
@@ -38,59 +39,46 @@ class Profiles:
     up, `audit` is told what was read, `note_crossing` which evidence was out of reach.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        actor: Actor,
-        user: str | None,
-        clock: Clock,
-        draft: Callable[[object], Draft],
-        archive: Callable[[Sequence[str], str], object],
-        audit: Callable[[str, tuple[str, ...]], object],
-        note_crossing: Callable[[str], object],
-    ) -> None:
-        self._store = store
-        self._actor = actor
-        self._user = user
-        self._clock = clock
-        self._draft = draft
-        self._archive = archive
-        self._audit = audit
-        self._note_crossing = note_crossing
-        self._snapshot_path = store.path_of(FILE_NAME)
-        self._most_bytes: int = store.settings["content.max_bytes"]
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._store = scope.store
+        self._snapshot_path = scope.resilient.path_of(FILE_NAME)
 
     def user_profile(self) -> UserProfile:
         """What is known about the user; without a user, what is known about nobody in particular."""
         chosen = profile.by_key(self._in_scope(self._people(State.ACTIVE))).values()
-        self._audit("user_profile", tuple(record.id for record in chosen))
+        self._scope.audit("user_profile", tuple(record.id for record in chosen))
         return profile.project_profile(chosen)
 
     def projects(self) -> list[ProjectMemory]:
         """Where the projects stand, by name."""
         chosen = profile.by_name(self._in_scope(self._projects(State.ACTIVE))).values()
-        self._audit("projects", tuple(record.id for record in chosen))
+        self._scope.audit("projects", tuple(record.id for record in chosen))
         return profile.project_memories(chosen)
 
     def upsert(self, patch: object, evidence_ids: object) -> UserProfile:
         """Set keys of the profile: at once on an operator's handle, elsewhere as proposals that wait for one."""
         items = profile.patch_items(patch)
         evidence = _checked_ids(evidence_ids)
-        with self._store.change(self._actor, "profile.upsert", self._clock()) as transaction:
+        with self._store.change(
+            self._scope.actor, "profile.upsert", self._scope.clock()
+        ) as transaction:
             former, waiting = self._former(), self._people(State.CONSTRAINED)
             for key, value in items:
                 made = self._of_profile(
-                    key, value, f"given by {self._actor}", {"evidence": evidence}
+                    key, value, f"given by {self._scope.actor}", {"evidence": evidence}
                 )
                 made = structs.replace(
                     made,
-                    user=self._user,
+                    user=self._scope.user,
                     state=State.ACTIVE if self._may_confirm else State.CONSTRAINED,
                 )
-                transaction.check_evidence(made, self._note_crossing)
+                transaction.check_evidence(made, self._scope.note_crossing)
                 made = made if self._may_confirm else transaction.derived(made)
-                active = former.get((self._user, Shelf.PROFILE, words.normalise(key)), [])
-                proposed = [one for one in waiting if one.user == self._user and _has_key(one, key)]
+                active = former.get((self._scope.user, Shelf.PROFILE, words.normalise(key)), [])
+                proposed = [
+                    one for one in waiting if one.user == self._scope.user and _has_key(one, key)
+                ]
                 self._set(transaction, made, active, proposed)
         return self.user_profile()
 
@@ -100,7 +88,7 @@ class Profiles:
         The summaries are written in one transaction, and only then do the memories leave. A crash in between is harmless:
         whatever is evidence of a summary already, the next call only archives.
         """
-        hours, now = _checked_hours(cutoff_hours), self._clock()
+        hours, now = _checked_hours(cutoff_hours), self._scope.clock()
         if dry_run:
             with self._store.snapshot():
                 plans = self._plans(
@@ -109,11 +97,11 @@ class Profiles:
                 decisions = [
                     self._explained(one) for plan in plans.values() for one in plan.decisions
                 ]
-            self._audit(
+            self._scope.audit(
                 "compress", tuple(one["id"] for one in decisions if one["content"] is not None)
             )
             return {**_report(plans.values()), "decisions": decisions}
-        with self._store.change(self._actor, "compress", now) as transaction:
+        with self._store.change(self._scope.actor, "compress", now) as transaction:
             plans, former = (
                 self._plans(now, hours, transaction.guard.rejected, transaction.guard.allowance()),
                 self._former(),
@@ -122,7 +110,7 @@ class Profiles:
                 self._apply(transaction, user, plan, former)
         done = [record_id for plan in plans.values() for record_id in plan.compressed]
         if done:
-            self._archive(done, "compressed")
+            self._scope.parts.lifecycle.archive(done, "compress", "compressed")
         return _report(plans.values())
 
     def write_snapshot(self) -> str | None:
@@ -134,7 +122,7 @@ class Profiles:
             if _content(path) == self._snapshot():
                 return None
             # Two processes write one after the other, each what is true then.
-            with self._store.change(self._actor, "snapshot", self._clock()):
+            with self._store.change(self._scope.actor, "snapshot", self._scope.clock()):
                 make_private_folder(path.parent)
                 write_private(path, self._snapshot())
         except LaminaError as error:
@@ -143,19 +131,23 @@ class Profiles:
 
     @property
     def _may_confirm(self) -> bool:
-        return self._actor.role is Role.OPERATOR
+        return self._scope.actor.role is Role.OPERATOR
 
     def _people(self, state: State) -> list[Record]:
-        return self._store.listed(Filter(self._user, (Layer.PROFILE,), (state,)), EVERY)
+        return self._store.listed(Filter(self._scope.user, (Layer.PROFILE,), (state,)), EVERY)
 
     def _projects(self, state: State) -> list[Record]:
         chosen = Filter(
-            self._user, (Layer.SEMANTIC,), (state,), ("project",), metadata=(("origin", ORIGIN),)
+            self._scope.user,
+            (Layer.SEMANTIC,),
+            (state,),
+            ("project",),
+            metadata=(("origin", ORIGIN),),
         )
         return self._store.listed(chosen, EVERY)
 
     def _in_scope(self, records: Sequence[Record]) -> list[Record]:
-        return [record for record in records if record.user in (None, self._user)]
+        return [record for record in records if record.user in (None, self._scope.user)]
 
     def _snapshot(self) -> bytes:
         return _written(
@@ -173,8 +165,8 @@ class Profiles:
             allowance = EVERY
         stay: dict[str | None, list[Decision]] = {}
         items: dict[str | None, list[Record]] = {}
-        for entry in self._store.short_term(self._user):
-            if self._user in (None, entry.user):
+        for entry in self._store.short_term(self._scope.user):
+            if self._scope.user in (None, entry.user):
                 left = compression.staying(
                     entry.id, entry.kind, entry.tags, entry.since, now, hours
                 )
@@ -229,7 +221,7 @@ class Profiles:
             )
         for summary in plan.summaries:
             made = structs.replace(self._drafted(summary), user=user, trust=summary.trust)
-            transaction.check_evidence(made, self._note_crossing)
+            transaction.check_evidence(made, self._scope.note_crossing)
             if summary.constrained:
                 transaction.insert([structs.replace(made, state=State.CONSTRAINED)])
             else:
@@ -288,17 +280,19 @@ class Profiles:
         }
         content = (
             profile.content_of_project(summary.key, summary.value)
-            .encode()[: self._most_bytes]
+            .encode()[: self._scope.settings["content.max_bytes"]]
             .decode(errors="ignore")
         )
         item = {"content": content, "kind": "project", "tags": [tag], "metadata": metadata, **more}
-        return rules.in_layer(Layer.SEMANTIC, self._draft(item))
+        return rules.in_layer(Layer.SEMANTIC, self._scope.draft(item))
 
     def _of_profile(
         self, key: str, value: Any, reason: str, given: dict[str, Any], **metadata: Any
     ) -> Draft:
-        item = profile.item(key, value, reason, self._most_bytes, **metadata)
-        return rules.in_layer(Layer.PROFILE, self._draft({**item, **given}))
+        item = profile.item(
+            key, value, reason, self._scope.settings["content.max_bytes"], **metadata
+        )
+        return rules.in_layer(Layer.PROFILE, self._scope.draft({**item, **given}))
 
 
 def _rejecting(rejected: Rejected, user: str | None) -> Callable[[Target], bool]:

@@ -13,15 +13,14 @@ from lamina.errors import Conflict, InvalidInput, Refused
 from lamina.memory import review_queue
 from lamina.memory.review_queue import Queue, entry
 from lamina.model import rules, slots
-from lamina.model.clock import Clock
-from lamina.model.record import Actor, Draft, Event, Layer, Record, Role, State
+from lamina.model.record import Draft, Event, Layer, Record, Role, State
 from lamina.model.rejection import named
-from lamina.store.core.store import Store
 from lamina.store.core.transaction import EVERY, Transaction
 from lamina.store.tables.records import Filter, Row
 
 if TYPE_CHECKING:
     from lamina.engines.compaction import Group
+    from lamina.memory.scope import Scope
 
 # What brings a record into the queue that had been active.
 QUARANTINE = "revoke"
@@ -35,25 +34,15 @@ class Proposals:
     `draft` makes valid memories; `note_crossing` is told which evidence was out of reach.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        actor: Actor,
-        user: str | None,
-        clock: Clock,
-        draft: Callable[[object], Draft],
-        note_crossing: Callable[[str], object],
-    ) -> None:
-        self._store = store
-        self._actor = actor
-        self._user = user
-        self._clock = clock
-        self._draft = draft
-        self._note_crossing = note_crossing
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._store = scope.store
 
     def waiting(self, limit: int | None, after: str | None) -> Queue:
-        """What waits for a decision; those with most effect first."""
-        return review_queue.read(self._store, self._user, limit, after)
+        """List what waits for a decision; those with most effect first."""
+        queue = review_queue.read(self._store, self._scope.user, limit, after)
+        self._scope.audit("proposals", tuple(one.record.id for one in queue))
+        return queue
 
     def propose_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Record:
         """Propose a value of the profile. An agent needs evidence; an operator's own statement is kept as one.
@@ -67,14 +56,14 @@ class Proposals:
             )
         why = rules.reason(reason)
         rests_on = rules.evidence(evidence or ())
-        if not rests_on and self._actor.role is not Role.OPERATOR:
+        if not rests_on and self._scope.actor.role is not Role.OPERATOR:
             raise InvalidInput("a proposal needs evidence: the ids of the records that it rests on")
         with self._store.change(
-            self._actor, PROPOSE, self._clock(), note={"reason": why}
+            self._scope.actor, PROPOSE, self._scope.clock(), note={"reason": why}
         ) as transaction:
             sources = list(rests_on) or [self._statement(transaction, *given).id]
             made = self._of_profile(*given, why, sources)
-            transaction.check_evidence(made, self._note_crossing)
+            transaction.check_evidence(made, self._scope.note_crossing)
             made = transaction.derived(made)
             transaction.guard.refuse_rejected(made)
             same = self._saying_the_same(transaction, made)
@@ -92,14 +81,14 @@ class Proposals:
             "metadata": asked,
         }
         made = structs.replace(
-            self._draft({**item, "evidence": [record.id]}),
+            self._scope.draft({**item, "evidence": [record.id]}),
             state=State.CONSTRAINED,
             user=record.user,
         )
         with self._store.change(
-            self._actor, "forget.request", self._clock(), note={"reason": why}
+            self._scope.actor, "forget.request", self._scope.clock(), note={"reason": why}
         ) as transaction:
-            transaction.check_evidence(made, self._note_crossing)
+            transaction.check_evidence(made, self._scope.note_crossing)
             chosen = Filter(
                 record.user,
                 (Layer.EPISODIC,),
@@ -122,20 +111,27 @@ class Proposals:
         """Which records of semantic memory could be one; with `create` each group becomes a proposal."""
         from lamina.engines import compaction
 
-        return self._group(Layer.SEMANTIC, "semantic.compact", compaction.compact, create)
+        groups = self._group(Layer.SEMANTIC, "semantic.compact", compaction.compact, create)
+        return self._grouped(groups)
 
     def dedup(self, create: bool) -> list[dict[str, Any]]:
         """Which procedures of a workflow are the same; with `create` each group becomes a proposal."""
         from lamina.engines import compaction
 
-        return self._group(Layer.PROCEDURAL, "procedural.dedup", compaction.dedup, create)
+        groups = self._group(Layer.PROCEDURAL, "procedural.dedup", compaction.dedup, create)
+        return self._grouped(groups)
+
+    def _grouped(self, groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        self._scope.audit("proposals", tuple(one for group in groups for one in group["sources"]))
+        self._scope.changed(sum("proposal" in group for group in groups))
+        return groups
 
     def expire(self) -> int:
         """Put aside what nobody has decided for long; what was active before it came here stays."""
-        days, now = self._store.settings["review.expire_days"], self._clock()
+        days, now = self._store.settings["review.expire_days"], self._scope.clock()
         if not days:
             return 0
-        chosen = Filter(self._user, states=(State.CONSTRAINED,))
+        chosen = Filter(self._scope.user, states=(State.CONSTRAINED,))
         waiting = [entry(self._store, row) for row in self._store.rows(chosen)]
         late = [one for one in waiting if one.record.updated_at <= now - timedelta(days=days)]
         if not late:
@@ -144,7 +140,7 @@ class Proposals:
         wanted = [
             (one.record.seq, one.event) for one in late if not _was_active(told[one.record.id])
         ]
-        with self._store.change(self._actor, "proposals.expire", now) as transaction:
+        with self._store.change(self._scope.actor, "proposals.expire", now) as transaction:
             return len(
                 [
                     transaction.update(row, state=State.TOMBSTONED)
@@ -167,12 +163,12 @@ class Proposals:
                 return told + [
                     self._told(group, made, rejected) for group, made in self._groups(layer, plan)
                 ]
-        with self._store.change(self._actor, action, self._clock()) as transaction:
+        with self._store.change(self._scope.actor, action, self._scope.clock()) as transaction:
             for group, made in self._groups(layer, plan):
                 found = self._told(group, made, transaction.guard.rejected)
                 if (
                     found["outcome"] == POSSIBLE
-                    and self._actor.role is not Role.OPERATOR
+                    and self._scope.actor.role is not Role.OPERATOR
                     and not transaction.guard.allowance()
                 ):
                     found["outcome"] = "no more proposals are taken today"
@@ -184,7 +180,7 @@ class Proposals:
     def _groups(
         self, layer: Layer, plan: Callable[[Sequence[Record]], list[Group]]
     ) -> list[tuple[Group, Draft]]:
-        active = self._store.listed(Filter(self._user, (layer,), (State.ACTIVE,)), EVERY)
+        active = self._store.listed(Filter(self._scope.user, (layer,), (State.ACTIVE,)), EVERY)
         taken = {one for record in self._waiting(layer) for one in named(record)}
         return [
             (group, self._of_group(group))
@@ -193,7 +189,7 @@ class Proposals:
 
     def _waiting(self, layer: Layer) -> list[Record]:
         """The proposals of a layer that would replace records."""
-        found = self._store.listed(Filter(self._user, (layer,), (State.CONSTRAINED,)), EVERY)
+        found = self._store.listed(Filter(self._scope.user, (layer,), (State.CONSTRAINED,)), EVERY)
         return [record for record in found if named(record)]
 
     def _told(
@@ -244,15 +240,21 @@ class Proposals:
 
     def _statement(self, transaction: Transaction, key: str, value: Any) -> Record:
         """What an operator says, kept as what it is: something that was said."""
-        said = f"{self._actor.name} said: {profile.content_of(key, value)}"
+        said = f"{self._scope.actor.name} said: {profile.content_of(key, value)}"
         (made,) = transaction.insert(
-            [self._draft({"content": said, "layer": Layer.EPISODIC, "kind": "user_interaction"})]
+            [
+                self._scope.draft(
+                    {"content": said, "layer": Layer.EPISODIC, "kind": "user_interaction"}
+                )
+            ]
         )
         return made
 
     def _of_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Draft:
         item = profile.item(key, value, reason, self._store.settings["content.max_bytes"])
-        made = rules.in_layer(Layer.PROFILE, self._draft({**item, "evidence": list(evidence)}))
+        made = rules.in_layer(
+            Layer.PROFILE, self._scope.draft({**item, "evidence": list(evidence)})
+        )
         return structs.replace(made, state=State.CONSTRAINED)
 
     def _of_group(self, group: Group) -> Draft:
@@ -269,7 +271,7 @@ class Proposals:
         }
         item["speaker"] = group.speaker
         made = rules.in_layer(
-            group.layer, self._draft({**item, "evidence": [one.id for one in group.sources]})
+            group.layer, self._scope.draft({**item, "evidence": [one.id for one in group.sources]})
         )
         trust = rules.lowest_trust([made.trust, group.trust])
         return structs.replace(made, state=State.CONSTRAINED, trust=trust, user=group.user)

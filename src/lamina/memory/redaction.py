@@ -1,10 +1,11 @@
-"""What happens to secrets in new memories (P6): they are told, or blacked out before anything is stored."""
+"""Report secrets in new memories, or remove them before anything is stored (P6)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -13,60 +14,69 @@ from lamina.model import hashing, rules
 from lamina.model.clock import is_id
 from lamina.model.record import Draft
 
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
+
 OFF, WARN, REDACT = "off", "warn", "redact"
 WRITTEN = ("content", "metadata", "source", "evidence", "tags", "speaker", "session")
-CHOSEN = frozenset(("kind", "at"))  # from what is known, so that no secret is in them
-SHORT = frozenset(
-    ("source", "evidence", "tags", "speaker", "session", "participants")
-)  # they are on one line
+CHOSEN = frozenset(("kind", "at"))  # values from a fixed set hold no secret
+SHORT = frozenset(("source", "evidence", "tags", "speaker", "session", "participants"))
+
+# A logger of its own: a surface that reports secrets in another way silences it.
+log = logging.getLogger("lamina.secrets")
 
 
-class Discretion:
-    """Looks at every memory that is about to be stored. `tell` is called with the kinds of secrets in one."""
+class Redaction:
+    """Look for secrets in everything that is about to be stored; report or remove them."""
 
-    def __init__(self, mode: str, tell: Callable[[Sequence[str]], object]) -> None:
-        self._mode = mode
-        self._tell = tell
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._mode = scope.settings["secrets.capture"]
+        self.counts: dict[str, int] = {}  # secrets in what this handle has stored, by kind
 
-    def over(self, draft: Callable[..., Draft]) -> Callable[..., Draft]:
-        """The same way to make memories, with an eye on what is in them."""
+    def clean(self, draft: Draft) -> Draft:
+        """Return a draft as it may be stored."""
         if self._mode == OFF:
             return draft
-
-        def discreet(*given: Any, **more: Any) -> Draft:
-            return self.seen(draft(*given, **more))
-
-        return discreet
-
-    def seen(self, made: Draft) -> Draft:
-        """A memory as it may be stored."""
-        fields = _fields(made)
-        secrets = _credentials().in_fields(fields)
+        fields = _fields(draft)
+        secrets = _detection().in_fields(fields)
         if not secrets:
-            return made
-        self._tell(list(secrets.values()))
-        return made if self._mode == WARN else _replaced(made, _without(fields, secrets))
+            return draft
+        self._report(list(secrets.values()))
+        return draft if self._mode == WARN else _replaced(draft, _without(fields, secrets))
 
-    def conversation(self, told: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """What is kept of a conversation as it was told: what is a secret in one turn of it is one in all."""
-        return self._cleaned(told) if all(map(_is_plain, told)) else list(told)
-
-    def text(self, said: str) -> str:
-        """A text that is kept beside the memories."""
-        return str(self._cleaned([{"text": said}])[0]["text"])
-
-    def _cleaned(self, told: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        if self._mode != REDACT:  # what becomes a memory of it is looked at as such
-            return list(told)
-        secrets = _credentials().in_fields(*told)
+    def clean_turns(self, turns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Clean a conversation that is kept as it was: a secret in one turn is one in all."""
+        # In other modes the drafts made of these turns are looked at one by one.
+        if self._mode != REDACT or not all(map(_is_plain, turns)):
+            return list(turns)
+        secrets = _detection().in_fields(*turns)
         if not secrets:
-            return list(told)
-        self._tell(list(secrets.values()))
-        return [_without(fields, secrets) for fields in told]
+            return list(turns)
+        self._report(list(secrets.values()))
+        return [_without(fields, secrets) for fields in turns]
+
+    def _report(self, kinds: Sequence[str]) -> None:
+        """Report secrets by their kinds alone."""
+        for kind in kinds:
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+        named = ", ".join(dict.fromkeys(kinds))
+        if self._mode == REDACT:
+            log.warning("redacted before it was stored: %s", named)
+            return
+        log.warning(
+            "a memory holds what looks like a secret: %s;"
+            " `lamina doctor` lists such memories, `lamina erase ID` removes one",
+            named,
+        )
+        self._scope.note_problem(
+            "memories hold what looks like secrets;"
+            " `lamina doctor` lists them, `lamina erase` removes them"
+        )
 
 
-def _credentials() -> ModuleType:
-    """What knows secrets, loaded with the first memory: who only reads does not wait for it."""
+def _detection() -> ModuleType:
+    """Load the detection with the first memory: a handle that only reads does not need it."""
     try:
         from lamina.text.secrets import detection
     except OSError as error:  # the disk fails, and took our own files with it
@@ -77,7 +87,7 @@ def _credentials() -> ModuleType:
 
 
 def _is_plain(fields: Mapping[str, Any]) -> bool:
-    """Whether the rules may let these in; what they do not is not stored anyway."""
+    """Say whether the rules may accept these fields; others are not stored anyway."""
     try:
         for name in fields.keys() - {"at"}:
             value = fields[name]
@@ -87,17 +97,17 @@ def _is_plain(fields: Mapping[str, Any]) -> bool:
     return True
 
 
-def _fields(made: Draft) -> dict[str, Any]:
-    """What a memory holds that somebody has written."""
-    fields = {name: value for name in WRITTEN if (value := getattr(made, name))}
-    if made.evidence:
-        fields["evidence"] = [one for one in made.evidence if not is_id(one)]
+def _fields(draft: Draft) -> dict[str, Any]:
+    """Collect the fields of a draft that hold free text."""
+    fields = {name: value for name in WRITTEN if (value := getattr(draft, name))}
+    if draft.evidence:
+        fields["evidence"] = [one for one in draft.evidence if not is_id(one)]
     return fields
 
 
 def _without(fields: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:
-    """Fields without their secrets, as valid as they were: a mark can be longer than what it stands for."""
-    clean = _credentials().without(
+    """Remove secrets from fields and keep them valid: a mark can be longer than its secret."""
+    clean = _detection().without(
         {name: value for name, value in fields.items() if name not in CHOSEN}, secrets
     )
     return {
@@ -112,13 +122,13 @@ def _fitting(value: Any) -> Any:
     return value[: rules.MAX_LABEL] if isinstance(value, str) else value
 
 
-def _replaced(made: Draft, fields: dict[str, Any]) -> Draft:
-    """A memory with other fields; those that name others stay without a repetition."""
+def _replaced(draft: Draft, fields: dict[str, Any]) -> Draft:
+    """Replace fields of a draft; tags and evidence stay without repetitions."""
     if "tags" in fields:
         fields["tags"] = tuple(dict.fromkeys(tag.lower() for tag in fields["tags"]))
     if "evidence" in fields:
         written = iter(fields["evidence"])
         fields["evidence"] = tuple(
-            dict.fromkeys(one if is_id(one) else next(written) for one in made.evidence)
+            dict.fromkeys(one if is_id(one) else next(written) for one in draft.evidence)
         )
-    return structs.replace(made, **fields)
+    return structs.replace(draft, **fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -12,13 +12,15 @@ from lamina.engines.review import Entry
 from lamina.errors import Conflict, NotFound, Refused
 from lamina.memory.proposals import PROPOSE, QUARANTINE
 from lamina.model import rejection, rules, slots
-from lamina.model.clock import Clock, is_id
-from lamina.model.record import Actor, Draft, Event, Layer, Record, Role, State
-from lamina.store.core.store import Store
+from lamina.model.clock import is_id
+from lamina.model.record import Event, Layer, Record, Role, State
 from lamina.store.core.transaction import Transaction
 from lamina.store.tables import lineage, rejections
 from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.text import words
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
 
 Visible = Callable[[str, object], Record]
 
@@ -29,25 +31,13 @@ class Reviews:
     `visible` finds a record within the scope, or says that there is none; `draft` makes valid memories.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        actor: Actor,
-        user: str | None,
-        clock: Clock,
-        draft: Callable[[object], Draft],
-        visible: Visible,
-    ) -> None:
-        self._store = store
-        self._actor = actor
-        self._user = user
-        self._clock = clock
-        self._draft = draft
-        self._visible = visible
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._store = scope.store
 
     def confirm(self, record_id: str, reason: str | None = None) -> Record:
         """Activate a proposal, and supersede what it replaces; nothing happens if that has changed since."""
-        self._visible("confirm", record_id)
+        self._scope.visible("confirm", record_id)
         with self._change("confirm", reason) as transaction:
             row = self._row(transaction, record_id)
             entry = self._entry(row)
@@ -73,7 +63,7 @@ class Reviews:
         return confirmed
 
     def _check_world(self, record: Record) -> None:
-        if self._user is not None and slots.world_entry(record) is not None:
+        if self._scope.user is not None and slots.world_entry(record) is not None:
             raise Refused(
                 f"the world model is for all users of {self._store.agent}; open the handle without a user"
             )
@@ -83,7 +73,7 @@ class Reviews:
 
         What was only written down as its evidence is hidden with it.
         """
-        self._visible("reject", record_id)
+        self._scope.visible("reject", record_id)
         with self._change(rejections.REJECT, rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
             record = self._store.record(row)
@@ -124,7 +114,7 @@ class Reviews:
 
     def lift(self, record_id: str, reason: str) -> Record:
         """Let in again what a rejected proposal says. It stays where it is: it has to be proposed anew."""
-        self._visible("review lift", record_id)
+        self._scope.visible("review lift", record_id)
         with self._change(rejections.LIFT, rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
             if not transaction.guard.lift(record_id):
@@ -135,7 +125,7 @@ class Reviews:
         """Put all that came from a source, or was derived from that, before a person again; what it had superseded is back."""
         note = {"reason": rules.reason(reason), "source": rules.label(source, "source")}
         with self._change(QUARANTINE, note=note, undivided=True) as transaction:
-            rows, tainted = transaction.tainted(source, self._user)
+            rows, tainted = transaction.tainted(source, self._scope.user)
             moved = []
             for row in rows:
                 record = self._store.record(row)
@@ -158,11 +148,11 @@ class Reviews:
         """What `revoke` would put before a person, and how much more of it lies in the archive."""
         rules.label(source, "source")
         self._check_operator("revoke")
-        return lineage.revocable(self._store, source, self._user)
+        return lineage.revocable(self._store, source, self._scope.user)
 
     def rollback(self, record_id: str, reason: str | None = None) -> Record:
         """Take an active record back; what it had superseded is active again."""
-        self._visible("rollback", record_id)
+        self._scope.visible("rollback", record_id)
         with self._change("rollback", reason) as transaction:
             row = self._row(transaction, record_id)
             record = self._store.record(row)
@@ -179,7 +169,7 @@ class Reviews:
 
     def forget(self, record_id: str, reason: str | None = None) -> Record:
         """Hide a record, and nothing else."""
-        self._visible("forget", record_id)
+        self._scope.visible("forget", record_id)
         with self._change("forget", reason) as transaction:
             row = self._row(transaction, record_id)
             review.check_active(self._store.record(row), "forgotten")
@@ -204,7 +194,7 @@ class Reviews:
 
     def correct(self, record_id: str, content: str, reason: str) -> Record:
         """Replace what a record says by what is so; the old text stays in its lineage."""
-        self._visible("correct", record_id)
+        self._scope.visible("correct", record_id)
         with self._change("correct", rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
             record = self._store.record(row)
@@ -215,7 +205,7 @@ class Reviews:
                 )
             fields = {"kind": record.kind, "tags": record.tags, "importance": record.importance}
             said, metadata = review.corrected(record, content, rules.reason(reason))
-            made = self._draft({"content": said, "metadata": metadata, **fields})
+            made = self._scope.draft({"content": said, "metadata": metadata, **fields})
             same = {"user": record.user, "session": record.session, "speaker": record.speaker}
             made = rules.in_layer(
                 record.layer, structs.replace(made, evidence=record.evidence, **same)
@@ -235,14 +225,14 @@ class Reviews:
             since = transaction.events({number for number in last.values() if number > event})
             later = {record: since[number] for record, number in last.items() if number > event}
             _check_takes_back(found, last, later)
-            changes = review.check_undoable(found, last, self._actor.role)
+            changes = review.check_undoable(found, last, self._scope.actor.role)
             return [self._taken_back(transaction, change) for change in reversed(changes)]
 
     def _is_visible(self, event: Event) -> bool:
         """Whether all that an event did is in this scope; an attempt to reach further is noted."""
         try:
             for change in event.changes:
-                self._visible("undo", change.record)
+                self._scope.visible("undo", change.record)
         except NotFound:
             return False
         return True
@@ -280,11 +270,11 @@ class Reviews:
         if reason is not None:
             note = {"reason": rules.reason(reason)}
         return self._store.change(
-            self._actor, action, self._clock(), note, details, undivided=undivided
+            self._scope.actor, action, self._scope.clock(), note, details, undivided=undivided
         )
 
     def _check_operator(self, action: str) -> None:
-        if self._actor.role is not Role.OPERATOR:
+        if self._scope.actor.role is not Role.OPERATOR:
             raise Refused(f"{action} is for operators: agents propose, people decide")
 
     def _row(self, transaction: Transaction, record_id: str) -> Row:

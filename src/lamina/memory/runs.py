@@ -11,24 +11,28 @@ from msgspec import structs
 
 from lamina.errors import InvalidInput, Refused
 from lamina.model import rules
-from lamina.model.record import Draft, Hits, Layer, Record
+from lamina.model.record import Draft, Hits, Layer, Record, State
 from lamina.text import fence
 from lamina.text.words import shown
 
-LONGEST = 2000
-
 if TYPE_CHECKING:
-    from lamina.memory.writer import Writer
+    from lamina.memory.scope import Scope
+
+LONGEST = 2000
+ERASED_TASK = "an erased task"
 
 
 class Run:
-    """A task in progress. As a context manager it closes itself; after a crash it waits in `runs()` to be closed."""
+    """A task in progress.
 
-    def __init__(self, memory: Writer, first: Record) -> None:
+    As a context manager it closes itself; after a crash it waits in `runs()` to be closed.
+    """
+
+    def __init__(self, scope: Scope, first: Record) -> None:
         self.id = first.run_id or first.id
         self.task = first.content
         self.started_at: datetime = first.created_at
-        self._memory = memory
+        self._scope = scope
         self._closed = False
 
     def __repr__(self) -> str:
@@ -39,27 +43,27 @@ class Run:
         self._check_open()
         if fields.get("key") is not None:  # a key means the same thing again within this run only
             fields["key"] = f"{self.id}/{rules.label(fields['key'], 'key')}"
-        return self._memory.add_note(
-            self.id, {**fields, "content": content, "layer": Layer.WORKING}
-        )
+        item = {**fields, "content": content, "layer": Layer.WORKING}
+        draft = self._scope.draft(item, self.id)
+        return self._scope.parts.remember.stored([draft], "run.note", self.id)[0]
 
     @property
     def note_count(self) -> int:
         """How many notes the run has."""
-        return self._memory.count_notes(self.id)
+        return self._scope.store.count_notes(self.id, self._scope.user)
 
     def search(self, query: str, limit: int = 10, **filters: Any) -> Hits:
         """Search this run's notes along with everything else."""
-        return self._memory.search(query, limit, run_id=self.id, **filters)
+        return self._scope.parts.read.search(query, limit, run_id=self.id, **filters)
 
     def close(
         self, summary: str | None = None, failure: BaseException | str | None = None
     ) -> Record | None:
-        """End the run: its notes are set aside, and what happened is kept as one episodic record."""
+        """End the run: set its notes aside, and keep its outcome as one episodic record."""
         self._check_open()
         if failure is not None and not isinstance(failure, (str, BaseException)):
             raise InvalidInput(f"failure {shown(failure)} is neither a text nor an exception")
-        record = self._memory.close_run(self.id, self.task, summary, failure)
+        record = self._scope.parts.runs.end(self.id, self.task, summary, failure)
         self._closed = True
         return record
 
@@ -80,6 +84,52 @@ class Run:
             raise Refused(f"the run {shown(self.task, 60)} is closed; open a new one")
 
 
+class Runs:
+    """Open runs, list them, and end them."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def open(self, task: str) -> Run:
+        """Begin a run: a place for working memory that ends with the task."""
+        scope = self._scope
+        item = {"content": task, "layer": Layer.WORKING, "kind": "action"}
+        draft = scope.draft(item, run_id="new")
+        with scope.store.change(scope.actor, "run.open", scope.clock()) as transaction:
+            (first,) = transaction.insert([structs.replace(draft, run_id=transaction.next_id())])
+        scope.changed(1)
+        return Run(scope, first)
+
+    def unfinished(self) -> list[Run]:
+        """List runs that were not closed, such as those of a process that died."""
+        records = self._scope.store.open_runs(self._scope.user)
+        self._scope.audit("runs", tuple(record.id for record in records))
+        return [Run(self._scope, record) for record in records]
+
+    def end(
+        self, run_id: str, task: str, summary: str | None, failure: BaseException | str | None
+    ) -> Record | None:
+        """Set a run's notes aside and keep its outcome, in one step."""
+        scope, store, settings = self._scope, self._scope.store, self._scope.settings
+        with store.change(scope.actor, "run.close", scope.clock()) as transaction:
+            rows = transaction.run(run_id, None)
+            notes = [store.record(row) for row in rows]
+            if not notes or not scope.is_mine(notes[0]):
+                raise Refused(f"the run {shown(task, 60)} is closed already")
+            outcome = None
+            if summary is not None or settings["runs.episodes"]:
+                if notes[0].id != run_id:  # the note that named the task was erased
+                    task = ERASED_TASK
+                limit = settings["content.max_bytes"]
+                draft = ending(task, notes, summary, failure, scope.draft, limit)
+                (outcome,) = transaction.insert([draft])
+            for row, note in zip(rows, notes, strict=True):
+                rules.check_move(note.state, State.TOMBSTONED, scope.actor.role)
+                transaction.update(row, state=State.TOMBSTONED)
+        scope.changed(outcome is not None)
+        return outcome
+
+
 def ending(
     task: str,
     notes: list[Record],
@@ -88,7 +138,7 @@ def ending(
     draft: Callable[[object], Draft],
     most_bytes: int,
 ) -> Draft:
-    """The episodic record that a run leaves behind, with its notes as evidence and for their user."""
+    """Draft the episodic record of a run, with its notes as evidence and for their user."""
     failed, name = failure is not None, cut(task, LONGEST)
     content = summary
     if content is None:
@@ -115,7 +165,7 @@ def ending(
 
 
 def _described(failure: BaseException | str | None) -> str:
-    """A failure in a few words, whatever its own were."""
+    """Describe a failure in a few words."""
     if not isinstance(failure, BaseException):
         return cut(failure or "for no given reason", LONGEST)
     kind = type(failure).__name__
@@ -127,7 +177,7 @@ def _described(failure: BaseException | str | None) -> str:
 
 
 def cut(text: str, most_bytes: int) -> str:
-    """As much of a text as fits and can be stored."""
+    """Cut a text to what fits and can be stored."""
     return (
         fence.unfenced(text.replace("\0", ""))
         .encode(errors="replace")[:most_bytes]

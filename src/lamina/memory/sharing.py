@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 from lamina.errors import Conflict, InvalidInput, NotFound, Refused
-from lamina.home.folder import Home, agent_name
+from lamina.home.folder import agent_name
 from lamina.model import clock as clocks
 from lamina.model import rules
-from lamina.model.clock import Clock
-from lamina.model.record import Actor, Layer, Record, Role, State
-from lamina.store.core.store import Store
+from lamina.model.record import Layer, Role, State
 from lamina.store.core.transaction import Transaction
 from lamina.store.tables import grants
 from lamina.store.tables.grants import Grant, Terms
 from lamina.text import words
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
 
 
 class Sharing:
@@ -24,21 +25,16 @@ class Sharing:
     `visible` finds a record within the scope, or says that there is none.
     """
 
-    def __init__(
-        self,
-        home: Home,
-        store: Store,
-        actor: Actor,
-        user: str | None,
-        clock: Clock,
-        visible: Callable[[str, object], Record],
-    ) -> None:
-        self._home = home
-        self._store = store
-        self._actor = actor
-        self._user = user
-        self._clock = clock
-        self._visible = visible
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._store = scope.store
+
+    def end_all_but(self, kept: Collection[Grant], reason: str) -> None:
+        """End open grants except some: a restored backup may grant what was ended since."""
+        staying = rules.several(kept, "kept")
+        for grant in self.given(include_ended=False):
+            if grant not in staying:
+                self.end(grant.number, reason)
 
     def grant(
         self,
@@ -51,10 +47,10 @@ class Sharing:
     ) -> Grant:
         """Let an agent read one layer, one tag or one record. What is given already is not given twice."""
         self._check_operator("grant")
-        now = self._clock()
+        now = self._scope.clock()
         terms = Terms(
             self._grantee(agent),
-            self._user,
+            self._scope.user,
             **self._what(layer, tag, record),
             expires_at=None if expires is None else clocks.moment(expires, "expires"),
         )
@@ -63,7 +59,7 @@ class Sharing:
                 f"expires {words.shown(expires)} is past; give a time to come, or none for a grant without end"
             )
         note = {"to": terms.agent, "covers": terms.covers, **_why(reason)}
-        with self._store.change(self._actor, grants.GRANT, now, note) as transaction:
+        with self._store.change(self._scope.actor, grants.GRANT, now, note) as transaction:
             if terms.record is not None:
                 self._check_record(transaction, terms.record)
             for known in grants.in_transaction(self._store, transaction):
@@ -83,7 +79,7 @@ class Sharing:
                 f"grant {words.shown(number)} is not the number of a grant; see `lamina grants`"
             )
         with self._store.change(
-            self._actor, grants.END, self._clock(), _why(reason)
+            self._scope.actor, grants.END, self._scope.clock(), _why(reason)
         ) as transaction:
             known = [
                 one
@@ -101,19 +97,19 @@ class Sharing:
 
     def given(self, include_ended: bool = False) -> list[Grant]:
         """What was given in this scope and still holds; or all that ever was."""
-        now = self._clock()
+        now = self._scope.clock()
         own = [grant for grant in grants.given(self._store) if self._is_own(grant)]
         return [grant for grant in own if include_ended or grant.is_open(now)]
 
     def _is_own(self, grant: Grant) -> bool:
-        return self._user is None or grant.user == self._user
+        return self._scope.user is None or grant.user == self._scope.user
 
     def _grantee(self, agent: object) -> str:
         name = agent_name(agent)
         if name == self._store.agent:
             raise InvalidInput(f"{name} reads its own memory anyway; grant to another agent")
-        if not self._home.agent_folder(name).is_dir():
-            known = [other for other in self._home.agents() if other != self._store.agent]
+        if not self._scope.home.agent_folder(name).is_dir():
+            known = [other for other in self._scope.home.agents() if other != self._store.agent]
             hint = f"; there are {', '.join(known)}" if known else ""
             raise NotFound(f"there is no agent {words.shown(name)} in this home{hint}", known=known)
         return name
@@ -140,7 +136,7 @@ class Sharing:
         return (
             {"tag": rules.tag(tag)}
             if tag is not None
-            else {"record": self._visible("grant", record).id}
+            else {"record": self._scope.visible("grant", record).id}
         )
 
     def _check_record(self, transaction: Transaction, record_id: str) -> None:
@@ -159,7 +155,7 @@ class Sharing:
             )
 
     def _check_operator(self, verb: str) -> None:
-        if self._actor.role is not Role.OPERATOR:
+        if self._scope.actor.role is not Role.OPERATOR:
             raise Refused(f"{verb} is for operators: agents propose, people decide")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -28,13 +28,15 @@ from lamina.formats.world import (
 from lamina.formats.world_edits import Edited, FileEdit, Key, Stamp, edited, unreadable
 from lamina.memory.world_entries import check_case, check_known, current_records, entry_key, held
 from lamina.model import hashing, rules
-from lamina.model.clock import Clock
 from lamina.model.record import Actor, Draft, Layer, Record, Role, State, Trust
 from lamina.store.core.store import Store
 from lamina.store.core.transaction import Transaction
 from lamina.store.tables.reads import Read
 from lamina.store.tables.records import Filter, Row
 from lamina.text.words import shown
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
 
 FOLDER = "world_model"
 
@@ -46,23 +48,17 @@ class WorldModel:
     so the next change only proposes an edit; `sync` is how an operator takes edits in.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        folder: Path,
-        draft: Callable[[object], Draft],
-        actor: Actor,
-        clock: Clock,
-        user: str | None = None,
-        told: Callable[[int], None] = lambda made: None,
-    ) -> None:
-        self._store = store
-        self._folder = folder
-        self._draft = draft
-        self._actor = actor
-        self._clock = clock
-        self._user = user
-        self._told = told
+    def __init__(self, scope: Scope, *, whole: bool = False) -> None:
+        """Open the world model of a scope; with `whole` that of all users, to write its files."""
+        self._scope = scope
+        self._store = scope.store
+        self._folder = scope.resilient.path_of("world_model")
+        self._user = None if whole else scope.user
+        self._draft, self._changed = scope.draft, scope.changed
+        if whole:
+            limit = scope.settings["content.max_bytes"]
+            self._draft = rules.Drafter(scope.actor, None, scope.kinds, limit).draft
+            self._changed = _ignore
 
     def set_tool(self, definition: Given) -> Record:
         """Keep a tool; another definition of the same name is superseded, the same one stays."""
@@ -148,7 +144,13 @@ class WorldModel:
         found = [current[key][0] for key in sorted(current) if kind in (None, key[0])]
         note = {} if self._user is None else {"user": self._user}
         self._store.reads.add(
-            Read(self._clock(), self._actor, "world", tuple(record.id for record in found), note)
+            Read(
+                self._scope.clock(),
+                self._scope.actor,
+                "world",
+                tuple(record.id for record in found),
+                note,
+            )
         )
         return found
 
@@ -159,7 +161,7 @@ class WorldModel:
             return [edit.put(kind, item) for item in items]
 
     def _check_operator(self) -> None:
-        if self._actor.role is not Role.OPERATOR:
+        if self._scope.actor.role is not Role.OPERATOR:
             raise Refused("only an operator may change the world model; agents read it")
         if self._user is not None:
             raise Refused(
@@ -169,8 +171,10 @@ class WorldModel:
     def _edit(self, action: str, adopted: Collection[Stamp] = ()) -> Edit:
         self._check_operator()
         problems = self._propose(adopted)
-        change = self._store.change(self._actor, f"world.{action}", self._clock())
-        return Edit(self._store, change, self._folder, self._draft, self._told, adopted, problems)
+        change = self._store.change(self._scope.actor, f"world.{action}", self._scope.clock())
+        return Edit(
+            self._store, change, self._folder, self._draft, self._changed, adopted, problems
+        )
 
     def _propose(self, adopted: Collection[Stamp]) -> list[Problem]:
         """Propose what was changed in the files, except what is about to be taken in; what could not be.
@@ -182,14 +186,14 @@ class WorldModel:
         done: dict[Key, Given | None] = dict.fromkeys(unreadable(self._folder, found.problems))
         problems: list[Problem] = []
         if edits:
-            files = Actor(Role.SYSTEM, FOLDER, self._actor.surface)
-            with self._store.change(files, review.FROM_FILES, self._clock()) as transaction:
+            files = Actor(Role.SYSTEM, FOLDER, self._scope.actor.surface)
+            with self._store.change(files, review.FROM_FILES, self._scope.clock()) as transaction:
                 proposing = Proposing(self._store, transaction, self._draft)
                 for edit in edits:
                     with telling(problems, edit.file):
                         proposing.propose(edit)
                         done[edit.key] = edit.after
-            self._told(len(done))
+            self._changed(len(done))
         if done:
             with self._store.database.atomic():
                 note_taken(self._folder, done)
@@ -275,7 +279,7 @@ class Edit:
         transaction: Transaction,
         folder: Path,
         draft: Callable[[object], Draft],
-        told: Callable[[int], None],
+        changed: Callable[[int], None],
         adopted: Collection[Stamp] = (),
         problems: Sequence[Problem] = (),
     ) -> None:
@@ -283,7 +287,7 @@ class Edit:
         self._transaction = transaction
         self._folder = folder
         self._draft = draft
-        self._told = told
+        self._changed = changed
         self._adopted = adopted
         self._made = 0
         self._dropped: list[Record] = []
@@ -320,7 +324,7 @@ class Edit:
         self._transaction.__exit__(kind, error, trace)
         if error is None:
             self._note_taken()
-            self._told(self._made)
+            self._changed(self._made)
 
     def put(self, kind: str, item: Given) -> Record:
         """Store an entry in the place of what had its name; the same again changes nothing."""
@@ -417,3 +421,12 @@ class Edit:
                 record=record.id,
             )
         return row
+
+
+def whole_world(scope: Scope) -> WorldModel:
+    """Open the world model of all users, whomever a handle is for: the files are everyone's."""
+    return WorldModel(scope, whole=True)
+
+
+def _ignore(count: int) -> None:
+    """Index nothing: only the files follow, and no record is new."""

@@ -449,11 +449,8 @@ class Drafter:
         user: str | None = None,
         kinds: Collection[str] = KINDS,
         max_bytes: int = MAX_CONTENT_BYTES,
-        score: Callable[[Mapping[str, Any]], float] | None = None,
     ) -> None:
-        """`score` judges the importance of what gives none."""
         self._role = actor.role
-        self._score = score
         self._user = user
         self._trust = trust(actor.role, None)
         # Every field that a caller may give: where it goes, and what makes it valid.
@@ -478,7 +475,11 @@ class Drafter:
         }
 
     def draft(self, item: object, run_id: str | None = None) -> Draft:
-        """A valid memory, or the error that says what is wrong with it."""
+        """Make a valid draft, or raise the error that says what is wrong with the item."""
+        return Draft(**self.fields(item, run_id))
+
+    def fields(self, item: object, run_id: str | None = None) -> dict[str, Any]:
+        """Check the fields of a draft. `importance` is missing when none was given."""
         fields = self._checked(item)
         if "content" not in fields:
             raise InvalidInput("content is missing")
@@ -486,8 +487,6 @@ class Drafter:
             fields["trust"] = trust(self._role, fields.get("source"), fields.get("trust"))
         else:
             fields["trust"] = self._trust
-        if self._score is not None and "importance" not in fields:
-            fields["importance"] = self._score(fields)
         if "layer" in fields:
             check_layer(fields["layer"], self._role, run_id)
             check_contract(fields["layer"], fields.get("metadata", {}))
@@ -495,7 +494,7 @@ class Drafter:
             fields["user"] = self._user
         if run_id is not None:
             fields["run_id"] = run_id
-        return Draft(**fields)
+        return fields
 
     def _checked(self, item: object) -> dict[str, Any]:
         if not isinstance(item, (dict, Mapping)):  # dict first: asking for any Mapping is slow

@@ -71,7 +71,7 @@ def while_writing(home: str) -> None:
     writing, forked = threading.Event(), threading.Event()
 
     def write() -> None:
-        with operator._store.change(operator.actor, "remember", operator._clock()):
+        with operator._scope.store.change(operator.actor, "remember", operator._scope.clock()):
             writing.set()
             forked.wait()
 

@@ -66,7 +66,7 @@ def while_searching(memory: lamina.Memory) -> None:
     looking, forked_ = threading.Event(), threading.Event()
 
     def look() -> None:
-        with suppress(lamina.StoreUnavailable), memory._store.index.look():
+        with suppress(lamina.StoreUnavailable), memory._scope.store.index.look():
             looking.set()
             forked_.wait()
 

@@ -97,7 +97,7 @@ def test_a_key_is_stored_once(desk: Desk, mem: Memory) -> None:
         other = mem.remember("later", key="two")
     aside = desk.home / "aside"
     folder_of(desk).rename(aside)
-    mem._is_behind = False
+    mem._parts.failsafe.is_behind = False
     first, second = mem.remember("same", key="one"), mem.remember("earlier", key="two")
     aside.rename(folder_of(desk))
     done = replay(mem)
@@ -237,7 +237,7 @@ def test_edited_and_torn_lines_are_kept_aside(desk: Desk, mem: Memory) -> None:
 def test_a_commit_that_nobody_heard_of_counts_once(desk: Desk, mem: Memory) -> None:
     """B4: a write whose end was not heard is not stored again if the trail holds its event, and is if it does not."""
     stored = mem.remember("it did happen")
-    head = mem._store.head()
+    head = mem._scope.store.head()
     spool = Spool(folder_of(desk))
     happened = {"event": head.seq, "hash": head.hash.hex()}
     draft = Draft(stored.content, Trust.AGENT)
@@ -280,7 +280,7 @@ def test_the_archive_is_erased_too(desk: Desk, mem: Memory, op: Operator) -> Non
     assert (folder_of(desk) / REJECTED).exists()
     with outage(desk.home):
         mem.remember("again Zanzibarquux")
-    op._is_behind = False
+    op._parts.failsafe.is_behind = False
     certificate = op.erase(secret.id)
     assert certificate.is_complete, certificate.unreached
     for one in desk.home.rglob("*"):
@@ -313,7 +313,10 @@ def test_what_comes_during_a_replay_is_replayed(desk: Desk, mem: Memory) -> None
     def meanwhile(done: int, total: int) -> None:
         for text in came:
             spool.keep(
-                [Item(mem._new_id(START), Draft(text, Trust.AGENT))], START, "remember", AGENT
+                [Item(mem._parts.failsafe.new_id(START), Draft(text, Trust.AGENT))],
+                START,
+                "remember",
+                AGENT,
             )
             break
 
@@ -384,8 +387,8 @@ class Machine(RuleBasedStateMachine):
         if self.held is not None:
             return
         spool = Spool(folder_of(self.desk))
-        given = (self.mem._clock, self.mem._allowed, lambda _: None)
-        cut = Replay(self.mem._store, spool, *given)
+        given = (self.mem._scope.clock, self.mem._scope.resilient.allowed, lambda _: None)
+        cut = Replay(self.mem._scope.store, spool, *given)
         batches = list(dict.fromkeys(line.batch for line in spool.contents().lines))[:reach]
         for batch in batches:
             cut._take([line for line in spool.contents().lines if line.batch == batch])

@@ -119,8 +119,8 @@ def test_every_memory_is_written_or_told(desk: Desk, tmp_path: Path, form: str) 
     op.prune(tags=["drink"])
     report = op.export_as(form, tmp_path / "export")
     total = sum(
-        sum(states.values()) for states in op._store.counts(None).values()
-    ) + op._store.count_archived(None)
+        sum(states.values()) for states in op._scope.store.counts(None).values()
+    ) + op._scope.store.count_archived(None)
     assert report["records"] + sum(report["left_out"].values()) == total
     assert report["left_out"]["it is archived"] == 1
     assert report["lost"]["trust"] == report["records"]

@@ -42,7 +42,9 @@ def read(
 ) -> dict[str, Any]:
     if content is not None:
         source.write_bytes(content.encode() if isinstance(content, str) else content)
-    return jsonl.read(op._store, source, op._draft, trusted, op.actor, op._clock())
+    return jsonl.read(
+        op._scope.store, source, op._scope.draft, trusted, op.actor, op._scope.clock()
+    )
 
 
 def everything(op: Operator) -> list[Any]:
@@ -404,10 +406,10 @@ def test_trust_is_never_raised(op: Operator, source: Path) -> None:
 def test_one_action_in_the_trail(op: Operator, source: Path) -> None:
     """P4: the import is in the trail under its name, with the file; one that takes nothing leaves nothing."""
     read(op, source, MORNING_REPORT)
-    (event,) = op._store.events(10)
+    (event,) = op._scope.store.events(10)
     assert (event.action, event.note, len(event.changes)) == ("import", {"file": str(source)}, 4)
     read(op, source)
-    assert len(op._store.events(10)) == 1
+    assert len(op._scope.store.events(10)) == 1
 
 
 def test_progress_is_shown(op: Operator, source: Path) -> None:
@@ -415,12 +417,12 @@ def test_progress_is_shown(op: Operator, source: Path) -> None:
     source.write_text("".join(json.dumps({"content": f"memory {n}"}) + "\n" for n in range(1200)))
     steps: list[tuple[int, int]] = []
     jsonl.read(
-        op._store,
+        op._scope.store,
         source,
-        op._draft,
+        op._scope.draft,
         False,
         op.actor,
-        op._clock(),
+        op._scope.clock(),
         lambda done, total: steps.append((done, total)),
     )
     assert steps == sorted(steps)

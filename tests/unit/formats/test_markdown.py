@@ -157,7 +157,7 @@ def test_projects_are_told_by_their_parts(op: Operator, tmp_path: Path) -> None:
     op.remember(
         "no money", tags=["project:kitchen", "blocker"], kind="fact", at="2026-01-01T00:00:00Z"
     )
-    op._clock()
+    op._scope.clock()
     op.compress_short_to_long(cutoff_hours=0)
     op.export_as("markdown", tmp_path / "x.md")
     written = (tmp_path / "x.md").read_text("utf-8")

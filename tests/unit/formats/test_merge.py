@@ -181,12 +181,12 @@ def test_a_dry_run_of_a_restoration(desk: Desk, tmp_path: Path) -> None:
     with Desk(tmp_path / "source") as other:
         fill(other).export(tmp_path / "export.json")
     op = desk.operator(store_id=None)
-    store_id, files = op._store.id, sorted(path.name for path in desk.folder().iterdir())
+    store_id, files = op._scope.store.id, sorted(path.name for path in desk.folder().iterdir())
     rehearsed = op.import_(tmp_path / "export.json", dry_run=True, trust=True)
     assert (rehearsed["mode"], rehearsed["dry_run"], size(op)) == ("restored", True, (0, 0))
     with pytest.raises(Corrupt):
         op.import_(altered(tmp_path, 0, content="forged"), dry_run=True, trust=True)
-    assert (op._store.id, sorted(path.name for path in desk.folder().iterdir())) == (
+    assert (op._scope.store.id, sorted(path.name for path in desk.folder().iterdir())) == (
         store_id,
         files,
     )
@@ -300,8 +300,8 @@ def test_ten_thousand_memories_of_all_kinds_come_back(desk: Desk, tmp_path: Path
         assert digest(first) == digest(second)
         assert verified(twin)
         assert twin.grants(include_ended=True) == op.grants(include_ended=True)
-        counts = twin._store.counts(None)
-        assert counts == op._store.counts(None)
+        counts = twin._scope.store.counts(None)
+        assert counts == op._scope.store.counts(None)
     assert report["taken"] >= 10_000
     assert set(counts) == set(Layer)
     assert {state for states in counts.values() for state in states} == set(State)

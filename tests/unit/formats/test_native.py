@@ -45,8 +45,8 @@ def fill(desk: Desk) -> Operator:
     )
     op.run("open run").note("a note", source="web:x")
     op.run("closed run").close("done")
-    with op._store.change(
-        TESTER, "test", op._clock(), note={"reason": "a reason"}, details={"n": 1}
+    with op._scope.store.change(
+        TESTER, "test", op._scope.clock(), note={"reason": "a reason"}, details={"n": 1}
     ):
         pass
     return op
@@ -306,11 +306,11 @@ def test_an_altered_export_is_not_restored(desk: Desk, source: Path, how: str) -
     FORGED[how](export)
     source.write_text(json.dumps(export))
     op = desk.operator(store_id=None)
-    store_id = op._store.id
+    store_id = op._scope.store.id
     with pytest.raises((Corrupt, InvalidInput)):
         op.import_(source, trust=True)
     assert size(op) == (0, 0)
-    assert op._store.id == store_id
+    assert op._scope.store.id == store_id
     assert op.remember("usable").seq == 1
     assert verified(op)
 
@@ -415,9 +415,10 @@ def test_a_long_run_travels(desk: Desk, tmp_path: Path) -> None:
         op = other.operator()
         run = op.run("task")
         notes = [
-            op._draft({"content": f"note {n}", "layer": "working"}, run.id) for n in range(1001)
+            op._scope.draft({"content": f"note {n}", "layer": "working"}, run.id)
+            for n in range(1001)
         ]
-        with op._store.change(TESTER, "run.note", op._clock()) as transaction:
+        with op._scope.store.change(TESTER, "run.note", op._scope.clock()) as transaction:
             transaction.insert(notes)
         run.close()
         path = op.export()

@@ -56,7 +56,7 @@ def lines(block: str) -> list[dict[str, Any]]:
 def written(desk: Desk, mem: Memory, like: str) -> dict[str, list[dict[str, Any]]]:
     """What the live files hold, as far as the document speaks of it."""
     folder = desk.folder() / "jsonl"
-    sync(mem._store, JsonlMirror(folder, "sky"))
+    sync(mem._scope.store, JsonlMirror(folder, "sky"))
     fields = {name for line in lines(like) for name in line} | {"promoted_at"}
     found = {}
     for name in ("short_term", "long_term"):

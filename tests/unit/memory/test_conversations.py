@@ -39,7 +39,7 @@ TALK: list[dict[str, Any]] = [
 
 
 def files(handle: Memory) -> list[Path]:
-    return sorted(handle._store.folder.glob("episodes/**/*"))
+    return sorted(handle._scope.store.folder.glob("episodes/**/*"))
 
 
 def test_turns_become_records_in_their_order(mem: Memory) -> None:
@@ -228,7 +228,7 @@ def test_a_retry_brings_the_file(mem: Memory) -> None:
 def test_the_whole_is_kept_when_asked_for(mem: Memory) -> None:
     """R9, B6: the file lies under the day of the episode, only its owner can read it, and its hash is `raw_hash`."""
     made = mem.remember_conversation(TALK, session="s1", keep_raw=True)
-    path = mem._store.folder / "episodes" / "2026-05-01" / f"{made.episode.id}.json"
+    path = mem._scope.store.folder / "episodes" / "2026-05-01" / f"{made.episode.id}.json"
     assert files(mem) == [path.parent, path]
     content = path.read_bytes()
     assert hashlib.sha256(content).hexdigest() == made.episode.metadata["raw_hash"]
@@ -249,7 +249,9 @@ def test_the_day_is_that_of_the_conversation(mem: Memory) -> None:
     late = datetime.fromisoformat("2024-02-29T23:30:00-05:00")
     made = mem.remember_conversation([{"text": "tea", "at": late}], "s", keep_raw=True)
     assert made.episode.occurred_at == datetime(2024, 3, 1, 4, 30, tzinfo=UTC)
-    assert (mem._store.folder / "episodes" / "2024-03-01" / f"{made.episode.id}.json").is_file()
+    assert (
+        mem._scope.store.folder / "episodes" / "2024-03-01" / f"{made.episode.id}.json"
+    ).is_file()
 
 
 def test_without_being_asked_no_file_is_written(mem: Memory) -> None:

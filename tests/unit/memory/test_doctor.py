@@ -90,7 +90,7 @@ def test_an_index_that_lost_an_entry_is_noticed_and_made_anew(tmp_path: Path) ->
     """Q3: a record that is missing from the full-text index is noticed, and `reindex` brings it back."""
     with lamina.operator("sky", home=tmp_path) as operator:
         operator.remember("green tea")
-        with operator._store.database.atomic() as transaction:
+        with operator._scope.store.database.atomic() as transaction:
             transaction.cursor.execute("DELETE FROM words")
         assert levels(tmp_path)["index"] == "fail"
         assert not operator.search("tea", ranker="keyword")
@@ -105,7 +105,7 @@ def test_an_index_with_other_words_is_noticed(tmp_path: Path) -> None:
         operator.remember("green tea", tags=["drink"])
         operator.remember("日本語のテキスト")
         assert levels(tmp_path)["index"] == "ok"
-        with operator._store.database.atomic() as transaction:
+        with operator._scope.store.database.atomic() as transaction:
             transaction.cursor.execute(
                 "INSERT OR REPLACE INTO words (rowid, content, tags) VALUES (1, 'bogus', '')"
             )

@@ -9,7 +9,6 @@ import pytest
 
 import lamina
 from lamina import Operator, State
-from lamina.memory.erasure import Erasures
 from lamina.store.upkeep import erase
 from tests.conftest import CONTRACTS, Desk
 
@@ -284,11 +283,11 @@ def test_backups_can_be_kept(operator: Operator) -> None:
 def test_an_interrupted_erasure_is_resumed(operator: Operator, desk: Desk) -> None:
     """P5: what was begun is finished by the next operator, and until then it can be seen."""
     gone = operator.remember("the wombat ate it")
-    erasures = Erasures(operator._store, operator.home, operator.actor, None, operator._clock)
+    erasures = operator._parts.erasures
     erase.begin(
-        operator._store,
+        operator._scope.store,
         operator.actor,
-        operator._clock(),
+        operator._scope.clock(),
         erasures.wanted((gone.id,), None, None, None),
     )
     assert any("erase --resume" in problem for problem in operator.status()["problems"])

@@ -14,10 +14,19 @@ import pytest
 from lamina import Memory, Operator
 from lamina.errors import InvalidInput, LaminaError, NotFound
 from lamina.home.retention import Retention
-from lamina.memory.lifecycle import Lifecycle
 from lamina.model import rules
 from lamina.model.record import Entry, Layer, State, Trust
-from tests.conftest import CONTRACTS, START, Desk, Ticking, contents, move, size, verified
+from tests.conftest import (
+    CONTRACTS,
+    START,
+    Desk,
+    Ticking,
+    contents,
+    lifecycle,
+    move,
+    size,
+    verified,
+)
 from tests.unit.store.test_archive import files, kept
 
 FIELDS = ["ok", "promoted", "rotated", "remaining", "threshold"]
@@ -183,7 +192,7 @@ def test_what_changed_meanwhile_waits(op: Operator, clock: Ticking) -> None:
         return {}
 
     rotating = Retention(short_term_max_lines=1, deduplicate=1.0)
-    done = Lifecycle(op._store, op.actor, None, clock, meddle).run(rotating)
+    done = lifecycle(op, meddle).run(rotating)
     assert (done.promoted, done.rotated, done.remaining) == (0, 0, 3)
     assert {op.get(record.id).layer for record in (promising, fading, kept_one)} == {
         Layer.SHORT_TERM

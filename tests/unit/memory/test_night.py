@@ -211,7 +211,7 @@ def test_importance_follows_use(desk: Desk, mem: Memory, op: Operator) -> None:
     for _ in range(3):
         desk.clock.jump(timedelta(days=60))
         op.get(wanted)
-        op._store.reads.flush()
+        op._scope.store.reads.flush()
         mem.sleep()
     desk.clock.jump(timedelta(hours=1))
     after = op.list(layers=["episodic"], limit=10)

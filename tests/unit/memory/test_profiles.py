@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from lamina import Memory, Operator
 from lamina.errors import InvalidInput, LaminaError, NotFound, StoreUnavailable
-from lamina.memory.lifecycle import Lifecycle
 from lamina.memory.profiles import FILE_NAME, Profiles
+from lamina.memory.scope import Scope
 from lamina.model.record import Actor, Layer, Record, Role, State, Trust
 from tests.conftest import Desk, Ticking, move, size, verified
 
@@ -23,19 +23,14 @@ OLD = timedelta(hours=49)
 
 
 def profiles(handle: Memory, actor: Actor | None = None, archive: Any = None) -> Profiles:
-    """The profiles of a handle, with the archive that it has."""
-    actor = actor or handle.actor
-    lifecycle = Lifecycle(handle._store, actor, handle.user, handle._clock, lambda *_: {})
-    return Profiles(
-        handle._store,
-        actor,
-        handle.user,
-        handle._clock,
-        handle._draft,
-        archive or (lambda ids, why: lifecycle.archive(ids, "compress", why)),
-        handle._audit,
-        handle._note_crossing,
-    )
+    """Make the profiles of a handle, for another actor or with another archive."""
+    own = handle._scope
+    actor = actor or own.actor
+    scope = Scope(own.home, own.resilient, own.user, actor, own.clock, own.settings)
+    if archive is not None:
+        lifecycle: Any = scope.parts.lifecycle
+        lifecycle.archive = lambda ids, action, why: archive(ids, why)
+    return Profiles(scope)
 
 
 def waiting(handle: Memory) -> list[Record]:

@@ -195,10 +195,10 @@ def test_overlapping_compactions_cannot_both_be_confirmed(mem: Memory, op: Opera
     (group,) = mem.compact(create_proposals=True)
     assert [one["outcome"] for one in mem.compact(create_proposals=True)] == ["waits already"]
     metadata = {"origin": "test", "topic_tags": [], "compacted_from": [first, second]}
-    with op._store.change(op.actor, "test", op._clock()) as transaction:
+    with op._scope.store.change(op.actor, "test", op._scope.clock()) as transaction:
         made = rules.in_layer(
             Layer.SEMANTIC,
-            op._draft({"content": "Old and loud", "metadata": metadata, "evidence": [first]}),
+            op._scope.draft({"content": "Old and loud", "metadata": metadata, "evidence": [first]}),
         )
         (rival,) = transaction.insert([structs.replace(made, state=State.CONSTRAINED)])
     op.confirm(rival.id)

@@ -312,12 +312,3 @@ def test_the_command_line_tells_it_once(
     assert capsys.readouterr().err.count("GitHub token") == 1
     assert caplog.text == ""
     assert not logging.getLogger("lamina.secrets").disabled
-
-
-def test_a_text_beside_the_memories(desk: Desk) -> None:
-    """P6: what is kept beside them is redacted and counted, whatever its bytes were; with another setting it stays."""
-    broken = f"{{bad \udcff {TOKEN}"
-    memory, warned = desk.agent(settings=REDACT), desk.agent("warned")
-    assert memory._discretion.text(broken) == "{bad \udcff [redacted: GitHub token]"
-    assert memory.secrets == {"GitHub token": 1}
-    assert warned._discretion.text(broken) == broken

@@ -12,7 +12,6 @@ import pytest
 
 from lamina import Memory, Operator
 from lamina.errors import Conflict, LaminaError, NotFound, Refused
-from lamina.memory.importance import Experience
 from lamina.memory.shared import Guest
 from lamina.model import hashing
 from lamina.model.record import Record, State
@@ -329,7 +328,7 @@ def test_others_do_not_teach_what_matters(sky: Operator, milton: Memory) -> None
     for _ in range(5):
         milton.shared("sky").get(record.id)
     milton.close()
-    assert Experience(sky._store, sky._clock).accesses() == {}
+    assert sky._parts.importance.accesses() == {}
 
 
 def test_a_guest_changes_nothing(desk: Desk, sky: Operator, milton: Memory) -> None:
@@ -512,7 +511,7 @@ def test_the_chain_holds_no_words_of_a_grant(sky: Operator, milton: Memory) -> N
     sky.grant("milton", tag="zanzibar", reason="zanzibar it is")
     (event, *_) = sky.audit_log(1)
     assert event.note == {"to": "milton", "covers": "tag zanzibar", "reason": "zanzibar it is"}
-    assert "zanzibar" not in "".join(body for body, _ in sky._store.event_rows())
+    assert "zanzibar" not in "".join(body for body, _ in sky._scope.store.event_rows())
 
 
 def test_erased_words_leave_with_their_grants(sky: Operator, milton: Memory) -> None:
@@ -523,7 +522,7 @@ def test_erased_words_leave_with_their_grants(sky: Operator, milton: Memory) -> 
         for what in ({"record": record.id}, {"tag": "zanzibar"}, {"layer": "world"})
     ]
     sky.revoke_grant(numbers[1])
-    with sky._store.change(sky.actor, "test", sky._clock()) as transaction:
+    with sky._scope.store.change(sky.actor, "test", sky._scope.clock()) as transaction:
         assert grants.remove(transaction, [record.id], ["zanzibar"], "ana") == numbers[:2]
         assert len(grants.ending(transaction.cursor.connection, numbers)) == 1
     assert [one.number for one in sky.grants(include_ended=True)] == numbers[2:]
@@ -588,7 +587,7 @@ def test_a_chain_that_tells_nonsense_of_grants_is_refused(
     body = {**json.loads(export["events"][0]["body"]), "details": {"grants": told}}
     encoded = hashing.encode(body)
     export["events"] = [
-        {"body": encoded.decode(), "hash": hashing.chain_hash(sky._store.seed, encoded).hex()}
+        {"body": encoded.decode(), "hash": hashing.chain_hash(sky._scope.store.seed, encoded).hex()}
     ]
     (tmp_path / "export.json").write_text(json.dumps(export), "utf-8")
     with Desk(tmp_path / "other", desk.clock) as other:

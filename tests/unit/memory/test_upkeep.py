@@ -88,10 +88,10 @@ def test_looking_at_a_plan_teaches_nothing(op: Operator) -> None:
     """L8: to be shown in a dry run is no sign that anybody wants a memory; to be asked for is."""
     made = op.remember("tea")
     op.contents([made.id])
-    op._store.reads.flush()
+    op._scope.store.reads.flush()
     assert op.learn()["examples"] == 0
     op.get(made.id)
-    op._store.reads.flush()
+    op._scope.store.reads.flush()
     assert op.learn()["examples"] == 1
 
 
@@ -104,7 +104,7 @@ def test_decisions_teach(op: Operator) -> None:
     op.prune(tags=["kitchen"])
     for record in op.list(tags=["garmin"], limit=100):
         op.get(record.id)
-    op._store.reads.flush()
+    op._scope.store.reads.flush()
     assert op.learn()["learned"]
     assert op.remember("one more thing", tags=["kitchen"]).importance < before
     assert op.remember("given", tags=["kitchen"], importance=0.9).importance == 0.9

@@ -61,10 +61,7 @@ Attempt = Callable[[], object]
 
 def model(handle: Memory) -> WorldModel:
     """The world model of a handle."""
-    folder = handle._store.folder / FOLDER
-    return WorldModel(
-        handle._store, folder, handle._draft, handle.actor, handle._clock, handle.user, handle._tell
-    )
+    return WorldModel(handle._scope)
 
 
 @pytest.fixture
@@ -364,7 +361,7 @@ def test_reads_are_audited(op: Operator, world: WorldModel, mem: Memory) -> None
     """P4: looking at tools is in the trail of reads, with the records that came back."""
     made = world.set_tool(FLIGHTS)
     model(mem).tools()
-    mem._store.reads.flush()
+    mem._scope.store.reads.flush()
     (read, *_) = [read for read in op.audit_reads() if read.action == "world"]
     assert (read.records, str(read.actor)) == ((made.id,), "agent:sky")
 

@@ -15,7 +15,6 @@ from docs.generate import methods
 from lamina import LaminaError, Memory, Operator
 from lamina.memory.runs import Run
 from lamina.memory.shared import Guest
-from lamina.memory.viewer import Viewer
 from lamina.memory.world import WorldModel
 from tests.conftest import Desk, size
 
@@ -40,7 +39,7 @@ MORE = {
     "bounds": ["layers", "older_than_days", "importance_below", "tags", "states"],
     "filters": [
         name
-        for name in inspect.signature(Viewer.search).parameters
+        for name in inspect.signature(Memory.search).parameters
         if name not in ("self", "query", "limit", "run_id")
     ],
     "more": ["score", "ts", "trust", "user", "unknown"],

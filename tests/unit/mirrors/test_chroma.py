@@ -181,21 +181,21 @@ def test_a_crash_is_only_repeated_work(
     items = [{"content": f"tea {number}"} for number in range(3)]
     first = op.remember_many(items)
     whole = ChromaMirror(
-        ChromaFolder(tmp_path / "c", "sky_memory"), op._store.id, wordllama.shared()
+        ChromaFolder(tmp_path / "c", "sky_memory"), op._scope.store.id, wordllama.shared()
     )
-    sync(op._store, whole)
+    sync(op._scope.store, whole)
     whole.close()
     op.forget(first[0].id)
     op.remember_many(items)
     folder = Crashing(tmp_path / "c", "sky_memory")
     folder.left = steps
-    mirror = ChromaMirror(folder, op._store.id, wordllama.shared())
+    mirror = ChromaMirror(folder, op._scope.store.id, wordllama.shared())
     if anew:
         mirror.clear()
     with pytest.raises(KeyboardInterrupt):
-        sync(op._store, mirror)
+        sync(op._scope.store, mirror)
     folder.close()
-    sync(op._store, whole)
+    sync(op._scope.store, whole)
     assert set(dict(whole.entries())) == {record.id for record in op.list(limit=1000)}
     assert all(whole.digest(op.get(record_id)) == digest for record_id, digest in whole.entries())
 
@@ -360,11 +360,14 @@ def test_vectors_of_the_store_are_not_made_again(tmp_path: Path, op: Operator) -
     op.remember("coffee, which nobody has indexed yet")
     counting = Counting()
     taken = ChromaMirror(
-        ChromaFolder(tmp_path / "a", "sky_memory"), op._store.id, counting, op._store.database
+        ChromaFolder(tmp_path / "a", "sky_memory"),
+        op._scope.store.id,
+        counting,
+        op._scope.store.database,
     )
-    plain = ChromaMirror(ChromaFolder(tmp_path / "b", "sky_memory"), op._store.id, counting)
-    sync(op._store, taken)
+    plain = ChromaMirror(ChromaFolder(tmp_path / "b", "sky_memory"), op._scope.store.id, counting)
+    sync(op._scope.store, taken)
     assert counting.texts <= 1
-    sync(op._store, plain)
+    sync(op._scope.store, plain)
     asked = Asked("tea", wordllama.shared().embed(["number 3 of tea"])[0].tolist(), 6)
     assert taken.candidates(asked) == plain.candidates(asked)

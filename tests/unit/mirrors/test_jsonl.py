@@ -49,13 +49,13 @@ def test_the_flow_of_the_document(op: Operator, tmp_path: Path) -> None:
                 if name in ("ts", "content", "importance")
             }
         )
-    sync(op._store, JsonlMirror(tmp_path))
+    sync(op._scope.store, JsonlMirror(tmp_path))
     assert told(tmp_path / SHORT, BEFORE_PROMOTION)
     assert files(tmp_path)[1] == b""
     for record in op.list(limit=10):
         if record.importance >= 0.7:
             move(op, record.id, layer=Layer.EPISODIC, promoted_at=moment(FAR))
-    sync(op._store, JsonlMirror(tmp_path))
+    sync(op._scope.store, JsonlMirror(tmp_path))
     assert told(tmp_path / SHORT, AFTER_SHORT)
     assert told(tmp_path / LONG, AFTER_LONG)
 
@@ -114,11 +114,11 @@ def test_lines_keep_their_order(tmp_path: Path) -> None:
 def test_what_a_crash_left_is_cut_off(op: Operator, tmp_path: Path) -> None:
     """B7: bytes behind the last commit were never acknowledged; the next sync removes them."""
     op.remember("tea")
-    sync(op._store, JsonlMirror(tmp_path / "m"))
+    sync(op._scope.store, JsonlMirror(tmp_path / "m"))
     with (tmp_path / "m" / SHORT).open("ab") as file:
         file.write(b'{"content": "half a li')
     op.remember("coffee")
-    assert not sync(op._store, JsonlMirror(tmp_path / "m")).rebuilt
+    assert not sync(op._scope.store, JsonlMirror(tmp_path / "m")).rebuilt
     assert files(tmp_path / "m") == rebuilt(op, tmp_path / "new")
 
 
@@ -144,22 +144,22 @@ def test_what_somebody_did_is_repaired(
 ) -> None:
     """B7: a file that was deleted, cut or overwritten is made anew with the next change, from the store alone."""
     tea, _ = op.remember("tea"), op.remember("coffee", layer="world")
-    sync(op._store, JsonlMirror(tmp_path / "m"))
+    sync(op._scope.store, JsonlMirror(tmp_path / "m"))
     harm(tmp_path / "m")
     if hidden:
         move(op, tea.id, state=State.TOMBSTONED)
     else:
         op.remember("juice")
-    assert sync(op._store, JsonlMirror(tmp_path / "m")).rebuilt
+    assert sync(op._scope.store, JsonlMirror(tmp_path / "m")).rebuilt
     assert files(tmp_path / "m") == rebuilt(op, tmp_path / "new")
-    assert not sync(op._store, JsonlMirror(tmp_path / "m")).rebuilt
+    assert not sync(op._scope.store, JsonlMirror(tmp_path / "m")).rebuilt
 
 
 def test_another_form_is_another_mirror(op: Operator, tmp_path: Path) -> None:
     """B5: when the setting changes the form, the files are written anew in it."""
     op.remember("tea")
-    sync(op._store, JsonlMirror(tmp_path, "sky"))
-    assert sync(op._store, JsonlMirror(tmp_path, "milton")).rebuilt
+    sync(op._scope.store, JsonlMirror(tmp_path, "sky"))
+    assert sync(op._scope.store, JsonlMirror(tmp_path, "milton")).rebuilt
     assert [line["record_type"] for line in lines(tmp_path / SHORT)] == ["memory_item"]
 
 

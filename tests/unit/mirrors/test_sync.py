@@ -57,8 +57,13 @@ def active(op: Operator) -> dict[str, Record]:
 
 def archive(op: Operator, record: Record) -> None:
     """Send a record to the archive, as a rotation does."""
-    row = next(row for row in outbox.active(op._store.database, 0, 10_000) if row[1] == record.id)
-    assert op._store.archive.add(TESTER, "test", op._clock(), "test", [(row[0], row[-2])]) == 1
+    row = next(
+        row for row in outbox.active(op._scope.store.database, 0, 10_000) if row[1] == record.id
+    )
+    assert (
+        op._scope.store.archive.add(TESTER, "test", op._scope.clock(), "test", [(row[0], row[-2])])
+        == 1
+    )
 
 
 def files(folder: Path) -> tuple[bytes, bytes]:
@@ -67,7 +72,7 @@ def files(folder: Path) -> tuple[bytes, bytes]:
 
 def rebuilt(op: Operator, folder: Path, form: str = "sky") -> tuple[bytes, bytes]:
     """The files that a mirror has which was made today."""
-    sync(op._store, JsonlMirror(folder, form))
+    sync(op._scope.store, JsonlMirror(folder, form))
     return files(folder)
 
 
@@ -75,17 +80,17 @@ def test_it_follows(op: Operator) -> None:
     """B7: new, changed and hidden memories arrive with the next sync, and nothing happens when nothing happened."""
     mirror = Listed()
     tea, coffee = op.remember("tea"), op.remember("coffee")
-    assert sync(op._store, mirror) == Synced(2, 2, 0, rebuilt=True)
-    assert sync(op._store, mirror) == Synced()
+    assert sync(op._scope.store, mirror) == Synced(2, 2, 0, rebuilt=True)
+    assert sync(op._scope.store, mirror) == Synced()
     assert len(mirror.commits) == 1
     juice = op.remember("juice")
     move(op, tea.id, state=State.TOMBSTONED)
-    moved = move(op, coffee.id, layer=Layer.EPISODIC, promoted_at=op._clock())
-    assert sync(op._store, mirror) == Synced(3, 2, 1)
+    moved = move(op, coffee.id, layer=Layer.EPISODIC, promoted_at=op._scope.clock())
+    assert sync(op._scope.store, mirror) == Synced(3, 2, 1)
     assert mirror.held == {coffee.id: moved, juice.id: juice}
-    assert mirror.at == outbox.head(op._store.database)
+    assert mirror.at == outbox.head(op._scope.store.database)
     back = move(op, tea.id, state=State.ACTIVE)
-    assert sync(op._store, mirror) == Synced(1, 1, 0)
+    assert sync(op._scope.store, mirror) == Synced(1, 1, 0)
     assert mirror.held[tea.id] == back
 
 
@@ -101,12 +106,12 @@ def test_only_active_memories_arrive(op: Operator) -> None:
     for again in (False, True):
         mirror = Listed()
         if again:  # along the events, from the first one
-            mirror.at = Position(op._store.id)
-        sync(op._store, mirror)
+            mirror.at = Position(op._scope.store.id)
+        sync(op._scope.store, mirror)
         assert mirror.held == active(op)
         assert {record.layer for record in mirror.held.values()} == set(CONTRACTS)
     run.close()
-    sync(op._store, mirror)
+    sync(op._scope.store, mirror)
     assert mirror.held == active(op)
 
 
@@ -114,12 +119,12 @@ def test_what_left_for_the_archive_is_dropped(op: Operator) -> None:
     """L3: a record that was archived leaves the mirror, and comes back when it is restored, with its new number."""
     mirror = Listed()
     tea, _ = op.remember("tea"), op.remember("coffee")
-    sync(op._store, mirror)
+    sync(op._scope.store, mirror)
     archive(op, tea)
-    assert sync(op._store, mirror) == Synced(1, 0, 1)
+    assert sync(op._scope.store, mirror) == Synced(1, 0, 1)
     assert list(mirror.held) == list(active(op))
-    op._store.archive.restore(TESTER, op._clock(), [tea.id])
-    sync(op._store, mirror)
+    op._scope.store.archive.restore(TESTER, op._scope.clock(), [tea.id])
+    sync(op._scope.store, mirror)
     assert mirror.held == active(op)
 
 
@@ -127,10 +132,10 @@ def test_archived_and_back_between_two_syncs(op: Operator, tmp_path: Path) -> No
     """L3: a record whose number has changed meanwhile stands in the files once."""
     mirror = JsonlMirror(tmp_path / "m")
     tea, _ = op.remember("tea"), op.remember("coffee")
-    sync(op._store, mirror)
+    sync(op._scope.store, mirror)
     archive(op, tea)
-    op._store.archive.restore(TESTER, op._clock(), [tea.id])
-    assert not sync(op._store, mirror).rebuilt
+    op._scope.store.archive.restore(TESTER, op._scope.clock(), [tea.id])
+    assert not sync(op._scope.store, mirror).rebuilt
     assert [line["content"] for line in lines_of(tmp_path / "m")] == ["coffee", "tea"]
     assert files(tmp_path / "m") == rebuilt(op, tmp_path / "new")
 
@@ -141,21 +146,21 @@ def test_another_history_is_seen(desk: Desk, op: Operator, tmp_path: Path) -> No
     op.remember("kept")
     backup = op.backup()
     op.remember("undone")
-    sync(op._store, mirror)
+    sync(op._scope.store, mirror)
     op.restore(backup)
-    assert sync(op._store, mirror).rebuilt
+    assert sync(op._scope.store, mirror).rebuilt
     assert [record.content for record in mirror.held.values()] == ["kept"]
     for n in range(3):
         op.remember(f"before {n}")
-    sync(op._store, mirror)
+    sync(op._scope.store, mirror)
     op.restore(backup)
     for n in range(9):
         op.remember(f"after {n}")
-    assert sync(op._store, mirror).rebuilt
+    assert sync(op._scope.store, mirror).rebuilt
     assert mirror.held == active(op)
     other = desk.operator("other", store_id="6" * 32)
     other.remember("theirs")
-    assert sync(other._store, mirror).rebuilt
+    assert sync(other._scope.store, mirror).rebuilt
     assert mirror.held == active(other)
 
 
@@ -163,10 +168,10 @@ def test_a_damaged_mirror_is_made_anew(op: Operator) -> None:
     """B7: a mirror that finds itself damaged in the middle is filled from the beginning."""
     mirror = Listed()
     op.remember("tea")
-    sync(op._store, mirror)
+    sync(op._scope.store, mirror)
     op.remember("coffee")
     mirror.damaged = True
-    assert sync(op._store, mirror) == Synced(2, 2, 0, rebuilt=True)
+    assert sync(op._scope.store, mirror) == Synced(2, 2, 0, rebuilt=True)
     assert mirror.held == active(op)
 
 
@@ -176,11 +181,11 @@ def test_many_are_committed_in_parts(op: Operator, from_zero: bool) -> None:
     op.remember_many([{"content": f"memory {n}"} for n in range(3 * PAGE)])
     mirror = Listed()
     if from_zero:
-        mirror.at = Position(op._store.id)
-    sync(op._store, mirror, limit=PAGE)
+        mirror.at = Position(op._scope.store.id)
+    sync(op._scope.store, mirror, limit=PAGE)
     assert len(mirror.commits) == (3 if from_zero else 4)
     assert mirror.held == active(op)
-    assert mirror.at == mirror.commits[-1] == outbox.head(op._store.database)
+    assert mirror.at == mirror.commits[-1] == outbox.head(op._scope.store.database)
     assert all(position.event == 0 for position in mirror.commits[:-1]) is not from_zero
 
 
@@ -194,18 +199,18 @@ def test_an_interrupted_beginning_is_taken_up(op: Operator, tmp_path: Path) -> N
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sync(op._store, Dying(tmp_path / "m"), limit=PAGE)
+        sync(op._scope.store, Dying(tmp_path / "m"), limit=PAGE)
     assert len(lines_of(tmp_path / "m")) == PAGE
     move(op, made[3].id, state=State.TOMBSTONED)
-    assert not sync(op._store, JsonlMirror(tmp_path / "m")).rebuilt
+    assert not sync(op._scope.store, JsonlMirror(tmp_path / "m")).rebuilt
     assert files(tmp_path / "m") == rebuilt(op, tmp_path / "new")
 
 
 def test_an_empty_store(op: Operator, tmp_path: Path) -> None:
     """B7: nothing to copy makes two empty files, and a position."""
-    assert sync(op._store, JsonlMirror(tmp_path)) == Synced(0, 0, 0, rebuilt=True)
+    assert sync(op._scope.store, JsonlMirror(tmp_path)) == Synced(0, 0, 0, rebuilt=True)
     assert files(tmp_path) == (b"", b"")
-    assert sync(op._store, JsonlMirror(tmp_path)) == Synced()
+    assert sync(op._scope.store, JsonlMirror(tmp_path)) == Synced()
 
 
 # What may happen between two syncs.
@@ -234,7 +239,7 @@ def happen(op: Operator, step: str, pick: int, made: list[str], archived: list[s
     changes: dict[str, dict[str, Any]] = {
         "hide": {"state": State.TOMBSTONED},
         "show": {"state": State.ACTIVE},
-        "promote": {"layer": Layer.EPISODIC, "promoted_at": op._clock()},
+        "promote": {"layer": Layer.EPISODIC, "promoted_at": op._scope.clock()},
         "raise": {"importance": pick / 30},
     }
     if step in ("remember", "layered"):
@@ -246,7 +251,9 @@ def happen(op: Operator, step: str, pick: int, made: list[str], archived: list[s
     elif step == "note":
         op.run("task").note("scratch")
     elif step == "restore" and archived:
-        op._store.archive.restore(TESTER, op._clock(), [archived.pop(pick % len(archived))])
+        op._scope.store.archive.restore(
+            TESTER, op._scope.clock(), [archived.pop(pick % len(archived))]
+        )
     elif step in matching and (found := list(filter(matching[step], live))):
         record = found[pick % len(found)]
         if step == "archive":
@@ -271,10 +278,10 @@ def test_the_way_makes_no_difference(
         mirror = JsonlMirror(folder / "m", form)
         for step, pick in steps:
             if step == "sync":
-                sync(op._store, mirror)
+                sync(op._scope.store, mirror)
             else:
                 happen(op, step, pick, made, archived)
-        sync(op._store, mirror)
+        sync(op._scope.store, mirror)
         assert files(folder / "m") == rebuilt(op, folder / "new", form)
         for content in files(folder / "m"):
             numbers = [json.loads(line)["seq"] for line in content.split(b"\n")[:-1]]
@@ -313,7 +320,7 @@ def synced_by_child(home: Path, folder: Path, death: int) -> bool:
             with Desk(home) as desk:
                 op = desk.operator()
                 die_at(death)
-                sync(op._store, JsonlMirror(folder))
+                sync(op._scope.store, JsonlMirror(folder))
                 code = 0
         finally:
             os._exit(code)
@@ -332,17 +339,17 @@ def test_a_death_at_any_call_is_repaired(tmp_path: Path, change: str) -> None:
             tea, coffee = op.remember("tea"), op.remember("coffee", layer="episodic")
             op.remember("juice")
             if change != "first":
-                sync(op._store, JsonlMirror(folder))
+                sync(op._scope.store, JsonlMirror(folder))
             if change == "new":
                 op.remember("milk")
             elif change == "moved":
-                move(op, tea.id, layer=Layer.EPISODIC, promoted_at=op._clock())
+                move(op, tea.id, layer=Layer.EPISODIC, promoted_at=op._scope.clock())
             elif change == "dropped":
                 move(op, coffee.id, state=State.TOMBSTONED)
         died = synced_by_child(home, folder, death)
         with Desk(home) as desk:
             op = desk.operator()
-            sync(op._store, JsonlMirror(folder))
+            sync(op._scope.store, JsonlMirror(folder))
             assert files(folder) == rebuilt(op, tmp_path / str(death) / "new")
             assert sorted(path.name for path in folder.iterdir()) == sorted([POSITION, SHORT, LONG])
         if not died:

@@ -25,9 +25,9 @@ def test_a_position_beyond_any_history(op: Operator, event: int) -> None:
     """B7: a mirror that says it is where no store can be follows another history."""
     op.remember("x")
     mirror = Held()
-    mirror.at = Position(op._store.id, event, "aa")
-    assert "another history" in str(verify(op._store, mirror).problem)
-    assert sync(op._store, mirror).rebuilt
+    mirror.at = Position(op._scope.store.id, event, "aa")
+    assert "another history" in str(verify(op._scope.store, mirror).problem)
+    assert sync(op._scope.store, mirror).rebuilt
 
 
 class Held:
@@ -70,14 +70,14 @@ def mirror(op: Operator) -> Held:
     """A mirror of five memories that is up to date."""
     op.remember_many([{"content": f"tea {number}"} for number in range(5)])
     found = Held()
-    sync(op._store, found)
+    sync(op._scope.store, found)
     return found
 
 
 def test_one_that_is_right(op: Operator, mirror: Held) -> None:
     """B7: nothing differs."""
-    assert verify(op._store, mirror) == Verified(5)
-    assert verify(op._store, mirror).ok
+    assert verify(op._scope.store, mirror) == Verified(5)
+    assert verify(op._scope.store, mirror).ok
 
 
 def test_what_differs_is_counted_and_named(op: Operator, mirror: Held) -> None:
@@ -86,7 +86,7 @@ def test_what_differs_is_counted_and_named(op: Operator, mirror: Held) -> None:
     del mirror.held[first]
     mirror.held[second] = "changed"
     mirror.more = [("foreign", "x"), (list(mirror.held)[1], "x")]
-    found = verify(op._store, mirror)
+    found = verify(op._scope.store, mirror)
     assert (found.ok, found.held, found.missing, found.outdated, found.unknown) == (
         False,
         6,
@@ -104,7 +104,7 @@ def test_what_differs_is_counted_and_named(op: Operator, mirror: Held) -> None:
 def test_only_some_are_named(op: Operator, mirror: Held) -> None:
     """B7: a report about very much stays short."""
     mirror.more = [(f"foreign {number}", "x") for number in range(100)]
-    found = verify(op._store, mirror)
+    found = verify(op._scope.store, mirror)
     assert (found.unknown, len(found.ids["unknown"])) == (100, NAMED)
 
 
@@ -112,7 +112,7 @@ def test_one_without_an_end(op: Operator, mirror: Held, monkeypatch: pytest.Monk
     """B2: a server that goes on and on is not listened to for ever."""
     monkeypatch.setattr("lamina.mirrors.verify.MORE", 10)
     mirror.more = [("foreign", "x")] * 100
-    found = verify(op._store, mirror)
+    found = verify(op._scope.store, mirror)
     assert (found.held, found.ok) == (21, False)
     assert "far more entries" in str(found.problem)
 
@@ -121,28 +121,28 @@ def test_what_waits_is_no_fault(op: Operator, mirror: Held) -> None:
     """B7: what the store has learned since the mirror's position comes with the next sync."""
     op.remember("coffee")
     op.forget(next(iter(mirror.held)))
-    found = verify(op._store, mirror)
+    found = verify(op._scope.store, mirror)
     assert (found.ok, found.waiting) == (True, 2)
-    sync(op._store, mirror)
-    assert verify(op._store, mirror) == Verified(5)
+    sync(op._scope.store, mirror)
+    assert verify(op._scope.store, mirror) == Verified(5)
 
 
 def test_one_that_cannot_be_compared(op: Operator, mirror: Held) -> None:
     """B7: not made yet, damaged, or of another history: that is said instead."""
     mirror.damaged = True
-    assert verify(op._store, mirror).problem == "it is damaged: on purpose"
+    assert verify(op._scope.store, mirror).problem == "it is damaged: on purpose"
     mirror.damaged, mirror.at = False, Position("another", 1, "ab")
-    assert verify(op._store, mirror).problem == "it follows another history than the store"
+    assert verify(op._scope.store, mirror).problem == "it follows another history than the store"
     mirror.at = None
-    assert "not made yet" in str(verify(op._store, mirror).problem)
-    assert not verify(op._store, mirror).ok
+    assert "not made yet" in str(verify(op._scope.store, mirror).problem)
+    assert not verify(op._scope.store, mirror).ok
 
 
 def test_progress_is_told(op: Operator, mirror: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """H1: long work tells how far it is."""
     monkeypatch.setattr("lamina.mirrors.verify.PAGE", 2)
     told: list[tuple[int, int]] = []
-    verify(op._store, mirror, lambda done, total: told.append((done, total)))
+    verify(op._scope.store, mirror, lambda done, total: told.append((done, total)))
     assert told == [(2, 5), (4, 5)]
 
 

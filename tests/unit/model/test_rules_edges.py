@@ -380,19 +380,11 @@ def test_an_error_names_the_field_that_was_given(field: str) -> None:
         rules.Drafter(AGENT).draft({"content": "x", field: ["no"]})
 
 
-def test_what_was_not_given_is_scored() -> None:
-    """L8: an importance that somebody gives is kept; without one the scorer is asked, with all fields that are known."""
-    asked: list[Any] = []
-
-    def score(fields: Any) -> float:
-        asked.append(dict(fields))
-        return 0.9
-
-    drafter = rules.Drafter(AGENT, score=score)
-    assert drafter.draft({"content": "x", "importance": 0.0}).importance == 0.0
-    assert asked == []
-    assert drafter.draft({"content": "x", "tags": ["a"]}).importance == 0.9
-    assert (asked[0]["content"], asked[0]["tags"]) == ("x", ("a",))
+def test_importance_that_is_not_given_is_left_open() -> None:
+    """L8: a given importance is kept; without one the fields leave it to be judged."""
+    drafter = rules.Drafter(AGENT)
+    assert drafter.fields({"content": "x", "importance": 0.0})["importance"] == 0.0
+    assert "importance" not in drafter.fields({"content": "x", "tags": ["a"]})
 
 
 def test_any_mapping_is_a_memory() -> None:

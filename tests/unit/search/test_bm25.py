@@ -27,7 +27,7 @@ WORDS = ("tea", "coffee", "garden", "piano", "river", "猫", "книги")
 
 @contextmanager
 def asking(handle: Memory, query: str, chosen: Filter | None = None) -> Iterator[Ask]:
-    with handle._store.index.look() as look:
+    with handle._scope.store.index.look() as look:
         yield Ask(look, query, chosen or Filter(user=handle.user, states=(State.ACTIVE,)), NOW, 10)
 
 

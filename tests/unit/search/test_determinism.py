@@ -152,12 +152,12 @@ def built(home: Path, plan: Plan) -> None:
         if plan.in_between and number % 3 == 0:
             handle.index()
         if plan.reopen and number % 2 == 0:
-            handle._unindexed = 0
+            handle._parts.derived.unindexed = 0
             handle.close()
             handle = opened(home, BUILT)
     if plan.index_at_end:
         handle.index()
-    handle._unindexed = 0
+    handle._parts.derived.unindexed = 0
     handle.close()
 
 

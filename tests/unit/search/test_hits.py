@@ -37,7 +37,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 def asking(
     handle: Memory, limit: int, query: str = "tea", chosen: Filter | None = None
 ) -> Iterator[Ask]:
-    with handle._store.index.look() as look:
+    with handle._scope.store.index.look() as look:
         yield Ask(look, query, chosen or Filter(), NOW, limit)
 
 
@@ -168,7 +168,7 @@ def test_parts_add_up_and_scores_descend(shelf: Memory, ranker: str) -> None:
 def test_fewer_are_the_first_of_more(shelf: Memory, ranker: str) -> None:
     """Q7: a smaller limit gives the beginning of what a larger one gives."""
     answers = [
-        shelf._recall.search("tea 5", limit, Filter(), ranker, NOW).to_dict()["hits"]
+        shelf._scope.recall.search("tea 5", limit, Filter(), ranker, NOW).to_dict()["hits"]
         for limit in (60, 7, 1)
     ]
     assert answers[0][:7] == answers[1]

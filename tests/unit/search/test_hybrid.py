@@ -219,7 +219,7 @@ def test_what_speaks_of_the_day_is_found(mem: Memory) -> None:
     )
     mem.remember("the concert will be on 12 September 2026", layer="episodic")
     mem.remember("the concert was nice again", layer="episodic")
-    mem._clock = Ticking(START + timedelta(days=200))
+    mem._scope.clock = Ticking(START + timedelta(days=200))
     for _ in range(2):
         assert (
             first(mem, "Which concert was on 12 September 2026?")

@@ -40,7 +40,7 @@ def spoken(number: int, seed: int = 1) -> list[dict[str, Any]]:
 
 
 def derived(memory: Memory) -> dict[str, list[Any]]:
-    connection = memory._store.database.reader()
+    connection = memory._scope.store.database.reader()
     return {table: rows(connection, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES}
 
 
@@ -78,7 +78,7 @@ def test_it_takes_turns_with_the_thread(mem: Memory, monkeypatch: pytest.MonkeyP
     made, held = indexing.vectors, []
 
     def watched(embedder: Embedder, texts: Sequence[str]) -> Any:
-        held.extend([mem._recall.worker.busy.locked()] * len(texts))
+        held.extend([mem._scope.recall.worker.busy.locked()] * len(texts))
         return made(embedder, texts)
 
     monkeypatch.setattr(indexing, "vectors", watched)
@@ -344,7 +344,7 @@ def test_a_read_changes_no_byte(desk: Desk, indexed: int) -> None:
         for name, read in reads(handle).items():
             read()
             assert [digest(path) for path in files] == before, name
-    writer._unindexed = 0  # nothing is left to be indexed by closing
+    writer._parts.derived.unindexed = 0  # nothing is left to be indexed by closing
     assert size(writer) == held
 
 
@@ -380,7 +380,7 @@ def test_a_catalogue_is_the_same_however_it_is_learned(desk: Desk, op: Operator)
     """Q6: record by record, from blocks, or both: every column and every neighbour is the same."""
     import numpy as np
 
-    connection = op._store.database.reader()
+    connection = op._scope.store.database.reader()
     slow = Catalogue()
     for seed in range(3):
         op.remember_many(spoken(200, seed))

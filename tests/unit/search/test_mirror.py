@@ -68,21 +68,21 @@ class Slow(Scripted):
 
 
 def head(memory: Memory) -> Position:
-    return outbox.head(memory._store.database)
+    return outbox.head(memory._scope.store.database)
 
 
 def through(memory: Memory, mirror: Scripted, patience: float = 10.0) -> Via:
     """Let the searches of a handle go through a mirror."""
-    via = memory._recall.__dict__["via"] = Via("scripted", mirror, patience)
+    via = memory._scope.recall.__dict__["via"] = Via("scripted", mirror, patience)
     return via
 
 
 @contextmanager
 def directly(memory: Memory) -> Iterator[None]:
     """Search the store itself for a while."""
-    via = memory._recall.__dict__.pop("via")
+    via = memory._scope.recall.__dict__.pop("via")
     yield
-    memory._recall.__dict__["via"] = via
+    memory._scope.recall.__dict__["via"] = via
 
 
 def said(hits: Hits) -> list[tuple[str, float, dict[str, float]]]:

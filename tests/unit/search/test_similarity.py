@@ -115,7 +115,7 @@ def spaces(memory: Memory) -> dict[str, tuple[int, int]]:
     )
     return {
         name: (dimensions, count)
-        for name, dimensions, count in memory._store.database.reader().execute(query)
+        for name, dimensions, count in memory._scope.store.database.reader().execute(query)
     }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import lamina
 from lamina.errors import EmbedderFailed, StoreUnavailable
-from lamina.memory.writer import FEW, MANY
+from lamina.memory.derived import FEW, MANY
 from lamina.search.worker import Worker
 from tests.conftest import Desk
 
@@ -180,7 +180,7 @@ def spoken(number: int, word: str = "memory") -> Iterator[dict[str, str]]:
 
 
 def vectors(memory: lamina.Memory) -> int:
-    found = memory._store.database.reader().execute("SELECT count(*) FROM vectors").get
+    found = memory._scope.store.database.reader().execute("SELECT count(*) FROM vectors").get
     assert isinstance(found, int)
     return found
 
@@ -226,8 +226,8 @@ def test_nobody_waits_for_an_embedder_that_is_away(desk: Desk) -> None:
     memory = desk.agent(settings=settings)
     for n in range(5):
         memory.remember(f"memory {n}")
-    memory._recall.worker.stop()
-    assert "cannot be reached" in str(memory._recall.worker.problem)
+    memory._scope.recall.worker.stop()
+    assert "cannot be reached" in str(memory._scope.recall.worker.problem)
     assert any("cannot be reached" in problem for problem in memory.status()["problems"])
     memory.remember("one more memory")
     memory.close()

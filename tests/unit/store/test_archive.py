@@ -338,8 +338,10 @@ def test_blocks_forget_what_has_left(
     op.remember_many(spoken(2 * BLOCK + 50))
     op.index()
     answers(op)
-    leaving = op._store.matching(op._filter(None, None, None, None, None, None), None)[staying:]
-    op._store.archive.add(op.actor, "test", desk.clock(), "test", leaving)
+    leaving = op._scope.store.matching(op._scope.filter(None, None, None, None, None, None), None)[
+        staying:
+    ]
+    op._scope.store.archive.add(op.actor, "test", desk.clock(), "test", leaving)
     op.index()
     assert answers(op) == answers(desk.agent())
     op.remember_many(spoken(40, seed=2))

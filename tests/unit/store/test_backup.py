@@ -286,9 +286,14 @@ def test_what_a_restore_would_mean_without_a_store(
 def test_what_waits_in_the_failsafe_survives_a_restore(desk: Desk, op: Operator) -> None:
     """B4, B7: a memory that was acknowledged and waits is in the restored store, not only in what was replaced."""
     made = filled(op)
-    op._spool.keep(
-        [Item(op._new_id(op._clock()), op._draft({"content": "it waits"}))],
-        op._clock(),
+    op._scope.resilient.spool.keep(
+        [
+            Item(
+                op._parts.failsafe.new_id(op._scope.clock()),
+                op._scope.draft({"content": "it waits"}),
+            )
+        ],
+        op._scope.clock(),
         "remember",
         op.actor,
     )

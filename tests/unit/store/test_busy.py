@@ -64,7 +64,10 @@ def test_a_locked_store_is_waited_for(
         desk.operator(),
         desk.operator(settings={"store.busy_timeout_ms": 2000, "failsafe": "off"}),
     )
-    with holder._store.database.atomic(), pytest.raises(StoreUnavailable, match="another process"):
+    with (
+        holder._scope.store.database.atomic(),
+        pytest.raises(StoreUnavailable, match="another process"),
+    ):
         op.remember("x")
     assert sum(slept) == pytest.approx(2)
     assert "waiting for another process" in caplog.text
@@ -78,9 +81,9 @@ def test_who_waits_can_stop(desk: Desk) -> None:
 
     holder, op = desk.operator(), desk.operator(settings={"failsafe": "off"})
     op.remember("before")
-    database = op._store.database
+    database = op._scope.store.database
     assert isinstance(database, SqliteDatabase)
-    with holder._store.database.atomic():
+    with holder._scope.store.database.atomic():
         database.writer().connection.set_busy_handler(Patience(PATH, 30_000, interrupted))
         with pytest.raises(KeyboardInterrupt):
             op.remember("during")

@@ -81,12 +81,14 @@ def columns(catalogue: Catalogue) -> dict[str, list[Any]]:
 
 def known(handle: Memory) -> Catalogue:
     """The catalogue of a handle as it is now."""
-    with handle._store.index.look() as look:
+    with handle._scope.store.index.look() as look:
         return look.catalogue
 
 
 def blocks(handle: Memory) -> int:
-    return int(handle._store.database.reader().execute("SELECT count(*) FROM blocks").get or 0)
+    return int(
+        handle._scope.store.database.reader().execute("SELECT count(*) FROM blocks").get or 0
+    )
 
 
 @pytest.mark.parametrize("number", [1, 254, 255, 256, 257, 1000])
@@ -221,7 +223,7 @@ def test_nothing_of_another_history_stays(desk: Desk, op: Operator) -> None:
     assert (
         hits.to_dict()["hits"]
         == desk.agent()
-        ._recall.search(
+        ._scope.recall.search(
             "cats purr on the sofa", 10, Filter(states=(State.ACTIVE,)), "semantic", NOW
         )
         .to_dict()["hits"]
@@ -293,12 +295,14 @@ def test_reindexing_heals(desk: Desk, op: Operator, damage: str) -> None:
     before = answers(op, desk)
     tables = "blocks", "codes", "days", "vectors", "facets"
     whole = [
-        sorted(op._store.database.reader().execute(f"SELECT * FROM {table}")) for table in tables
+        sorted(op._scope.store.database.reader().execute(f"SELECT * FROM {table}"))
+        for table in tables
     ]
     tamper(desk.folder() / "memory.db", damage)
     op.reindex()
     assert [
-        sorted(op._store.database.reader().execute(f"SELECT * FROM {table}")) for table in tables
+        sorted(op._scope.store.database.reader().execute(f"SELECT * FROM {table}"))
+        for table in tables
     ] == whole
     assert answers(op, desk) == answers(desk.agent(), desk) == before
 
@@ -382,7 +386,7 @@ def test_any_history_gives_one_catalogue(
         told = [columns(known(handle)) for handle in (op, other, desk.operator())]
         assert told[0] == told[1] == told[2]
         plain = Catalogue()
-        plain._put(op._store.database.reader().execute(f"{PLAIN} ORDER BY seq").fetchall())
+        plain._put(op._scope.store.database.reader().execute(f"{PLAIN} ORDER BY seq").fetchall())
         assert {name: plain[name].tolist() for name in COLUMNS} == {
             name: told[0][name] for name in COLUMNS
         }
@@ -414,14 +418,14 @@ def test_blocks_of_an_earlier_version_are_renewed(desk: Desk) -> None:
     op.remember_many([{"content": f"note {number} about tea"} for number in range(2 * BLOCK)])
     op.index()
     before = [hit.record.id for hit in op.search("note about tea", limit=5)]
-    with op._store.database.atomic() as transaction:
+    with op._scope.store.database.atomic() as transaction:
         size = SEAL + BLOCK * min(EARLIER_WIDTHS)
         transaction.cursor.connection.execute(
             "UPDATE blocks SET columns = substr(columns, 1, ?)", (size,)
         )
     later = desk.operator()
     assert [hit.record.id for hit in later.search("note about tea", limit=5)] == before
-    reader = later._store.database.reader
+    reader = later._scope.store.database.reader
     assert inspection._derived(reader())[0] == "warn"
     later.index()
     assert inspection._derived(reader())[0] == "ok"

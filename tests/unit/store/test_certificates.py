@@ -252,7 +252,7 @@ def test_what_is_left_to_do_is_compared(desk: Desk) -> None:
     after."""
     operator = desk.operator()
     gone = operator.remember("Ana hides pomegranates")
-    operator._erasures.begin(operator._erasures.wanted((gone.id,), None, None, None))
+    operator._parts.erasures.begin(operator._parts.erasures.wanted((gone.id,), None, None, None))
     assert places(operator) == []
     altered(desk, "UPDATE erasures SET todo = json_set(todo, '$.user', 'ben')")
     assert places(operator) == ["erasure 1"]

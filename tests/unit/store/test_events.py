@@ -17,8 +17,8 @@ def test_each_event_hangs_on_the_one_before(op: Operator) -> None:
     """P4: the hash of an event follows from its text and the hash before it, from the store's identity on."""
     for number in range(5):
         op.remember(f"m {number}")
-    last = hashing.chain_seed(op._store.id, "sky", "events")
-    for body, digest in op._store.event_rows():
+    last = hashing.chain_seed(op._scope.store.id, "sky", "events")
+    for body, digest in op._scope.store.event_rows():
         last = hashing.chain_hash(last, body.encode())
         assert digest == last
     assert op.audit_head()["events"] == {"seq": 5, "hash": last.hex()}
@@ -37,17 +37,19 @@ def test_no_text_of_a_memory_is_in_the_chain(op: Operator) -> None:
     record = op.remember(SECRET, **given)  # type: ignore[arg-type]
     move(op, record.id, importance=0.1)
     op.run(SECRET).note(SECRET)
-    assert not [body for body, _ in op._store.event_rows() if SECRET in body]
+    assert not [body for body, _ in op._scope.store.event_rows() if SECRET in body]
 
 
 def test_a_note_is_kept_beside_its_event(op: Operator) -> None:
     """P4, V5: a reason is in a row of its own that can be erased; the event holds its salted hash."""
-    with op._store.change(TESTER, "test", op._clock(), note={"reason": SECRET}, details={"n": 1}):
+    with op._scope.store.change(
+        TESTER, "test", op._scope.clock(), note={"reason": SECRET}, details={"n": 1}
+    ):
         pass
     (event,) = op.audit_log()
     assert (event.reason, event.details, event.changes) == (SECRET, {"n": 1}, ())
-    ((number, position, salt, body),) = op._store.note_rows()
-    ((text, _),) = op._store.event_rows()
+    ((number, position, salt, body),) = op._scope.store.note_rows()
+    ((text, _),) = op._scope.store.event_rows()
     assert (number, position, hashing.decode(body)) == (1, 0, {"reason": SECRET})
     assert len(hashing.decode(text)["notes"]) == 1
     assert SECRET not in text
@@ -68,7 +70,9 @@ def test_a_failed_change_leaves_no_event(op: Operator) -> None:
     before = size(op)
 
     def fail() -> None:
-        with op._store.change(TESTER, "test", op._clock(), note={"reason": "r"}) as transaction:
+        with op._scope.store.change(
+            TESTER, "test", op._scope.clock(), note={"reason": "r"}
+        ) as transaction:
             row = transaction.find(record.id)
             assert row is not None
             transaction.update(row, state=State.TOMBSTONED)
@@ -84,7 +88,7 @@ def test_a_failed_change_leaves_no_event(op: Operator) -> None:
 
 def test_a_change_of_nothing_is_no_event(op: Operator) -> None:
     """P4: a transaction that did nothing leaves no trace."""
-    with op._store.change(TESTER, "test", op._clock()):
+    with op._scope.store.change(TESTER, "test", op._scope.clock()):
         pass
     assert size(op) == (0, 0)
 
@@ -92,7 +96,7 @@ def test_a_change_of_nothing_is_no_event(op: Operator) -> None:
 def test_a_record_changed_twice_in_one_event(op: Operator) -> None:
     """P4: two changes of one record in one transaction follow each other, and history tells both."""
     record = op.remember("x", importance=0.1)
-    with op._store.change(TESTER, "test", op._clock()) as transaction:
+    with op._scope.store.change(TESTER, "test", op._scope.clock()) as transaction:
         for importance in (0.2, 0.3):
             row = transaction.find(record.id)
             assert row is not None
@@ -107,7 +111,9 @@ def test_a_record_changed_twice_in_one_event(op: Operator) -> None:
 def test_many_changes_are_several_events(op: Operator) -> None:
     """P4: an event has a bounded size; a large transaction writes several, each with the note, and all of them or none."""
     made = op.remember_many([{"content": str(n)} for n in range(3)])
-    with op._store.change(TESTER, "test", op._clock(), note={"reason": "r"}) as transaction:
+    with op._scope.store.change(
+        TESTER, "test", op._scope.clock(), note={"reason": "r"}
+    ) as transaction:
         for _ in range(334):
             for record in made:
                 row = transaction.find(record.id)

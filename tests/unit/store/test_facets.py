@@ -135,7 +135,7 @@ def test_facets_are_made_again(
 
     def table(handle: Operator) -> list[Any]:
         return (
-            handle._store.database.reader()
+            handle._scope.store.database.reader()
             .execute("SELECT * FROM facets ORDER BY 1, 2, 3")
             .fetchall()
         )

@@ -50,7 +50,7 @@ def test_what_is_there_can_be_read_without_room(home: Path) -> None:
         memory = desk.agent()
         assert sorted(contents(memory.list())) == sorted(TEXTS)
         assert sorted(contents(memory.search("train", ranker="keyword"))) == [TEXTS[0], TEXTS[2]]
-        memory._store.reads.flush()
+        memory._scope.store.reads.flush()
         (problem,) = memory.status()["problems"]
         assert "not audited" in problem
         assert "the disk is full" in problem
@@ -91,7 +91,7 @@ def test_a_look_without_a_lock_notices_that_the_file_was_written(home: Path) -> 
         with no_room(8192):
             memory = desk.agent()
             memory.list()
-            database = memory._store.database
+            database = memory._scope.store.database
             looks = [database.moment(), database.snapshot()]
             for look in looks:
                 look.__enter__()
@@ -129,7 +129,7 @@ def test_a_backup_without_room_says_so_once(home: Path, caplog: pytest.LogCaptur
         with pytest.raises(StoreUnavailable, match="the disk is full"):
             op.backup()
         for _ in range(3):
-            op._store.reads.flush()
+            op._scope.store.reads.flush()
     assert len([one for one in caplog.messages if "not audited yet" in one]) == 1
 
 

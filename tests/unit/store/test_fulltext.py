@@ -20,14 +20,14 @@ def test_what_was_rolled_back_is_not_in_the_index(op: Operator) -> None:
     """Q3: no word stays behind of a record that was never stored."""
 
     def fail() -> None:
-        with op._store.change(TESTER, "test", op._clock()) as transaction:
-            transaction.insert([op._draft({"content": "tea"})])
+        with op._scope.store.change(TESTER, "test", op._scope.clock()) as transaction:
+            transaction.insert([op._scope.draft({"content": "tea"})])
             raise KeyError
 
     with pytest.raises(KeyError):
         fail()
     assert op.search("tea", ranker="keyword").outcome == "nothing_relevant"
-    assert fulltext.missing(op._store.database.reader()) == []
+    assert fulltext.missing(op._scope.store.database.reader()) == []
 
 
 def test_words_of_the_text_count_more_than_tags(mem: Memory) -> None:
@@ -79,13 +79,13 @@ def test_the_index_is_made_anew_from_the_records(desk: Desk, op: Operator) -> No
     op.remember_many([{"content": f"tea {n}", "tags": ["猫の手"]} for n in range(20)])
     op.run("tea")
     before = [hit.to_dict() for hit in op.search("tea 猫の手")]
-    with op._store.database.atomic() as transaction:
+    with op._scope.store.database.atomic() as transaction:
         transaction.cursor.execute("INSERT INTO words (words) VALUES ('delete-all')")
-    assert len(fulltext.missing(op._store.database.reader())) == 21
+    assert len(fulltext.missing(op._scope.store.database.reader())) == 21
     assert desk.agent().search("tea", ranker="keyword").outcome == "nothing_relevant"
     op.reindex()
     after = [hit.to_dict() for hit in op.search("tea 猫の手")]
     assert [hit["record"] for hit in after] == [hit["record"] for hit in before]
-    assert fulltext.missing(op._store.database.reader()) == []
+    assert fulltext.missing(op._scope.store.database.reader()) == []
     assert op.audit_log(1)[0].action == "reindex"
     assert verified(op)

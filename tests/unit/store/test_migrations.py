@@ -204,10 +204,10 @@ def test_an_empty_file_is_a_new_store(desk: Desk) -> None:
 
 def test_the_store_id_is_drawn_or_given(desk: Desk) -> None:
     """Q6: a store's id is random, unless a test gives one."""
-    drawn = {desk.operator(agent, store_id=None)._store.id for agent in ("a", "b")}
+    drawn = {desk.operator(agent, store_id=None)._scope.store.id for agent in ("a", "b")}
     assert len(drawn) == 2
     assert all(len(one) == 32 for one in drawn)
-    assert desk.operator("c", store_id="x")._store.id == "x"
+    assert desk.operator("c", store_id="x")._scope.store.id == "x"
 
 
 def test_the_stores_of_every_released_schema_open(desk: Desk) -> None:

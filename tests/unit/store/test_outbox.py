@@ -20,14 +20,16 @@ def ids(changes: outbox.Changes | None) -> list[str]:
 
 def test_the_head(op: Operator) -> None:
     """B7: an empty store has a position too, and every change moves it."""
-    assert outbox.head(op._store.database) == Position(STORE_ID)
+    assert outbox.head(op._scope.store.database) == Position(STORE_ID)
     op.remember("tea")
-    assert outbox.head(op._store.database) == Position(STORE_ID, 1, op._store.head().hash.hex())
+    assert outbox.head(op._scope.store.database) == Position(
+        STORE_ID, 1, op._scope.store.head().hash.hex()
+    )
 
 
 def test_what_happened_after_a_position(op: Operator) -> None:
     """B7: each record once, as it is now, in the order in which it was first told of; then nothing more."""
-    database = op._store.database
+    database = op._scope.store.database
     tea = op.remember("tea")
     start = outbox.head(database)
     coffee = op.remember("coffee")
@@ -44,8 +46,8 @@ def test_what_happened_after_a_position(op: Operator) -> None:
 def test_working_memory_is_not_told_of(op: Operator) -> None:
     """L10: notes of runs are never copied; what remains of a run is its end."""
     op.run("task").note("scratch")
-    assert ids(outbox.after(op._store.database, Position(STORE_ID), 100)) == []
-    assert outbox.active(op._store.database, 0, 10) == []
+    assert ids(outbox.after(op._scope.store.database, Position(STORE_ID), 100)) == []
+    assert outbox.active(op._scope.store.database, 0, 10) == []
 
 
 @pytest.mark.parametrize("limit", [1, 700, 1200])
@@ -54,7 +56,7 @@ def test_a_stretch_ends_with_an_event(op: Operator, limit: int) -> None:
     made = op.remember_many([{"content": f"memory {n}"} for n in range(1600)])
     position, found, stretches = Position(STORE_ID), list[str](), 0
     while (
-        changes := outbox.after(op._store.database, position, limit)
+        changes := outbox.after(op._scope.store.database, position, limit)
     ) is not None and changes.events:
         found += ids(changes)
         assert len(changes.rows) < limit + 500
@@ -66,15 +68,15 @@ def test_a_stretch_ends_with_an_event(op: Operator, limit: int) -> None:
 def test_another_history_is_told(op: Operator) -> None:
     """B7: an event of another store, one that never was, and one with another hash cannot be followed."""
     op.remember("tea")
-    here = outbox.head(op._store.database)
-    assert outbox.after(op._store.database, here, 10) is not None
+    here = outbox.head(op._scope.store.database)
+    assert outbox.after(op._scope.store.database, here, 10) is not None
     for other in ({"store": "6" * 32}, {"event": 2}, {"hash": "00" * 32}, {"hash": ""}):
-        assert outbox.after(op._store.database, structs.replace(here, **other), 10) is None
+        assert outbox.after(op._scope.store.database, structs.replace(here, **other), 10) is None
 
 
 def test_active_rows_in_parts(op: Operator) -> None:
     """B7: everything that counts, in the order of `seq`, part by part."""
     made = op.remember_many([{"content": f"memory {n}"} for n in range(5)])
     move(op, made[2].id, state=State.TOMBSTONED)
-    assert [row[0] for row in outbox.active(op._store.database, 0, 3)] == [1, 2, 4]
-    assert [row[0] for row in outbox.active(op._store.database, 4, 3)] == [5]
+    assert [row[0] for row in outbox.active(op._scope.store.database, 0, 3)] == [1, 2, 4]
+    assert [row[0] for row in outbox.active(op._scope.store.database, 4, 3)] == [5]

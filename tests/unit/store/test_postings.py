@@ -68,7 +68,7 @@ def test_what_is_kept_answers_like_what_is_read(desk: Desk, op: Operator, seed: 
 def test_an_index_that_was_made_anew_is_read_anew(desk: Desk, op: Operator) -> None:
     """Q3: who has asked while the index lacked its words finds them as soon as it is made anew."""
     op.remember("tea in the garden")
-    with op._store.database.atomic() as transaction:
+    with op._scope.store.database.atomic() as transaction:
         fulltext.words(transaction.cursor).clear(transaction.cursor)
     reader = desk.agent()
     assert reader.search("tea", ranker="keyword").outcome == "nothing_relevant"
@@ -103,7 +103,7 @@ def test_what_is_kept_is_bounded(op: Operator) -> None:
     op.remember_many(
         [{"content": f"tea garden {'walrus' if number < 3 else 'march'}"} for number in range(10)]
     )
-    connection, size, most = op._store.database.reader(), 11, 2 * EACH + 14
+    connection, size, most = op._scope.store.database.reader(), 11, 2 * EACH + 14
     postings = Postings(most)
     expected = {word: fulltext.holding(connection, word).tolist() for word in WORDS}
     for word in ["tea", "walrus", "garden", "tea", "march", "bakery", "tea"]:

@@ -151,7 +151,7 @@ def test_the_database_of_chroma_is_searched_by_another_process(desk: Desk) -> No
     """P5, B1: Chroma has a SQLite of its own, whose locks a search in this process would drop."""
     operator = desk.operator()
     operator.remember("x")
-    folder = operator._store.path_of("rag/chroma_store")
+    folder = operator._scope.store.path_of("rag/chroma_store")
     folder.mkdir(parents=True)
     path = folder / "chroma.sqlite3"
     known = Signature(frozenset({"zirkonit"}))
@@ -162,5 +162,5 @@ def test_the_database_of_chroma_is_searched_by_another_process(desk: Desk) -> No
         chroma.execute("BEGIN")
         chroma.execute("SELECT * FROM said").fetchall()
         assert is_held(path)
-        assert [*Copies(operator._store, (), known).others(())] == [path]
+        assert [*Copies(operator._scope.store, (), known).others(())] == [path]
         assert is_held(path)

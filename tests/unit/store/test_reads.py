@@ -107,7 +107,7 @@ def test_the_newest_reads_come_first(op: Operator) -> None:
     """P4: at most as many as asked for, across the links of the chain."""
     for number in range(5):
         op.search(f"q{number}")
-        op._store.reads.flush()
+        op._scope.store.reads.flush()
     assert [read.note["query"] for read in op.audit_reads(3)] == ["q4", "q3", "q2"]
     assert op.audit_head()["reads"]["seq"] == 5
 
@@ -175,7 +175,7 @@ def test_altered_reads_are_noticed(desk: Desk, how: str) -> None:
     with desk.operator() as op:
         for query in ("tea", "coffee"):
             op.search(query)
-            op._store.reads.flush()
+            op._scope.store.reads.flush()
         assert verified(op)
     quietly(desk.folder() / "reads.db", "; ".join(TAMPERED[how]))
     report = desk.operator().audit_verify()
@@ -187,7 +187,7 @@ def test_a_trail_that_is_gone_is_noticed_with_a_head(desk: Desk) -> None:
     """P4: removing reads.db, or its end, is seen against a head that was kept elsewhere."""
     with desk.operator() as op:
         op.search("tea")
-        op._store.reads.flush()
+        op._scope.store.reads.flush()
         op.search("coffee")
         head = op.audit_head()
     quietly(
@@ -224,7 +224,7 @@ def test_reads_go_on_without_their_log(desk: Desk) -> None:
     foreign(desk)
     mem = desk.agent()
     assert len(mem.search("tea")) == 1
-    mem._store.reads.flush()
+    mem._scope.store.reads.flush()
     assert "1 read is not audited yet" in mem.status()["problems"][0]
 
 

@@ -70,7 +70,7 @@ def pragma(connection: Any, name: str) -> Any:
 def test_the_settings_of_a_connection(op: Operator) -> None:
     """B1: what protects the file is switched on for reading and for writing, and commits are synchronous."""
     op.remember("x")
-    database = op._store.database
+    database = op._scope.store.database
     assert isinstance(database, SqliteDatabase)
     for connection in (database.reader(), database.writer()):
         assert {name: pragma(connection, name) for name in PRAGMAS} == PRAGMAS
@@ -82,7 +82,7 @@ def test_a_reader_cannot_write(op: Operator) -> None:
     """P4: reading connections are read-only in SQLite itself."""
     op.remember("x")
     with pytest.raises(apsw.ReadOnlyError):
-        op._store.database.reader().execute("INSERT INTO meta VALUES ('x', 'y')")
+        op._scope.store.database.reader().execute("INSERT INTO meta VALUES ('x', 'y')")
 
 
 def test_sqlite_is_recent_enough() -> None:
@@ -128,7 +128,7 @@ def test_who_waits_too_long_is_told(desk: Desk) -> None:
     op.remember("x")
     other.remember("y")
     with (
-        op._store.database.atomic(),
+        op._scope.store.database.atomic(),
         pytest.raises(StoreUnavailable, match="another process holds the store"),
     ):
         other.remember("z")

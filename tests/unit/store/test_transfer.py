@@ -53,7 +53,7 @@ def columns(connection: apsw.Connection) -> dict[str, tuple[str, ...]]:
 
 def test_every_table_and_column_is_carried(op: Operator) -> None:
     """B3: a table or column that a later schema adds cannot be left behind without this being noticed."""
-    there = columns(op._store.database.reader())  # type: ignore[arg-type]
+    there = columns(op._scope.store.database.reader())  # type: ignore[arg-type]
     carried = {table.name: table.columns for table in TABLES}
     assert set(carried) == set(there) - OWN
     for name, known in carried.items():
@@ -83,7 +83,7 @@ def dumped(connection: Any) -> dict[str, list[Any]]:
 def move(op: Operator, target: SqliteDatabase, pieces: int | None = None) -> Transfer:
     """Bring over everything, or only some pieces."""
     folder = target.path.parent
-    work = Transfer(op._store.database.reader(), op._store.folder)
+    work = Transfer(op._scope.store.database.reader(), op._scope.store.folder)
     for number, put in enumerate(work.pages(target.reader(), folder)):
         if number == pieces:
             break
@@ -94,24 +94,29 @@ def move(op: Operator, target: SqliteDatabase, pieces: int | None = None) -> Tra
 
 def test_everything_arrives(op: Operator, target: SqliteDatabase) -> None:
     """B3: every row and file, the words, and a trail that verifies; what belongs to the old place alone does not."""
-    with op._store.database.atomic() as transaction:
+    with op._scope.store.database.atomic() as transaction:
         for name in (ARRIVING, MOVED):
             transaction.cursor.execute("INSERT INTO meta (name, value) VALUES (?, 'x')", (name,))
     work = move(op, target)
     work.compare(target.reader(), target.path.parent)
-    source, reader = op._store.database.reader(), target.reader()
+    source, reader = op._scope.store.database.reader(), target.reader()
     assert dumped(reader) == dumped(source)
     assert all(
         dumped(source)[name]
         for name in ("records", "archived", "erased", "grants", "rejected", "vectors")
     )
     assert not fulltext.differs(reader)
-    report = verify.verify(reader, op._store.seed)
-    assert (report.problems, report.head) == ((), events.head(source, op._store.seed).hash.hex())
+    report = verify.verify(reader, op._scope.store.seed)
+    assert (report.problems, report.head) == (
+        (),
+        events.head(source, op._scope.store.seed).hash.hex(),
+    )
     names = {name for (name,) in reader.execute("SELECT name FROM meta").fetchall()}
     assert names.isdisjoint((ARRIVING, MOVED))
     for (file,) in source.execute("SELECT file FROM archives").fetchall():
-        assert (target.path.parent / file).read_bytes() == (op._store.folder / file).read_bytes()
+        assert (target.path.parent / file).read_bytes() == (
+            op._scope.store.folder / file
+        ).read_bytes()
 
 
 def test_it_goes_on_after_any_piece(
@@ -123,7 +128,7 @@ def test_it_goes_on_after_any_piece(
         move(op, target, 1)
         move(op, target, 2)
     move(op, target).compare(target.reader(), target.path.parent)
-    assert dumped(target.reader()) == dumped(op._store.database.reader())
+    assert dumped(target.reader()) == dumped(op._scope.store.database.reader())
     assert not fulltext.differs(target.reader())
 
 
@@ -133,7 +138,7 @@ def test_pages_hold_every_row_once(
 ) -> None:
     """B3: however large a page is, the rows come in the order of their keys, each once."""
     monkeypatch.setattr(transfer, "PAGE", size)
-    reader = op._store.database.reader()
+    reader = op._scope.store.database.reader()
     for table in TABLES:
         found = [row for page in table.pages(reader) for row in page]
         assert len(found) == len(set(found)) == table.count(reader)
@@ -166,7 +171,7 @@ def test_a_difference_is_noticed(op: Operator, target: SqliteDatabase, change: s
 
 def test_a_file_that_differs_is_noticed(op: Operator, target: SqliteDatabase) -> None:
     """B3: files are compared, too; and one that lay there before is replaced."""
-    file = op._store.database.reader().execute("SELECT file FROM archives").fetchall()[0][0]
+    file = op._scope.store.database.reader().execute("SELECT file FROM archives").fetchall()[0][0]
     there = target.path.parent / file
     there.parent.mkdir()
     there.write_bytes(b"of another time\n")
@@ -181,8 +186,8 @@ def test_progress_ends_at_the_end(op: Operator, target: SqliteDatabase) -> None:
     """H4: it rises, never beyond the whole, and reaches it."""
     told: list[tuple[int, int]] = []
     work = Transfer(
-        op._store.database.reader(),
-        op._store.folder,
+        op._scope.store.database.reader(),
+        op._scope.store.folder,
         lambda done, total: told.append((done, total)),
     )
     with target.atomic() as transaction:

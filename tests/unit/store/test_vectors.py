@@ -99,7 +99,7 @@ def test_vectors_of_no_numbers_are_none(value: float) -> None:
 def test_a_space_of_another_size_is_begun_anew(mem: Memory) -> None:
     """Q4: an embedder that makes vectors of another length has seen nothing yet, and nothing of the old ones stays."""
     mem.remember_many([{"content": "tea"}] * 3)
-    with mem._store.database.atomic() as transaction:
+    with mem._scope.store.database.atomic() as transaction:
         connection = transaction.cursor.connection
         space = vectors.add_space(connection, "x", 4)
         vectors.put(connection, space, [1, 2], some(2, 4), 2)
@@ -114,7 +114,7 @@ def test_stored_vectors_come_back(mem: Memory) -> None:
     """Q6: a stored vector is that of its text in half precision, whoever made it."""
     made = mem.remember_many([{"content": f"tea number {n}"} for n in range(300)])
     mem.index()
-    connection = mem._store.database.reader()
+    connection = mem._scope.store.database.reader()
     space = vectors.find(connection, NAME)
     assert space is not None
     assert (space.dimensions, space.seen) == (256, 300)
@@ -179,16 +179,16 @@ def test_vectors_that_another_process_stored_are_used(desk: Desk, mem: Memory) -
     """Q6: a handle that has made vectors for itself goes over to the stored ones, with the same answer, and keeps none."""
     mem.remember_many([{"content": f"tea number {n}"} for n in range(700)])
     before = near(mem, desk, "tea number 4")
-    (fresh,) = mem._store.index.fresh.values()
+    (fresh,) = mem._scope.store.index.fresh.values()
     assert len(fresh) == 700
     desk.agent().index()
     assert near(mem, desk, "tea number 4") == before
-    assert not mem._store.index.fresh[NAME]
+    assert not mem._scope.store.index.fresh[NAME]
     mem.remember("tea number 4, again")
     assert (
         contents(mem.search("tea number 4, again", ranker="semantic"))[0] == "tea number 4, again"
     )
-    assert [*mem._store.index.fresh[NAME]] == [701]
+    assert [*mem._scope.store.index.fresh[NAME]] == [701]
 
 
 def test_codes_follow_while_others_index(desk: Desk) -> None:
@@ -206,7 +206,10 @@ def test_codes_follow_while_others_index(desk: Desk) -> None:
     told = []
     for handle in (watcher, desk.agent()):
         handle.search("tea", ranker="semantic")
-        codes, size = handle._store.index.codes[NAME], handle._store.index.catalogue.size
+        codes, size = (
+            handle._scope.store.index.codes[NAME],
+            handle._scope.store.index.catalogue.size,
+        )
         told.append((codes.known[:size].tolist(), [word[:size].tolist() for word in codes._words]))
     assert told[0] == told[1]
 
@@ -233,7 +236,7 @@ def test_a_search_reads_no_vector_twice(mem: Memory) -> None:
     assert [(hit.record.id, hit.parts["meaning"]) for hit in first] == [
         (hit.record.id, hit.parts["meaning"]) for hit in second
     ]
-    with mem._store.index.look() as look:
+    with mem._scope.store.index.look() as look:
         space = look.space("wordllama-256")
         assert space is not None
         has, _ = look.codes(space).kept.find(np.array([hit.record.seq for hit in first], np.int64))

@@ -77,7 +77,9 @@ def fill(op: Operator) -> None:
     first = op.remember("tea", tags=["a"], metadata={"n": 1}, importance=0.5)
     op.remember("derived", evidence=[first.id])
     op.remember("third")
-    with op._store.change(TESTER, "test", op._clock(), note={"reason": "why"}, details={"n": 1}):
+    with op._scope.store.change(
+        TESTER, "test", op._scope.clock(), note={"reason": "why"}, details={"n": 1}
+    ):
         pass
     move(op, first.id, importance=0.6)
 
@@ -117,7 +119,7 @@ def test_a_cut_off_end_is_noticed_with_a_head(desk: Desk) -> None:
     """P4: an end that touched no record can be cut off unseen, but not against a head that was kept elsewhere."""
     with desk.operator() as op:
         op.remember("x")
-        with op._store.change(TESTER, "test", op._clock(), details={"n": 1}):
+        with op._scope.store.change(TESTER, "test", op._scope.clock(), details={"n": 1}):
             pass
         head = op.audit_head()
     quietly(desk.folder() / "memory.db", "DELETE FROM events WHERE seq = 2")
@@ -194,14 +196,20 @@ def test_counters_and_marks_survive_an_export(desk: Desk, tmp_path: Path) -> Non
     )
     agent.propose_profile("town", "Rome", "said so", [said[0].id])
     op.sleep()
-    allowed, marks = op._store.rejections.allowance(desk.clock.now), op._store.night.slept()
+    allowed, marks = (
+        op._scope.store.rejections.allowance(desk.clock.now),
+        op._scope.store.night.slept(),
+    )
     assert marks.seq > 0
     export = op.export(tmp_path / "all.json")
     with Desk(tmp_path / "new", desk.clock) as other:
         new = other.operator()
         new.import_(export, trust=True)
         assert verified(new)
-        assert (new._store.rejections.allowance(desk.clock.now), new._store.night.slept()) == (
+        assert (
+            new._scope.store.rejections.allowance(desk.clock.now),
+            new._scope.store.night.slept(),
+        ) == (
             allowed,
             marks,
         )

@@ -23,7 +23,7 @@ TABLES = ("blocks", "codes", "vectors", "spaces", "days", "facets")
 
 
 def table(handle: Memory, name: str) -> list[Any]:
-    return sorted(handle._store.database.reader().execute(f"SELECT * FROM {name}").fetchall())
+    return sorted(handle._scope.store.database.reader().execute(f"SELECT * FROM {name}").fetchall())
 
 
 def everything(handle: Memory) -> dict[str, list[Any]]:
@@ -95,7 +95,7 @@ def test_the_way_makes_no_difference(tmp_path_factory: pytest.TempPathFactory) -
 def test_only_the_first_of_two_stores_a_batch(mem: Memory) -> None:
     """Q4: two processes that embed the same records store their vectors once; the slower one's are dropped."""
     mem.remember_many([{"content": f"tea {n}"} for n in range(5)])
-    database = mem._store.database
+    database = mem._scope.store.database
     batch = writing.waiting(database, NAME, 3)
     assert (batch.seen, batch.records) == (0, [(1, "tea 0"), (2, "tea 1"), (3, "tea 2")])
     made = np.ones((3, 256), np.float16)
@@ -111,7 +111,7 @@ def test_only_the_first_of_two_stores_a_batch(mem: Memory) -> None:
 def test_spaces_that_no_setting_names_are_dropped(desk: Desk, mem: Memory) -> None:
     """Q4: after the embedder was changed in the settings, `index` drops the old vectors; without any, it keeps them."""
     mem.remember_many([{"content": f"tea {n}"} for n in range(300)])
-    with mem._store.database.atomic() as transaction:
+    with mem._scope.store.database.atomic() as transaction:
         vectors.add_space(transaction.cursor.connection, "another", 8)
     other = desk.agent(settings={"recall.embedders": ["none"]})
     other.index()
@@ -200,7 +200,7 @@ def test_closing_indexes_what_has_piled_up(desk: Desk) -> None:
     for number, expected in ((255, 0), (256, 511)):
         with Desk(desk.home, desk.clock) as earlier:
             earlier.agent().remember_many([{"content": f"tea {n}"} for n in range(number)])
-        space = vectors.find(desk.agent()._store.database.reader(), NAME)
+        space = vectors.find(desk.agent()._scope.store.database.reader(), NAME)
         assert (space.seen if space else 0) == expected
 
 
@@ -212,7 +212,7 @@ def test_the_worker_indexes_behind_the_writers(desk: Desk) -> None:
             mem.remember_many([{"content": f"tea number {n}"} for n in range(start, start + 500)])
             last = f"tea number {start + 499}"
             assert mem.search(last, 1, ranker="semantic")[0].record.content == last
-        assert mem._worked
+        assert mem._parts.derived.worked
     reader = desk.agent()
     assert reader.index() == 0
     assert len(table(reader, "vectors")) == 5000
@@ -225,21 +225,27 @@ def test_blocks_do_not_fall_far_behind(desk: Desk, monkeypatch: pytest.MonkeyPat
     mem = desk.agent()
     made = mem.remember_many([{"content": f"tea {n}"} for n in range(300)])
     mem.index()
-    told = mem._store.database.reader().execute("SELECT value FROM meta WHERE name = 'blocks'").get
+    told = (
+        mem._scope.store.database.reader()
+        .execute("SELECT value FROM meta WHERE name = 'blocks'")
+        .get
+    )
     for record in made[:6]:
         move(mem, record.id, importance=0.9)
     mem.index()
     assert (
-        mem._store.database.reader().execute("SELECT value FROM meta WHERE name = 'blocks'").get
+        mem._scope.store.database.reader()
+        .execute("SELECT value FROM meta WHERE name = 'blocks'")
+        .get
         != told
     )
-    with desk.agent()._store.index.look() as look:
+    with desk.agent()._scope.store.index.look() as look:
         assert look.catalogue["importance"][1:8].tolist() == [0.9] * 6 + [0.5]
 
 
 def resealed(op: Operator, table_: str, column: str, place: int) -> None:
     """Change one byte of the first packed block of a table, behind a checksum that fits."""
-    with op._store.database.atomic() as transaction:
+    with op._scope.store.database.atomic() as transaction:
         connection = transaction.cursor.connection
         packed = bytearray(
             rows(connection, f"SELECT {column} FROM {table_} WHERE block = 0")[0][0][
@@ -263,13 +269,13 @@ def test_blocks_that_say_something_else_are_named(
     made = op.remember_many([{"content": f"tea {n}"} for n in range(300)])
     op.index()
     move(op, made[20].id, state=State.TOMBSTONED)  # blocks may be behind the events
-    with op._store.database.moment() as connection:
+    with op._scope.store.database.moment() as connection:
         assert writing.differ(connection) == []
     resealed(op, table_, column, place)
-    with op._store.database.moment() as connection:
+    with op._scope.store.database.moment() as connection:
         assert writing.differ(connection) == [0]
     op.reindex()
-    with op._store.database.moment() as connection:
+    with op._scope.store.database.moment() as connection:
         assert writing.differ(connection) == []
 
 
@@ -281,5 +287,5 @@ def test_archived_records_leave_their_bits(op: Operator) -> None:
     )
     op.index()
     op.prune(tags=["old"])
-    with op._store.database.moment() as connection:
+    with op._scope.store.database.moment() as connection:
         assert writing.differ(connection) == []

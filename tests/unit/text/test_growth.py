@@ -27,7 +27,7 @@ class Work:
     """What a handle does within the block: calls of Python, and steps and statements of SQLite."""
 
     def __init__(self, handle: Memory) -> None:
-        self._database: Any = handle._store.database
+        self._database: Any = handle._scope.store.database
         self.calls = self.steps = self.statements = 0
 
     def __enter__(self) -> Self:
@@ -267,7 +267,7 @@ def test_many_questions_about_rejected_values_have_the_answers_of_one(desk: Desk
     made = [
         propose(one, told(one), f"place {number}", "Rome") for number, one in enumerate(handles)
     ]
-    store = desk.operator()._store
+    store = desk.operator()._scope.store
     barred = store.rejections.every()
     for record_id in (*made, *barred.records):
         record = store.get(record_id)
@@ -283,7 +283,7 @@ def test_an_older_store_learns_where_its_records_stand(desk: Desk) -> None:
     op = desk.operator()
     said = told(op)
     first = propose(op, said, "Drink", "tea")
-    with op._store.database.atomic() as transaction:
+    with op._scope.store.database.atomic() as transaction:
         transaction.cursor.execute("DELETE FROM facets WHERE name LIKE '@%'")
         transaction.cursor.execute("UPDATE meta SET value = '2' WHERE name = 'analyser'")
     op.close()

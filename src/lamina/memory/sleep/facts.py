@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
@@ -17,13 +17,14 @@ from lamina.engines.facts import Effect, Fact, Slot, Source, Step
 from lamina.errors import Interrupted
 from lamina.memory.sleep.reading import Listener
 from lamina.model import hashing, rules
-from lamina.model.clock import Clock
-from lamina.model.record import Actor, Draft, Layer, Record, Role, State, Trust, iso
-from lamina.store.core.store import Store
+from lamina.model.record import Draft, Layer, Record, Role, State, Trust, iso
 from lamina.store.core.transaction import Transaction
 from lamina.store.tables.records import COLUMN, Row
 from lamina.store.tables.sleep import Marks
 from lamina.text import words
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
 
 BATCH = 500
 ROOM = 500_000  # characters of a batch
@@ -48,28 +49,19 @@ class Told(NamedTuple):
 
 
 class Knowledge:
-    """Reads episodes and keeps facts, for all users of a store.
+    """Read episodes and keep facts, for all users of a store.
 
-    `listener` takes claims from the turns of one session; `draft` makes valid memories.
+    `listener` takes claims from the turns of one session.
     """
 
     def __init__(
-        self,
-        store: Store,
-        actor: Actor,
-        clock: Clock,
-        draft: Callable[[object], Draft],
-        listener: Listener,
-        sure: float,
-        check: Callable[[], None] = lambda: None,
+        self, scope: Scope, listener: Listener, check: Callable[[], None] = lambda: None
     ) -> None:
-        """Claims that are less sure than `sure` are left alone. `check` is called between texts; it raises Interrupted."""
-        self._store = store
-        self._actor = actor
-        self._clock = clock
-        self._draft = draft
+        """`check` is called between texts; it raises Interrupted when sleep should end."""
+        self._scope = scope
+        self._store = scope.store
         self._listener = listener
-        self._sure = sure
+        self._sure = scope.settings["sleep.sure"] / 100  # less sure claims are left alone
         self._check = check
 
     def plan(self) -> list[Told]:
@@ -108,7 +100,7 @@ class Knowledge:
             said = list(
                 self._said(turns, Heard(self._store.night.facts(TOLD, None)))
             )  # the long part, while others may write
-            with self._store.change(self._actor, ACTION, self._clock()) as transaction:
+            with self._store.change(self._scope.actor, ACTION, self._scope.clock()) as transaction:
                 if transaction.slept() != marks or transaction.has_heard(
                     after
                 ):  # somebody else slept meanwhile
@@ -201,7 +193,7 @@ class Knowledge:
 
     def _may_propose(self, transaction: Transaction) -> bool:
         """Whether people can read one more proposal today."""
-        return self._actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
+        return self._scope.actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
 
     def _applied(
         self, transaction: Transaction, claim: Claim, source: Source, step: Step, made: Draft
@@ -253,7 +245,7 @@ class Knowledge:
             "evidence": [source.record],
             "at": min(claim.at, source.at),
         }
-        made = self._draft(
+        made = self._scope.draft(
             {**item, "importance": source.importance, "confidence": claim.confidence}
         )
         return structs.replace(

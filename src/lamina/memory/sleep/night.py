@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -15,39 +15,65 @@ from lamina.engines.summary import Summary
 from lamina.engines.tastes import Taste
 from lamina.engines.workflows import Workflow
 from lamina.errors import Interrupted
-from lamina.memory.importance import Experience
+from lamina.memory.sleep import reading
 from lamina.memory.sleep.facts import ACTION, Knowledge, Progress
 from lamina.model import rules
-from lamina.model.clock import Clock
-from lamina.model.record import Actor, Draft, Layer, Record, Role, State
-from lamina.store.core.store import Store
+from lamina.model.record import Draft, Layer, Record, Role, State
 from lamina.store.core.transaction import EVERY, Transaction
 from lamina.store.tables.records import Filter
 from lamina.store.tables.sleep import Aging
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
 
 Rejected = Callable[[Draft], str | None]
 
 
 class Sleep:
-    """What one night does, for all users of a store. Each step is one transaction, and a second night finds nothing to do."""
+    """Turn what was said into facts, tastes, summaries and workflows."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def run(
+        self,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        stop: Callable[[], bool] | None = None,
+    ) -> dict[str, Any]:
+        """Sleep one night, or with `dry_run` only plan it; `stop` is asked between texts."""
+        self._scope.check_whole("sleep")
+        rules.progress(progress)
+        rules.stop(stop)
+
+        def check() -> None:
+            if stop is not None and not dry_run and stop():
+                raise Interrupted
+
+        listener = reading.listener(self._scope.settings)
+        night = Night(self._scope, Knowledge(self._scope, listener, check), check)
+        if dry_run:
+            return {**night.plan(), "notes": listener.notes}
+        report = {**night.run(progress), "notes": listener.notes}
+        self._scope.changed(report["turns"])
+        if not report.get("stopped"):
+            self._scope.parts.derived.settle()
+        return report
+
+
+class Night:
+    """One night, for all users of a store.
+
+    Each step is one transaction, and a second night finds nothing to do.
+    """
 
     def __init__(
-        self,
-        store: Store,
-        actor: Actor,
-        clock: Clock,
-        draft: Callable[[object], Draft],
-        knowledge: Knowledge,
-        experience: Experience,
-        check: Callable[[], None] = lambda: None,
+        self, scope: Scope, knowledge: Knowledge, check: Callable[[], None] = lambda: None
     ) -> None:
         """`check` is called between the steps; it raises Interrupted when the night should end."""
-        self._store = store
-        self._actor = actor
-        self._clock = clock
-        self._draft = draft
+        self._scope = scope
+        self._store = scope.store
         self._knowledge = knowledge
-        self._experience = experience
         self._check = check
 
     def run(self, progress: Progress | None = None) -> dict[str, Any]:
@@ -92,7 +118,7 @@ class Sleep:
             }
 
     def _apply(self, work: Callable[[Transaction], int]) -> int:
-        with self._store.change(self._actor, ACTION, self._clock()) as transaction:
+        with self._store.change(self._scope.actor, ACTION, self._scope.clock()) as transaction:
             return work(transaction)
 
     def _propose_tastes(self, transaction: Transaction) -> int:
@@ -135,14 +161,16 @@ class Sleep:
         return len(rows)
 
     def _aged(self) -> list[Adjusted]:
-        now, wanted = self._clock(), self._experience.accesses()
+        now, wanted = self._scope.clock(), self._scope.parts.importance.accesses()
         entries = [_aging(one, wanted.get(one.id)) for one in self._store.night.aging()]
         return aging.plan((self._as_given(one.entry) for one in aging.plan(entries, now)), now)
 
     def _as_given(self, entry: aging.Entry) -> aging.Entry:
         """An entry that says whether somebody stated its importance: it is not what we would have judged."""
         record = self._store.get(entry.id)
-        judged = None if record is None else self._experience.score(structs.asdict(record))
+        judged = (
+            None if record is None else self._scope.parts.importance.score(structs.asdict(record))
+        )
         return structs.replace(entry, given=entry.original != judged)
 
     def _content(self, record_id: str) -> str:
@@ -150,7 +178,7 @@ class Sleep:
         return "" if record is None else record.content
 
     def _may_propose(self, transaction: Transaction) -> bool:
-        return self._actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
+        return self._scope.actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
 
     def _tastes(self, rejected: Rejected) -> list[Taste]:
         known = [
@@ -162,7 +190,7 @@ class Sleep:
         def is_rejected(user: str | None, key: str, value: str) -> bool:
             item = profile.item(key, value, ORIGIN, len(value) + rules.MAX_LABEL)
             made = structs.replace(
-                self._draft(item), layer=Layer.PROFILE, state=State.CONSTRAINED, user=user
+                self._scope.draft(item), layer=Layer.PROFILE, state=State.CONSTRAINED, user=user
             )
             return rejected(made) is not None
 
@@ -174,11 +202,11 @@ class Sleep:
         return self._store.listed(Filter(None, (Layer.PROFILE,), (state,)), EVERY)
 
     def _summaries(self) -> list[Summary]:
-        now = self._clock()
+        now = self._scope.clock()
         return summary.plan(*self._store.night.unsummarised(now), now)
 
     def _workflows(self) -> list[Workflow]:
-        now = self._clock()
+        now = self._scope.clock()
         runs, notes = self._store.night.endings(now)
         known = self._store.listed(Filter(None, (Layer.PROCEDURAL,)), EVERY)
         return workflows.plan(runs, known, now, notes)
@@ -188,7 +216,9 @@ class Sleep:
         item = profile.item(
             taste.key, taste.value, reason, self._store.settings["content.max_bytes"], origin=ORIGIN
         )
-        made = rules.in_layer(Layer.PROFILE, self._draft({**item, "evidence": taste.evidence}))
+        made = rules.in_layer(
+            Layer.PROFILE, self._scope.draft({**item, "evidence": taste.evidence})
+        )
         trust = rules.lowest_trust((made.trust, taste.trust))
         return structs.replace(made, state=State.CONSTRAINED, user=taste.user, trust=trust)
 
@@ -207,7 +237,7 @@ class Sleep:
             "at": one.occurred_at,
             "session": one.session,
         }
-        made = self._draft(item)
+        made = self._scope.draft(item)
         return structs.replace(
             made, user=one.user, trust=rules.lowest_trust((made.trust, one.trust))
         )
@@ -220,7 +250,7 @@ class Sleep:
             "metadata": one.metadata,
         }
         item |= {"evidence": one.evidence, "importance": one.importance, "at": one.occurred_at}
-        made = rules.in_layer(Layer.PROCEDURAL, self._draft(item))
+        made = rules.in_layer(Layer.PROCEDURAL, self._scope.draft(item))
         trust = rules.lowest_trust((made.trust, one.trust))
         return structs.replace(made, state=State.CONSTRAINED, user=one.user, trust=trust)
 

@@ -27,7 +27,7 @@ from lamina.memory.opening import (
     restore,
 )
 from lamina.memory.operator import Operator
-from lamina.memory.viewer import Viewer
+from lamina.memory.shared import Guest
 from lamina.model.clock import is_part, system_clock
 from lamina.model.record import Actor, Role
 from lamina.surfaces.cli import output
@@ -115,7 +115,7 @@ class Session:
         self._check_bounds()
         return connect(Role.AGENT, self._agent, self._user, self._home, surface=surface)
 
-    def viewer(self, shared_by: str | None) -> Viewer:
+    def viewer(self, shared_by: str | None) -> Memory | Guest:
         """What a command looks at: this agent's own memory, or what another one shares with it."""
         return self.memory() if shared_by is None else self.memory().shared(shared_by)
 

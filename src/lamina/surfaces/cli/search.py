@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lamina.memory.viewer import MODELS
+from lamina.memory.scope import MODELS
 from lamina.search import RANKERS
 from lamina.surfaces.cli import output
 from lamina.surfaces.cli.invocation import EXIT_FAILSAFE, Session, command, shared_by

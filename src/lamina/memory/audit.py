@@ -1,0 +1,101 @@
+"""The operator's view of the trail: changes, reads, violations, and whether all is unaltered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+
+from lamina.errors import Corrupt, InvalidInput
+from lamina.home.folder import Violations
+from lamina.model import rules
+from lamina.model.record import Event
+from lamina.store.tables.reads import Read
+from lamina.store.upkeep import verify
+from lamina.text.words import shown
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
+
+
+class ChainHead(msgspec.Struct, frozen=True):
+    """The end of one chain, as it was exported."""
+
+    seq: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+    hash: str
+
+
+class Head(msgspec.Struct, frozen=True):
+    """A head as `audit_head` exports it."""
+
+    store: str
+    events: ChainHead
+    reads: ChainHead
+
+
+class Audit:
+    """Read the trail and verify it."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._store = scope.store
+
+    def violations(self, limit: int) -> Violations:
+        """List attempts to cross a boundary of this home, newest first."""
+        self._scope.check_whole("audit violations")
+        return self._scope.home.read_violations(rules.limit(limit))
+
+    def log(self, limit: int, before: int | None) -> list[Event]:
+        """List changes, newest first; with `before`, those before the event of this number."""
+        self._scope.check_whole("audit log")
+        number = None if before is None else rules.event_number(before)
+        return self._store.events(rules.limit(limit), number)
+
+    def reads(self, limit: int) -> list[Read]:
+        """List reads, newest first, of every process that has written its own."""
+        self._scope.check_whole("audit log")
+        return self._store.reads.latest(rules.limit(limit))
+
+    def head(self) -> dict[str, Any]:
+        """Export the ends of both chains, which fix the whole history."""
+        self._scope.check_whole("audit head")
+        self._store.identify()
+        changes, reads = self._store.head(), self._store.reads.head()
+        return {
+            "agent": self._scope.agent,
+            "store": self._store.id,
+            "events": {"seq": changes.seq, "hash": changes.hash.hex()},
+            "reads": {"seq": reads.seq, "hash": reads.hash.hex()},
+        }
+
+    def verify(
+        self, head: Mapping[str, Any] | None, progress: verify.Progress | None
+    ) -> dict[str, verify.Report]:
+        """Check every row against the chain, and both chains against a head kept elsewhere."""
+        self._scope.check_whole("audit verify")
+        rules.progress(progress)
+        self._store.identify()
+        expected = _expected_head(head, self._store.id)
+        return {
+            "events": self._store.verify(expected.get("events"), progress),
+            "reads": self._store.reads.verify(expected.get("reads")),
+        }
+
+
+def _expected_head(head: Mapping[str, Any] | None, store_id: str) -> Mapping[str, Any]:
+    """Check that an exported head has the form of one and belongs to this store."""
+    if head is None:
+        return {}
+    try:
+        expected = msgspec.convert(head, Head)
+    except (msgspec.ValidationError, OverflowError, UnicodeEncodeError) as error:
+        raise InvalidInput(
+            f"this is not a head as `lamina audit head` prints it: {error}"
+        ) from None
+    if expected.store != store_id:
+        raise Corrupt(
+            f"this head is of the store {shown(expected.store)}, but this store is {store_id}:"
+            " it was exchanged"
+        )
+    return {name: msgspec.structs.asdict(getattr(expected, name)) for name in ("events", "reads")}

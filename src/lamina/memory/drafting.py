@@ -1,0 +1,29 @@
+"""Drafting: what every new memory passes before it is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lamina.model import rules
+from lamina.model.record import Draft
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
+
+
+class Drafting:
+    """Make drafts in three steps: rules, importance, secrets."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._rules = rules.Drafter(
+            scope.actor, scope.user, scope.kinds, scope.settings["content.max_bytes"]
+        )
+        self._importance = scope.parts.importance
+        self._redaction = scope.parts.redaction
+
+    def draft(self, item: object, run_id: str | None = None) -> Draft:
+        """Make a valid draft, or raise the error that says what is wrong with the item."""
+        fields = self._rules.fields(item, run_id)
+        if "importance" not in fields:
+            fields["importance"] = self._importance.score(fields)
+        return self._redaction.clean(Draft(**fields))

@@ -1,0 +1,121 @@
+"""Export and import: memories leave and enter as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lamina.errors import InvalidInput
+from lamina.formats import exporting, jsonl, milton, native, registry
+from lamina.formats.importing import policy
+from lamina.home.folder import given_path, make_private_folder, refuse_link
+from lamina.model import rules
+from lamina.store.upkeep import backup
+from lamina.store.upkeep.verify import Progress
+from lamina.text.words import one_line
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
+
+
+class Exchange:
+    """Export a store and import files, for an operator."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._store = scope.store
+
+    def export(
+        self, path: Path | str | None, public: bool, force: bool, progress: Progress | None
+    ) -> Path:
+        """Write every record, in every state, with its events."""
+        self._scope.check_whole("export")
+        rules.progress(progress)
+        if path is None:
+            folder = self._scope.resilient.path_of("exports")
+            refuse_link(folder)
+            make_private_folder(folder)
+            target = backup.unused(folder / f"{backup.stamp(self._scope.clock())}.json")
+        else:
+            target = _target(path, force=public or force)
+        write = native.write_public if public else native.write
+        count = self._store.steadily(lambda: write(self._store, target, progress, force=force))
+        self._scope.audit("export", (), path=one_line(str(target)), records=count)
+        return target
+
+    def export_as(
+        self, format: str, path: Path | str, force: bool, progress: Progress | None
+    ) -> dict[str, Any]:
+        """Write what another program's format can hold, and report what it cannot."""
+        self._scope.check_whole("export")
+        rules.progress(progress)
+        name, target = exporting.check(format), _target(path, force=force)
+        if name == "lamina":
+            written = self.export(target, False, force, progress)
+            return {"format": name, "path": str(written)}
+        summaries = self._summaries() if name == "milton" else []
+        report = exporting.write(
+            self._store, name, target, progress, force=force, summaries=summaries
+        )
+        self._scope.audit(
+            "export", (), path=one_line(str(target)), records=report["records"], format=name
+        )
+        return report
+
+    def _summaries(self) -> list[dict[str, Any]]:
+        """Make the lines of Milton's format for the profile and the projects."""
+        profiles = self._scope.parts.profiles
+        lines = [milton.project_line(project.to_dict()) for project in profiles.projects()]
+        profile = profiles.user_profile()
+        if profile.evidence_ids:
+            lines.insert(0, milton.profile_line(profile.to_dict()))
+        return lines
+
+    def import_(
+        self,
+        path: Path | str,
+        trust: bool,
+        progress: Progress | None,
+        format: str | None,
+        on_conflict: str,
+        dry_run: bool,
+    ) -> dict[str, Any]:
+        """Take in a file; its records are external and it grants nothing without `trust`."""
+        scope = self._scope
+        scope.check_whole("import")
+        rules.progress(progress)
+        rules.flag(trust, "trust")
+        source, chosen = given_path(path), policy(on_conflict)
+        form = registry.chosen(source, format)
+        given = (self._store, source, scope.draft, trust, scope.actor, scope.clock(), progress)
+        if form is not None:
+            report = jsonl.read(*given, form=form, policy=chosen, dry_run=dry_run)
+        else:
+            report = native.read(*given, policy=chosen, dry_run=dry_run)
+        if dry_run or report["mode"] == "restored":
+            self._note_import(source, report, dry_run)
+        elif form is not None:
+            scope.changed(report["taken"])
+        return report
+
+    def _note_import(self, source: Path, report: dict[str, Any], dry_run: bool) -> None:
+        """Note an import in the trail of reads, and erase again what an export brought back.
+
+        A restored trail of changes is the imported one to the byte, so it cannot say this.
+        """
+        erasures = self._scope.parts.erasures
+        erasures.file_certificates()
+        mode, taken = report["mode"], report["taken"]
+        self._scope.audit("import", (), path=one_line(str(source)), mode=mode, taken=taken)
+        if not dry_run and (again := erasures.resume()):
+            report["erased_again"] = sum(len(certificate.records) for certificate in again)
+
+
+def _target(path: Path | str, *, force: bool) -> Path:
+    """Check where an export goes: an existing folder, and no repository unless forced."""
+    target = given_path(path)
+    if not force:
+        native.refuse_work_tree(target)
+    if not target.parent.is_dir():
+        raise InvalidInput(f"{target.parent} is not a folder")
+    return target

@@ -1,0 +1,43 @@
+"""The verbs that read facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lamina.engines import facts
+from lamina.engines.facts import Fact
+from lamina.memory.scope import Times, optional_moment
+from lamina.model import rules
+from lamina.model.record import State
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
+
+
+class Facts:
+    """Read what is known about people, now or at a time."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def current(self, subject: str | None, attribute: str | None, as_of: Times) -> list[Fact]:
+        """List the facts about a subject, or about everyone; or those that held at a time."""
+        moment = optional_moment(as_of, "as_of")
+        about = None if subject is None else rules.label(subject, "subject")
+        states = (State.ACTIVE,) if moment is None else (State.ACTIVE, State.SUPERSEDED)
+        records = self._scope.store.night.facts(states, self._scope.user)
+        known = [
+            fact
+            for fact in facts.chosen(records, about, attribute)
+            if moment is None or fact.holds(moment)
+        ]
+        self._scope.audit("facts", tuple(fact.record for fact in known))
+        return known
+
+    def timeline(self, subject: str) -> list[Fact]:
+        """List what holds and what held for a subject, in the order in which it began."""
+        states = (State.ACTIVE, State.SUPERSEDED)
+        records = self._scope.store.night.facts(states, self._scope.user)
+        known = facts.chosen(records, rules.label(subject, "subject"), None)
+        self._scope.audit("timeline", tuple(fact.record for fact in known))
+        return known

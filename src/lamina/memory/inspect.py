@@ -1,0 +1,95 @@
+"""The verbs that look closer at one's own memory: histories, lineage, the archive, what is due."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from lamina.engines import awareness
+from lamina.errors import InvalidInput
+from lamina.memory.scope import Times, optional_moment
+from lamina.model import clock as clocks
+from lamina.model import rules
+from lamina.model.record import Event, Record
+from lamina.store.archive.search import Wanted
+from lamina.store.tables import lineage
+from lamina.text import dates
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
+
+
+class Inspect:
+    """Look closer at records of one's own memory; guests have none of these verbs."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def contents(self, record_ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts of some records by their ids.
+
+        This is for display, and counts as no sign that the records were wanted.
+        """
+        ids = [
+            record_id
+            for record_id in rules.several(record_ids, "record_ids")
+            if isinstance(record_id, str) and clocks.is_id(record_id)
+        ]
+        store, user = self._scope.store, self._scope.user
+        records = [record for one in ids if (record := store.get(one, user)) is not None]
+        contents = {record.id: record.content for record in records if self._scope.is_mine(record)}
+        self._scope.audit("contents", tuple(contents))
+        return contents
+
+    def history(self, record_id: str) -> list[Event]:
+        """List everything that happened to a record, oldest first."""
+        record = self._scope.visible("history", record_id, stub=True)
+        self._scope.audit("history", (record.id,))
+        return self._scope.store.history(record.id)
+
+    def resting_on(self, record_id: str) -> list[str]:
+        """List the ids of the records that have a record as evidence."""
+        record = self._scope.visible("resting_on", record_id, stub=True)
+        with self._scope.store.database.moment() as connection:
+            ids = lineage.resting(connection, record.id, self._scope.user)
+        self._scope.audit("resting_on", tuple(ids))
+        return ids
+
+    def search_archive(
+        self, query: str = "", limit: int = 100, since: Times = None, until: Times = None
+    ) -> list[Record]:
+        """Find archived records that hold a text, as `grep -i` would, newest first.
+
+        `archived` of each record names its file and line.
+        """
+        asked = rules.query(query)
+        if not asked.strip() and since is None and until is None:
+            raise InvalidInput(
+                "the query is empty; say what to look for in the archive, or since or until when"
+            )
+        moments = optional_moment(since, "since"), optional_moment(until, "until")
+        wanted = Wanted(asked, self._scope.user, *moments)
+        records = self._scope.store.search_archive(wanted, rules.limit(limit))
+        self._scope.audit("search_archive", tuple(record.id for record in records), query=asked)
+        return records
+
+    def pending(self) -> list[dict[str, Any]]:
+        """List what waits for a person, oldest first.
+
+        These are requests, escalations, reviews, and days that have come.
+        """
+        from lamina.store.index.catalogue import day_number  # it needs numpy
+
+        today = self._scope.clock().date()
+        candidates, answers = self._scope.store.pending(
+            self._scope.user, day_number(today - awareness.GRACE), day_number(today) + 1
+        )
+        spans = {
+            record.id: [
+                (day.start, day.end) for day in dates.find(record.content, record.occurred_at)
+            ]
+            for record in candidates
+        }
+        items = awareness.pending(candidates, awareness.answers(answers), today, spans)
+        self._scope.audit("pending", tuple(item["id"] for item in items))
+        return items

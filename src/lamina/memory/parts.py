@@ -1,0 +1,108 @@
+"""The parts of a handle, each imported and made when it is first used: agents start often."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lamina.memory.audit import Audit
+    from lamina.memory.backups import Backups
+    from lamina.memory.derived import Derived
+    from lamina.memory.drafting import Drafting
+    from lamina.memory.erasure import Erasures
+    from lamina.memory.exchange import Exchange
+    from lamina.memory.facts import Facts
+    from lamina.memory.failsafe import Failsafe
+    from lamina.memory.importance import Experience
+    from lamina.memory.inspect import Inspect
+    from lamina.memory.jobs import Jobs
+    from lamina.memory.lifecycle import Lifecycle
+    from lamina.memory.profiles import Profiles
+    from lamina.memory.proposals import Proposals
+    from lamina.memory.read import Read
+    from lamina.memory.redaction import Redaction
+    from lamina.memory.remember import Remember
+    from lamina.memory.reviews import Reviews
+    from lamina.memory.runs import Runs
+    from lamina.memory.scope import Scope
+    from lamina.memory.shared import Shared
+    from lamina.memory.sharing import Sharing
+    from lamina.memory.sleep.night import Sleep
+    from lamina.memory.status import Status
+    from lamina.memory.status_files import StatusFiles
+    from lamina.memory.world import WorldModel
+
+ORIGINS = {
+    "audit": "audit.Audit",
+    "backups": "backups.Backups",
+    "derived": "derived.Derived",
+    "drafting": "drafting.Drafting",
+    "erasures": "erasure.Erasures",
+    "exchange": "exchange.Exchange",
+    "facts": "facts.Facts",
+    "failsafe": "failsafe.Failsafe",
+    "importance": "importance.Experience",
+    "inspect": "inspect.Inspect",
+    "jobs": "jobs.Jobs",
+    "lifecycle": "lifecycle.Lifecycle",
+    "profiles": "profiles.Profiles",
+    "proposals": "proposals.Proposals",
+    "read": "read.Read",
+    "redaction": "redaction.Redaction",
+    "remember": "remember.Remember",
+    "reviews": "reviews.Reviews",
+    "runs": "runs.Runs",
+    "shared": "shared.Shared",
+    "sharing": "sharing.Sharing",
+    "sleep": "sleep.night.Sleep",
+    "status": "status.Status",
+    "status_files": "status_files.StatusFiles",
+    "world": "world.WorldModel",
+}
+
+
+class Parts:
+    """One part for each noun. Every part takes the scope; one that needs another asks here."""
+
+    audit: Audit
+    backups: Backups
+    derived: Derived
+    drafting: Drafting
+    erasures: Erasures
+    exchange: Exchange
+    facts: Facts
+    failsafe: Failsafe
+    importance: Experience
+    inspect: Inspect
+    jobs: Jobs
+    lifecycle: Lifecycle
+    profiles: Profiles
+    proposals: Proposals
+    read: Read
+    redaction: Redaction
+    remember: Remember
+    reviews: Reviews
+    runs: Runs
+    shared: Shared
+    sharing: Sharing
+    sleep: Sleep
+    status: Status
+    status_files: StatusFiles
+    world: WorldModel
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def __getattr__(self, name: str) -> Any:
+        """Make a part; afterwards it is an ordinary attribute."""
+        if name not in ORIGINS:
+            raise AttributeError(f"a handle has no part {name!r}")
+        module, _, kind = ORIGINS[name].rpartition(".")
+        part = getattr(import_module(f"lamina.memory.{module}"), kind)(self._scope)
+        setattr(self, name, part)
+        return part
+
+    def made(self, name: str) -> bool:
+        """Say whether a part was used: what was not needs no closing."""
+        return name in self.__dict__

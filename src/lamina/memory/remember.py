@@ -1,0 +1,158 @@
+"""The verbs that remember: one memory, many, and the turns of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lamina.errors import InvalidInput, LaminaError, Refused
+from lamina.failsafe.line import Action
+from lamina.failsafe.spool import OUTAGES
+from lamina.memory.failsafe import same_text
+from lamina.model.record import Draft, Record, Role
+from lamina.store.core.transaction import Transaction
+
+if TYPE_CHECKING:
+    from lamina.memory.conversations import Conversation
+    from lamina.memory.scope import Scope
+
+
+class Remember:
+    """Store drafts; the fail-safe takes them while the store is away."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._failsafe = scope.parts.failsafe
+
+    def one(self, item: Mapping[str, Any]) -> Record:
+        """Store one memory."""
+        return self.stored([self._scope.draft(item)])[0]
+
+    def many(self, items: Iterable[Mapping[str, Any]]) -> list[Record]:
+        """Store all items in one transaction, or none and an error that names the item."""
+        if not isinstance(items, Iterable):
+            raise InvalidInput(f"items is a {type(items).__name__}, not a list of mappings")
+        return self.stored(self._drafts(items), many=True)
+
+    def conversation(
+        self,
+        turns: Iterable[Mapping[str, Any]],
+        session: str,
+        participants: Sequence[str] | None,
+        key: str | None,
+        keep_raw: bool,
+    ) -> Conversation:
+        """Store the turns of a conversation and the episode that they make, in one step."""
+        from lamina.memory import conversations
+
+        scope = self._scope
+        checked = conversations.checked(turns, session, participants)
+        talk = checked.cleaned(scope.parts.redaction.clean_turns)
+        drafts = self._drafts(conversations.items(talk, key))
+        action: Action = "remember_conversation"
+        now, file = scope.clock(), None
+        stored: list[Record] = []
+
+        def episode(turns: Sequence[Record]) -> Draft:
+            return scope.draft(conversations.episode(talk, turns, key))
+
+        try:
+            self._failsafe.before_write()
+            with (
+                self._failsafe.turn(),
+                scope.store.change(scope.actor, action, now) as transaction,
+            ):
+                stored = self.insert(transaction, drafts, many=True)
+                stored += self.insert(transaction, [episode(stored)])
+                conversations.check_same(stored[-1], talk, key)
+                if keep_raw:
+                    file = conversations.keep(self._folder(), talk, stored[-1])
+            scope.changed(len(stored))
+        except OUTAGES as error:
+            conversations.unkeep(file)
+            stored = self._failsafe.keep(error, action, now, drafts, stored, episode)
+            conversations.check_same(stored[-1], talk, key)
+            if keep_raw:
+                conversations.keep(self._folder(), talk, stored[-1])
+        except BaseException:
+            conversations.unkeep(file)
+            raise
+        return conversations.Conversation(stored[:-1], stored[-1])
+
+    def stored(
+        self,
+        drafts: Sequence[Draft],
+        action: Action = "remember",
+        run_id: str | None = None,
+        *,
+        many: bool = False,
+    ) -> list[Record]:
+        """Store drafts in one transaction; into a run only while it is open."""
+        if not drafts:
+            return []
+        scope, failsafe = self._scope, self._failsafe
+        now = scope.clock()
+        stored: list[Record] = []
+        try:
+            failsafe.before_write()
+            with failsafe.turn(), scope.store.change(scope.actor, action, now) as transaction:
+                if run_id is not None and not transaction.is_open(run_id, scope.user):
+                    raise Refused("this run is closed; open a new one")
+                stored = self.insert(transaction, drafts, many=many)
+        except OUTAGES as error:
+            return failsafe.keep(error, action, now, drafts, stored)
+        scope.changed(len(stored))
+        return stored
+
+    def insert(
+        self, transaction: Transaction, drafts: Sequence[Draft], *, many: bool = False
+    ) -> list[Record]:
+        """Insert drafts, and have a required mirror take the new records."""
+        if any(draft.evidence or draft.key is not None for draft in drafts):
+            stored = self._inserted_one_by_one(transaction, drafts, many=many)
+        else:
+            stored = transaction.insert(drafts)
+        required = self._failsafe.required
+        if required is not None:  # records of earlier writes came to it along the events
+            required.put([record for record in stored if record.created_at == transaction.now])
+        return stored
+
+    def _inserted_one_by_one(
+        self, transaction: Transaction, drafts: Sequence[Draft], *, many: bool
+    ) -> list[Record]:
+        stored = []
+        for index, draft in enumerate(drafts):
+            try:
+                stored.append(self._insert_checked(transaction, draft))
+            except LaminaError as error:
+                raise (_of_item(error, index) if many else error) from None
+        return stored
+
+    def _insert_checked(self, transaction: Transaction, draft: Draft) -> Record:
+        """Store a draft that refers to other records: by its evidence, or by its key."""
+        if draft.key is not None:
+            existing = transaction.find_key(draft.key, draft.user)
+            if existing is not None:
+                return same_text(existing, draft)
+            transaction.guard.refuse_erased(draft.user, draft.key)
+        transaction.check_evidence(draft, self._scope.note_crossing)
+        # An operator vouches for what a draft says, whatever it rests on.
+        vouched = self._scope.actor.role is Role.OPERATOR
+        return transaction.insert([draft if vouched else transaction.derived(draft)])[0]
+
+    def _drafts(self, items: Iterable[Mapping[str, Any]]) -> list[Draft]:
+        drafts = []
+        for index, item in enumerate(items):
+            try:
+                drafts.append(self._scope.draft(item))
+            except LaminaError as error:
+                raise _of_item(error, index) from None
+        return drafts
+
+    def _folder(self) -> Any:
+        return self._scope.resilient.path_of("episodes")
+
+
+def _of_item(error: LaminaError, index: int) -> LaminaError:
+    """Name the item of a list that an error is about."""
+    return type(error)(f"item {index}: {error.message}", **{**error.details, "item": index})

@@ -1,0 +1,219 @@
+"""The scope of a handle: who acts, for whom, where and when. Every part takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lamina.errors import InvalidInput, NotFound, Refused, StoreUnavailable
+from lamina.failsafe.resilient import Resilient, is_of
+from lamina.home.folder import Home
+from lamina.home.settings import Settings
+from lamina.memory.parts import Parts
+from lamina.model import clock as clocks
+from lamina.model import rules
+from lamina.model.clock import Clock
+from lamina.model.record import Actor, Draft, Layer, Record, State
+from lamina.store.core.store import Store
+from lamina.store.tables.reads import Read
+from lamina.store.tables.records import Filter
+from lamina.text.words import shown
+
+if TYPE_CHECKING:
+    from lamina.mirrors import Mirror
+    from lamina.search.engine import Recall
+    from lamina.search.mirror_request import Searchable
+
+Times = datetime | str | float | None
+MODELS = "models"
+
+
+class Scope:
+    """Who acts (`actor`), for which `user`, on whose memory (`agent`), with which clock.
+
+    It answers what a handle may see and leaves the trail of reads. What several parts need is
+    here; `parts` has the parts themselves.
+    """
+
+    shared_by: str | None = None  # the agent whose memory is read, if it is another's
+
+    def __init__(
+        self,
+        home: Home,
+        resilient: Resilient,
+        user: str | None,
+        actor: Actor,
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        self.home = home
+        self.resilient = resilient
+        self.agent = resilient.agent
+        self.user = user
+        self.actor = actor
+        self.clock = clock
+        self.settings = settings
+        self.kinds: tuple[str, ...] = rules.KINDS + settings["kinds.extra"]
+        self.problems: list[str] = []
+        self.parts = Parts(self)
+
+    @property
+    def store(self) -> Store:
+        """The store; StoreUnavailable while it is away."""
+        return self.resilient.store
+
+    def draft(self, item: object, run_id: str | None = None) -> Draft:
+        """Make a valid draft of what a caller gives: rules, then importance, then secrets."""
+        return self.parts.drafting.draft(item, run_id)
+
+    def changed(self, count: int) -> None:
+        """Have new or changed records indexed and mirrored."""
+        self.parts.derived.changed(count)
+
+    def audit(self, action: str, record_ids: tuple[str, ...], **note: Any) -> None:
+        """Leave a read in the trail, with secrets taken out of its query."""
+        if "query" in note:
+            note["query"] = _redacted(note["query"])
+        if self.user is not None:
+            note["user"] = self.user
+        self.resilient.reads.add(Read(self.clock(), self.actor, action, record_ids, note))
+
+    def visible(self, action: str, record_id: object, *, stub: bool = False) -> Record:
+        """Find a record of this scope; with `stub`, what is left of an erased one too.
+
+        A record of another scope looks like one that does not exist, and is noted.
+        """
+        if isinstance(record_id, str) and clocks.is_id(record_id):
+            record = self.seen(record_id)
+            if record is not None:
+                return record
+            if (remains := self.remains(record_id)) is not None:
+                if stub:
+                    return remains
+                raise NotFound(
+                    f"the record {record_id} was erased", erased=remains.metadata["erased"]
+                )
+            self.note_crossing(record_id)
+        self.audit(action, (), missing=shown(record_id))
+        raise NotFound(f"there is no record {shown(record_id)}")
+
+    def seen(self, record_id: str) -> Record | None:
+        """Find a record that this scope may see."""
+        return self.resilient.get(record_id, self.user)
+
+    def remains(self, record_id: str) -> Record | None:
+        """Find the stub of an erased record."""
+        from lamina.store.upkeep import erase_plan
+
+        return erase_plan.remains(self.store, record_id, self.user)
+
+    def is_mine(self, record: Record) -> bool:
+        """Say whether a record is this user's or unscoped."""
+        return is_of(self.user, record)
+
+    def granted(self, chosen: Filter) -> Filter:
+        """Narrow a filter to what this scope may see; one's own memory needs no grant."""
+        return chosen
+
+    def note_crossing(self, record_id: str) -> None:
+        """Log an attempt to reach a record of another user or agent, if there is such a record."""
+        waiting = self.resilient.waiting()
+        if any(
+            one.id == record_id and not self.is_mine(one) for one in waiting
+        ) or self.store.exists(record_id):
+            self.violation("reach another user's record", record_id)
+        elif clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
+            self.violation("reach another agent's record", record_id)
+
+    def violation(self, attempt: str, value: object) -> None:
+        """Log an attempt to cross a boundary of this home."""
+        try:
+            self.home.log_violation(self.clock(), self.actor, attempt, value)
+        except StoreUnavailable as error:
+            # Only the status says so: an error here would tell the caller that the record exists.
+            self.problems.append(error.message)
+
+    def note_problem(self, problem: str | None) -> None:
+        """Keep a problem for `status()`, once."""
+        if problem is not None and problem not in self.problems:
+            self.problems.append(problem)
+
+    def check_whole(self, verb: str) -> None:
+        """Refuse a verb that concerns the whole store to a handle for one user."""
+        if self.user is not None:
+            raise Refused(
+                f"{verb} concerns all users of {self.agent}; open the handle without a user"
+            )
+
+    def filter(
+        self,
+        layers: Collection[str] | None = None,
+        states: Collection[str] | None = None,
+        kinds: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        since: Times = None,
+        until: Times = None,
+        run_id: object = None,
+    ) -> Filter:
+        """Make a filter of what a caller gives, within this scope."""
+        if run_id is not None and not (isinstance(run_id, str) and clocks.is_id(run_id)):
+            raise InvalidInput(f"run_id {shown(run_id)} is not the id of a run")
+        chosen_layers = [rules.one_of(Layer, v, "layer") for v in rules.several(layers, "layers")]
+        chosen_states = [rules.one_of(State, v, "state") for v in rules.several(states, "states")]
+        chosen_kinds = [rules.kind(value, self.kinds) for value in rules.several(kinds, "kinds")]
+        return Filter(
+            self.user,
+            tuple(dict.fromkeys(chosen_layers)),
+            tuple(dict.fromkeys(chosen_states)),
+            tuple(dict.fromkeys(chosen_kinds)),
+            rules.tags(rules.several(tags, "tags")),
+            optional_moment(since, "since"),
+            optional_moment(until, "until"),
+            run_id,
+        )
+
+    @cached_property
+    def recall(self) -> Recall:
+        """The search engine of this handle."""
+        from lamina.search.engine import Recall
+
+        return Recall(self.store, self.settings, self.home.path / MODELS, self._searched)
+
+    @cached_property
+    def copies(self) -> dict[str, Mirror]:
+        """The mirrors that are on. None of them is open yet."""
+        from lamina.mirrors import configured
+
+        return configured.mirrors(
+            self.store, self.settings, lambda: next(iter(self.recall.embedders), None)
+        )
+
+    def _searched(self) -> Searchable | None:
+        """Choose the mirror that searches go through; None for the store itself."""
+        if self.settings["recall.via"] == "store":
+            return None
+        from lamina.mirrors import configured
+
+        return configured.searchable(self.settings, self.copies)
+
+    def close(self) -> None:
+        """Write what is buffered and let go of every file."""
+        try:
+            if "copies" in self.__dict__:
+                from lamina.mirrors import configured
+
+                configured.close(self.copies)
+        finally:
+            self.resilient.close()
+
+
+def optional_moment(value: Times, name: str) -> datetime | None:
+    return None if value is None else clocks.moment(value, name)
+
+
+def _redacted(query: str) -> str:
+    from lamina.text.secrets import detection  # who searches loads more than this
+
+    return str(detection.redacted(query))

@@ -1,0 +1,129 @@
+"""The status of a memory: what is in it, how its jobs stand, and what needs attention."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from lamina.engines import bursts
+from lamina.errors import LaminaError
+from lamina.failsafe.outage import untold
+from lamina.failsafe.spool import OUTAGES
+from lamina.home.settings import shown_value
+from lamina.model.clock import to_micros
+from lamina.model.record import Role
+from lamina.store.core.store import FILE_NAME
+
+if TYPE_CHECKING:
+    from lamina.memory.jobs import Outlook
+    from lamina.memory.scope import Scope
+
+
+class Status:
+    """Report on a memory. Only a handle without a user sees the whole store."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def report(self) -> dict[str, Any]:
+        """Collect counts, jobs and problems; the fail-safe's alone while the store is away."""
+        scope, resilient = self._scope, self._scope.resilient
+        report: dict[str, Any] = {
+            "home": str(scope.home.path),
+            "agent": scope.agent,
+            "user": scope.user,
+        }
+        try:
+            report |= self._stored()
+            if not resilient.spool.is_waiting():
+                resilient.outage = None
+        except OUTAGES as error:
+            resilient.note(error)
+            report |= self._away()
+        outage = resilient.outage
+        report["problems"] = [
+            *([str(outage)] if outage else []),
+            *untold(outage, report["problems"]),
+            *resilient.problems(),
+        ]
+        jobs, problems = self._jobs()
+        report["problems"] += untold(outage, [scope.parts.status_files.problem, *problems])
+        if scope.user is None:
+            report["jobs"] = [job.to_dict() for job in jobs]
+            late = ", ".join(job.job for job in jobs if job.overdue)
+            report["problems"] += [f"overdue: {late}; see `lamina run`"] if late else []
+            if scope.actor.role is Role.OPERATOR:
+                self._add_violations(report)
+        return report
+
+    def problems(self) -> list[str]:
+        """List what this handle could not do without failing a caller."""
+        problem = self._scope.resilient.reads.problem
+        return [*self._scope.problems, *([problem] if problem else [])]
+
+    def _stored(self) -> dict[str, Any]:
+        scope, store, user = self._scope, self._scope.store, self._scope.user
+        found = self._bursts()
+        report: dict[str, Any] = {
+            "store": store.id,
+            "place": store.database.address,
+            "records": store.counts(user),
+            "archived": store.count_archived(user),
+            "open_runs": len(store.open_runs(user)),
+            "bursts": found,
+            "problems": [
+                *self.problems(),
+                *scope.parts.derived.search_problems(),
+                *map(bursts.message, found),
+            ],
+        }
+        if user is None:
+            head = store.head()
+            report |= {"events": head.seq, "head": head.hash.hex(), "bytes": store.sizes()}
+        return report
+
+    def _away(self) -> dict[str, Any]:
+        url = shown_value(self._scope.settings["store.url"])
+        return {
+            "store": None,
+            "place": url or str(self._scope.resilient.folder / FILE_NAME),
+            "records": {},
+            "archived": 0,
+            "open_runs": 0,
+            "bursts": [],
+            "problems": self.problems(),
+        }
+
+    def _bursts(self) -> list[dict[str, Any]]:
+        """Find external sources that sent many records at once, or many that begin alike."""
+        since = to_micros(self._scope.clock() - bursts.LATELY)
+        slot = bursts.SLOT // timedelta(microseconds=1)
+        return bursts.found(
+            *self._scope.store.outside(
+                self._scope.user, since, slot, bursts.BEGINNING, bursts.ALIKE
+            )
+        )
+
+    def _jobs(self) -> tuple[list[Outlook], list[str | None]]:
+        """Say how the jobs stand, and what is wrong with the two files that rule them."""
+        problems: list[str | None] = []
+        jobs: list[Outlook] = []
+        retention = self._scope.parts.lifecycle.retention
+        try:
+            retention.current()
+            problems.append(retention.problem)
+        except LaminaError as error:
+            problems.append(error.message)
+        if self._scope.user is None:
+            try:
+                jobs = self._scope.parts.jobs.outlook()
+            except LaminaError as error:
+                problems.append(error.message)
+        return jobs, problems
+
+    def _add_violations(self, report: dict[str, Any]) -> None:
+        """Count attempts to cross a boundary of this home, which only an operator sees."""
+        counts = self._scope.home.violations_by_attempt(self._scope.clock())
+        report |= {"violations": sum(counts.values()), "violations_by_attempt": counts}
+        if report["store"]:
+            report["problems"] += self._scope.parts.erasures.problems()

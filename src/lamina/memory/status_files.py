@@ -1,0 +1,54 @@
+"""Files in `status/` that tell other programs what was done last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lamina.errors import LaminaError, StoreUnavailable
+from lamina.home.folder import make_private_folder, refuse_link, write_private
+from lamina.model import hashing
+
+if TYPE_CHECKING:
+    from lamina.memory.scope import Scope
+
+
+class StatusFiles:
+    """Write the status files of one agent. What was done stays done when one cannot be written."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self.problem: str | None = None  # with the file that was written last
+
+    def write_action(self, action: str, detail: Mapping[str, Any]) -> str | None:
+        """Write what was done last, and when; the problem, if that is not possible."""
+        content = {
+            "ts": self._scope.clock().timestamp(),
+            "action": action,
+            "detail": dict(detail),
+        }
+        return self.write("last_action", content)
+
+    def write(self, name: str, content: Any) -> str | None:
+        """Write one file, one process after the other; the problem, if that is not possible."""
+        path = self._scope.home.status / f"{self._scope.agent}_{name}.json"
+        try:
+            with self._scope.store.database.atomic():
+                self.problem = _written(path, content)
+        except StoreUnavailable as error:
+            self.problem = error.message
+        return self.problem
+
+
+def _written(path: Path, content: Any) -> str | None:
+    try:
+        refuse_link(path.parent)
+        make_private_folder(path.parent)
+        refuse_link(path)
+        write_private(path, msgspec.json.format(hashing.encode(content), indent=2) + b"\n")
+    except LaminaError as error:
+        return error.message
+    return None
