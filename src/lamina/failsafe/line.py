@@ -1,4 +1,4 @@
-"""The lines of the fail-safe: a `record_type`, a validated payload, and a checksum over all of it. Pure."""
+"""Lines of the fail-safe: a `record_type`, a validated payload and a checksum. Pure."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Action = Literal["remember", "remember_conversation", "run.note"]
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """An event that the trail holds if a write happened whose end nobody has heard."""
+    """An event that is in the trail if a write of unknown outcome happened."""
 
     event: Number
     hash: str
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One memory that waits, with who wrote it, and when. Those of one batch are kept together or not at all."""
+    """One memory that waits, with its author and time. A batch is kept as a whole or not at all."""
 
     record_type: Literal["memory_item", "erased"]
     id: Annotated[str, Meta(pattern=f"^{ID.pattern}$", max_length=26)]
@@ -50,7 +50,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Place(NamedTuple):
-    """Where a line stands: in which file, at which line, from which byte on, and how many bytes."""
+    """The position of a line: file, line number, first byte and length."""
 
     file: str
     number: int
@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A line that cannot be used, and what is wrong with it; with the id of the memory, if that can be read."""
+    """A line that cannot be used, with the reason, and the id of the memory if it is readable."""
 
     place: Place
     why: str
@@ -67,7 +67,7 @@ class Broken(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What waits, in the order in which it was written; what cannot be used; and the files as they were."""
+    """What waits in the order it was written, what cannot be used, and the state of the files."""
 
     waiting: tuple[tuple[Line, Place], ...] = ()
     broken: tuple[Broken, ...] = ()
@@ -75,19 +75,19 @@ class Contents(NamedTuple):
 
     @property
     def lines(self) -> list[Line]:
-        """The memories that wait; what was erased meanwhile does not."""
+        """List the memories that wait, without those erased meanwhile."""
         return [line for line, _ in self.waiting if line.payload is not None]
 
 
 class Item(NamedTuple):
-    """A memory to keep, under the id that it will have in the store."""
+    """A memory to keep, with the id that it will have in the store."""
 
     id: str
     draft: Draft
 
 
 def encoded(line: Line, of: int) -> bytes:
-    """A line as it is written: a checksum at its end covers every byte before it."""
+    """Write a line; a checksum at its end covers every byte before it."""
     draft = line.payload
     payload = (
         {}
@@ -117,7 +117,7 @@ _lines = msgspec.json.Decoder(Line)
 
 
 def decoded(raw: bytes) -> Line:
-    """A line read back; ValueError says what is wrong with it."""
+    """Read a line back; ValueError says what is wrong with it."""
     raw = raw.rstrip(b"\n")
     body, ending = raw[:-ENDING] + b"}", raw[-ENDING:]
     if not raw.startswith(b"{") or not ending.startswith(CHECKSUM):
@@ -139,7 +139,7 @@ def decoded(raw: bytes) -> Line:
 
 
 def emptied(raw: bytes) -> bytes:
-    """What stays of a line that is erased: its place in its batch. Nothing of one that is none."""
+    """Reduce an erased line to its place in its batch; nothing is left of an invalid one."""
     try:
         line = decoded(raw)
     except ValueError:
@@ -148,6 +148,6 @@ def emptied(raw: bytes) -> bytes:
 
 
 def suffix(chance: bytes) -> str:
-    """The end of an id for a memory that the store cannot number now: as long as those of the store, and as unlike others."""
+    """Make the end of an id that the store cannot number now, as long and as unique as its own."""
     number = int.from_bytes(chance[:8], "big")
     return "".join(ALPHABET[number >> shift & 31] for shift in range(55, -5, -5))

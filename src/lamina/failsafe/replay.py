@@ -1,4 +1,4 @@
-"""Replay (B4): what waits in the fail-safe goes into the store, in its order and once, with what it says checked again."""
+"""Replay the fail-safe into the store (B4): in order, once, with every line checked again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RequiredMirror(Protocol):
 
 
 class Replayed(msgspec.Struct):
-    """What a replay has done."""
+    """The counts of a replay."""
 
     stored: int = 0
     known: int = 0  # those that the store had already
@@ -53,7 +53,7 @@ class Replayed(msgspec.Struct):
 
 
 class Replay:
-    """Brings one spool into one store. It may be cut off at any moment and done again: a record's id says that it is there."""
+    """Bring one spool into one store. It can be repeated: ids tell what is there."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Replay:
     def run(
         self, progress: Progress | None = None, patience: float | None = None
     ) -> Replayed | None:
-        """Replay all that waits, also what comes meanwhile; nothing when somebody else does.
+        """Replay all that waits, also what comes meanwhile; None when another process does.
 
         StoreUnavailable says that it is not done after so many seconds of patience.
         """
@@ -100,13 +100,13 @@ class Replay:
         return self._done
 
     def _check_erased(self) -> None:
-        """Raise while an erasure is unfinished: some of what waits may be to go, and must not be stored before."""
+        """Raise while an erasure is unfinished: it may take some of what waits."""
         with self._store.database.moment() as connection:
             if erase_plan.is_unfinished(connection):
                 raise StoreUnavailable(erase_plan.UNFINISHED, failsafe=True)
 
     def _unstored(self, contents: Contents) -> Contents:
-        """Without parts of batches that are stored: somebody was cut off when the other part was in the archive already."""
+        """Leave out parts of batches that an interrupted replay has already stored and archived."""
         unfinished = [
             one for one in contents.broken if one.id is None or not self._store.exists(one.id)
         ]
@@ -135,7 +135,7 @@ class Replay:
                 progress(len(self._settled), len(contents.lines))
 
     def _pass_over(self, record_ids: Sequence[str]) -> None:
-        """Have done with what an earlier replay has stored, at once: one that has little time would get no further."""
+        """Skip what an earlier replay has stored at once: a short replay would get no further."""
         if record_ids:
             with self._store.database.moment() as connection:
                 known = records.known(connection, record_ids)
@@ -143,7 +143,7 @@ class Replay:
             self._done.known += len(known)
 
     def _take(self, group: Sequence[Line]) -> None:
-        """Store some lines in one step; where that is refused, each for itself, and then what is refused is told."""
+        """Store lines in one step; if that is refused, one by one, noting what is refused."""
         before = structs.replace(self._done)
         try:
             with (
@@ -168,7 +168,7 @@ class Replay:
                 self._rejected[group[0].id] = error.message
 
     def _actor(self, line: Line) -> Actor:
-        """Whom an event is by: nobody, where anybody could have written the line."""
+        """Choose the actor of an event: nobody, where anyone could have written the line."""
         return NOBODY if self._allowed.is_unproven(line) else line.actor
 
     def _turn(self) -> AbstractContextManager[None]:
@@ -183,7 +183,7 @@ class Replay:
             )
 
     def _take_line(self, transaction: Transaction, line: Line) -> bool:
-        """Whether a line became a record of its own."""
+        """Store a line; say whether it became a record of its own."""
         draft, why = self._allowed.drafted(line)
         if draft is None:
             self._rejected[line.id] = str(why)
@@ -208,7 +208,7 @@ class Replay:
         return True
 
     def _is_known(self, transaction: Transaction, draft: Draft) -> bool:
-        """Whether the store has it, or had it until it was erased, under its key."""
+        """Say whether the store has it under its key, or had it until it was erased."""
         if draft.key is None:
             return False
         existing = transaction.find_key(draft.key, draft.user)
@@ -223,13 +223,14 @@ class Replay:
     def _checked(
         self, transaction: Transaction, draft: Draft, why: str | None
     ) -> tuple[Draft, dict[str, Any]]:
-        """A draft that can be stored, and what keeps it from being believed."""
+        """Make a draft that can be stored, and say what keeps it from being believed."""
         note: dict[str, Any] = {} if why is None else {"reason": why}
         if (
             draft.key is not None
             and (existing := transaction.find_key(draft.key, draft.user)) is not None
         ):
-            reason = f"the key {words.shown(draft.key)} was used for another text, in record {existing.id}"
+            key = words.shown(draft.key)
+            reason = f"the key {key} was used for another text, in record {existing.id}"
             note |= {"reason": reason, "key": draft.key, "record": existing.id}
             draft = structs.replace(draft, key=None)
         if draft.run_id is not None and not transaction.is_open(draft.run_id, draft.user):
@@ -246,7 +247,7 @@ class Replay:
         return draft, note
 
     def _unknown(self, transaction: Transaction, draft: Draft) -> list[str]:
-        """Evidence that leads nowhere, or to what was erased."""
+        """List evidence that does not exist or was erased."""
         if not draft.evidence:
             return []
         unknown = transaction.unresolved(draft)
@@ -256,7 +257,7 @@ class Replay:
 
 
 def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Lines that one event can tell of, in their order: of one actor and action, and of whole batches."""
+    """Group lines for one event each: one actor, one action, whole batches."""
     group: list[Line] = []
     for _, one in groupby(lines, key=lambda line: line.batch):
         batch = list(one)
@@ -274,7 +275,10 @@ def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 
 def _is_shut(error: LaminaError) -> bool:
-    """Whether the store takes nothing at all: the memory has moved, or our role lacks a right. No line is to blame for that."""
+    """Say whether the store takes nothing at all, so that no line is to blame.
+
+    The memory has moved, or our role lacks a right.
+    """
     return isinstance(error, Refused) and "place" in error.details
 
 
@@ -291,9 +295,10 @@ def _erased(transaction: Transaction, evidence: Sequence[str]) -> Iterator[str]:
 
 
 def _free_id(transaction: Transaction, line: Line) -> str | None:
-    """The id that a line has in the store; none when it is there already.
+    """Choose the id of a line in the store; None when it is there already.
 
-    A write whose end nobody has heard had ids of the store. If it did not happen, another write may have got them.
+    A write of unknown outcome had ids of the store. If it did not happen, another write may have
+    got them.
     """
     if line.unless is not None:
         event = transaction.event(line.unless.event)

@@ -1,4 +1,4 @@
-"""The fail-safe (B4): two files of lines that take memories while the store cannot, until they are replayed."""
+"""The spool of an agent (B4): two files that take memories while the store cannot."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Batch = dict[int, tuple[Line, Place]]  # by their part
 
 
 class _File:
-    """One file as far as it was read. Lines are only added, so that what was read stays."""
+    """One file as far as it was read. Lines are only added, so what was read stays."""
 
     def __init__(self, inode: int) -> None:
         self.inode = inode
@@ -73,7 +73,7 @@ class _File:
 
 
 class Spool:
-    """The two files of an agent. Every change is made by one process at a time, and is durable before it is told."""
+    """The two files of an agent. One process at a time changes them, durably before it returns."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -85,7 +85,7 @@ class Spool:
         self._cache_lock = threading.Lock()
 
     def is_waiting(self) -> bool:
-        """Whether there is anything to replay: a glance at the files, and no more. What is not ours does not count."""
+        """Say whether anything waits, by a glance at the files; foreign files do not count."""
         try:
             is_folder = stat.S_ISDIR(os.lstat(self.folder).st_mode)
         except (
@@ -98,7 +98,7 @@ class Spool:
         )
 
     def contents(self) -> Contents:
-        """All that waits now."""
+        """Read all that waits now."""
         if not self.is_waiting():
             return Contents()
         with self._cache_lock, self._locked(reading=True):
@@ -112,7 +112,7 @@ class Spool:
         actor: Actor,
         unless: Mapping[str, Any] | None = None,
     ) -> list[Line]:
-        """Keep memories, all of them or none; they survive a power cut when this returns.
+        """Keep memories, all or none; they survive a power cut when this returns.
 
         The same key and text again is the same memory.
         """
@@ -158,7 +158,7 @@ class Spool:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Within this block nobody replays: what waits is erased where it waits, and not stored meanwhile."""
+        """Let no one replay in a block: an erasure cleans what waits where it waits."""
         self._make_folder()
         make_private_file(self.folder / REPLAYING)
         with ExitStack() as stack:
@@ -173,7 +173,7 @@ class Spool:
 
     @contextmanager
     def replaying(self) -> Iterator[bool]:
-        """Whether nobody else replays; who does not may go on."""
+        """Take the turn to replay; False when another process has it."""
         self._make_folder()
         with ExitStack() as stack:
             is_alone = True
@@ -188,9 +188,9 @@ class Spool:
     def settle(
         self, done: Contents, rejected: Mapping[str, str], archive: Path, stamp: str
     ) -> list[Path] | None:
-        """Move the files into the archive, once all of them is done, and lay aside what could not be used.
+        """Archive the files once all of them is done, and lay aside what could not be used.
 
-        `rejected` are ids of lines, with what is wrong with each. Nothing is moved when something was kept meanwhile.
+        `rejected` maps ids of lines to reasons. Nothing is moved when something was kept meanwhile.
         """
         with self._cache_lock, self._locked():
             if self._gathered().files != done.files:
@@ -204,13 +204,13 @@ class Spool:
             return self._move(archive, stamp)
 
     def rejected(self) -> int:
-        """How many lines were laid aside."""
+        """Count the lines that were laid aside."""
         with suppress(OSError):
             return read_private(self.folder / REJECTED).count(b"\n")
         return 0
 
     def problems(self) -> list[str]:
-        """What somebody should know of: that something waits, or was laid aside."""
+        """Say that something waits, or was laid aside."""
         own = [self.folder / name for name in (*FILES, REJECTED)]
         strange = [path for path in own if os.path.lexists(path) and not is_file(path)]
         strange = [self.folder] if self.folder.is_symlink() else strange
@@ -228,7 +228,7 @@ class Spool:
         return found
 
     def status(self) -> dict[str, Any]:
-        """What waits, in numbers."""
+        """Count what waits."""
         found = self.contents()
         sizes = {name: size for name, _, size in found.files}
         waiting = [(line, place) for line, place in found.waiting if line.payload is not None]
@@ -253,9 +253,9 @@ class Spool:
         }
 
     def cleanse(self, is_doomed: Callable[[bytes], bool], archive: Path) -> list[Path]:
-        """Take lines out of every file that holds some of the spool (P5); which files were written anew.
+        """Remove lines from every file of the spool (P5); list the files that were rewritten.
 
-        Of one that still waits its place in its batch stays, without a word of it.
+        Of a line that still waits, its place in its batch stays, without a word of it.
         """
         own = [self.folder / name for name in (*FILES, REJECTED)]
         found = [path for path in (*own, *archived(archive)) if is_file(path)]
@@ -290,7 +290,7 @@ class Spool:
         )
 
     def _read(self) -> None:
-        """Read what is new in the files. Where one is not what it was, all of it is new."""
+        """Read what is new in the files; all of a file that is not what it was."""
         for name in FILES:
             known = self._files.get(name)
             before = len(known.good) if known is not None else 0
@@ -304,7 +304,7 @@ class Spool:
                         self._index(file.good)
 
     def _read_file(self, name: str) -> bool:
-        """Read on in a file; whether there was anything new."""
+        """Read on in a file; say whether there was anything new."""
         known = self._files.get(name)
         file = open_private(self.folder / name)
         if file is None:
@@ -334,12 +334,12 @@ class Spool:
                 self._keys[line.payload.user, line.payload.key] = line
 
     def _known(self, name: tuple[str | None, str | None]) -> Line | None:
-        """What was kept for a user under a key."""
+        """Find what was kept for a user under a key."""
         line = self._keys.get(name)
         return line if line is not None and _is_whole(self._batches[line.batch]) else None
 
     def _gathered(self) -> Contents:
-        """All that waits; the same as before, if nothing has changed."""
+        """Collect all that waits; the same object as before if nothing has changed."""
         self._read()
         if self._contents is None:
             waiting: list[tuple[Line, Place]] = []
@@ -365,7 +365,7 @@ class Spool:
         return self._contents
 
     def _append(self, lines: Sequence[Line]) -> None:
-        """Write lines to their files. What could not be written as a whole is taken back."""
+        """Append lines to their files; take a partial write back."""
         bodies: dict[str, list[bytes]] = {name: [] for name in FILES}
         for line in lines:
             assert line.payload is not None
@@ -391,7 +391,7 @@ class Spool:
             raise
 
     def _check(self, body: bytes) -> None:
-        """Raise when a line could not be read back: then nobody must be told that it is kept."""
+        """Raise when a line could not be read back: it must not be acknowledged."""
         try:
             decoded(body)
         except ValueError as error:
@@ -400,7 +400,7 @@ class Spool:
             ) from None
 
     def _lay_aside(self, broken: Sequence[Broken]) -> None:
-        """Keep lines that cannot be used where somebody can look at them; none twice, after a crash either."""
+        """Keep unusable lines for a person to look at; none twice, even after a crash."""
         if not broken:
             return
         path = self.folder / REJECTED
@@ -447,15 +447,16 @@ class Spool:
 
 
 def is_outage(error: LaminaError) -> bool:
-    """Whether an error says that the store cannot be used now.
+    """Say whether an error means that the store cannot be used now.
 
-    One about an embedder says less, and one about what is not our store, or that of a newer Lamina, says that it never could.
+    An embedder's error means less; one about a file that is not our store, or that of a newer
+    Lamina, means that it never could.
     """
     return type(error) in OUTAGES and not error.details.get("foreign")
 
 
 def spool(folder: Path, preset: str) -> Spool:
-    """The spool of the agent with this folder, where its preset has it."""
+    """Open the spool of the agent with this folder, where its preset has it."""
     name = "failsafe"
     if preset != "default":
         from lamina.home.retention import PRESETS
@@ -465,7 +466,7 @@ def spool(folder: Path, preset: str) -> Spool:
 
 
 def archived(archive: Path) -> list[Path]:
-    """The files of earlier outages, the oldest first."""
+    """List the files of earlier outages, oldest first."""
     return sorted(archive.glob("failsafe_*.jsonl"))
 
 
@@ -485,7 +486,7 @@ def _take(file: _File, name: str, raw: bytes) -> None:
 
 
 def _goes_on(file: BinaryIO, known: _File) -> bool:
-    """Whether a file still holds what was read of it: another one may have got the number of one that is gone."""
+    """Say whether a file still holds what was read of it: inode numbers are reused."""
     file.seek(known.size - len(known.last))
     return file.read(len(known.last)) == known.last
 
@@ -504,7 +505,7 @@ def _archive_name(name: str, stamp: str, number: int) -> str:
 
 
 def _cleansed(path: Path, is_doomed: Callable[[bytes], bool], *, keeps_place: bool) -> bool:
-    """Write a file anew without some of its lines; whether it had any."""
+    """Rewrite a file without some of its lines; say whether it had any."""
     raws = path.read_bytes().splitlines(keepends=True)
     kept = [(emptied(raw) if keeps_place else b"") if is_doomed(raw) else raw for raw in raws]
     if kept == raws:

@@ -1,4 +1,4 @@
-"""What a line of the fail-safe may be, whoever wrote it: anybody who can write a file can write a right checksum."""
+"""Check lines of the fail-safe: anyone who can write the file can write a right checksum."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ GIVEN = (
     "session",
 )
 MOST_BYTES = 1 << 28
-UNPROVEN = "it says that an operator has written it, and this home has an operator key, which no line can show"
+UNPROVEN = (
+    "it says that an operator has written it,"
+    " and this home has an operator key, which no line can show"
+)
 
 
 class Allowed(NamedTuple):
-    """The rules of today: whose a line may be, of which kinds, and how large."""
+    """The rules for lines: whose they may be, of which kinds, and how large."""
 
     home: Path
     agent: str
@@ -39,11 +42,11 @@ class Allowed(NamedTuple):
     max_bytes: int
 
     def is_unproven(self, line: Line) -> bool:
-        """Whether a line claims what anybody could write: operators of this home need a key."""
+        """Say whether a line claims an operator, of whom this home asks a key."""
         return line.actor.role is Role.OPERATOR and operator_key.is_set(self.home)
 
     def drafted(self, line: Line) -> tuple[Draft | None, str | None]:
-        """A line as the rules see it: as it is, with what is wrong with it, or not at all."""
+        """Check a line against the rules: a draft with the reason for doubt, or no draft at all."""
         given = line.payload
         assert given is not None
         if clock.tag_of(line.id) != clock.agent_tag(self.agent):

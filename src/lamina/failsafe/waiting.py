@@ -1,4 +1,4 @@
-"""What waits in the fail-safe, as records that can be listed and found."""
+"""The records that wait in the fail-safe: list, filter and search them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEM, ENDING = 4, 3  # letters that words of one family share at least, and how 
 
 
 class Queue:
-    """What waits in a spool, as long as that can be read; it is made anew only when something has changed."""
+    """The records of a spool, rebuilt only when its files have changed."""
 
     def __init__(self, spool: Spool, allowed: Allowed) -> None:
         self._spool = spool
@@ -30,7 +30,7 @@ class Queue:
         self._made: tuple[Contents | None, list[Waiting]] = None, []
 
     def records(self) -> list[Waiting]:
-        """Memories in their order; none when the spool cannot be read: the store has most of what is known."""
+        """List the records in order; none when the spool cannot be read."""
         try:
             contents = self._spool.contents()
         except StoreUnavailable:
@@ -41,7 +41,7 @@ class Queue:
         return self._made[1]
 
     def problems(self) -> list[str]:
-        """What somebody should know of, if only that the spool cannot be read."""
+        """Say what is wrong, if only that the spool cannot be read."""
         try:
             return self._spool.problems()
         except StoreUnavailable as error:
@@ -49,7 +49,7 @@ class Queue:
 
 
 def record(line: Line, allowed: Allowed) -> Waiting | None:
-    """A memory as it will be, once it is in the store; it has no number yet. None for one that will be laid aside."""
+    """Make the record that a line will become, without a number; None for an invalid line."""
     draft, why = allowed.drafted(line)
     if draft is None:
         return None
@@ -61,7 +61,7 @@ def record(line: Line, allowed: Allowed) -> Waiting | None:
 def chosen(
     waiting: Iterable[Record], wanted: Filter, known_at: datetime | None = None
 ) -> list[Record]:
-    """Those that a filter lets through."""
+    """Filter records."""
     return [
         one
         for one in waiting
@@ -70,21 +70,21 @@ def chosen(
 
 
 def listed(stored: Sequence[Record], waiting: Sequence[Record], limit: int) -> list[Record]:
-    """Both, newest first. What is stored by now does not wait any more."""
+    """Merge stored and waiting records, newest first; a stored one no longer waits."""
     known = {one.id for one in stored}
     both = [*reversed([one for one in waiting if one.id not in known]), *stored]
     return sorted(both, key=lambda one: one.occurred_at, reverse=True)[:limit]
 
 
 def found(query: str, waiting: Sequence[Record], limit: int) -> list[Hit]:
-    """Those that share enough words with a question, the best first. There is no index of them, so words are all there is."""
+    """Rank records by shared words with a question: there is no index of them."""
     shares = [(one, _share(query, one)) for one in waiting]
     best = sorted((pair for pair in shares if pair[1] >= ENOUGH), key=lambda pair: -pair[1])
     return [Hit(one, share, {"words": share}) for one, share in best[:limit]]
 
 
 def merged(stored: Hits, waiting: Sequence[Hit], limit: int) -> Hits:
-    """Both, the best first. What is stored by now does not wait any more."""
+    """Merge stored and waiting hits, best first; a stored one no longer waits."""
     known = {hit.record.id for hit in stored}
     both = [*stored, *(hit for hit in waiting if hit.record.id not in known)]
     return Hits(sorted(both, key=lambda hit: -hit.score)[:limit], stored.notes, stored.confidence)
@@ -128,7 +128,7 @@ def _is_when(moment: datetime, wanted: Filter) -> bool:
 
 
 def _share(query: str, one: Record) -> float:
-    """How much of a question a memory has words for."""
+    """Compute the share of a question's words that a record has."""
     words, there = text.terms(query), text.tokens(" ".join((one.content, *one.tags)))
     return (
         sum(word in there or any(_alike(word, other) for other in there) for word in words)
@@ -139,7 +139,7 @@ def _share(query: str, one: Record) -> float:
 
 
 def _alike(word: str, other: str) -> bool:
-    """Whether two words differ in their endings alone."""
+    """Say whether two words differ in their endings alone."""
     common = sum(
         1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False))
     )

@@ -1,4 +1,4 @@
-"""The agents of a home, each with what it has: a look at every store, which makes and changes nothing."""
+"""List the agents of a home and look at each store, without changing anything."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lamina.store.upkeep import read_only
 
 
 class Resident(msgspec.Struct, frozen=True):
-    """One agent of a home. Where its store cannot be read, `problem` says why."""
+    """One agent of a home; `problem` says why its store cannot be read."""
 
     name: str
     memories: int | None  # that are active
@@ -32,7 +32,7 @@ class Resident(msgspec.Struct, frozen=True):
 
 
 def residents(home: Home) -> Iterator[Resident]:
-    """Every agent that has a folder in this home, by name."""
+    """List every agent that has a folder in this home, by name."""
     settings = config.load(home.path)
     for name in home.agents():
         yield _looked_at(home, name, settings)

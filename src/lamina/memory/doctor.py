@@ -1,4 +1,4 @@
-"""Is everything in order? Checks that read only, and say what to do."""
+"""Examine an installation: checks that only read, and say what to do."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ from lamina.text.words import counted
 Progress = Callable[[int, int], None]
 LOW_SPACE = 200 * 1000 * 1000
 NETWORK_TYPES = frozenset(
-    "9p afs ceph cifs davfs fuse.rclone fuse.s3fs fuse.sshfs glusterfs lustre ncpfs nfs nfs4 smb2 smb3 smbfs vboxsf".split()
+    "9p afs ceph cifs davfs fuse.rclone fuse.s3fs fuse.sshfs glusterfs lustre ncpfs nfs nfs4"
+    " smb2 smb3 smbfs vboxsf".split()
 )
-# Folders that programs copy elsewhere behind SQLite's back, file by file, which tears a database apart.
+# Services that copy files one by one behind SQLite's back, which tears a database apart.
 SYNC_FOLDERS = (
     "dropbox",
     "onedrive",
@@ -47,7 +48,7 @@ SYNC_MARKS = (".stfolder", ".dropbox", ".owncloudsync.log", ".nextcloudsync.log"
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What one check found: ok, warn or fail, and what to do about it."""
+    """The result of one check: ok, warn or fail, and what to do about it."""
 
     level: str
     check: str
@@ -60,7 +61,7 @@ class Finding(msgspec.Struct, frozen=True):
 def examine(
     home: Home, agent: str, progress: Progress | None = None, clock: Clock = system_clock
 ) -> Iterator[Finding]:
-    """Every check, the installation first and the store last. Nothing is created or changed."""
+    """Run every check, the installation first and the store last. Nothing is changed."""
     yield Finding("ok", "python", f"{sys.version.split()[0]}, SQLite {inspection.sqlite_version()}")
     if distrust := untrusted(home.path):
         yield Finding("fail", "home", distrust)
@@ -85,7 +86,7 @@ def examine(
 
 
 def untrusted(path: Path) -> str | None:
-    """Why the home must not be used: somebody else may write it, or its group is unknown."""
+    """Say why the home must not be used: others may write it, or its group is unknown."""
     try:
         ownership.shared_group()
         return ownership.problem(path, path.stat())
@@ -109,7 +110,7 @@ def settings(home: Home) -> Finding:
 
 
 def _in_force(home: Home) -> config.Settings:
-    """The settings; where they are wrong, which is a finding of its own, their defaults."""
+    """Load the settings; their defaults where they are wrong, which is a finding of its own."""
     try:
         return config.load(home.path)
     except LaminaError:
@@ -117,7 +118,7 @@ def _in_force(home: Home) -> config.Settings:
 
 
 def rules_files(home: Home) -> Iterator[Finding]:
-    """Whether the two files that rule the jobs can be read."""
+    """Check that the two files that rule the jobs can be read."""
     for watched in (Rules(home.path), Timetable(home.path)):
         try:
             watched.current()
@@ -126,7 +127,7 @@ def rules_files(home: Home) -> Iterator[Finding]:
 
 
 def embedders(home: Home) -> Iterator[Finding]:
-    """Whether each embedder that the settings name can embed a text."""
+    """Check that each embedder that the settings name can embed a text."""
     from lamina.search.engine import embedders_of
 
     try:
@@ -144,7 +145,7 @@ def embedders(home: Home) -> Iterator[Finding]:
 
 
 def placed(path: Path) -> Iterator[Finding]:
-    """Whether the home lies where SQLite's locks work and nobody else copies its files."""
+    """Check that the home is where SQLite's locks work and no service copies its files."""
     kind = file_system(path)
     if kind in NETWORK_TYPES:
         yield Finding(
@@ -166,13 +167,13 @@ def placed(path: Path) -> Iterator[Finding]:
 
 
 def replaceable(path: Path) -> str | None:
-    """Why another account could replace the home: a folder above it is not trusted."""
+    """Say why another account could replace the home: a folder above it is not trusted."""
     problems = (ownership.problem_above(folder, folder.stat()) for folder in path.parents)
     return next(filter(None, problems), None)
 
 
 def file_system(path: Path, mounts: str | None = None) -> str:
-    """The type of the file system that holds a path, where the system tells; else nothing."""
+    """Name the file system that holds a path, where the system tells."""
     if mounts is None:
         try:
             mounts = Path("/proc/self/mounts").read_text("utf-8", errors="replace")
@@ -190,7 +191,7 @@ def file_system(path: Path, mounts: str | None = None) -> str:
 
 
 def synchronised(path: Path) -> str:
-    """The synchronising service whose folder a path lies in, or nothing."""
+    """Name the synchronising service whose folder a path is in, if any."""
     for folder in (path, *path.parents):
         if any(folder.name.lower().startswith(name) for name in SYNC_FOLDERS):
             return folder.name
@@ -201,7 +202,7 @@ def synchronised(path: Path) -> str:
 
 
 def writable(home: Home, agent: str) -> Iterator[Finding]:
-    """Whether something keeps us from writing there."""
+    """Check that the home can be written."""
     found = disk_space.closed(home.path) or disk_space.closed(home.agent_folder(agent))
     if found:
         yield Finding(
@@ -221,7 +222,7 @@ def space(path: Path) -> Finding:
 
 
 def private(home: Home, agent: str) -> Iterator[Finding]:
-    """Whether anybody else on this machine could read a memory."""
+    """Check that no one else on this machine could read a memory."""
     if os.name == "nt":
         return
     group = ownership.shared_group()
@@ -236,7 +237,7 @@ def private(home: Home, agent: str) -> Iterator[Finding]:
 
 
 def _is_open(found: os.stat_result, group: int | None) -> bool:
-    """Whether a file is open to anybody but the group that shares the home."""
+    """Say whether a file is open to anyone but the group that shares the home."""
     return bool(stat.S_IMODE(found.st_mode) & (0o007 if found.st_gid == group else 0o077))
 
 
@@ -249,7 +250,7 @@ def _ours(home: Home, agent: str) -> Iterator[Path]:
 
 
 def mirrors(home: Home, agent: str) -> Iterator[Finding]:
-    """Whether each mirror that is on can be reached, and how far it is."""
+    """Check that each mirror can be reached, and how far behind it is."""
     values = _in_force(home)
     if problem := configured.missing_key(values):
         yield Finding("warn", "mirrors", problem)
@@ -282,7 +283,7 @@ def mirrors(home: Home, agent: str) -> Iterator[Finding]:
 
 
 def waiting(home: Home, folder: Path) -> Finding:
-    """Whether the fail-safe holds memories that the store should have, also where another preset has it."""
+    """Check that the fail-safe holds nothing, also where another preset has it."""
     try:
         own = spool.spool(folder, _in_force(home)["preset"])
         problems = own.problems()

@@ -1,7 +1,8 @@
-"""Forgetting for good (P5): what was erased from the tables is also cleaned out of every file, and a certificate says so.
+"""Erase for good (P5): out of the tables, then out of every file, with a certificate.
 
-An erasure begins with one transaction, which takes the records out and notes what is left to clean. Everything after it
-can be done again: whoever is interrupted resumes, and the certificate is written when nothing is left to do.
+An erasure begins with one transaction, which takes the records out and notes what is left to
+clean. Everything after it can be repeated: an interrupted erasure is resumed, and the
+certificate is written when nothing is left to do.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ COPYING = frozenset({"export", "export_as", "backup"})
 ON_A_SERVER = (
     "its log, replicas and backups, and the files of other homes that use it, are not ours to clean"
 )
-LEFT_THERE = "the memory was there before it moved; what it left is for the operator of that server to remove"
+LEFT_THERE = (
+    "the memory was there before it moved;"
+    " what it left is for the operator of that server to remove"
+)
 ANOTHER_MEMORY = (
     "it is another memory of this agent, which has not moved to the server; erase it there, too"
 )
@@ -58,7 +62,7 @@ ESCAPED = re.compile(rb'(?<!\\)\\++[nrt"]')  # what JSON makes of the ends of wo
 
 
 class Certificate(msgspec.Struct, frozen=True):
-    """What an erasure has done. It holds nothing of what was erased."""
+    """The result of an erasure. It holds nothing of what was erased."""
 
     number: int
     agent: str
@@ -90,7 +94,7 @@ class Certificate(msgspec.Struct, frozen=True):
 
 
 class Erasures:
-    """Erases records of one store, for an operator."""
+    """Erase records of one store, for an operator."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -154,7 +158,7 @@ class Erasures:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Within the block nobody else erases from this store: two would clean the same files under each other."""
+        """Let no other process erase from this store: two would clean the same files at once."""
         with (
             home.alone(self._store.folder / LOCK, PATIENCE),
             self._store.database.alone("erasing", PATIENCE),
@@ -162,7 +166,7 @@ class Erasures:
             yield
 
     def wanted(self, ids: tuple[str, ...], session: object, user: object, source: object) -> Wanted:
-        """What somebody asks for, when it says exactly one thing."""
+        """Check what is asked for: exactly one of ids, session, user and source."""
         if self._scope.actor.role is not Role.OPERATOR:
             raise Refused("erase is for operators: agents may ask for it, people decide")
         given = [
@@ -172,12 +176,14 @@ class Erasures:
         ]
         if bool(ids) + len(given) != 1:
             raise InvalidInput(
-                "say what to erase: records by their ids, or a session, or a user, or a source; one of these"
+                "say what to erase: records by their ids, or a session, or a user, or a source; one"
+                " of these"
             )
         whose = self._store.user(user)
         if whose is not None and self._scope.user not in (None, whose):
             raise Refused(
-                f"this handle is for the user {self._scope.user}; open one without a user to erase another's memories"
+                f"this handle is for the user {self._scope.user}; open one without a user to erase"
+                " another's memories"
             )
         named = {
             name: rules.label(value, name)
@@ -188,7 +194,7 @@ class Erasures:
         return Wanted(ids, named.get("session"), whose, named.get("source"), scope)
 
     def preview(self, wanted: Wanted) -> dict[str, Any]:
-        """What an erasure would take, and what it would leave; nothing changes."""
+        """Say what an erasure would take and leave; nothing changes."""
         with self._store.database.moment() as connection:
             plan = erase_plan.plan(self._store, connection, wanted)
         if not plan.chosen and not self._has_asked(wanted):
@@ -210,14 +216,14 @@ class Erasures:
         }
 
     def _has_asked(self, wanted: Wanted) -> bool:
-        """Whether it is about a user who has asked for something: that is to be cleaned, too."""
+        """Say whether the erased user has searched: these queries are to be cleaned, too."""
         user = wanted.user
         return user is not None and any(
             read.note.get("user") == user for read in self._store.reads.latest(EVERY)
         )
 
     def _mentions(self, user: str | None, going: set[str]) -> int:
-        """How many memories of others name somebody; only a person can tell whether they mean the same one."""
+        """Count memories of others that name the user; only a person can tell if it is the same."""
         if user is None:
             return 0
         with self._store.database.moment() as connection:
@@ -226,7 +232,7 @@ class Erasures:
     def begin(
         self, wanted: Wanted, reason: str | None = None, *, keep_backups: bool = False
     ) -> Begun:
-        """Take the records out of the tables and of the archive. From here on there is no way back."""
+        """Take the records out of tables and archive. From here on there is no way back."""
         why = None if reason is None else rules.reason(reason)
         asked = partial(self._has_asked, wanted)
         now = self._scope.clock()
@@ -244,7 +250,7 @@ class Erasures:
         return begun
 
     def unfinished(self) -> list[Begun]:
-        """The erasures that were interrupted."""
+        """List the erasures that were interrupted."""
         with self._store.database.moment() as connection:
             return erase.unfinished(self._store, connection)
 
@@ -253,8 +259,7 @@ class Erasures:
             return [erase_plan.UNFINISHED] if erase_plan.is_unfinished(connection) else []
 
     def certificates(self, number: int | None = None) -> list[Certificate]:
-        """What was certified, or one of it, the oldest first. Raise when a certificate is not what
-        the trail says."""
+        """List certificates, or one of them, oldest first; raise if one contradicts the trail."""
         if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
             raise InvalidInput(
                 f"{words.shown(number)} is not the number of an erasure; see `lamina erasures`"
@@ -264,7 +269,7 @@ class Erasures:
         return [msgspec.convert(one, Certificate) for one in found]
 
     def clean(self, begun: Begun, mirrors: Mapping[str, Any]) -> Certificate:
-        """Everything after the first transaction, as often as it takes; the certificate at its end."""
+        """Do everything after the first transaction, as often as it takes, and certify it."""
         with _disk():
             return self._clean(begun, mirrors)
 
@@ -306,13 +311,13 @@ class Erasures:
         return done
 
     def _certify(self, done: Certificate) -> None:
-        """Keep the certificate in the store, and as a file; the words that were looked for are gone with it."""
+        """Store the certificate as a row and a file; drop the words that were searched for."""
         erase.finish(self._store, self._scope.actor, done.at, done.number, done.to_dict())
         self._store.database.fold()
         self.file_certificates()
 
     def file_certificates(self) -> None:
-        """Write the certificates that are not in files yet, and drop the lists of what is done."""
+        """Write certificates that have no file yet, and drop the lists of finished work."""
         with self._store.database.moment() as connection:
             erase.tidy(self._store, connection)
             certificates.write_missing(connection, self._store.folder)
@@ -320,7 +325,7 @@ class Erasures:
     # Files that hold what was erased.
 
     def _clean_files(self, begun: Begun, now: datetime) -> tuple[list[str], list[dict[str, str]]]:
-        """Remove copies; what was removed, and what could not be."""
+        """Remove copies; list what was removed and what could not be."""
         copies = Copies(self._store, begun.ids, begun.known)
         backups = list(copies.backups())
         if backups and not begun.keep_backups:
@@ -359,7 +364,7 @@ class Erasures:
         return removed + self._clean_spool(begun) + self._clean_status(begun), unreached
 
     def _clean_spool(self, begun: Begun) -> list[str]:
-        """Lines of the fail-safe, wherever they lie by now: those that still wait, that were replayed, or laid aside."""
+        """Clean the lines of the fail-safe: waiting, replayed, or laid aside."""
         ids, known, user = frozenset(begun.ids), begun.known, begun.user
 
         def is_doomed(raw: bytes) -> bool:
@@ -388,7 +393,7 @@ class Erasures:
         ]
 
     def _clean_status(self, begun: Begun) -> list[str]:
-        """Files that say what is pending, or was done last: they are written again when there is something to say."""
+        """Remove status files that hold erased text; they are written again when needed."""
         own = [
             path
             for path in leftovers.files([self._scope.home.status])
@@ -402,7 +407,7 @@ class Erasures:
     def _clean_neighbours(
         self, begun: Begun, doomed: Callable[[Read], bool], now: datetime
     ) -> Iterator[dict[str, str]]:
-        """What other agents have asked for, where this one shared something; and what they themselves know of the user."""
+        """Clean the trails of agents that read here, and count what they know of the user."""
         for agent in self._scope.home.agents():
             if agent == self._store.agent:
                 continue
@@ -429,9 +434,9 @@ class Erasures:
                 }
 
     def _copies_elsewhere(self, begun: Begun) -> Iterator[dict[str, str]]:
-        """Copies that were written out of the home since the first of these was made, as the trail of reads tells.
+        """List copies outside the home since the first erased record was made.
 
-        And what was left on servers when the memory moved away from them.
+        The trail of reads names exports and backups; what a move left on a server counts, too.
         """
         from lamina.store.upkeep import migrate
 
@@ -458,7 +463,7 @@ class Erasures:
     # Bytes that no row holds any more.
 
     def _purge(self, known: Signature) -> Iterator[dict[str, str]]:
-        """Take the words out of the index and of the logs; where anything may be left, the file is written anew."""
+        """Remove the words from index and logs; rewrite a file where anything may be left."""
         erase.purge(self._store)
         for database in filter(None, (self._store.database, self._store.reads.sound())):
             is_folded = database.fold()
@@ -469,18 +474,21 @@ class Erasures:
                 database.rewrite()  # what is found after this is in rows that nobody wanted erased
                 is_folded = database.fold()
             if not is_folded:
-                why = "another process is reading it; it is emptied when that has ended and the store is written to"
+                why = (
+                    "another process is reading it;"
+                    " it is emptied when that has ended and the store is written to"
+                )
                 yield {"place": self._name(database.path) + "-wal", "why": why}
 
     def _left(self, begun: Begun, known: set[str]) -> Iterator[dict[str, str]]:
-        """Whatever else holds what was erased: in the agent's folder, and among the files of the home."""
+        """List any other file of the agent or the home that holds erased text."""
         beside = [path for path in sorted(self._scope.home.path.iterdir()) if path.is_file()]
         for path in Copies(self._store, (), begun.known).others([*beside, self._scope.home.status]):
             if known.isdisjoint(map(self._name, (path, *path.parents))):
                 yield {"place": self._name(path), "why": "it holds words that nothing else has"}
 
     def _name(self, path: Path) -> str:
-        """A path as it is told: below the home, if it is there."""
+        """Shorten a path that is below the home."""
         return (
             str(path.relative_to(self._scope.home.path))
             if path.is_relative_to(self._scope.home.path)
@@ -496,7 +504,7 @@ def _nothing(wanted: Wanted) -> NotFound:
 
 @contextmanager
 def _disk() -> Iterator[None]:
-    """Errors of the disk in our words."""
+    """Translate errors of the disk."""
     try:
         yield
     except OSError as error:
@@ -509,7 +517,7 @@ def _with_log(path: Path) -> list[Path]:
 
 
 def _untold(mirrors: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """Mirrors that could not be told, and those on servers, where nobody of us can look at the bytes."""
+    """List mirrors that could not be reached, and those on servers that we cannot look into."""
     for name, told in mirrors.items():
         if "error" in told:
             yield {"place": f"mirror {name}", "why": f"it is told later: {told['error']}"}

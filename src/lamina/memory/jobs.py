@@ -1,4 +1,4 @@
-"""The orchestrator: runs the jobs that are due, each once in its tick, whatever other processes do."""
+"""Jobs: run what is due, each job once in its tick, whatever other processes do."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Report = Callable[[str, Mapping[str, Any]], str | None]
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """One run of a job: when, for how long, and what became of it."""
+    """One run of a job: when, for how long, and with which outcome."""
 
     job: str
     started_at: datetime
@@ -57,7 +57,7 @@ class Ran(msgspec.Struct, frozen=True):
 
 
 class Outlook(msgspec.Struct, frozen=True):
-    """How a job stands: its last run, its next one, and whether somebody should look at it."""
+    """The state of a job: its last run, its next one, and whether it is overdue."""
 
     job: str
     minutes: int
@@ -76,7 +76,7 @@ class Outlook(msgspec.Struct, frozen=True):
 
 
 class Orchestrator:
-    """Runs jobs by a timetable. Any number of them may work on one store; a lease and the ticks keep them apart."""
+    """Run jobs by a timetable; a lease and ticks keep several of them apart."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Orchestrator:
         holder: str | None = None,
         is_idle: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`work` has what is run for each job; `report` is told every outcome and says what kept it from being told on."""
+        """`work` maps jobs to functions; `report` takes outcomes, and returns its own problem."""
         self.holder = holder or jobs.own_name()
         self.timetable = timetable
         self._database = database
@@ -107,7 +107,7 @@ class Orchestrator:
         wait: Callable[[float], object] | None = None,
         tell: Callable[[Ran], None] = lambda ran: None,
     ) -> None:
-        """Run what is due, again and again, until told to stop. A job at hand is finished first; a long one ends early."""
+        """Run what is due until told to stop; finish a short job first, end a long one early."""
         while not stop.is_set():
             try:
                 self.tick(stop, tell)
@@ -121,7 +121,7 @@ class Orchestrator:
     def tick(
         self, stop: threading.Event | None = None, tell: Callable[[Ran], None] = lambda ran: None
     ) -> list[Ran]:
-        """Run what is due now, unless another process is at it."""
+        """Run what is due now, unless another process does."""
         done: list[Ran] = []
         if not self._busy.acquire(blocking=False):  # another thread with this orchestrator
             return done
@@ -141,19 +141,19 @@ class Orchestrator:
         return done
 
     def is_stopping(self) -> bool:
-        """Whether the job at hand should end as soon as it can: it was told to, or another process may run it by now."""
+        """Say whether the job at hand should end: it was told to, or lost its lease."""
         return (self._stop is not None and self._stop.is_set()) or (
             self._held is not None and self._held.is_lost()
         )
 
     def is_waiting(self) -> bool:
-        """Whether something is due that nobody is running."""
+        """Say whether something is due that no process is running."""
         with self._database.moment() as connection:
             lease = jobs.lease(connection)
         return (lease is None or lease.is_free(self._clock(), LEASE)) and bool(self._due())
 
     def pause(self) -> float:
-        """How many seconds to wait before the next look. A changed file or clock is noticed before long."""
+        """Say how many seconds to wait; a changed file or clock is noticed before long."""
         now, states = self._clock(), self._states()
         runs = [schedule.next_run(job, states.get(job.name), now) for job in self._jobs()]
         seconds = min(
@@ -162,7 +162,7 @@ class Orchestrator:
         return min(max(seconds, LEAST), MOST)
 
     def outlook(self, since: datetime | None = None) -> list[Outlook]:
-        """How every job stands. One that never ran is overdue when it could have run long ago, `since` a time."""
+        """Describe every job. One that never ran is overdue when it was due long `since`."""
         now = self._clock()
         with self._database.moment() as connection:
             states, lease = jobs.states(connection), jobs.lease(connection)
@@ -170,7 +170,7 @@ class Orchestrator:
         return [_outlook(job, states.get(job.name), running, now, since) for job in self._jobs()]
 
     def _jobs(self) -> list[Job]:
-        """The jobs of the timetable that there is something to run for."""
+        """List the jobs of the timetable that there is work for."""
         return [job for job in self.timetable.current().every if job.name in self._work]
 
     def _states(self) -> dict[str, Last]:
@@ -183,7 +183,7 @@ class Orchestrator:
 
     @contextmanager
     def _lease(self) -> Iterator[bool]:
-        """The lease for the length of the block, kept alive however long a job takes; False when another has it."""
+        """Hold the lease for a block, however long a job takes; False if another has it."""
         if not jobs.take_lease(self._database, self.holder, self._clock(), LEASE):
             yield False
             return
@@ -201,7 +201,7 @@ class Orchestrator:
                 jobs.release(self._database, self.holder)
 
     def _run(self, job: Job) -> Ran | None:
-        """Run one job, unless somebody did meanwhile."""
+        """Run one job, unless another process did meanwhile."""
         before, now = self._states().get(job.name), self._clock()
         if not jobs.begin(
             self._database, job.name, schedule.tick(job, now), self.holder, now, LEASE
@@ -231,7 +231,7 @@ class Orchestrator:
             return {"ok": False, "error": type(error).__name__, "message": shown(error)}
 
     def _told(self, job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
-        """The outcome, reported. A report that cannot be written is no reason to do the job again, but is not hidden."""
+        """Report an outcome; a report that fails is noted, and the job is not repeated."""
         problem = self._report(job.name, outcome)
         if problem is None:
             return outcome
@@ -254,7 +254,7 @@ def _outlook(
 
 
 def _words(last: Last | None, running: str) -> str:
-    """How the last run ended, in a few words."""
+    """Describe how the last run ended."""
     if last is None:
         return "never ran"
     if last.outcome is None:

@@ -1,4 +1,4 @@
-"""A lease that is renewed while its holder works, by a thread of its own: however long the work takes, it does not lapse."""
+"""A lease that a thread renews while its holder works, so that it does not lapse."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ RENEWALS = 4  # within the time that a lease holds, so that one or two may fail
 
 
 class Lease:
-    """What a holder has taken for some seconds, renewed for the length of a block.
+    """Hold a lease for the length of a block.
 
-    The holder asks `is_lost` where it can stop. After a fork only the parent renews: threads are not inherited.
+    The holder asks `is_lost` where it can stop. After a fork only the parent renews, since threads
+    are not inherited.
     """
 
     def __init__(self, renew: Callable[[datetime], bool], clock: Clock, seconds: float) -> None:
-        """`renew` is told the time and says whether the lease is still ours; it was taken just now."""
+        """`renew` takes the time and says whether the lease, taken just now, is still ours."""
         self.problem: str | None = None  # with the last renewal
         self._renew = renew
         self._clock = clock
@@ -49,7 +50,7 @@ class Lease:
         self._keeper.join()
 
     def is_lost(self) -> bool:
-        """Whether another has it, or may have taken it because it could not be renewed in time."""
+        """Whether another process has the lease, or may have it because renewing took too long."""
         return self._is_taken or self._clock() >= self._until
 
     def _keep(self) -> None:

@@ -1,4 +1,4 @@
-"""How the memory of an agent moves to another database, and how the settings have to follow."""
+"""Migrate the memory of an agent to another database, and say how settings must follow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def move(
     if to != migrate.FILE and not to.startswith(("postgresql://", "postgres://")):
         begin = shown(to.partition(":")[0])  # the rest may hold a password
         raise InvalidInput(
-            f"{begin} is neither the beginning of postgresql://user@host/database nor `{migrate.FILE}`"
+            f"{begin} is neither the beginning of postgresql://user@host/database nor"
+            f" `{migrate.FILE}`"
         )
     here = settings.load(home.path)
     there = settings.load(home.path, {"store.url": "" if to == migrate.FILE else to})
@@ -38,15 +39,23 @@ def move(
 
 
 def has_arrived(home: Home, agent: str, to: str, error: Refused) -> bool:
-    """Whether a move was refused because the memory is there already, as that of the first of many is after a crash."""
+    """Say whether a move was refused because the memory is there already.
+
+    That is so for the first of several agents after a crash.
+    """
     return error.details.get("moved") == migrate.place(home.agent_folder(agent), to)
 
 
 def advice(to: str) -> str:
-    """What is left to do."""
+    """Say what is left to do."""
     if to == migrate.FILE:
-        return "Take store.url out of config.toml and LAMINA_STORE_URL out of the environment: the file is used again."
+        return (
+            "Take store.url out of config.toml and LAMINA_STORE_URL out of the environment:"
+            " the file is used again."
+        )
     return (
-        "Set it for everybody who uses this home: LAMINA_STORE_URL in the environment, or [store] url in config.toml.\n"
-        "The old file stays as a copy and refuses to be used; a password belongs in ~/.pgpass or PGPASSWORD."
+        "Set it for everybody who uses this home: LAMINA_STORE_URL in the environment, or [store]"
+        " url in config.toml.\n"
+        "The old file stays as a copy and refuses to be used; a password belongs in ~/.pgpass or"
+        " PGPASSWORD."
     )

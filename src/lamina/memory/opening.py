@@ -1,4 +1,4 @@
-"""How handles are opened: whose memory, with which authority, from which door."""
+"""Open handles: on whose memory, with which authority, through which surface."""
 
 from __future__ import annotations
 
@@ -40,9 +40,11 @@ def connect(
     key: str | None = None,
     replay: bool = True,
 ) -> Memory:
-    """Open a handle. Without arguments, `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults.
+    """Open a handle.
 
-    A store that cannot be used now is tried again when it is needed; meanwhile the fail-safe takes what is remembered.
+    Without arguments `LAMINA_HOME`, `LAMINA_AGENT` and `LAMINA_USER` decide, then the defaults. A
+    store that cannot be used now is tried again when it is needed; meanwhile the fail-safe takes
+    what is remembered.
     """
     now = clocks.checked(clock or clocks.system_clock)
     place = Home(home_path(home))
@@ -87,10 +89,10 @@ def look(
     clock: Clock | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Memory:
-    """Open a handle that only reads, by construction: it has no connection that could write, so every other verb fails.
+    """Open a handle that only reads: it has no connection that could write.
 
-    Nothing is made, migrated or tidied for it. What it reads is in the trail of reads, which is a file of its own. Whoever
-    asks for an operator's has checked that there is one.
+    It makes, migrates and tidies nothing. What it reads is in the trail of reads, its own file.
+    The caller has checked the operator's key for an operator's handle.
     """
     from lamina.store.upkeep.read_only import attached
 
@@ -112,15 +114,17 @@ def look(
 
 
 def _ready(store: Store | None, agent: str) -> Store:
-    """A store that can be looked at as it is, or why there is none: only a handle that writes brings one up to date."""
+    """Check that a store can be read as it is: only a writing handle brings one up to date."""
     if store is None:
         raise NotFound(
-            f"the agent {agent} has no memory that can be read; `lamina --agent {agent} status` makes it ready"
+            f"the agent {agent} has no memory that can be read; `lamina --agent {agent} status`"
+            " makes it ready"
         )
     if store.analyser < words.ANALYSER_VERSION:
         store.close()
         raise StoreUnavailable(
-            f"the store of {agent} is older than this Lamina; run `lamina --agent {agent} status` once"
+            f"the store of {agent} is older than this Lamina; run `lamina --agent {agent} status`"
+            " once"
         )
     return store
 
@@ -143,7 +147,7 @@ def restore(
     progress: Callable[[int, int], None] | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
-    """Put a backup in the place of an agent's store, whatever has become of that. What was there is kept."""
+    """Replace the store of an agent by a backup, even a damaged one. The old store is kept."""
     from lamina.memory.operator import Operator
     from lamina.store.upkeep import restore as restoration
 
@@ -159,7 +163,8 @@ def restore(
     except Corrupt as error:
         values, now = config.load(place.path), clocks.checked(clock or clocks.system_clock)()
         if values["store.url"]:
-            raise  # the server's own backup is asked for; in a file of the home nobody would look for the memory
+            # A server has its own backups; a file of the home would never be read.
+            raise
         actor = Actor(Role.OPERATOR, local_user(), surface)
         done = restoration.over_damage(
             place.prepare(name), name, values, source, actor, now, progress
@@ -180,7 +185,10 @@ def begin_anew(
     surface: str = "python",
     key: str | None = None,
 ) -> dict[str, Any]:
-    """Set a damaged store that has no backup aside, and begin an empty one. What waits in the fail-safe is stored in it."""
+    """Set a damaged store without a backup aside, and begin an empty one.
+
+    What waits in the fail-safe is stored in the new one.
+    """
     from lamina.store.upkeep import restore as restoration
 
     place, name, now = (
@@ -209,7 +217,7 @@ def before_restore(
     surface: str = "python",
     key: str | None = None,
 ) -> Outlook:
-    """What restoring a backup would mean for an agent's store. Nothing is changed, and nothing is made."""
+    """Say what restoring a backup would mean. Nothing is changed or created."""
     from lamina.store.upkeep import restore as restoration
 
     place, name = Home(home_path(home)), chosen_agent(agent)
@@ -224,17 +232,17 @@ def before_restore(
 
 
 def chosen_agent(given: str | None = None) -> str:
-    """Whose memory: as given, as `LAMINA_AGENT` says, or that of `default`."""
+    """Choose the agent: as given, as `LAMINA_AGENT` says, or `default`."""
     return given if given is not None else os.environ.get("LAMINA_AGENT") or "default"
 
 
 def chosen_user(given: str | None = None) -> str | None:
-    """Whose memories alone: as given, or as `LAMINA_USER` says; else everybody's."""
+    """Choose the user: as given, or as `LAMINA_USER` says; None for all users."""
     return given if given is not None else os.environ.get("LAMINA_USER") or None
 
 
 def home_path(given: Path | str | None = None) -> Path:
-    """Where memories live: as given, as `LAMINA_HOME` says, or in the platform's folder for a user's data."""
+    """Choose the home: as given, as `LAMINA_HOME` says, or in the user's data folder."""
     chosen = given or os.environ.get("LAMINA_HOME")
     if not chosen:
         import platformdirs
@@ -244,7 +252,7 @@ def home_path(given: Path | str | None = None) -> Path:
 
 
 def _kind(role: Role) -> type[Memory]:
-    """The class of a handle. What only operators need is loaded for them alone: agents start often."""
+    """Choose the class of a handle; the operator's is loaded for operators only."""
     if role is not Role.OPERATOR:
         return Memory
     from lamina.memory.operator import Operator
@@ -257,7 +265,7 @@ def agent_label(agent: object) -> str:
 
 
 def local_user() -> str:
-    """The person at this machine, as far as the operating system knows."""
+    """Name the person at this machine, as far as the operating system knows."""
     import getpass
 
     try:

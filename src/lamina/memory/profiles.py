@@ -1,4 +1,4 @@
-"""The profile and the projects of a store: read, updated with evidence, and compressed from short-term memory."""
+"""The profile and the projects: read them, set them with evidence, compress into them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,7 @@ Former = dict[tuple[str | None, Shelf, str], list[Record]]
 
 
 class Profiles:
-    """What a store knows about people and projects, for one actor in one scope.
-
-    Without a user this is what concerns nobody in particular. `archive` takes ids of short-term memories that were summed
-    up, `audit` is told what was read, `note_crossing` which evidence was out of reach.
-    """
+    """Keep what is known about people and projects. Without a user, what concerns no user."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -45,19 +41,19 @@ class Profiles:
         self._snapshot_path = scope.resilient.path_of(FILE_NAME)
 
     def user_profile(self) -> UserProfile:
-        """What is known about the user; without a user, what is known about nobody in particular."""
+        """Return the profile of the user; without a user, that of nobody in particular."""
         chosen = profile.by_key(self._in_scope(self._people(State.ACTIVE))).values()
         self._scope.audit("user_profile", tuple(record.id for record in chosen))
         return profile.project_profile(chosen)
 
     def projects(self) -> list[ProjectMemory]:
-        """Where the projects stand, by name."""
+        """Say where each project stands, by name."""
         chosen = profile.by_name(self._in_scope(self._projects(State.ACTIVE))).values()
         self._scope.audit("projects", tuple(record.id for record in chosen))
         return profile.project_memories(chosen)
 
     def upsert(self, patch: object, evidence_ids: object) -> UserProfile:
-        """Set keys of the profile: at once on an operator's handle, elsewhere as proposals that wait for one."""
+        """Set keys of the profile: at once for an operator, as proposals for others."""
         items = profile.patch_items(patch)
         evidence = _checked_ids(evidence_ids)
         with self._store.change(
@@ -83,10 +79,10 @@ class Profiles:
         return self.user_profile()
 
     def compress(self, cutoff_hours: float = 48, dry_run: bool = False) -> dict[str, Any]:
-        """Sum up short-term memories that are older than some hours, and archive those that a summary stands for.
+        """Sum up short-term memories older than some hours, and archive those.
 
-        The summaries are written in one transaction, and only then do the memories leave. A crash in between is harmless:
-        whatever is evidence of a summary already, the next call only archives.
+        All summaries are written in one transaction before any memory leaves. A crash in between is
+        harmless: the next call only archives what is already evidence of a summary.
         """
         hours, now = _checked_hours(cutoff_hours), self._scope.clock()
         if dry_run:
@@ -114,7 +110,7 @@ class Profiles:
         return _report(plans.values())
 
     def write_snapshot(self) -> str | None:
-        """Keep `user_profile.json` as the profile is, of nobody in particular; the problem, if that is not possible."""
+        """Write the profile that concerns no user to `user_profile.json`; return the problem."""
         path = self._snapshot_path
         try:
             refuse_link(path.parent)
@@ -157,9 +153,9 @@ class Profiles:
     def _plans(
         self, now: datetime, hours: float, rejected: Rejected, allowance: int
     ) -> dict[str | None, Plan]:
-        """A plan for each user with short-term memories. A handle for one user leaves alone what concerns everybody.
+        """Plan for each user with short-term memories; a user's handle leaves the others alone.
 
-        `rejected` knows the values that stay out, `allowance` is how many proposals may still be made.
+        `rejected` knows the values that stay out, `allowance` counts the proposals left for today.
         """
         if self._may_confirm:
             allowance = EVERY
@@ -197,7 +193,7 @@ class Profiles:
         return plans
 
     def _explained(self, decision: Decision) -> dict[str, Any]:
-        """A decision for people to read."""
+        """Describe a decision for people."""
         told = {
             "id": decision.record,
             "what": decision.fate.value,
@@ -229,7 +225,7 @@ class Profiles:
                 transaction.replace(_rows(transaction, replaced), made)
 
     def _former(self) -> Former:
-        """The active records that new ones would replace, by user, shelf and key."""
+        """Map user, shelf and key to the active records that new ones would replace."""
         found: Former = {}
         for record in self._people(State.ACTIVE):
             key = words.normalise(str(record.metadata.get("profile_key")))
@@ -246,7 +242,7 @@ class Profiles:
         active: Sequence[Record],
         waiting: Sequence[Record],
     ) -> None:
-        """Store a key of the profile, unless the same is there already, for the same reasons or under review."""
+        """Store a key of the profile, unless it is there with the same evidence or in review."""
         value = made.metadata["value"]
         if not self._may_confirm:
             if not any(
@@ -261,7 +257,7 @@ class Profiles:
             transaction.replace(_rows(transaction, active), made)
 
     def _drafted(self, summary: Summary) -> Draft:
-        """The record that a summary becomes."""
+        """Draft the record of a summary."""
         number = len(summary.evidence)
         reason = f"compressed from {number:,} {'memory' if number == 1 else 'memories'}"
         more = {
@@ -300,7 +296,7 @@ def _rejecting(rejected: Rejected, user: str | None) -> Callable[[Target], bool]
 
 
 def _standing_for(target: Target, user: str | None) -> Draft:
-    """A memory that says just one line of a summary."""
+    """Make a memory that says just one line of a summary."""
     said: dict[str, Any] = {"profile_key": target.key, "value": target.value}
     layer = Layer.PROFILE
     if target.shelf is Shelf.PROJECT:
@@ -320,7 +316,7 @@ def _has_key(record: Record, key: str) -> bool:
 
 
 def _checked_ids(values: object) -> tuple[str, ...]:
-    """Ids of records, at least one: nothing is said about a person without evidence."""
+    """Check ids of records; at least one, since the profile needs evidence."""
     ids = rules.evidence(() if values is None else values)
     if not ids:
         raise InvalidInput(
@@ -348,7 +344,7 @@ def _written(told: UserProfile) -> bytes:
 
 
 def _content(path: Path) -> bytes | None:
-    """What a file says. Without a file nothing is known; one that cannot be read is to be written anew."""
+    """Read a file; None when it is missing or unreadable, and has to be written anew."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

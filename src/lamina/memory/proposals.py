@@ -1,4 +1,4 @@
-"""Proposing: what machines and people put before a person, and the queue in which it waits."""
+"""Propose: what machines and people put up for review, and the queue in which it waits."""
 
 from __future__ import annotations
 
@@ -29,10 +29,7 @@ POSSIBLE = "possible"
 
 
 class Proposals:
-    """What one actor may propose, and what waits, within one scope.
-
-    `draft` makes valid memories; `note_crossing` is told which evidence was out of reach.
-    """
+    """Propose changes within a scope, and list what waits for a decision."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -45,9 +42,10 @@ class Proposals:
         return queue
 
     def propose_profile(self, key: str, value: Any, reason: str, evidence: Sequence[str]) -> Record:
-        """Propose a value of the profile. An agent needs evidence; an operator's own statement is kept as one.
+        """Propose a value of the profile, with evidence.
 
-        What waits already with the same value only gets the new evidence.
+        An operator's own statement counts as evidence. A proposal that waits with the same value
+        only gets the new evidence.
         """
         given, *others = profile.patch_items({rules.label(key, "key"): value})
         if others:
@@ -72,7 +70,7 @@ class Proposals:
             return self._joined(transaction, same, made)
 
     def request_forget(self, record: Record, reason: str) -> Record:
-        """Ask a person to have a record forgotten. Nothing is, until somebody does it; asking again adds nothing."""
+        """Ask a person to forget a record. Asking again adds nothing."""
         why, asked = rules.reason(reason), {review.FORGET: record.id}
         item = {
             "content": f"Forget {record.id}: {why}",
@@ -108,14 +106,14 @@ class Proposals:
             return request
 
     def compact(self, create: bool) -> list[dict[str, Any]]:
-        """Which records of semantic memory could be one; with `create` each group becomes a proposal."""
+        """Group semantic records that could be one; with `create` propose each group."""
         from lamina.engines import compaction
 
         groups = self._group(Layer.SEMANTIC, "semantic.compact", compaction.compact, create)
         return self._grouped(groups)
 
     def dedup(self, create: bool) -> list[dict[str, Any]]:
-        """Which procedures of a workflow are the same; with `create` each group becomes a proposal."""
+        """Group procedures of a workflow that are the same; with `create` propose each group."""
         from lamina.engines import compaction
 
         groups = self._group(Layer.PROCEDURAL, "procedural.dedup", compaction.dedup, create)
@@ -127,7 +125,7 @@ class Proposals:
         return groups
 
     def expire(self) -> int:
-        """Put aside what nobody has decided for long; what was active before it came here stays."""
+        """Put aside proposals that waited too long; records that were active before stay."""
         days, now = self._store.settings["review.expire_days"], self._scope.clock()
         if not days:
             return 0
@@ -155,7 +153,7 @@ class Proposals:
         plan: Callable[[Sequence[Record]], list[Group]],
         create: bool,
     ) -> list[dict[str, Any]]:
-        """Each group with what becomes of it: possible or proposed, or why not."""
+        """List groups and their fate: possible, proposed, or why neither."""
         told = [_waits_already(record) for record in self._waiting(layer)]
         if not create:
             with self._store.snapshot():
@@ -188,14 +186,14 @@ class Proposals:
         ]
 
     def _waiting(self, layer: Layer) -> list[Record]:
-        """The proposals of a layer that would replace records."""
+        """List the proposals of a layer that would replace records."""
         found = self._store.listed(Filter(self._scope.user, (layer,), (State.CONSTRAINED,)), EVERY)
         return [record for record in found if named(record)]
 
     def _told(
         self, group: Group, made: Draft, rejected: Callable[[Draft], str | None]
     ) -> dict[str, Any]:
-        """A group for people to read, and whether it could be proposed."""
+        """Describe a group for people, and whether it could be proposed."""
         told: dict[str, Any] = {
             "why": group.why,
             "layer": group.layer.value,
@@ -209,7 +207,7 @@ class Proposals:
         )
 
     def _saying_the_same(self, transaction: Transaction, made: Draft) -> Row | None:
-        """The proposal that says the same already; raises when that is active."""
+        """Find a waiting proposal that says the same; raise when such a record is active."""
         said = slots.value_facet(
             made.user, str(made.metadata["profile_key"]), made.metadata.get("value")
         )
@@ -228,7 +226,7 @@ class Proposals:
         return None
 
     def _joined(self, transaction: Transaction, row: Row, made: Draft) -> Record:
-        """A proposal with more evidence, unless that is trusted less than the proposal is: then it adds nothing."""
+        """Add evidence to a proposal, unless the evidence is trusted less than the proposal is."""
         record = self._store.record(row)
         evidence = tuple(dict.fromkeys((*record.evidence, *made.evidence)))
         if (
@@ -239,7 +237,7 @@ class Proposals:
         return transaction.update(row, evidence=evidence)
 
     def _statement(self, transaction: Transaction, key: str, value: Any) -> Record:
-        """What an operator says, kept as what it is: something that was said."""
+        """Store the statement of an operator as something that was said."""
         said = f"{self._scope.actor.name} said: {profile.content_of(key, value)}"
         (made,) = transaction.insert(
             [

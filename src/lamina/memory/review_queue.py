@@ -1,4 +1,4 @@
-"""The queue of proposals: all of it is ranked, and as much of it described as somebody reads."""
+"""The review queue: rank all proposals, and describe those that are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lamina.text import words
 
 
 class Queue(list[Proposal]):
-    """A part of what waits for a decision, in its order: how many proposals come before it, and how many wait in all."""
+    """A page of the queue, with the number of proposals before it and in all."""
 
     def __init__(self, proposals: Sequence[Proposal] = (), before: int = 0, total: int = 0) -> None:
         super().__init__(proposals)
@@ -27,14 +27,14 @@ class Queue(list[Proposal]):
 
     @property
     def left(self) -> int:
-        """How many come after this part."""
+        """How many proposals come after this page."""
         return self.total - self.before - len(self)
 
 
 def read(
     store: Store, user: str | None, limit: int | None = None, after: str | None = None
 ) -> Queue:
-    """What waits, those with most effect first: all of it, or so many after a record that waits."""
+    """List what waits, most effect first: all, or so many after a waiting record."""
     with store.snapshot():
         waiting = [
             entry(store, row) for row in store.rows(Filter(user, states=(State.CONSTRAINED,)))
@@ -66,7 +66,7 @@ def _start(ranked: Sequence[Effect], after: str | None) -> int:
 
 
 def _effects(store: Store, waiting: Sequence[Entry], barred: Barred) -> list[Effect]:
-    """What each would do, with a fixed number of questions to the store, however many wait."""
+    """Work out the effect of each with a fixed number of queries, however many wait."""
     replaced = _replaced(store, waiting)
     return [
         _effect(store, one, others, barred) for one, others in zip(waiting, replaced, strict=True)
@@ -86,7 +86,7 @@ def _effect(store: Store, waiting: Entry, standing: Sequence[Entry], barred: Bar
 
 
 def _replaced(store: Store, waiting: Sequence[Entry]) -> list[list[Entry]]:
-    """The records that each would take the place of: those in its own place, or else those that it names."""
+    """Find the records that each would replace: those in its slot, or those it names."""
     here = [slots.slot(one.record) for one in waiting]
     names = [
         named(one.record) if place is None else [] for one, place in zip(waiting, here, strict=True)
@@ -101,7 +101,7 @@ def _replaced(store: Store, waiting: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def _problem(waiting: Entry, replaced: Sequence[Entry], barred: Barred) -> str | None:
-    """Why a proposal could not be confirmed as things are."""
+    """Say why a proposal could not be confirmed as things are."""
     try:
         review.check_no_request(waiting.record)
         review.check_fresh(waiting, replaced)
@@ -112,7 +112,7 @@ def _problem(waiting: Entry, replaced: Sequence[Entry], barred: Barred) -> str |
 
 
 def _rejected(store: Store, user: str | None, barred: Barred) -> list[Record]:
-    """The rejected records that this user may see, wherever they are now."""
+    """List rejected records that this user may see, wherever they are now."""
     rows = store.named(barred.records)
     found = [
         store.record(rows[one]) if one in rows else store.get(one, user) for one in barred.records
@@ -121,7 +121,7 @@ def _rejected(store: Store, user: str | None, barred: Barred) -> list[Record]:
 
 
 def _rivals(ranked: Sequence[Effect]) -> Mapping[Slot, Sequence[str]]:
-    """What waits for each place, in the order of the queue."""
+    """Map each slot to what waits for it, in the order of the queue."""
     found: dict[Slot, list[str]] = {}
     for one in ranked:
         if (here := slots.slot(one.record)) is not None:

@@ -1,4 +1,4 @@
-"""Deciding: people confirm, reject, correct and revoke what is proposed or known, and can take that back."""
+"""Decide: confirm, reject, correct and revoke records, and take a decision back."""
 
 from __future__ import annotations
 
@@ -26,17 +26,14 @@ Visible = Callable[[str, object], Record]
 
 
 class Reviews:
-    """What one actor may decide, within one scope.
-
-    `visible` finds a record within the scope, or says that there is none; `draft` makes valid memories.
-    """
+    """Apply the decisions of an operator within a scope."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._store = scope.store
 
     def confirm(self, record_id: str, reason: str | None = None) -> Record:
-        """Activate a proposal, and supersede what it replaces; nothing happens if that has changed since."""
+        """Activate a proposal and supersede what it replaces, unless that has changed since."""
         self._scope.visible("confirm", record_id)
         with self._change("confirm", reason) as transaction:
             row = self._row(transaction, record_id)
@@ -65,13 +62,14 @@ class Reviews:
     def _check_world(self, record: Record) -> None:
         if self._scope.user is not None and slots.world_entry(record) is not None:
             raise Refused(
-                f"the world model is for all users of {self._store.agent}; open the handle without a user"
+                f"the world model is for all users of {self._store.agent}; open the handle without"
+                " a user"
             )
 
     def reject(self, record_id: str, reason: str) -> Record:
-        """Put a proposal aside, and keep what it says out from now on, unless that is active already.
+        """Put a proposal aside and keep its value out, unless the value is active already.
 
-        What was only written down as its evidence is hidden with it.
+        A statement that was only stored as its evidence is hidden with it.
         """
         self._scope.visible("reject", record_id)
         with self._change(rejections.REJECT, rules.reason(reason)) as transaction:
@@ -89,7 +87,7 @@ class Reviews:
             return rejected
 
     def _statements(self, transaction: Transaction, proposal: Record) -> list[Row]:
-        """What was made as evidence when somebody proposed something, if nothing else rests on it."""
+        """Find statements that were stored as evidence of a proposal and of nothing else."""
         found = [row for one in proposal.evidence if (row := transaction.find(one)) is not None]
         return [
             row
@@ -113,7 +111,7 @@ class Reviews:
         return not any(one.state in rejection.BELIEVABLE for one in resting)
 
     def lift(self, record_id: str, reason: str) -> Record:
-        """Let in again what a rejected proposal says. It stays where it is: it has to be proposed anew."""
+        """Let the value of a rejected proposal in again. It has to be proposed anew."""
         self._scope.visible("review lift", record_id)
         with self._change(rejections.LIFT, rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
@@ -122,7 +120,10 @@ class Reviews:
             return transaction.update(row)
 
     def revoke(self, source: str, reason: str) -> list[Record]:
-        """Put all that came from a source, or was derived from that, before a person again; what it had superseded is back."""
+        """Put all that came from a source, or was derived from it, up for review again.
+
+        What it had superseded becomes active again.
+        """
         note = {"reason": rules.reason(reason), "source": rules.label(source, "source")}
         with self._change(QUARANTINE, note=note, undivided=True) as transaction:
             rows, tainted = transaction.tainted(source, self._scope.user)
@@ -145,13 +146,13 @@ class Reviews:
         return moved
 
     def revocable(self, source: str) -> tuple[list[Record], int]:
-        """What `revoke` would put before a person, and how much more of it lies in the archive."""
+        """List what `revoke` would put up for review, and count what is archived of it."""
         rules.label(source, "source")
         self._check_operator("revoke")
         return lineage.revocable(self._store, source, self._scope.user)
 
     def rollback(self, record_id: str, reason: str | None = None) -> Record:
-        """Take an active record back; what it had superseded is active again."""
+        """Take an active record back; what it had superseded becomes active again."""
         self._scope.visible("rollback", record_id)
         with self._change("rollback", reason) as transaction:
             row = self._row(transaction, record_id)
@@ -178,7 +179,7 @@ class Reviews:
         return gone
 
     def _close_requests(self, gone: Record) -> None:
-        """Take what asked to forget a record out of the queue: it is done. Undoing that does not ask again."""
+        """Close the requests to forget a record: it is done. Undoing asks for nothing again."""
         chosen = Filter(
             gone.user,
             (Layer.EPISODIC,),
@@ -193,7 +194,7 @@ class Reviews:
                     transaction.update(row, state=State.TOMBSTONED)
 
     def correct(self, record_id: str, content: str, reason: str) -> Record:
-        """Replace what a record says by what is so; the old text stays in its lineage."""
+        """Replace the text of a record by the right one; the old text stays in its lineage."""
         self._scope.visible("correct", record_id)
         with self._change("correct", rules.reason(reason)) as transaction:
             row = self._row(transaction, record_id)
@@ -201,7 +202,8 @@ class Reviews:
             review.check_active(record, "corrected")
             if profile.project_name(record) is not None:
                 raise Refused(
-                    f"the record {record.id} sums up a project; roll it back, or remember what is so and compress"
+                    f"the record {record.id} sums up a project; roll it back, or remember what is"
+                    " so and compress"
                 )
             fields = {"kind": record.kind, "tags": record.tags, "importance": record.importance}
             said, metadata = review.corrected(record, content, rules.reason(reason))
@@ -216,7 +218,7 @@ class Reviews:
             return transaction.replace([row], made, never_true=record.valid_from is not None)
 
     def undo(self, event: int, reason: str | None = None) -> list[Record]:
-        """Take back what an event did, when nothing has happened to its records since."""
+        """Take back what an event did, if nothing has happened to its records since."""
         with self._change("undo", reason, {"undoes": rules.event_number(event)}) as transaction:
             found = transaction.event(event)
             if found is None or not self._is_visible(found):
@@ -229,7 +231,7 @@ class Reviews:
             return [self._taken_back(transaction, change) for change in reversed(changes)]
 
     def _is_visible(self, event: Event) -> bool:
-        """Whether all that an event did is in this scope; an attempt to reach further is noted."""
+        """Check that all changes of an event are in this scope, and note attempts beyond it."""
         try:
             for change in event.changes:
                 self._scope.visible("undo", change.record)
@@ -238,13 +240,13 @@ class Reviews:
         return True
 
     def _taken_back(self, transaction: Transaction, change: Any) -> Record:
-        """One record as it was; one that the event itself had made is set aside."""
+        """Return one record to what it was; set one aside that the event itself had created."""
         if change.before:
             return transaction.undo(change)
         return transaction.update(self._row(transaction, change.record), state=State.TOMBSTONED)
 
     def _replaced(self, transaction: Transaction, proposal: Record) -> list[Entry]:
-        """The records that a proposal would take the place of, as they are now."""
+        """Find the records that a proposal would replace, as they are now."""
         here = slots.slot(proposal)
         if here is None:
             return [self._entry(self._row(transaction, name)) for name in rejection.named(proposal)]
@@ -253,7 +255,7 @@ class Reviews:
         return [self._entry(row) for row in transaction.guard.standing(proposal)]
 
     def _bring_back(self, transaction: Transaction, record_id: str) -> None:
-        """Make a record active again that something else had superseded."""
+        """Make a superseded record active again."""
         back = self._row(transaction, record_id)
         transaction.update(back, state=State.ACTIVE, superseded_by=None, valid_to=None)
 
@@ -281,7 +283,8 @@ class Reviews:
         row = transaction.find(record_id)
         if row is None:
             raise Refused(
-                f"the record {words.shown(record_id)} is archived; bring it back first: `lamina archive restore`"
+                f"the record {words.shown(record_id)} is archived; bring it back first: `lamina"
+                " archive restore`"
             )
         return row
 
@@ -296,23 +299,26 @@ class Reviews:
 def _check_takes_back(
     event: Event, last: Mapping[str, int], later: Mapping[str, Event | None]
 ) -> None:
-    """Refuse what cannot be taken back, with what can be done instead."""
+    """Refuse what cannot be taken back, and say what can be done instead."""
     number, made = event.seq, [change.record for change in event.changes if not change.before]
     if event.action == "undo":
         undone = event.details.get("undoes")
         raise Refused(
-            f"event {number} took event {undone} back, which cannot be undone; do again what event {undone} did"
+            f"event {number} took event {undone} back, which cannot be undone; do again what event"
+            f" {undone} did"
         )
     if event.action not in review.UNDONE:
         if made and len(made) == len(event.changes):
             more = f", and so for {len(made) - 1} more" if made[1:] else ""
             raise Refused(
-                f"event {number} is {event.action!r} and stays; `lamina forget {made[0]}` hides what it made{more}"
+                f"event {number} is {event.action!r} and stays; `lamina forget {made[0]}` hides"
+                f" what it made{more}"
             )
         return
     if any(settled < number for settled in last.values()):
         raise Conflict(
-            f"event {number} was undone already; to have it again, do again what it did: {event.action}"
+            f"event {number} was undone already; to have it again, do again what it did:"
+            f" {event.action}"
         )
     for record, since in later.items():
         if since is not None:
@@ -321,7 +327,8 @@ def _check_takes_back(
                 if since.action in review.UNDONE
                 else ", which cannot be undone"
             )
-            changed = f"{record} has changed since event {number}, by event {since.seq} ({since.action!r})"
+            by = f"event {since.seq} ({since.action!r})"
+            changed = f"{record} has changed since event {number}, by {by}"
             raise Conflict(changed + then, record=record)
 
 
@@ -330,9 +337,10 @@ def staying(
     get: Callable[[str], Record | None],
     resting_on: Callable[[str], Sequence[str]],
 ) -> list[str]:
-    """A line for each fact that stays although a proposal was rejected that says the same: it is evidence, or shares some.
+    """Name each fact that stays although a proposal that says the same was rejected.
 
-    `get` gives nothing for what is erased.
+    It stays because it is evidence of the proposal, or shares some. `get` returns None for an
+    erased record.
     """
     told = rejected.metadata.get("value")
     said = {

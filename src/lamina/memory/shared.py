@@ -76,7 +76,7 @@ class GuestScope(Scope):
             self.violation("reach another agent's record", record_id)
 
     def audit(self, action: str, record_ids: tuple[str, ...], **note: Any) -> None:
-        """Leave a read in both trails: the question at the reader, only who saw what at the giver."""
+        """Leave a read in both trails: the question only in that of the reader."""
         self.reader.audit(action, record_ids, **note, shared_by=self.agent)
         name = self.reader.agent
         looker = Actor(Role.AGENT, name, self.actor.surface)
@@ -116,7 +116,8 @@ class Shared:
         """Open what an agent shares. One that shares nothing looks like one that does not exist."""
         name = self._checked(agent)
         folder = self._scope.home.agent_folder(name)
-        try:  # without a folder here it could not note who has read what, though a server may have its memory
+        # Without a folder here it has no trail of reads, even if a server has its memory.
+        try:
             store = attached(folder, name, self._scope.settings) if folder.is_dir() else None
         except Refused:  # a link in its place: no agent of this home
             store = None

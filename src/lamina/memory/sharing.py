@@ -1,4 +1,4 @@
-"""Giving other agents something to read: an operator says to whom, what and for how long, and can end it."""
+"""Grants: an operator says which agent may read what, for how long, and can end it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 class Sharing:
-    """What one operator gives away of one agent's memory, within one scope.
-
-    `visible` finds a record within the scope, or says that there is none.
-    """
+    """Give other agents something to read, within a scope."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -45,7 +42,7 @@ class Sharing:
         expires: object = None,
         reason: object = None,
     ) -> Grant:
-        """Let an agent read one layer, one tag or one record. What is given already is not given twice."""
+        """Let an agent read one layer, one tag or one record; the same grant is not given twice."""
         self._check_operator("grant")
         now = self._scope.clock()
         terms = Terms(
@@ -56,7 +53,8 @@ class Sharing:
         )
         if terms.expires_at is not None and terms.expires_at <= now:
             raise InvalidInput(
-                f"expires {words.shown(expires)} is past; give a time to come, or none for a grant without end"
+                f"expires {words.shown(expires)} is past; give a time to come, or none for a grant"
+                " without end"
             )
         note = {"to": terms.agent, "covers": terms.covers, **_why(reason)}
         with self._store.change(self._scope.actor, grants.GRANT, now, note) as transaction:
@@ -96,7 +94,7 @@ class Sharing:
             return grants.end(self._store, transaction, number)
 
     def given(self, include_ended: bool = False) -> list[Grant]:
-        """What was given in this scope and still holds; or all that ever was."""
+        """List the grants of this scope that hold; or all there ever were."""
         now = self._scope.clock()
         own = [grant for grant in grants.given(self._store) if self._is_own(grant)]
         return [grant for grant in own if include_ended or grant.is_open(now)]
@@ -115,7 +113,7 @@ class Sharing:
         return name
 
     def _what(self, layer: object, tag: object, record: object) -> dict[str, Any]:
-        """The one thing that is given, checked."""
+        """Check that exactly one thing is granted."""
         named = [
             name
             for name, value in (("layer", layer), ("tag", tag), ("record", record))
@@ -140,7 +138,7 @@ class Sharing:
         )
 
     def _check_record(self, transaction: Transaction, record_id: str) -> None:
-        """Raise for a record of which nobody else could see anything."""
+        """Raise for a record that another agent could not see anyway."""
         row = transaction.find(record_id)
         if row is None:
             raise Refused(

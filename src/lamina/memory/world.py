@@ -1,4 +1,4 @@
-"""The world model: tools and integrations as records that searches find, in step with files that people edit."""
+"""The world model: tools and integrations as records, in step with files people edit."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ FOLDER = "world_model"
 
 
 class WorldModel:
-    """The tools and integrations of an agent: what an operator said, for all its users alike.
+    """The tools and integrations of an agent, set by an operator for all its users.
 
-    The records count, and the files follow them. Anybody who reaches the files may have edited them,
-    so the next change only proposes an edit; `sync` is how an operator takes edits in.
+    The records count, and the files follow them. Anyone who reaches the files may have edited them,
+    so the next change only proposes an edit; with `sync` an operator takes edits in.
     """
 
     def __init__(self, scope: Scope, *, whole: bool = False) -> None:
@@ -61,17 +61,17 @@ class WorldModel:
             self._changed = _ignore
 
     def set_tool(self, definition: Given) -> Record:
-        """Keep a tool; another definition of the same name is superseded, the same one stays."""
+        """Set a tool; another definition of the same name is superseded, the same one stays."""
         return self.set_tools([definition])[0]
 
     def set_tools(self, definitions: Sequence[Given]) -> list[Record]:
-        """Keep several tools, all of them or none."""
+        """Set several tools, all or none."""
         if not isinstance(definitions, Sequence):
             raise InvalidInput(f"definitions {shown(definitions)} is not a list of tools")
         return self._set(TOOL, [tool(definition) for definition in definitions])
 
     def set_integration(self, name: str, config: Given) -> Record:
-        """Keep the config of an integration. Secrets are named by their environment variable, never kept."""
+        """Set the config of an integration; secrets are named by environment variable only."""
         return self._set(INTEGRATION, [integration(name, config)])[0]
 
     def remove(self, kind: str, name: str) -> None:
@@ -88,13 +88,13 @@ class WorldModel:
             edit.drop(kind, known)
 
     def edited(self) -> Edited:
-        """What the files say differently from what Lamina wrote there. Nothing changes."""
+        """Compare the files with what Lamina wrote there. Nothing changes."""
         return edited(self._folder, held(current_records(self._store, self._user)))
 
     def sync(self, edits: Sequence[FileEdit] | None = None) -> dict[str, Any]:
-        """Take in what was edited, then bring the files into line. Leave what is wrong, and report it.
+        """Take in edits, then bring the files into line; leave and report what is wrong.
 
-        With `edits` take in only those, which somebody has looked at, and propose what came since.
+        With `edits`, take in only those that a person has looked at, and propose any newer ones.
         """
         self._check_operator()
         seen = self.edited().edits if edits is None else rules.several(edits, "edits")
@@ -109,13 +109,13 @@ class WorldModel:
         }
 
     def write(self) -> list[str]:
-        """Bring the files into line with the records, and propose what was edited there; which were written."""
+        """Bring the files into line with the records, and propose edits; list the written files."""
         with self._edit("write") as edit:
             pass
         return edit.files
 
     def follow(self) -> str | None:
-        """Do the same after a decision that is made; the problem, if that is not possible."""
+        """Write the files after a decision; return the problem, if that is not possible."""
         try:
             self.write()
         except LaminaError as error:
@@ -124,22 +124,22 @@ class WorldModel:
 
     @property
     def has_files(self) -> bool:
-        """Whether the world model was ever written into files."""
+        """Say whether the world model was ever written into files."""
         return self._folder.is_dir()
 
     def tools(self) -> list[dict[str, Any]]:
-        """The definitions of all tools as they were given, by name."""
+        """Return the definitions of all tools as they were given, by name."""
         return [dict(record.metadata[HELD[TOOL]]) for record in self.records(TOOL)]
 
     def integrations(self) -> dict[str, dict[str, Any]]:
-        """The configs of all integrations as they were given."""
+        """Return the configs of all integrations as they were given."""
         found = self.records(INTEGRATION)
         return {
             record.metadata["name"]: dict(record.metadata[HELD[INTEGRATION]]) for record in found
         }
 
     def records(self, kind: str | None = None) -> list[Record]:
-        """The current records of tools and integrations, or of one of the two, by name."""
+        """Return the current records of tools, integrations or both, by name."""
         current = current_records(self._store, self._user)
         found = [current[key][0] for key in sorted(current) if kind in (None, key[0])]
         note = {} if self._user is None else {"user": self._user}
@@ -165,7 +165,8 @@ class WorldModel:
             raise Refused("only an operator may change the world model; agents read it")
         if self._user is not None:
             raise Refused(
-                f"the world model is for all users of {self._store.agent}; open the handle without a user"
+                f"the world model is for all users of {self._store.agent}; open the handle without"
+                " a user"
             )
 
     def _edit(self, action: str, adopted: Collection[Stamp] = ()) -> Edit:
@@ -177,9 +178,9 @@ class WorldModel:
         )
 
     def _propose(self, adopted: Collection[Stamp]) -> list[Problem]:
-        """Propose what was changed in the files, except what is about to be taken in; what could not be.
+        """Propose edits of the files, except those about to be taken in; return the problems.
 
-        Proposals are stored before any file is written anew, so that no crash loses an edit.
+        Proposals are stored before any file is rewritten, so that no crash loses an edit.
         """
         found = self.edited()
         edits = [edit for edit in found.edits if edit.stamp not in adopted]
@@ -201,7 +202,7 @@ class WorldModel:
 
 
 class Proposing:
-    """Puts what was changed in the files before a person: nobody knows who wrote it."""
+    """Propose changes of the files to a person: their author is unknown."""
 
     def __init__(
         self, store: Store, transaction: Transaction, draft: Callable[[object], Draft]
@@ -227,7 +228,7 @@ class Proposing:
             self._insert(made)
 
     def _request(self, record: Record, edit: FileEdit) -> None:
-        """Ask whether an entry is to go. Who has declined is not asked again."""
+        """Ask whether an entry is to go; a declined request is not repeated."""
         asked = {review.FORGET: record.id}
         why = f"{edit.kind} {edit.name} is no longer in {FOLDER}/{edit.file}"
         item = {
@@ -251,7 +252,7 @@ class Proposing:
             self._insert(structs.replace(made, state=State.CONSTRAINED))
 
     def _waits(self, layer: Layer, metadata: Given) -> bool:
-        """Whether the same waits for a decision already."""
+        """Say whether the same waits for a decision already."""
         waiting = map(
             self._store.record,
             self._transaction.listed(Filter(None, (layer,), (State.CONSTRAINED,))),
@@ -262,7 +263,8 @@ class Proposing:
         guard = self._transaction.guard
         if not guard.allowance():
             raise Refused(
-                "no more proposals are taken today (setting review.per_day), so what was changed there stays there;"
+                "no more proposals are taken today (setting review.per_day), so what was changed"
+                " there stays there;"
                 " `lamina world sync` shows it and takes it in"
             )
         (record,) = self._transaction.insert([made])
@@ -271,7 +273,7 @@ class Proposing:
 
 
 class Edit:
-    """The world model within one transaction: first what people edited, then the change, then the files."""
+    """One transaction over the world model: take in edits, apply the change, write the files."""
 
     def __init__(
         self,
@@ -300,7 +302,7 @@ class Edit:
     def __enter__(self) -> Edit:
         self._transaction.__enter__()
         try:
-            # Nobody else writes until the end of the transaction: what is current now stays so, and so do the files.
+            # No one else writes until the transaction ends: records and files stay as they are.
             self._current = current_records(self._store, None)
             self._take(edited(self._folder, held(self._current)))
         except BaseException as error:
@@ -327,7 +329,7 @@ class Edit:
             self._changed(self._made)
 
     def put(self, kind: str, item: Given) -> Record:
-        """Store an entry in the place of what had its name; the same again changes nothing."""
+        """Store an entry over the one with its name; the same again changes nothing."""
         draft, name = self._draft(item), item["metadata"]["name"]
         former = self._current.get((kind, name), [])
         is_same = former and hashing.encode(former[0].metadata) == hashing.encode(draft.metadata)
@@ -356,7 +358,7 @@ class Edit:
                 )
 
     def _take(self, found: Edited) -> None:
-        """Take in the edits that an operator wants. Any other was proposed, unless it is newer than that."""
+        """Take in the edits that an operator wants; the others were proposed, or are newer."""
         told = {problem.file for problem in self.problems}
         self.problems += found.problems
         for edit in found.edits:
@@ -365,7 +367,8 @@ class Edit:
                     self._adopt(edit)
                 elif edit.file not in told:
                     raise Conflict(
-                        f"{edit.kind} {edit.name} was {edit.what} there just now; look at it and try again"
+                        f"{edit.kind} {edit.name} was {edit.what} there just now; look at it and"
+                        " try again"
                     )
 
     def _adopt(self, edit: FileEdit) -> None:
@@ -380,7 +383,7 @@ class Edit:
         self._taken.add(edit.key)
 
     def _close_answered(self) -> None:
-        """Take out of the queue what is done by now: a proposed entry, or the removal of one."""
+        """Close proposals that are done by now: a proposed entry, or a removal."""
         waiting = Filter(None, (Layer.WORLD,), (State.CONSTRAINED,))
         for row in self._transaction.listed(waiting) if self._made else ():
             record = self._store.record(row)
@@ -399,7 +402,7 @@ class Edit:
                     self._transaction.update(row, state=State.TOMBSTONED)
 
     def _write(self) -> None:
-        """The files as the records are now, except those with problems: they hold what is kept nowhere else."""
+        """Write the files, except those with problems: they hold what is kept nowhere else."""
         now = held(self._current)
         tools = [value for (kind, _), value in now.items() if kind == TOOL]
         integrations = {name: value for (kind, name), value in now.items() if kind == INTEGRATION}
@@ -407,7 +410,7 @@ class Edit:
         self.files = write_files(self._folder, tools, integrations, kept, self._taken)
 
     def _note_taken(self) -> None:
-        """From now on what was taken from people is no edit of theirs any more. One process after the other writes that."""
+        """Note that taken edits are no longer edits; one process at a time writes that."""
         now = held(self._current)
         if self._taken:
             with self._store.database.atomic():

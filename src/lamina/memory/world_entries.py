@@ -1,4 +1,4 @@
-"""Which records are tools and integrations: those that an operator vouches for."""
+"""Find the records of tools and integrations: those that an operator vouches for."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ EVERY = sys.maxsize
 
 
 def current_records(store: Store, user: str | None) -> dict[Key, list[Record]]:
-    """The entries of the world model, each with its active records, newest first.
+    """Map the entries of the world model to their active records, newest first.
 
-    Only what an operator has set or confirmed is one, and it is nobody's in particular; anything else
-    is a memory like others.
+    An entry is set or confirmed by an operator and unscoped; anything else is an ordinary memory.
     """
     current: dict[Key, list[Record]] = {}
     for record in store.listed(Filter(user, (Layer.WORLD,), (State.ACTIVE,)), EVERY):
@@ -31,13 +30,16 @@ def current_records(store: Store, user: str | None) -> dict[Key, list[Record]]:
 
 
 def _is_confirmed(store: Store, record: Record) -> bool:
-    """Whether an operator confirmed an edit of the files. An import may hide what it defines behind another text."""
+    """Say whether an operator confirmed an edit of the files.
+
+    An import may hide its definition behind another text.
+    """
     actions = [event.action for event in store.history(record.id)]
     return actions[0] == FROM_FILES and "confirm" in actions
 
 
 def held(current: Mapping[Key, Sequence[Record]]) -> dict[Key, Given]:
-    """What the files have to say, as the records are now."""
+    """Say what the files have to hold, as the records are now."""
     return {key: records[0].metadata[HELD[key[0]]] for key, records in current.items()}
 
 
@@ -51,12 +53,13 @@ def check_case(current: Collection[Key], kind: str, name: str) -> None:
     for other_kind, other in current:
         if other_kind == kind and other != name and other.casefold() == name.casefold():
             raise Conflict(
-                f"there is {kind} {other!r}, which differs from {name!r} in case alone; use one spelling"
+                f"there is {kind} {other!r}, which differs from {name!r} in case alone; use one"
+                " spelling"
             )
 
 
 def entry_key(metadata: Given) -> Key | None:
-    """Which entry some metadata holds; none when it does not hold one as we would have made it."""
+    """Find the entry that metadata holds; None if it is not as we would have made it."""
     kind, name = metadata.get("world"), metadata.get("name")
     if kind not in (TOOL, INTEGRATION) or HELD[kind] not in metadata:
         return None

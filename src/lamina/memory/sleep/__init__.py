@@ -1,1 +1,1 @@
-"""Sleep: read new episodes, by rules or with a language model, and turn them into facts and summaries."""
+"""Sleep: read new episodes, by rules or with a language model, and make facts of them."""

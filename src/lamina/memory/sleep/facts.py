@@ -1,4 +1,4 @@
-"""What was said becomes what is known: facts follow from episodes, a batch at a time, each in one transaction."""
+"""Make facts of episodes, a batch of turns at a time, each in one transaction."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Knowledge:
         self._check = check
 
     def plan(self) -> list[Told]:
-        """What sleep would do with what was said since the last time. It changes nothing; the caller holds one moment."""
+        """Say what sleep would do with new turns. Nothing changes; the caller holds a snapshot."""
         told: list[Told] = []
         known, heard = (
             Known(self._store.night.facts(tuple(State), None)),
@@ -84,7 +84,7 @@ class Knowledge:
                     known.hear(claim, source, step, f"new {len(told)}")
 
     def consolidate(self, progress: Progress | None = None) -> Counter[str]:
-        """Read everything that is new, or up to an interruption; how many turns were read, and what their claims did."""
+        """Read everything new, up to an interruption; count turns and what their claims did."""
         done: Counter[str] = Counter()
         with suppress(Interrupted):
             self._consolidate(done, progress)
@@ -116,7 +116,7 @@ class Knowledge:
                 progress(min(done["turns"], total), total)
 
     def _unread(self, marks: Marks) -> tuple[list[Record], Marks]:
-        """The next turns, as many as are read within seconds: what is read at an interruption is read again."""
+        """Take the next turns, as many as are read within seconds: an interruption repeats them."""
         turns, after = self._store.night.unread(marks, BATCH)
         sizes = accumulate(min(len(turn.content), LONGEST) for turn in turns)
         fitting = sum(size <= ROOM for size in sizes)
@@ -127,7 +127,7 @@ class Knowledge:
         )
 
     def _said(self, turns: Sequence[Record], heard: Heard) -> Iterator[tuple[Claim, Source]]:
-        """What the turns of a batch claim, in their order; each session is read as one. `heard` follows what is read."""
+        """Extract the claims of a batch in order, session by session; `heard` follows along."""
         turns = [turn for turn in turns if not summary.is_summary(turn)]
         sessions: dict[tuple[str | None, str | None, bool], list[Record]] = {}
         for record in turns:
@@ -192,13 +192,13 @@ class Knowledge:
         return done
 
     def _may_propose(self, transaction: Transaction) -> bool:
-        """Whether people can read one more proposal today."""
+        """Say whether the queue takes one more proposal today."""
         return self._scope.actor.role is Role.OPERATOR or transaction.guard.allowance() > 0
 
     def _applied(
         self, transaction: Transaction, claim: Claim, source: Source, step: Step, made: Draft
     ) -> tuple[Step, str | None]:
-        """Write what a step says; the step with what it wrote, and the id of the fact that is new."""
+        """Write what a step says; return the step with its records, and the id of a new fact."""
         if step.effect is Effect.KNOWN:
             return step, None
         if step.effect is Effect.REPEAT:
@@ -213,7 +213,7 @@ class Knowledge:
         return step._replace(earlier=earlier), record
 
     def _split(self, transaction: Transaction, fact: Fact, newest: str) -> Fact:
-        """A record of its own for the first part of a fact that holds again later."""
+        """Make a record of its own for the first part of a fact that holds again later."""
         whole = self._store.record(_row(transaction, fact))
         same = {
             name: getattr(whole, name)
@@ -224,7 +224,7 @@ class Knowledge:
         return structs.replace(fact, record=transaction.insert([Draft(**{**same, **part})])[0].id)
 
     def _drafted(self, claim: Claim, source: Source, step: Step) -> Draft:
-        """The record of a fact."""
+        """Draft the record of a fact."""
         metadata = facts.metadata_of(claim, source)
         state = State.ACTIVE
         if step.effect is Effect.PROPOSE:
@@ -265,7 +265,7 @@ class Knowledge:
 
 
 class Known:
-    """The facts by what they are about, as they change; and what was taken from which turn, whatever became of it."""
+    """The facts by subject as they change, and which claims were taken from which turn."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         told = [record for record in records if record.state in TOLD]
@@ -276,28 +276,28 @@ class Known:
                 self._taken.setdefault(turn, []).append(fact)
 
     def decide(self, claim: Claim, source: Source) -> Step:
-        """What a claim does now."""
+        """Decide what a claim does now."""
         if any(facts.says(fact, claim) for fact in self._taken.get(source.record, ())):
             return Step(Effect.KNOWN, "taken from there already")
         return facts.decide(self._topic(claim, source).near(claim), claim, source)
 
     def has(self, claim: Claim, source: Source) -> bool:
-        """Whether a claim says what is here already."""
+        """Say whether a claim says what is here already."""
         return any(facts.says(fact, claim) for fact in self._topic(claim, source).near(claim))
 
     def hear(self, claim: Claim, source: Source, step: Step, record: str | None) -> None:
-        """Keep what has become of a claim; `record` is the new fact's, if there is one."""
+        """Note the outcome of a claim; `record` is the id of a new fact."""
         topic = self._topic(claim, source)
         topic.become(facts.after(topic.facts, claim, source, step, record))
 
     def _topic(self, claim: Claim, source: Source) -> Topic:
-        """What is known where a claim belongs."""
+        """Find the facts of the slot that a claim is about."""
         place: Slot = facts.slot(source.user, claim.subject, claim.attribute)
         return self._topics.setdefault(place, Topic([]))
 
 
 class Topic:
-    """The facts of one place in their order, and which of them have a word: people who like much are asked as quickly."""
+    """The facts of one slot in order, indexed by word: long lists are searched as fast."""
 
     def __init__(self, known: Sequence[Fact]) -> None:
         self.facts: list[Fact] = []
@@ -305,14 +305,14 @@ class Topic:
         self.become(known)
 
     def become(self, known: Sequence[Fact]) -> None:
-        """Keep facts as they are now: the same values in the same order as before, and perhaps more."""
+        """Replace the facts: the same values in the same order as before, and perhaps more."""
         for place in range(len(self.facts), len(known)):
             for word in set(facts.words(known[place].value)):
                 self._by_word.setdefault(word, []).append(place)
         self.facts = list(known)
 
     def near(self, claim: Claim) -> list[Fact]:
-        """Those that may say what a claim says, or the contrary."""
+        """List the facts that may say what a claim says, or the contrary."""
         telling = facts.telling(claim)
         if telling is None:
             return self.facts
@@ -325,7 +325,7 @@ class Topic:
 
 
 class Heard:
-    """What people have said so far, whether it still holds or not: what helps to understand them later."""
+    """What people have said so far, still true or not: it helps to understand them later."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._known = Known(records)
@@ -338,13 +338,13 @@ class Heard:
                 self._keep(fact.user, voice, facts.known_claim(fact))
 
     def by(self, user: str | None, session: Sequence[Record]) -> list[Claim]:
-        """What those who speak in a session have said before, the latest last."""
+        """List what the speakers of a session have said before, the latest last."""
         voices = dict.fromkeys(_voice(record) for record in session)
         found = [claim for voice in voices for claim in self._claims.get((user, voice), ())]
         return sorted(found, key=lambda claim: claim.at)
 
     def hear(self, claim: Claim, source: Source) -> None:
-        """Keep what somebody said, and how the facts stand after it."""
+        """Note a claim, and how the facts stand after it."""
         step = self._known.decide(claim, source)
         self._known.hear(claim, source, step, source.record)
         if step.effect in (Effect.NEW, Effect.CHANGE, Effect.PAST):
@@ -397,7 +397,7 @@ def _row(transaction: Transaction, fact: Fact) -> Row:
 
 
 def _believed(made: Draft) -> Draft:
-    """A draft as if it were believed: what was rejected is not told as the past either."""
+    """Return a draft as if it were believed: a rejected value is no past fact either."""
     return structs.replace(made, state=State.ACTIVE) if made.state is State.SUPERSEDED else made
 
 

@@ -1,4 +1,4 @@
-"""A language model as a reader of conversations: what it says was claimed is held against what was said, word for word."""
+"""Read conversations with a language model, and check its claims word for word."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ SCHEMA = {
     "strict": True,
     "schema": _closed({"claims": {"type": "array", "items": _closed(FIELDS)}}),
 }
-# How an answer is asked for, strictest first. Many servers know only some of it, and refuse the rest.
+# Formats to ask for, strictest first: many servers know only some, and refuse the others.
 FORMATS: tuple[Mapping[str, Any], ...] = (
     {"temperature": 0, "response_format": {"type": "json_schema", "json_schema": SCHEMA}},
     {"temperature": 0, "response_format": {"type": "json_object"}},
@@ -113,27 +113,27 @@ FORMATS: tuple[Mapping[str, Any], ...] = (
 
 
 class Message(msgspec.Struct):
-    """What the model said."""
+    """A message of the model."""
 
     content: str
 
 
 class Choice(msgspec.Struct):
-    """One answer of those that a model may give."""
+    """One of the answers that a model may give."""
 
     message: Message
     finish_reason: str | None = None
 
 
 class Reply(msgspec.Struct):
-    """What an endpoint answers; the rest of it is of no interest."""
+    """The parts of an endpoint's answer that we use."""
 
     choices: list[Choice]
     usage: Any = None
 
 
 class Found(msgspec.Struct):
-    """A claim as a model has it."""
+    """A claim as the model gives it."""
 
     turn: int
     quote: str
@@ -147,13 +147,13 @@ class Found(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """The claims of a request as a model has them."""
+    """The claims of one request as the model gives them."""
 
     claims: list[Found]
 
 
 class Flaw(StrEnum):
-    """Why a claim of a model is dropped."""
+    """The reason why a claim of a model is dropped."""
 
     TURN = "names no turn of a person that was asked about"
     QUOTE = "quotes what the turn does not say"
@@ -167,9 +167,10 @@ class Flaw(StrEnum):
 
 
 class ChatExtractor:
-    """A model behind an address, for one night: it may use `budget` tokens, and is left alone after three failures in a row.
+    """A model behind an address, for one night.
 
-    Each request has `timeout` seconds from beginning to end.
+    It may use `budget` tokens, and is left alone after three failures in a row. Each request has
+    `timeout` seconds from beginning to end.
     """
 
     def __init__(
@@ -188,7 +189,7 @@ class ChatExtractor:
         return self._used
 
     def extract(self, turns: Sequence[Turn]) -> list[list[Claim]]:
-        """The claims of each turn of one session. What the turns do not bear out is left out, and counted in `dropped`."""
+        """Extract the claims of each turn; drop and count those that the turns do not bear out."""
         session = Session(turns, f"model:{self.model}")
         batches = session.batches()
         if not batches:
@@ -214,7 +215,7 @@ class ChatExtractor:
         return session.claims
 
     def _ask(self, question: str) -> list[Found]:
-        """The answer to a question in the strictest format that the server knows."""
+        """Ask in the strictest format that the server knows."""
         if self._failures >= PATIENCE:
             raise self._service.failed(
                 f"failed {PATIENCE} times in a row, and is not asked again tonight"
@@ -268,7 +269,7 @@ class ChatExtractor:
 
 
 class Session:
-    """The turns of one session: what is asked about them, and what of the answers stands in them."""
+    """The turns of one session: the question about them, and the answers they bear out."""
 
     def __init__(self, turns: Sequence[Turn], rule: str) -> None:
         self.claims: list[list[Claim]] = [[] for _ in turns]
@@ -284,7 +285,7 @@ class Session:
         self._seen: set[tuple[object, ...]] = set()
 
     def batches(self) -> list[range]:
-        """The places of the turns, cut into requests; those in which no person says anything are left out."""
+        """Cut the turns into requests; leave out those in which no person says anything."""
         starts, size = [0], 0
         for place, line in enumerate(self._lines):
             if size and size + len(line) > MAX_BATCH:
@@ -295,16 +296,16 @@ class Session:
         return [batch for batch in cut if any(map(self._is_said, batch))]
 
     def question(self, batch: range) -> str:
-        """The turns as lines of JSON in our fence, which nothing in them can close."""
+        """Write the turns as lines of JSON in our fence, which nothing in them can close."""
         lines = "\n".join(filter(None, self._lines[max(0, batch.start - BEFORE) : batch.stop]))
         return f"The claims of turns {batch.start + 1} to {batch.stop}:\n{fence.fenced(lines)}"
 
     def add(self, answered: Sequence[Found], batch: range) -> list[Flaw]:
-        """Take the claims that hold; the flaws of the others."""
+        """Take the claims that hold, and return the flaws of the others."""
         return [flaw for found in answered if (flaw := self._add(found, batch)) is not None]
 
     def _is_said(self, place: int) -> bool:
-        """Whether a person says something there."""
+        """Say whether a person says something in this turn."""
         return bool(self._words[place]) and not is_machine(self._turns[place].speaker)
 
     def _add(self, found: Found, batch: range) -> Flaw | None:
@@ -348,7 +349,7 @@ class Session:
         )
 
     def _span(self, quote: str, place: int) -> tuple[int, int] | None:
-        """Where the turn says just that, whatever spaces and line ends are between the words."""
+        """Find a quote in the turn, whatever spaces and line ends are between its words."""
         if len(quote) > MAX_QUOTE or HIDDEN in quote or not text.tokens(quote):
             return None
         words = list(WORDS.finditer(self._texts[place]))
@@ -360,14 +361,14 @@ class Session:
         return places[start], places[start + len(wanted) - 1] + 1
 
     def _turned_around(self, found: Found, place: int, span: tuple[int, int]) -> Flaw | None:
-        """Whether the quote is part of a question, or a "not" or "if" stands just before it."""
+        """Say whether a quote is part of a question, or negated or conditional."""
         said, (start, end) = self._texts[place], span
         before = text.WORD.findall(CLAUSE.split(said[:start])[-1].casefold())[-3:]
         turned = not found.negated and not TURNING.isdisjoint(before)
         return Flaw.MEANING if turned or ASKS.match(said, end - 1) else None
 
     def _invented(self, found: Found, place: int) -> Flaw | None:
-        """What is wrong with the attribute or the values, if anything."""
+        """Say what is wrong with the attribute or the values, if anything."""
         _, favourite, thing = found.attribute.rpartition(attributes.FAVOURITE)
         if not attributes.known(found.attribute):
             return Flaw.ATTRIBUTE
@@ -386,14 +387,14 @@ class Session:
         return all(any(word in said for said in self._words) for word in text.asked(thing))
 
     def _stands(self, value: str, place: int) -> bool:
-        """Whether half of the words were said in the turn or next to it."""
+        """Say whether half of the words were said in the turn or next to it."""
         words = text.asked(value)
         words = tuple(word for word in words if word not in text.STOP_WORDS) or words
         said = frozenset().union(*self._words[max(0, place - 1) : place + 2])
         return 2 * sum(word in said for word in words) >= len(words) > 0
 
     def _subject(self, found: Found, place: int) -> str | None:
-        """The name of whom it is about: the speaker, or somebody whom the quote names or who was spoken of just now."""
+        """Name the subject: the speaker, or a person named in the quote or just before it."""
         name = self._people.get(text.normalise(found.subject)) or self._stranger(found.subject)
         if name is None or text.normalise(name) == text.normalise(found.value):
             return None
@@ -413,7 +414,7 @@ class Session:
         )
 
     def _stranger(self, subject: str) -> str | None:
-        """The name of somebody who does not speak, as the conversation has it."""
+        """Name a person who does not speak, as the conversation spells it."""
         if not _is_wordy(subject, MAX_NAME) or subject[0].islower() or is_machine(subject):
             return None
         if not (set(text.asked(subject)) - text.STOP_WORDS - FIRST_PERSON):
@@ -422,7 +423,7 @@ class Session:
 
 
 def _people(turns: Sequence[Turn]) -> dict[str, str]:
-    """The speakers by their names and, where only one has it, by their first names."""
+    """Map names to speakers, and first names where only one speaker has them."""
     speakers = {
         text.normalise(turn.speaker): turn.speaker for turn in reversed(turns) if turn.speaker
     }
@@ -437,13 +438,13 @@ def _people(turns: Sequence[Turn]) -> dict[str, str]:
 
 
 def _sent(turn: Turn) -> str:
-    """What is sent of a turn; places in it are places in the turn's text where a person speaks."""
+    """Return what is sent of a turn, with the positions of the turn's text."""
     said = _masked(turn.text)
     return said[-MAX_MACHINE:] if is_machine(turn.speaker) else said[:MAX_TURN]
 
 
 def _line(number: int, turn: Turn, said: str) -> str:
-    """A turn as a line of JSON; nothing when it says nothing."""
+    """Write a turn as a line of JSON; nothing when it says nothing."""
     shown = said.replace(HIDDEN, " ").strip()
     told = {
         "turn": number,
@@ -460,7 +461,7 @@ def _line(number: int, turn: Turn, said: str) -> str:
 
 
 def _masked(said: str) -> str:
-    """The text with what stands in our fence blacked out, at the same places; all of it when the fence was tampered with."""
+    """Blank out fenced text at the same positions; all of it if the fence was tampered with."""
     if fence.OPEN not in said:
         return said
     masked = fence.masked(said, HIDDEN)
@@ -468,7 +469,7 @@ def _masked(said: str) -> str:
 
 
 def _find(wanted: str, said: str) -> int:
-    """The first place where words stand that are not parts of longer ones; -1 when there is none."""
+    """Find words that are not parts of longer ones; -1 when there are none."""
     start = said.find(wanted)
     while start >= 0 and (_is_inside(said, start) or _is_inside(said, start + len(wanted))):
         start = said.find(wanted, start + 1)
@@ -476,7 +477,7 @@ def _find(wanted: str, said: str) -> int:
 
 
 def _is_inside(said: str, place: int) -> bool:
-    """Whether a place is inside a word; scripts without spaces have no such places."""
+    """Say whether a position is inside a word; scripts without spaces have none."""
     around = said[place - 1 : place + 1] if place else ""
     return len(around) == 2 and around.isalnum() and not text.UNSPACED.search(around)
 
@@ -490,7 +491,7 @@ def _is_value(value: str) -> bool:
 
 
 def _is_wordy(name: str, limit: int) -> bool:
-    """Whether it is made of letters, as names and things are."""
+    """Say whether a text is made of letters, as names and things are."""
     letters = all(
         letter.isalpha() or letter in IN_NAMES or unicodedata.category(letter)[0] == "M"
         for letter in name
@@ -499,7 +500,7 @@ def _is_wordy(name: str, limit: int) -> bool:
 
 
 def _escaped(said: str) -> str:
-    """A text as JSON can say it otherwise."""
+    """Escape a text in another way that JSON allows."""
     units = said.encode("utf-16-be")
     return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
 
@@ -509,6 +510,6 @@ def _tokens(said: str) -> int:
 
 
 def _total(usage: object) -> int:
-    """The tokens that a server counted; 0 when it did not."""
+    """Count the tokens that a server reports; 0 when it does not."""
     total = usage.get("total_tokens") if isinstance(usage, dict) else None
     return min(max(total, 0), MANY_TOKENS) if type(total) is int else 0

@@ -1,4 +1,4 @@
-"""A night: facts first, then what follows from all of them: tastes, summaries, workflows, and what matters less by now."""
+"""One night: facts first, then tastes, summaries, workflows and importance from all of them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Night:
         self._check = check
 
     def run(self, progress: Progress | None = None) -> dict[str, Any]:
-        """Read what is new, and let everything else follow; what was done, and whether it was `stopped` before the end."""
+        """Read what is new and let the rest follow; `stopped` when it ended early."""
         read = self._knowledge.consolidate(progress)
         steps = {
             "tastes": self._propose_tastes,
@@ -99,7 +99,7 @@ class Night:
         return {**done, "waiting": self._store.night.count_waiting()}
 
     def plan(self) -> dict[str, Any]:
-        """What a night would do now, with reasons. Tastes follow from the facts that there are; new ones come after them."""
+        """Say what a night would do, with reasons; tastes follow from the facts there are now."""
         with self._store.snapshot():
             rejected = self._store.rejections.of
             return {
@@ -122,7 +122,7 @@ class Night:
             return work(transaction)
 
     def _propose_tastes(self, transaction: Transaction) -> int:
-        """Propose keys of the profile; what was proposed here for a key before gives way to what is known now."""
+        """Propose keys of the profile; newer knowledge replaces earlier proposals of ours."""
         made = 0
         for taste in self._tastes(transaction.guard.rejected):
             if not self._may_propose(transaction):
@@ -150,7 +150,7 @@ class Night:
         return made
 
     def _adjust(self, transaction: Transaction) -> int:
-        """Let what nobody wants matter less, and what is wanted more."""
+        """Lower the importance of unwanted records, and raise that of wanted ones."""
         chosen = {one.entry.seq: one for one in self._aged()}
         rows = transaction.unchanged([(one.entry.seq, one.entry.event) for one in chosen.values()])
         for row in rows:
@@ -166,7 +166,7 @@ class Night:
         return aging.plan((self._as_given(one.entry) for one in aging.plan(entries, now)), now)
 
     def _as_given(self, entry: aging.Entry) -> aging.Entry:
-        """An entry that says whether somebody stated its importance: it is not what we would have judged."""
+        """Mark an entry whose importance was stated: it is not what we would have judged."""
         record = self._store.get(entry.id)
         judged = (
             None if record is None else self._scope.parts.importance.score(structs.asdict(record))
@@ -212,7 +212,8 @@ class Night:
         return workflows.plan(runs, known, now, notes)
 
     def _of_taste(self, taste: Taste) -> Draft:
-        reason = f"said in {len(taste.evidence):,} {'memory' if len(taste.evidence) == 1 else 'memories'}"
+        count = len(taste.evidence)
+        reason = f"said in {count:,} {'memory' if count == 1 else 'memories'}"
         item = profile.item(
             taste.key, taste.value, reason, self._store.settings["content.max_bytes"], origin=ORIGIN
         )

@@ -1,4 +1,4 @@
-"""Taking claims from what was said: by a model if there is one, and by rules where there is none or it fails."""
+"""Take claims from turns: with a model if there is one, else and on failure by rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNREAD = {
 
 
 class Listener:
-    """Reads the sessions of one night. `notes` say where the model could not be used."""
+    """Read the sessions of one night. `notes` say where the model could not be used."""
 
     def __init__(self, model: ChatExtractor | None = None) -> None:
         self._model = model
@@ -41,9 +41,10 @@ class Listener:
         trusted: bool,
         check: Callable[[], None] = lambda: None,
     ) -> list[list[Claim]]:
-        """The claims of each turn of one session. Rules alone read what comes from outside: it may be written for a model.
+        """Extract the claims of each turn of one session.
 
-        `check` is called between texts, and may raise to end the reading.
+        Rules alone read external text: it may be written to mislead a model. `check` is called
+        between texts, and may raise to end the reading.
         """
         check()
         if self._model is not None and trusted:
@@ -73,7 +74,7 @@ class Listener:
 
 
 def listener(settings: Settings) -> Listener:
-    """The one that the settings name."""
+    """Make the listener that the settings name."""
     name = settings["sleep.model"]
     if not name:
         return Listener()
