@@ -1,7 +1,7 @@
 """How long an agent waits for its hooks: in a new process each time, and within one that stays.
 
-Beside the time on the wall stands the processor's time of the process: on a machine that has other work it is the one that
-tells something.
+Beside the time on the wall stands the processor's time of the process: on a machine that has other
+work it is the one that tells something.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether the newest comes first when something has changed: questions whose answer was told twice, before and after sleep.
+"""Measure if the newest comes first when something has changed, before and after sleep.
 
-`make bench-updates` prints the tables: LongMemEval's questions of the kind "knowledge-update", the changes of
-tests/golden/updates.jsonl with a plain question for each, and what sleep does to finding at all, on LoCoMo. The
-conversations are not part of Lamina; see `conversations.py`.
+`make bench-updates` prints the tables: LongMemEval's questions of the kind "knowledge-update", the
+changes of tests/golden/updates.jsonl with a plain question for each, and what sleep does to finding
+at all, on LoCoMo. The conversations are not part of Lamina; see `conversations.py`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Answer(NamedTuple):
 
     @property
     def first_session(self) -> str:
-        """The same of its session: in the one that tells the newest, other turns may tell it too."""
+        """The same of its session: other turns of the newest session may tell it too."""
         sessions = {self.turns[key].session for key in self.found[0]} if self.found else set()
         if self.turns[self.newest].session in sessions:
             return "newest"
@@ -119,7 +119,10 @@ class Known(NamedTuple):
 
 @contextmanager
 def store(case: Case, *, asleep: bool) -> Iterator[tuple[Operator, dict[str, str], list[datetime]]]:
-    """A store of the case's turns, their keys by record, and its clock. Sleep learns from searches, so it comes before any."""
+    """Make a store of the case's turns, with their keys by record, and its clock.
+
+    Sleep learns from searches, so it comes before any.
+    """
     home, now = Path(tempfile.mkdtemp(prefix="lamina-updating-")), [case.questions[0].now]
     try:
         with lamina.operator("bench", home=home, clock=lambda: now[0]) as memory:
@@ -138,7 +141,7 @@ def store(case: Case, *, asleep: bool) -> Iterator[tuple[Operator, dict[str, str
 def stands_for(
     record: Record, keys: Mapping[str, str], turns: Mapping[str, Turn]
 ) -> frozenset[str]:
-    """A turn stands for itself, a summary for the turns that it quotes, a fact for the newest that it rests on."""
+    """Map a record to turns: itself, those a summary quotes, or the newest a fact rests on."""
     if record.id in keys:
         return frozenset((keys[record.id],))
     if summary.is_summary(record):
@@ -215,7 +218,7 @@ def updates() -> list[Case]:
 
 
 def smaller(case: Case, others: int) -> Case:
-    """A store of the sessions that answer the question and a few others, evenly chosen over time."""
+    """Make a store of the sessions that answer the question and a few others, over all times."""
     gold = {turn.session for turn in case.turns if turn.key in case.questions[0].gold}
     rest = [
         session
@@ -232,7 +235,7 @@ def smaller(case: Case, others: int) -> Case:
 
 
 def changes() -> list[Case]:
-    """The cases in which one value has taken the place of another, each in a store with some other cases."""
+    """Yield cases in which one value has replaced another, each in a store with other cases."""
     told = [json.loads(line) for line in CHANGES.read_text("utf-8").splitlines()]
     made = {case["id"]: tuple(_change_turns(case)) for case in told}
     names = {
@@ -275,7 +278,7 @@ def _change_turns(case: Mapping[str, Any]) -> Iterator[Turn]:
 
 
 def _change_gold(case: Mapping[str, Any], turns: Sequence[Turn]) -> frozenset[str]:
-    """The last turn with the value that holds now, and those before it with the old one alone; nothing without both."""
+    """Find the last turn with the present value, and those before it with the old one alone."""
     now, before = case["now"], case.get("before", {}).get("value")
     if not (isinstance(now, str) and isinstance(before, str)):
         return frozenset()
@@ -340,11 +343,11 @@ def show_recall(answers: Mapping[str, Sequence[Answer]], title: str, screen: Con
 
 
 def show_known(known: Sequence[Known], screen: Console) -> None:
-    number = len(known)
+    number, newest = len(known), sum(one.newest for one in known)
+    ended, changed = sum(one.ended for one in known), sum(one.changed for one in known)
     screen.print(
-        f"of {number} questions, the newest gold turn has an active fact in {sum(one.newest for one in known)}, an outdated one"
-        f" only superseded facts in {sum(one.ended for one in known)}, and the one supersedes the other in"
-        f" {sum(one.changed for one in known)}\n"
+        f"of {number} questions, the newest gold turn has an active fact in {newest}, an outdated"
+        f" one only superseded facts in {ended}, and the one supersedes the other in {changed}\n"
     )
 
 

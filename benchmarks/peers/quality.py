@@ -1,4 +1,4 @@
-"""How well each peer finds, on the gold-labelled conversations: the same turns, the same vectors, its own best search."""
+"""Measure how well each peer finds: the same turns, the same vectors, its own best search."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ def measured(
                     continue
                 say(f"quality, case {number + 1} of {case.data}: {peer.label}")
                 if spent[peer.name] > 60 * minutes:
+                    answered = len(marks[peer.name].get(case.data, []))
                     failed[peer.name][case.data] = (
-                        f"{len(marks[peer.name].get(case.data, []))} questions were answered when {minutes:g} minutes were over"
+                        f"{answered} questions were answered when {minutes:g} minutes were over"
                     )
                     continue
                 try:

@@ -1,4 +1,4 @@
-"""One size: every peer is filled, opened, asked and added to in turns, so that the noise of the machine hits all alike."""
+"""One size: peers are filled, opened, asked and added to in turns, so that noise hits all alike."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def measured(
 
 
 def _beside(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What the peers of a run are compared with. It is kept with each of them: others may be measured in another run."""
+    """The base of comparison of a run; kept with each peer, for others may run at another time."""
     medians = {kind: statistics.median(times) for kind, times in told["search"].items()}
     add = {"add": statistics.median(told["add"])} if told.get("add") else {}
     return {**medians, **add, "bulk_seconds": told.get("bulk_seconds")}
@@ -94,7 +94,7 @@ def _filled(
     stack: ExitStack,
     say: Say,
 ) -> None:
-    """Part by part in turns, until all are full or out of time; indexes and saving are part of it."""
+    """Fill part by part in turns, until all are full or out of time, with indexes and saving."""
     filling = [one for one in all_of_them if _started(one, work, embedder, "memories", stack)]
     limit, share = 60 * minutes, max(1000, size // SHARES)
     while filling := [

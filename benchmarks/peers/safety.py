@@ -1,4 +1,4 @@
-"""What is still there afterwards: forced writes for an add, four writers at once, and kill -9 in the middle."""
+"""Check what is still there after forced writes, four writers at once, and kill -9 in between."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _ready(process: Process, work: Path, store: Path) -> None:
 
 
 def _forced(peer: Peer, embedder: str, work: Path, place: Path) -> dict[str, Any]:
-    """How many forced writes one add makes, on average; strace counts them, threads and children included."""
+    """Count the forced writes of an add, on average, by strace with threads and children."""
     strace = shutil.which("strace")
     if strace is None:
         return {"failed": "strace is not here"}

@@ -1,4 +1,4 @@
-"""The peers, their versions, and the environment that each has for itself, made once from the package index."""
+"""The peers, their versions, and an environment for each, made once from the package index."""
 
 from __future__ import annotations
 

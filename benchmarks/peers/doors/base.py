@@ -10,7 +10,7 @@ LIMIT = 10
 
 
 class Item(NamedTuple):
-    """One memory of the work: its number, its text, whose it is, and what else is known about it."""
+    """One memory of the work: its number, its text, its user, and its other fields."""
 
     number: int
     text: str
@@ -19,7 +19,7 @@ class Item(NamedTuple):
 
 
 class Vectors:
-    """The vectors of texts, made beforehand; every peer looks up the same ones. Some trim a text first."""
+    """The vectors of texts, made beforehand and the same for every peer. Some trim a text first."""
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
