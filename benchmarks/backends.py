@@ -1,4 +1,4 @@
-"""How fast each backend adds and finds, beside SQLite in the same run.
+"""Measure how fast each backend adds and finds, beside SQLite in the same run.
 
 `make bench-backends` prints the table; `--sizes 10000` leaves the large one out. Servers are real
 ones on this machine, so that what is measured is their work and the way there, not a network.

@@ -64,7 +64,7 @@ class Judged(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How many claims were found, how many of them are right, and how many there are."""
+    """The numbers of claims that were found, that are right, and that there are."""
 
     found: int
     right: int
@@ -182,7 +182,7 @@ def score(judged: Iterable[Judged], labels: int, threshold: float = 0.0) -> Scor
 
 
 def counted(told: Iterable[Session]) -> tuple[list[Judged], int]:
-    """What was found in some sessions, and how many labels they have."""
+    """Collect what was found in some sessions, and count their labels."""
     listed = list(told)
     return [one for session in listed for one in judge(session)], sum(
         len(one) for session in listed for one in session.labels
@@ -190,7 +190,7 @@ def counted(told: Iterable[Session]) -> tuple[list[Judged], int]:
 
 
 def measured(names: Sequence[str]) -> tuple[list[Judged], int]:
-    """What was found in some conversations, and how many labels they have."""
+    """Collect what was found in some conversations, and count their labels."""
     return counted(sessions(names))
 
 
@@ -266,7 +266,7 @@ def learned(judged: Iterable[Judged]) -> Callable[[Claim], tuple[float, bool]]:
 
 
 def _share(met: Sequence[bool], guessed: float) -> float:
-    """How many are right, as if a few more had been seen that were as good as guessed."""
+    """Compute the share that is right, as if a few more had been seen that were guessed."""
     return (sum(met) + guessed * GUESSES) / (len(met) + GUESSES)
 
 
@@ -290,7 +290,7 @@ def _cells(reached: Score) -> list[str]:
 
 
 def errors(screen: Console) -> None:
-    """What goes wrong in the conversations that rules may be tuned on."""
+    """Print what goes wrong in the conversations that rules may be tuned on."""
     for session in sessions(TUNED):
         judged = list(judge(session))
         for number, labels in enumerate(session.labels):
@@ -338,7 +338,7 @@ def held(claims: Iterable[Claim], subject: str, attribute: str) -> list[str]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether all words of one value are in the other."""
+    """Tell whether all words of one value are in the other."""
     mine, theirs = set(words.asked(one)), set(words.asked(other))
     return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
 
@@ -351,7 +351,7 @@ def is_met(holds: Sequence[str], wanted: str | list[str] | None) -> bool:
 
 
 def updated(case: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Whether what holds in the end is right, and what held before."""
+    """Judge if what holds in the end is right, and what held before."""
     turns = [
         Turn(turn["text"], turn["speaker"], datetime.fromisoformat(turn["at"]))
         for turn in case["turns"]

@@ -234,7 +234,7 @@ def _sides(done: Sequence[Trial]) -> Iterator[list[Quality]]:
 
 
 def growth() -> Table:
-    """How soon there is something to learn from."""
+    """Show how soon there is something to learn from."""
     table = _table(
         "AUC of simulated operators by the number of their decisions"
         f" (in how many of {SEEDS} seeds anything was learned)",

@@ -41,7 +41,7 @@ SAMPLE = 0.0005  # seconds between two looks at the stack
 PAGE = 4096
 BAR = 30
 ENTRIES, PROMOTED = 10_000, 2_000
-"""How many memories `run_once` finds waiting, and how many of them it moves up."""
+"""The number of memories that `run_once` finds waiting, and of those that it promotes."""
 
 # Where a look at the stack finds the program: the innermost function that has a name here says what
 # is being done.
@@ -130,7 +130,7 @@ class Sampler:
 
 
 def machine(path: Path) -> dict[str, str]:
-    """What the machine can do at most, measured."""
+    """Measure the most that the machine can do."""
     return {
         "fdatasync of a page at the end of a file": f"{1e6 * synced(path):,.0f} µs",
         "bare SQLite, one durable commit of a row": f"{1e6 * committed(path):,.0f} µs",

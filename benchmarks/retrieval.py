@@ -43,7 +43,7 @@ SETS: Mapping[str, Callable[[], Iterable[Case]]] = {"LoCoMo": locomo, "LME48": l
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What one system said to one question, and the parts of the scores where it has any."""
+    """The answer of one system to one question, with the parts of scores where it has any."""
 
     data: str
     fold: int

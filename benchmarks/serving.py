@@ -1,4 +1,4 @@
-"""How fast the HTTP surface answers, next to the bare library doing the same work in the same run.
+"""Measure how fast the HTTP surface answers, next to the bare library in the same run.
 
 `make bench-serving` prints the table. Rounds are interleaved; ratios are what counts, since
 machines are noisy.

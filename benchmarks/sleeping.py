@@ -49,7 +49,7 @@ TALK = (
 
 
 def turns(chance: random.Random) -> list[str]:
-    """What one person says in one session."""
+    """Make what one person says in one session."""
     said = []
     for _ in range(SESSION):
         parts = [chance.choice(TALK)]

@@ -1,4 +1,4 @@
-"""How fast Lamina is, next to bare SQLite doing the same work in the same run.
+"""Measure how fast Lamina is, next to bare SQLite doing the same work in the same run.
 
 `make bench` prints the table. Times are medians of interleaved rounds; ratios are what counts,
 since machines are noisy.

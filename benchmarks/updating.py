@@ -74,7 +74,7 @@ class Answer(NamedTuple):
 
     @property
     def first(self) -> str:
-        """What the first hit is: the newest gold turn, an outdated one, or something else."""
+        """The kind of the first hit: the newest gold turn, an outdated one, or something else."""
         if not self.found:
             return "nothing"
         return self._named(self.found[0])
@@ -93,7 +93,7 @@ class Answer(NamedTuple):
 
     @property
     def in_order(self) -> bool:
-        """Whether of all gold turns the newest is found first; one that is not found comes last."""
+        """True if the newest of all gold turns is found first; one not found comes last."""
         return (
             next((self._named(keys) for keys in self.found if keys & self.question.gold), "")
             == "newest"
@@ -109,8 +109,8 @@ class Answer(NamedTuple):
         return "outdated" if keys & self.question.gold else "other"
 
 
-class Known(NamedTuple):
-    """What sleep has made of the gold turns of a question."""
+class GoldFacts(NamedTuple):
+    """The facts that sleep has made of the gold turns of a question."""
 
     newest: bool  # the newest is the evidence of an active fact
     ended: bool  # every outdated one with facts has only such as are superseded
@@ -152,10 +152,10 @@ def stands_for(
 
 def asked(
     cases: Iterable[Case], number: int, name: str
-) -> tuple[dict[str, list[Answer]], list[Known]]:
+) -> tuple[dict[str, list[Answer]], list[GoldFacts]]:
     """The answers to the questions of all cases in every way."""
     answers: dict[str, list[Answer]] = {way: [] for way in WAYS}
-    known: list[Known] = []
+    known: list[GoldFacts] = []
     for case in track(
         cases, total=number, description=name, console=Console(stderr=True), transient=True
     ):
@@ -196,7 +196,7 @@ def _answers(
 
 def _known(
     memory: Operator, keys: Mapping[str, str], turns: Mapping[str, Turn], question: Question
-) -> Known:
+) -> GoldFacts:
     facts = memory.list(layers=["semantic"], states=None, limit=10_000)
     of: dict[str, list[Record]] = {}
     for fact in facts:
@@ -205,7 +205,7 @@ def _known(
     *outdated, newest = sorted(question.gold, key=lambda key: (turns[key].at, key))
     successors = {fact.id for fact in of.get(newest, ())}
     old = [fact for key in outdated for fact in of.get(key, ())]
-    return Known(
+    return GoldFacts(
         newest=any(fact.state == "active" for fact in of.get(newest, ())),
         ended=bool(old) and all(fact.state == "superseded" for fact in old),
         changed=any(fact.superseded_by in successors for fact in old),
@@ -308,7 +308,7 @@ def without_adversarial(case: Case) -> Case:
 
 
 def show_order(answers: Mapping[str, Sequence[Answer]], title: str, screen: Console) -> None:
-    """How often each way begins with the newest."""
+    """Show how often each way begins with the newest."""
     columns: Mapping[str, Callable[[Answer], bool]] = {
         "first: newest": lambda answer: answer.first == "newest",
         "outdated": lambda answer: answer.first == "outdated",
@@ -335,14 +335,14 @@ def show_before(answers: Mapping[str, Sequence[Answer]], screen: Console) -> Non
 
 
 def show_recall(answers: Mapping[str, Sequence[Answer]], title: str, screen: Console) -> None:
-    """How well each way finds."""
+    """Show how well each way finds."""
     table = _table(title, ("", *(f"R@{cut}" for cut in CUTS)))
     for way, own in answers.items():
         table.add_row(way, *(_share(one.recall(cut) for one in own) for cut in CUTS))
     screen.print(table)
 
 
-def show_known(known: Sequence[Known], screen: Console) -> None:
+def show_known(known: Sequence[GoldFacts], screen: Console) -> None:
     number, newest = len(known), sum(one.newest for one in known)
     ended, changed = sum(one.ended for one in known), sum(one.changed for one in known)
     screen.print(

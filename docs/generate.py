@@ -187,14 +187,14 @@ def mcp_tools() -> Iterator[str]:
         given = asked["properties"].items()
         if given:
             yield from table(
-                (name, name in asked.get("required", ()), told(value)) for name, value in given
+                (name, name in asked.get("required", ()), described(value)) for name, value in given
             )
         yield f"It answers {', '.join(f'`{name}`' for name in schema(tool.answer)['properties'])}."
         yield ""
 
 
-def told(value: dict[str, Any]) -> str:
-    """What a schema says about a value, or about one of the kinds that it may have."""
+def described(value: dict[str, Any]) -> str:
+    """Describe a value by its schema, or by that of one of the types that it may have."""
     found = [value, *value.get("anyOf", ())]
     return next((one["description"] for one in found if "description" in one), "")
 

@@ -30,7 +30,7 @@ ANGLES = {{
 
 
 def skeletons(data: str) -> dict[str, str]:
-    """What each character looks like, as the file has it."""
+    """Read what each character looks like from the file."""
     found = {}
     for line in data.splitlines():
         fields = [field.strip() for field in line.partition("#")[0].split(";")]

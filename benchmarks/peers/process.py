@@ -33,7 +33,7 @@ QUIET = {
 
 
 class PeerError(Exception):
-    """What a peer could not do, in its own words."""
+    """A failure of a peer, in its own words."""
 
 
 class Process:

@@ -28,7 +28,7 @@ BEFORE, AFTER = "mark-before", "mark-after"
 
 
 def measured(peers: Sequence[Peer], embedder: str, folder: Path, say: Say) -> dict[str, Any]:
-    """What each peer kept, by its name."""
+    """Count what each peer kept, by its name."""
     work = prepared(SIZE, embedder)
     told: dict[str, dict[str, Any]] = {peer.name: {} for peer in peers}
     for peer in peers:

@@ -29,7 +29,7 @@ class Fake:
         )
 
 
-class Given:
+class LookupEmbedder:
     """An embedder that looks up what every peer is given, and passes on what is not among it."""
 
     def __init__(self, embedder: Any, vectors: Vectors) -> None:
@@ -67,7 +67,7 @@ class Lamina(Door):
     def add_many(self, items: Sequence[Item]) -> None:
         if "indexer" not in self.recall.__dict__:
             own = self.recall.embedders
-            self.recall.__dict__["embedders"] = (Given(own[0], self.vectors),)
+            self.recall.__dict__["embedders"] = (LookupEmbedder(own[0], self.vectors),)
             _ = self.recall.indexer  # it alone looks up; questions are read as always
             self.recall.__dict__["embedders"] = own
         self.memory.remember_many(

@@ -34,7 +34,7 @@ class Looked:
 
 
 class Mem0(Door):
-    """mem0, which searches for one agent or user: every memory has one agent, a user is a user."""
+    """Every memory belongs to one agent, since mem0 needs one to search for; a user is its user."""
 
     batch = 100
     provider = ""

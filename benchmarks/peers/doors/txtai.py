@@ -19,7 +19,7 @@ KNOWN: list[Vectors] = []
 
 
 def transform(texts: Sequence[str]) -> Any:
-    """What txtai calls by its name, which is all that its saved index knows of it."""
+    """Look vectors up; txtai calls this by its name, all that its saved index knows of it."""
     return importlib.import_module("numpy").stack([KNOWN[-1].of(text) for text in texts])
 
 
