@@ -69,7 +69,7 @@ def _most(mirror: Mirror, limit: int) -> int:
 def _follow(
     store: Store, mirror: Mirror, position: Position, limit: int, progress: Progress
 ) -> Synced | None:
-    """Apply the events after a position; None when they are no longer there."""
+    """Apply the events after a position; None for a position of another history."""
     done, committed = Synced(), Synced()
     start, end = position.event, outbox.head(store.database).event
     while True:

@@ -69,8 +69,8 @@ class Upkeep:
     def sync(self, progress: Progress | None = None, *, erased: bool = False) -> dict[str, Any]:
         """Bring every mirror up to date now; return what was done in each, or its problem.
 
-        After an erasure, one whose files keep what was dropped is rebuilt; one on a server says
-        where it is.
+        After an erasure, one whose files keep what was dropped is rebuilt; one on a server drops
+        it as ever, and its location is in the result.
         """
 
         def bring(mirror: Mirror) -> dict[str, Any]:

@@ -44,7 +44,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class ItemVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ItemMetadata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The metadata of a record about the item of which it is a version; no value: deleted."""
 
     namespace: tuple[str, ...]
@@ -60,7 +60,7 @@ class Version(NamedTuple):
     """A record that is a version of an item, with its metadata."""
 
     record: Record
-    about: ItemVersion
+    about: ItemMetadata
 
 
 Newest = dict[tuple[tuple[str, ...], str], Version]
@@ -172,7 +172,7 @@ class LaminaStore(BaseStore):
             return None
         if record.user != self._memory.user:
             return None
-        about = metadata_of(record, NAME, ItemVersion)
+        about = metadata_of(record, NAME, ItemMetadata)
         return None if about is None else Version(record, about)
 
     def _listed(self, tag: str, limit: int) -> list[Version]:

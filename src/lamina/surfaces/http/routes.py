@@ -29,19 +29,14 @@ FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"description": what, "content": {"application/json": {"example": examples.ERROR}}}
     for status, what in STATUSES.items()
 }
-router = APIRouter(prefix="/memory", responses=FAILURES)
+router = APIRouter(prefix="/memory", default_response_class=Response, responses=FAILURES)
 
 
 def answers(example: Any, what: str = "the answer") -> dict[int | str, dict[str, Any]]:
     return {200: {"description": what, "content": {"application/json": {"example": example}}}}
 
 
-@router.get(
-    "/records",
-    tags=["records"],
-    response_class=Response,
-    responses=answers(examples.page(examples.RECORD)),
-)
+@router.get("/records", tags=["records"], responses=answers(examples.page(examples.RECORD)))
 async def list_records(
     caller: CurrentCaller, options: Annotated[params.ListParameters, Query()]
 ) -> Response:
@@ -56,12 +51,7 @@ async def list_records(
     )
 
 
-@router.get(
-    "/records/{record_id}",
-    tags=["records"],
-    response_class=Response,
-    responses=answers(examples.RECORD),
-)
+@router.get("/records/{record_id}", tags=["records"], responses=answers(examples.RECORD))
 async def get_record(
     caller: CurrentCaller, record_id: str, _: Annotated[params.NoParameters, Query()]
 ) -> Response:
@@ -72,7 +62,6 @@ async def get_record(
 @router.get(
     "/records/{record_id}/history",
     tags=["records"],
-    response_class=Response,
     responses=answers(examples.page(examples.EVENT)),
 )
 async def get_history(
@@ -89,12 +78,7 @@ async def get_history(
     )
 
 
-@router.get(
-    "/records/{record_id}/lineage",
-    tags=["records"],
-    response_class=Response,
-    responses=answers(examples.LINEAGE),
-)
+@router.get("/records/{record_id}/lineage", tags=["records"], responses=answers(examples.LINEAGE))
 async def get_lineage(
     caller: CurrentCaller, record_id: str, _: Annotated[params.NoParameters, Query()]
 ) -> Response:
@@ -102,7 +86,7 @@ async def get_lineage(
     return await caller.json(lambda memory: lineage.graph(memory, _id(record_id)))
 
 
-@router.get("/search", tags=["search"], response_class=Response, responses=answers(examples.HITS))
+@router.get("/search", tags=["search"], responses=answers(examples.HITS))
 async def search(
     caller: CurrentCaller, options: Annotated[params.SearchParameters, Query()]
 ) -> Response:
@@ -115,9 +99,7 @@ async def search(
     return await caller.json(answer)
 
 
-@router.get(
-    "/context", tags=["search"], response_class=Response, responses=answers(examples.CONTEXT)
-)
+@router.get("/context", tags=["search"], responses=answers(examples.CONTEXT))
 async def get_context(
     caller: CurrentCaller, options: Annotated[params.ContextParameters, Query()]
 ) -> Response:
@@ -134,12 +116,7 @@ async def get_context(
     return await caller.json(answer)
 
 
-@router.get(
-    "/archive",
-    tags=["search"],
-    response_class=Response,
-    responses=answers(examples.page(examples.RECORD)),
-)
+@router.get("/archive", tags=["search"], responses=answers(examples.page(examples.RECORD)))
 async def search_archive(
     caller: CurrentCaller, options: Annotated[params.ArchiveParameters, Query()]
 ) -> Response:
@@ -153,12 +130,7 @@ async def search_archive(
     return await caller.json(answer)
 
 
-@router.get(
-    "/facts",
-    tags=["knowledge"],
-    response_class=Response,
-    responses=answers(examples.page(examples.FACT)),
-)
+@router.get("/facts", tags=["knowledge"], responses=answers(examples.page(examples.FACT)))
 async def list_facts(
     caller: CurrentCaller, options: Annotated[params.FactParameters, Query()]
 ) -> Response:
@@ -173,12 +145,7 @@ async def list_facts(
     )
 
 
-@router.get(
-    "/timeline",
-    tags=["knowledge"],
-    response_class=Response,
-    responses=answers(examples.page(examples.FACT)),
-)
+@router.get("/timeline", tags=["knowledge"], responses=answers(examples.page(examples.FACT)))
 async def get_timeline(
     caller: CurrentCaller, options: Annotated[params.TimelineParameters, Query()]
 ) -> Response:
@@ -193,9 +160,7 @@ async def get_timeline(
     )
 
 
-@router.get(
-    "/profile", tags=["knowledge"], response_class=Response, responses=answers(examples.PROFILE)
-)
+@router.get("/profile", tags=["knowledge"], responses=answers(examples.PROFILE))
 async def get_profile(
     caller: CurrentCaller, _: Annotated[params.NoParameters, Query()]
 ) -> Response:
@@ -203,12 +168,7 @@ async def get_profile(
     return await caller.json(lambda memory: memory.user_profile().to_dict())
 
 
-@router.get(
-    "/projects",
-    tags=["knowledge"],
-    response_class=Response,
-    responses=answers(examples.page(examples.PROJECT)),
-)
+@router.get("/projects", tags=["knowledge"], responses=answers(examples.page(examples.PROJECT)))
 async def list_projects(
     caller: CurrentCaller, options: Annotated[params.PageParameters, Query()]
 ) -> Response:
@@ -223,7 +183,6 @@ async def list_projects(
 @router.get(
     "/proposals",
     tags=["review"],
-    response_class=Response,
     responses=answers(examples.page(examples.PROPOSAL)),
     description=(
         "List what waits for a person's decision, those with most effect first;"
@@ -242,12 +201,7 @@ async def list_proposals(
     return await caller.json(answer)
 
 
-@router.get(
-    "/pending",
-    tags=["review"],
-    response_class=Response,
-    responses=answers(examples.page(examples.PENDING)),
-)
+@router.get("/pending", tags=["review"], responses=answers(examples.page(examples.PENDING)))
 async def list_pending(
     caller: CurrentCaller, options: Annotated[params.PageParameters, Query()]
 ) -> Response:
@@ -259,18 +213,13 @@ async def list_pending(
     )
 
 
-@router.get("/status", tags=["health"], response_class=Response, responses=answers(examples.STATUS))
+@router.get("/status", tags=["health"], responses=answers(examples.STATUS))
 async def get_status(caller: CurrentCaller, _: Annotated[params.NoParameters, Query()]) -> Response:
     """Show what is in the store, and what needs attention."""
     return await caller.json(lambda memory: memory.status())
 
 
-@router.get(
-    "/audit",
-    tags=["audit"],
-    response_class=Response,
-    responses=answers(examples.page(examples.EVENT)),
-)
+@router.get("/audit", tags=["audit"], responses=answers(examples.page(examples.EVENT)))
 async def list_events(
     caller: CurrentCaller, options: Annotated[params.PageParameters, Query()]
 ) -> Response:
@@ -280,12 +229,7 @@ async def list_events(
     )
 
 
-@router.get(
-    "/audit/reads",
-    tags=["audit"],
-    response_class=Response,
-    responses=answers(examples.page(examples.READ)),
-)
+@router.get("/audit/reads", tags=["audit"], responses=answers(examples.page(examples.READ)))
 async def list_reads(
     caller: CurrentCaller, options: Annotated[params.NewestParameters, Query()]
 ) -> Response:
@@ -298,9 +242,7 @@ async def list_reads(
     )
 
 
-@router.get(
-    "/audit/head", tags=["audit"], response_class=Response, responses=answers(examples.HEAD)
-)
+@router.get("/audit/head", tags=["audit"], responses=answers(examples.HEAD))
 async def get_head(caller: CurrentCaller, _: Annotated[params.NoParameters, Query()]) -> Response:
     """Show what fixes the whole history as it is now. It needs a token with `--trail`."""
     return await caller.trail(lambda operator: operator.audit_head())
@@ -309,7 +251,6 @@ async def get_head(caller: CurrentCaller, _: Annotated[params.NoParameters, Quer
 @router.get(
     "/audit/verify",
     tags=["audit"],
-    response_class=Response,
     responses=answers({"events": examples.REPORT, "reads": examples.REPORT}),
     description=(
         "Check every record against the trail, within the time of a request."
