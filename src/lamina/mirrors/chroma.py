@@ -25,6 +25,7 @@ BATCH, BATCH_CHARACTERS = 250, 4_000_000
 PAGE = 1000
 NOTHING = ""  # stands for a missing value, which Chroma cannot filter by
 NO_SPACE = "none"
+Where = Mapping[str, Any] | None  # filters in Chroma's query language
 
 
 class Collection(NamedTuple):
@@ -66,11 +67,7 @@ class Engine(Protocol):
         ...
 
     def nearest(
-        self,
-        collection: Collection,
-        vector: Sequence[float],
-        number: int,
-        where: Mapping[str, Any] | None,
+        self, collection: Collection, vector: Sequence[float], number: int, where: Where
     ) -> list[Any]:
         """Find the ids of what is nearest to a vector."""
         ...
@@ -260,7 +257,7 @@ def _copy(record_id: object, document: object, metadata: object) -> Copy | None:
         return None
 
 
-def _where(asked: Asked) -> dict[str, Any] | None:
+def _where(asked: Asked) -> Where:
     """Express the filters in Chroma's query language."""
     filters: list[dict[str, Any]] = []
     if asked.user is not None:

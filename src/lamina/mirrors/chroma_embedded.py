@@ -17,7 +17,7 @@ from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.home import extras
 from lamina.home.folder import make_private_file, make_private_folder, refuse_link
 from lamina.mirrors import Damaged
-from lamina.mirrors.chroma import Batch, Collection
+from lamina.mirrors.chroma import Batch, Collection, Where
 from lamina.mirrors.chroma_server import CONFIGURATION
 
 # SQLite's codes for a file that is damaged or not a database.
@@ -119,11 +119,7 @@ class ChromaFolder:
         return list(zip(answer["ids"], answer["documents"], answer["metadatas"], strict=True))
 
     def nearest(
-        self,
-        collection: Collection,
-        vector: Sequence[float],
-        number: int,
-        where: Mapping[str, Any] | None,
+        self, collection: Collection, vector: Sequence[float], number: int, where: Where
     ) -> list[Any]:
         if self._opened is not None and self._opened.seen == collection.metadata:
             # It fails while another process is writing, and the index does not fit its files.
@@ -140,9 +136,7 @@ class ChromaFolder:
             self._tidy()
             return ids
 
-    def _query(
-        self, vector: Sequence[float], number: int, where: Mapping[str, Any] | None
-    ) -> list[Any]:
+    def _query(self, vector: Sequence[float], number: int, where: Where) -> list[Any]:
         with self._lock, self._chroma():
             answer = self._existing().query(
                 query_embeddings=[list(vector)], n_results=number, where=where, include=[]

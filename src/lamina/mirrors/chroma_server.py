@@ -15,7 +15,7 @@ import msgspec
 from lamina.errors import LaminaError, StoreUnavailable
 from lamina.home.http_client import Service
 from lamina.mirrors.breaker import Breaker
-from lamina.mirrors.chroma import Batch, Collection
+from lamina.mirrors.chroma import Batch, Collection, Where
 
 API = "api/v2"
 COLLECTIONS = f"{API}/tenants/default_tenant/databases/default_database/collections"
@@ -87,11 +87,7 @@ class ChromaServer:
         return list(zip(*parts, strict=True))
 
     def nearest(
-        self,
-        collection: Collection,
-        vector: Sequence[float],
-        number: int,
-        where: Mapping[str, Any] | None,
+        self, collection: Collection, vector: Sequence[float], number: int, where: Where
     ) -> list[Any]:
         body: dict[str, Any] = {
             "query_embeddings": [list(vector)],

@@ -97,10 +97,7 @@ class Guard:
         )
 
     def _foreign(self, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
-        """Refuse names and origins that are not ours: a page of another site was led here.
-
-        That is DNS rebinding.
-        """
+        """Refuse hosts and origins that are not ours: DNS rebinding leads pages of others here."""
         hosts = [*_values(headers, b"host")]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             name = _joined(hosts)
