@@ -1,9 +1,11 @@
 """Serve a client that has started this process, over pipes, until it closes its end.
 
-The SDK's own `stdio_server` would do, and this module could be deleted with `frames`, if it did not
-drop answers in flight when its input ends
-(https://github.com/modelcontextprotocol/python-sdk/issues/2678), and had a limit for the length of
-a line (https://github.com/modelcontextprotocol/python-sdk/issues/1333).
+The SDK's own `stdio_server` has two faults; without them this module and `frames` can be deleted:
+
+- It drops answers in flight when its input ends:
+  https://github.com/modelcontextprotocol/python-sdk/issues/2678
+- It bounds neither the requests at hand nor the length of a line:
+  https://github.com/modelcontextprotocol/python-sdk/issues/1333
 """
 
 from __future__ import annotations
