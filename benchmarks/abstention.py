@@ -1,4 +1,4 @@
-"""Whether Lamina refuses what it cannot know: the confidence of its answers to questions with and without one."""
+"""Measure if Lamina refuses what it cannot know: confidence with and without an answer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ask(
     now: list[datetime],
     words: Sequence[str],
 ) -> None:
-    """The confidence for each question of a case, for nonsense like it, and for a question of another case."""
+    """Compute the confidence for each question of a case, for nonsense, and for a foreign one."""
     for place, question in enumerate(case.questions):
         now[0] = question.now
         own = question.category in ("5", "abstention")
@@ -98,7 +98,7 @@ def nonsense(kind: str, question: str, words: Sequence[str]) -> str:
 
 
 def _other(case: Case, cases: Sequence[Case], place: int) -> str:
-    """A question of another conversation, with the names of its speakers replaced by those of this one."""
+    """Take a question of another conversation, with its speakers' names replaced by ours."""
     other = cases[(cases.index(case) + 1 + place % (len(cases) - 1)) % len(cases)]
     question = other.questions[place % len(other.questions)].text
     for theirs, ours in zip(_speakers(other), _speakers(case), strict=False):

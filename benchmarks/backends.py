@@ -1,7 +1,8 @@
-"""How fast each backend adds and finds, beside SQLite in the same run.
+"""Measure how fast each backend adds and finds, beside SQLite in the same run.
 
-`make bench-backends` prints the table; `--sizes 10000` leaves the large one out. Servers are real ones on this machine, so
-that what is measured is their work and the way there, not a network. Ratios are what counts, since machines are noisy.
+`make bench-backends` prints the table; `--sizes 10000` leaves the large one out. Servers are real
+ones on this machine, so that what is measured is their work and the way there, not a network.
+Ratios are what counts, since machines are noisy.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""How well rules find what people claim: precision and recall on labelled conversations, and what becomes of what changes.
+"""Measure how well rules find what people claim, and what becomes of what changes.
 
-`python -m benchmarks.claims` prints the tables of the three conversations that rules were tuned on, and how well each does by
-what the other two teach. `--held-out` counts the two conversations that nobody reads while rules are changed, `--invented` the
-talks of tests/golden/claims.jsonl. `--updates` judges the cases of tests/golden/updates.jsonl instead, `--speed` measures time,
-`--rules` counts each rule, `--errors` lists what goes wrong in the three. The conversations are not part of Lamina; see
-`conversations.py`.
+`python -m benchmarks.claims` prints the tables of the three conversations that rules were tuned on,
+and how well each does by what the other two teach. `--held-out` counts the two conversations that
+nobody reads while rules are changed, `--invented` the talks of tests/golden/claims.jsonl.
+`--updates` judges the cases of tests/golden/updates.jsonl instead, `--speed` measures time,
+`--rules` counts each rule, `--errors` lists what goes wrong in the three. The conversations are not
+part of Lamina; see `conversations.py`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Session(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A claim that was found, and which label it meets, if any; strictly: also by its attribute and whether it denies."""
+    """A claim that was found, and the label it meets, if any; strictly: in all of its parts."""
 
     claim: Claim
     session: Session
@@ -63,7 +64,7 @@ class Judged(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How many claims were found, how many of them are right, and how many there are."""
+    """The numbers of claims that were found, that are right, and that there are."""
 
     found: int
     right: int
@@ -107,7 +108,7 @@ def sessions(names: Sequence[str]) -> Iterator[Session]:
 
 
 def invented() -> Iterator[Session]:
-    """Sentences and talks of many people, made up to be as varied as those of strangers, with what they claim."""
+    """Load invented sentences and talks, varied as those of strangers, with their claims."""
     for number, line in enumerate(INVENTED.read_text("utf-8").splitlines()):
         told = json.loads(line)
         labels = (
@@ -124,7 +125,7 @@ def invented() -> Iterator[Session]:
 
 
 def judge(session: Session) -> Iterator[Judged]:
-    """The claims of a session, each met by one label of its turn at most; who is surer chooses first."""
+    """Match the claims of a session with labels, one each; the surer claim chooses first."""
     for number, (claims, labels) in enumerate(
         zip(extract(session.turns), session.labels, strict=True)
     ):
@@ -144,7 +145,7 @@ def judge(session: Session) -> Iterator[Judged]:
 
 
 def _likeness(claim: Claim, label: Mapping[str, Any]) -> float:
-    """The share of the words of the shorter value that both have; none when they are about different things."""
+    """Compute the share of the shorter value's words that both have."""
     same_person = words.first_name(claim.subject) == words.first_name(label["subject"])
     if (
         not same_person
@@ -181,7 +182,7 @@ def score(judged: Iterable[Judged], labels: int, threshold: float = 0.0) -> Scor
 
 
 def counted(told: Iterable[Session]) -> tuple[list[Judged], int]:
-    """What was found in some sessions, and how many labels they have."""
+    """Collect what was found in some sessions, and count their labels."""
     listed = list(told)
     return [one for session in listed for one in judge(session)], sum(
         len(one) for session in listed for one in session.labels
@@ -189,7 +190,7 @@ def counted(told: Iterable[Session]) -> tuple[list[Judged], int]:
 
 
 def measured(names: Sequence[str]) -> tuple[list[Judged], int]:
-    """What was found in some conversations, and how many labels they have."""
+    """Collect what was found in some conversations, and count their labels."""
     return counted(sessions(names))
 
 
@@ -213,10 +214,11 @@ def curve(title: str, told: Iterable[Session]) -> Table:
 
 
 def left_out() -> Table:
-    """Each tuned conversation by what the other two teach: how sure its claims are, and which of its rules were right before.
+    """Judge each tuned conversation by what the other two teach.
 
-    Rules were written with all three in view, so this shows whether confidences carry over, not whether rules do. Those of
-    proven rules alone, which were right in another conversation too, come closest to what is to be expected elsewhere.
+    Rules were written with all three in view, so this shows whether confidences carry over, not
+    whether rules do. Those of proven rules alone, which were right in another conversation too,
+    come closest to what is to be expected elsewhere.
     """
     columns = (
         "claims",
@@ -248,7 +250,7 @@ def left_out() -> Table:
 
 
 def learned(judged: Iterable[Judged]) -> Callable[[Claim], tuple[float, bool]]:
-    """What some claims teach: how sure another one is by its rule, drawn towards its family, and whether its rule was right."""
+    """Learn from claims: how sure another is by its rule and family, and if its rule was right."""
     rules: dict[str, list[bool]] = defaultdict(list)
     families: dict[str, list[bool]] = defaultdict(list)
     for one in judged:
@@ -264,12 +266,12 @@ def learned(judged: Iterable[Judged]) -> Callable[[Claim], tuple[float, bool]]:
 
 
 def _share(met: Sequence[bool], guessed: float) -> float:
-    """How many are right, as if a few more had been seen that were as good as guessed."""
+    """Compute the share that is right, as if a few more had been seen that were guessed."""
     return (sum(met) + guessed * GUESSES) / (len(met) + GUESSES)
 
 
 def rules() -> Table:
-    """How often each rule was right in the tuned conversations, and in how many of them, the most frequent first."""
+    """Count how often each rule was right, and in how many conversations, the commonest first."""
     by_rule: dict[str, list[Judged]] = defaultdict(list)
     for one in measured(TUNED)[0]:
         by_rule[one.claim.rule].append(one)
@@ -288,7 +290,7 @@ def _cells(reached: Score) -> list[str]:
 
 
 def errors(screen: Console) -> None:
-    """What goes wrong in the conversations that rules may be tuned on."""
+    """Print what goes wrong in the conversations that rules may be tuned on."""
     for session in sessions(TUNED):
         judged = list(judge(session))
         for number, labels in enumerate(session.labels):
@@ -303,7 +305,8 @@ def errors(screen: Console) -> None:
                     markup=False,
                 )
             for claim in wrong:
-                told = f"  wrong  {claim.rule} {claim.confidence}: {claim.subject} {claim.attribute} = {claim.value}"
+                told = f"  wrong  {claim.rule} {claim.confidence}:"
+                told += f" {claim.subject} {claim.attribute} = {claim.value}"
                 screen.print(told, markup=False)
             for label in missed:
                 screen.print(
@@ -313,7 +316,7 @@ def errors(screen: Console) -> None:
 
 
 def held(claims: Iterable[Claim], subject: str, attribute: str) -> list[str]:
-    """What holds after some claims, by the simplest of rules: the last of one, all of many that nothing ended."""
+    """Find what holds after claims, simply: the last of one, all of many that nothing ended."""
     holds: list[str] = []
     for claim in claims:
         if words.first_name(claim.subject) != words.first_name(subject):
@@ -335,7 +338,7 @@ def held(claims: Iterable[Claim], subject: str, attribute: str) -> list[str]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether all words of one value are in the other."""
+    """Tell whether all words of one value are in the other."""
     mine, theirs = set(words.asked(one)), set(words.asked(other))
     return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
 
@@ -348,7 +351,7 @@ def is_met(holds: Sequence[str], wanted: str | list[str] | None) -> bool:
 
 
 def updated(case: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Whether what holds in the end is right, and what held before."""
+    """Judge if what holds in the end is right, and what held before."""
     turns = [
         Turn(turn["text"], turn["speaker"], datetime.fromisoformat(turn["at"]))
         for turn in case["turns"]
@@ -369,7 +372,7 @@ def updated(case: Mapping[str, Any]) -> tuple[bool, bool]:
 
 
 def updates() -> Table:
-    """Knowledge that changes: how often the newest value is the one that holds. Rules were tuned on the even cases."""
+    """Count how often the newest value is the one that holds. Rules were tuned on even cases."""
     columns = ("kind", "even", "now", "before too", "odd", "now", "before too")
     table = _table("cases of change", *columns)
     told = [json.loads(line) for line in UPDATES.read_text("utf-8").splitlines()]

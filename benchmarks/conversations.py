@@ -1,4 +1,4 @@
-"""The gold-labelled conversations that retrieval is measured on, as stores and questions. They are not part of Lamina.
+"""The gold-labelled conversations that retrieval is measured on. They are not part of Lamina.
 
 `LAMINA_BENCH` names the folder that holds them: `locomo_dev.json` and `longmemeval_dev.json.gz`.
 """
@@ -64,7 +64,7 @@ def locomo() -> Iterator[Case]:
 
 
 def longmemeval() -> Iterator[Case]:
-    """One store of 48 sessions for each question: its own, and others drawn from the other questions."""
+    """Yield a store of 48 sessions for each question: its own, and others of other questions."""
     told = json.loads(gzip.decompress((FOLDER / "longmemeval_dev.json.gz").read_bytes()))
     sessions: dict[str, tuple[Turn, ...]] = {}
     gold: set[str] = set()

@@ -1,7 +1,7 @@
-"""How long an agent waits for its hooks: in a new process each time, and within one that stays.
+"""Measure how long an agent waits for its hooks: in a new process, and within one that stays.
 
-Beside the time on the wall stands the processor's time of the process: on a machine that has other work it is the one that
-tells something.
+Beside the time on the wall stands the processor's time of the process: on a machine that has other
+work it is the one that tells something.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ ROUNDS = 15
 CALLS = 100
 
 
-class Taken(NamedTuple):
+class CallTimes(NamedTuple):
     """Milliseconds of one process: on the wall, and of the processor."""
 
     wall: float
     processor: float
 
 
-def process(command: Sequence[str], given: bytes, home: Path) -> Taken:
+def process(command: Sequence[str], given: bytes, home: Path) -> CallTimes:
     environment = {**os.environ, "LAMINA_HOME": str(home), "LAMINA_MEMORY_TIMEOUT_MS": "60000"}
     before = used()
     started = time.perf_counter()
     subprocess.run(command, input=given, env=environment, stdout=subprocess.DEVNULL, check=True)
     wall = time.perf_counter() - started
-    return Taken(1e3 * wall, 1e3 * (used() - before))
+    return CallTimes(1e3 * wall, 1e3 * (used() - before))
 
 
 def used() -> float:
@@ -52,7 +52,7 @@ def used() -> float:
     return found.ru_utime + found.ru_stime
 
 
-def cold(arguments: Sequence[str], home: Path, events: Sequence[object]) -> list[Taken]:
+def cold(arguments: Sequence[str], home: Path, events: Sequence[object]) -> list[CallTimes]:
     command = [sys.executable, *arguments]
     return [process(command, json.dumps(event).encode(), home) for event in events]
 

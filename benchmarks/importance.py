@@ -1,7 +1,8 @@
-"""How well importance is guessed: the tables alone, and with what was learned from a simulated operator.
+"""Measure how well importance is guessed: by the tables alone, and after learning.
 
-`python -m benchmarks.importance` prints the tables. The operators are simulated: each follows a policy that is written
-below, so that it is known what there is to learn, and that there is nothing to learn from chance.
+`python -m benchmarks.importance` prints the tables. The operators are simulated: each follows a
+policy that is written below, so that it is known what there is to learn, and that there is nothing
+to learn from chance.
 """
 
 from __future__ import annotations
@@ -39,13 +40,24 @@ KINDS = (
     "decision",
     "insight",
 )
-TAGS = "garmin sleep weather news budget family travel cooking code standup music garden health critical debug".split()
+TAGS = (
+    "garmin sleep weather news budget family travel cooking code standup music garden health"
+    " critical debug"
+).split()
 SOURCES = (None, None, "garmin", "calendar", "ntfy", "web:news")
 SPEAKERS = (None, None, "Ana", "Ben", "assistant")
-TOPICS = "rent invoice piano lesson dentist run marathon recipe bread branch release train ticket holiday tax roof".split()
-FILLERS = "the report about was shared and then noted with some details for this week before after during".split()
+TOPICS = (
+    "rent invoice piano lesson dentist run marathon recipe bread branch release train ticket"
+    " holiday tax roof"
+).split()
+FILLERS = (
+    "the report about was shared and then noted with some details for this week before after during"
+).split()
 CUED = ("decided", "failed", "wants", "always", "generated", "hello")
-PLAIN = "The quarterly numbers arrived from accounting and Maria shared them with the whole team before lunch on Tuesday morning."
+PLAIN = (
+    "The quarterly numbers arrived from accounting and Maria shared them with the whole team"
+    " before lunch on Tuesday morning."
+)
 
 
 def happened(chance: random.Random) -> Example:
@@ -136,7 +148,7 @@ def history(policy: Callable[[Example], float], number: int, seed: str) -> list[
 
 
 class Quality(NamedTuple):
-    """How well scores tell what is liked: the order of pairs, and the squared error of a score read as a chance."""
+    """Rate scores: by the order of pairs, and by the squared error of a score as a chance."""
 
     auc: float
     brier: float
@@ -162,7 +174,7 @@ def scores(model: Model | None, examples: Sequence[Example]) -> list[float]:
 
 
 class Trial(NamedTuple):
-    """One simulated operator: how well the tables tell, what was learned, and the policy itself, which nothing can beat."""
+    """One simulated operator: the tables, what was learned, and the policy, which is the best."""
 
     before: Quality
     after: Quality
@@ -182,7 +194,10 @@ def trials(policy: Callable[[Example], float], trained: int = TRAINED) -> Iterat
 
 
 def compared() -> Table:
-    title = f"simulated operators: {TRAINED} decisions to learn from, {TESTED:,} others to tell, means of {SEEDS} seeds"
+    title = (
+        f"simulated operators: {TRAINED} decisions to learn from, {TESTED:,} others to tell,"
+        f" means of {SEEDS} seeds"
+    )
     columns = (
         "policy (simulated)",
         "learned in",
@@ -219,9 +234,10 @@ def _sides(done: Sequence[Trial]) -> Iterator[list[Quality]]:
 
 
 def growth() -> Table:
-    """How soon there is something to learn from."""
+    """Show how soon there is something to learn from."""
     table = _table(
-        f"AUC of simulated operators by the number of their decisions (in how many of {SEEDS} seeds anything was learned)",
+        "AUC of simulated operators by the number of their decisions"
+        f" (in how many of {SEEDS} seeds anything was learned)",
         "policy (simulated)",
         *(f"{size:,}" for size in SIZES),
     )

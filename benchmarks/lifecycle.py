@@ -1,4 +1,4 @@
-"""How long it takes memories to move by themselves: promotion, rotation, and a search through the archive."""
+"""Time memories that move by themselves: promotion, rotation, and a search of the archive."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def peak(number: int, promotions: int) -> float:
         code = (
             "import lamina\n"
             "with lamina.open('bench') as memory: memory.run_once()\n"
-            "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
+            "lines = open('/proc/self/status')\n"
+            "print(next(line for line in lines if line.startswith('VmHWM')).split()[1])"
         )
         environment = {**os.environ, "LAMINA_HOME": str(path)}
         done = subprocess.run(
@@ -74,7 +75,7 @@ def peak(number: int, promotions: int) -> float:
 
 
 def searched(number: int) -> tuple[float, float]:
-    """Seconds of a search through so many archived lines, for a rare text and for one that is in no line."""
+    """Time a search of so many archived lines, for a rare text and for one in no line."""
     with folder() as path, lamina.open("bench", home=path) as memory:
         memory._parts.derived.patience = sys.maxsize  # noqa: SLF001 - nothing here is searched by meaning
         step = 20 * archive.AT_ONCE

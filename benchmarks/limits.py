@@ -1,6 +1,7 @@
-"""What this machine allows, how near `remember`, `search` and `run_once` come to it, and where their time goes.
+"""Measure what this machine allows, and how near `remember`, `search` and `run_once` come to it.
 
-`make limits` prints the tables. A limit is the least work that could give the same promise, done bare in the same run.
+`make limits` prints the tables. A limit is the least work that could give the same promise, done
+bare in the same run.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ SAMPLE = 0.0005  # seconds between two looks at the stack
 PAGE = 4096
 BAR = 30
 ENTRIES, PROMOTED = 10_000, 2_000
-"""How many memories `run_once` finds waiting, and how many of them it moves up."""
+"""The number of memories that `run_once` finds waiting, and of those that it promotes."""
 
-# Where a look at the stack finds the program: the innermost function that has a name here says what is being done.
+# Where a look at the stack finds the program: the innermost function that has a name here says what
+# is being done.
 REMEMBER = {
     "rules.Drafter.draft": "checks: the rules",
     "secrets.discretion.Discretion.over.<locals>.discreet": "checks: secrets",
@@ -83,7 +85,7 @@ RUN_ONCE = {
 
 
 class Verb(NamedTuple):
-    """How a verb did: its seconds, those of its limit, what the limit is, and how its time divides."""
+    """The result of a verb: its seconds, its limit and what that is, and how its time divides."""
 
     name: str
     took: float
@@ -101,7 +103,7 @@ class Sampler:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Looks while the caller works; a call into C is seen when it returns, and counts for who called it."""
+        """Sample while the caller works; a call into C is seen when it returns, as its caller's."""
         before = signal.signal(signal.SIGALRM, self._look)
         signal.setitimer(signal.ITIMER_REAL, SAMPLE, SAMPLE)
         try:
@@ -128,7 +130,7 @@ class Sampler:
 
 
 def machine(path: Path) -> dict[str, str]:
-    """What the machine can do at most, measured."""
+    """Measure the most that the machine can do."""
     return {
         "fdatasync of a page at the end of a file": f"{1e6 * synced(path):,.0f} µs",
         "bare SQLite, one durable commit of a row": f"{1e6 * committed(path):,.0f} µs",
@@ -234,7 +236,7 @@ def remembered(path: Path) -> Verb:
 
 
 def searched(path: Path, number: int) -> Verb:
-    """A search, beside the words of its question read from FTS5, one pass over the bits of all vectors, and ten rows."""
+    """Search, beside reading its words from FTS5, one pass over all vectors' bits, and ten rows."""
     searching.filled(path, number)
     with lamina.open("default", home=path) as memory:
         connection = _reader(memory)
@@ -272,7 +274,7 @@ def _least_search(connection: apsw.Connection, question: str, bits: Sequence[Any
 
 
 def ran(path: Path) -> Verb:
-    """One run over many entries, beside the bare statements and the one file that it cannot do without."""
+    """Run once over many entries, beside the bare statements and the file that are needed."""
     ours, bare = [], []
     sampler = Sampler(RUN_ONCE)
     for turn in range(6):
@@ -287,7 +289,10 @@ def ran(path: Path) -> Verb:
                 continue
             with sampler.running():
                 memory.run_once()
-    least = "bare SQLite: the rows changed, moved and deleted, their words, one file of lines, three durable commits"
+    least = (
+        "bare SQLite: the rows changed, moved and deleted, their words, one file of lines,"
+        " three durable commits"
+    )
     name = f"run_once, {ENTRIES:,} entries, {PROMOTED:,} move up, 3,000 leave"
     return Verb(name, statistics.median(ours), statistics.median(bare[:5]), least, sampler.shares())
 
@@ -301,7 +306,10 @@ def _least_run(copy: Path, file: Path) -> float:
     out = [row for row in rows if row[importance] <= 0.5][: ENTRIES - PROMOTED - 5_000]
     started = time.perf_counter()
     with connection:
-        update = "UPDATE records SET layer = 'semantic', promoted_at = ?, updated_at = ?, metadata = ?, event = ? WHERE seq = ?"
+        update = (
+            "UPDATE records SET layer = 'semantic', promoted_at = ?, updated_at = ?, metadata = ?,"
+            " event = ? WHERE seq = ?"
+        )
         connection.executemany(
             update, [(1, 1, row[records.COLUMN["metadata"]], 9, row[0]) for row in up]
         )
@@ -371,7 +379,8 @@ def main() -> None:
     )
     given = parser.parse_args()
     console = Console(width=140)
-    versions = f"Python {sys.version.split()[0]}, SQLite {apsw.sqlite_lib_version()}, Lamina {lamina.__version__}"
+    sqlite, python = apsw.sqlite_lib_version(), sys.version.split()[0]
+    versions = f"Python {python}, SQLite {sqlite}, Lamina {lamina.__version__}"
     table = Table(title=f"The machine, {versions}", title_justify="left")
     table.add_column("what")
     table.add_column("limit", justify="right")

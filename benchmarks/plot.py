@@ -31,8 +31,14 @@ def svg(
     top = 60 + (len(recall) + 1) * ROW
     lines = list(_curves(curves, top + 70))
     height = top + 70 + SIDE + 60
-    style = "text{font:13px system-ui,sans-serif;fill:#222}.t{font-size:16px;font-weight:600}.s{fill:#666;font-size:11px}"
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img"><style>{style}</style>'
+    style = (
+        "text{font:13px system-ui,sans-serif;fill:#222}.t{font-size:16px;font-weight:600}"
+        ".s{fill:#666;font-size:11px}"
+    )
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">'
+        f"<style>{style}</style>"
+    )
     ground = f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>'
     return "\n".join([head, ground, *bars, *lines, "</svg>", ""])
 
@@ -51,8 +57,10 @@ def _bars(recall: Mapping[str, Mapping[str, Sequence[float]]]) -> Iterator[str]:
         for column, data in enumerate(sets):
             x, (five, ten) = LEFT + column * room, values[data]
             full = room - 90
-            yield f'<rect x="{x:.1f}" y="{y}" width="{full * ten:.1f}" height="18" fill="{COLOURS[column]}" opacity=".35"/>'
-            yield f'<rect x="{x:.1f}" y="{y}" width="{full * five:.1f}" height="18" fill="{COLOURS[column]}"/>'
+            fill = f'height="18" fill="{COLOURS[column]}"'
+            start = f'<rect x="{x:.1f}" y="{y}"'
+            yield f'{start} width="{full * ten:.1f}" {fill} opacity=".35"/>'
+            yield f'{start} width="{full * five:.1f}" {fill}/>'
             yield _text(x + full * ten + 6, y + 14, f"{five:.3f} / {ten:.3f}", "s")
 
 
@@ -82,7 +90,8 @@ def _curves(curves: Mapping[str, Sequence[tuple[float, float]]], top: int) -> It
         ]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in shown)
         yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
-        yield f'<rect x="{x0 + wide + 30}" y="{top + 8 + place * 24}" width="14" height="4" fill="{colour}"/>'
+        start = f'<rect x="{x0 + wide + 30}" y="{top + 8 + place * 24}"'
+        yield f'{start} width="14" height="4" fill="{colour}"/>'
         yield _text(x0 + wide + 52, top + 15 + place * 24, name)
 
 

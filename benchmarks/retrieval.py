@@ -1,6 +1,7 @@
-"""How well Lamina finds: the share of the gold turns among the first hits, next to what one could put together instead.
+"""Measure how well Lamina finds gold turns, next to what one could put together instead.
 
-`make bench-retrieval` prints the tables and draws the plot. The data is not part of Lamina; see `conversations.py`.
+`make bench-retrieval` prints the tables and draws the plot. The data is not part of Lamina; see
+`conversations.py`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ SETS: Mapping[str, Callable[[], Iterable[Case]]] = {"LoCoMo": locomo, "LME48": l
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What one system said to one question, and the parts of the scores where it has any."""
+    """The answer of one system to one question, with the parts of scores where it has any."""
 
     data: str
     fold: int
@@ -117,7 +118,7 @@ def of_lamina(
 
 
 def of_bm25(case: Case) -> Callable[[str], list[str]]:
-    """What FTS5 gives out of the box: porter, its own bm25, any word of the question but stop words."""
+    """FTS5 out of the box: porter, its own bm25, any word of the question but stop words."""
     connection = apsw.Connection(":memory:")
     connection.execute(
         "CREATE VIRTUAL TABLE turns USING fts5 (said, tokenize = 'porter unicode61')"
@@ -242,7 +243,8 @@ def counted(answers: Sequence[Answer], data: str) -> list[Answer]:
 def cross_validated(answers: Sequence[Answer], data: str) -> list[float]:
     """The measure when the weights are fitted on all folds but the one that is measured.
 
-    Each part's weight may be changed by a factor, one after the other, twice. What is reported has not been fitted to.
+    Each part's weight may be changed by a factor, one after the other, twice. What is reported has
+    not been fitted to.
     """
     own = counted(answers, data)
     names = sorted({name for answer in own for part in answer.parts for name in part})
@@ -289,7 +291,7 @@ def _fitted(tables: Sequence[tuple[Any, Any, int]], number: int) -> Any:
 
 
 def sessions(answers: Sequence[Answer], all_of_them: bool) -> float:
-    """How often the first five hits touch any of the sessions that answer the question, or all of them."""
+    """Count how often the first five hits touch any of the answering sessions, or all of them."""
     own = counted(answers, "LME48")
     judge = all if all_of_them else any
     hits = [

@@ -1,6 +1,7 @@
-"""How fast Lamina finds, at 10,000, 100,000 and with `--large` at 1,000,000 memories.
+"""Measure how fast Lamina finds, at 10,000, 100,000 and with `--large` at 1,000,000 memories.
 
-`make bench-search` and `make bench-large` print the table. Questions are words of a memory in a sentence, as people ask.
+`make bench-search` and `make bench-large` print the table. Questions are words of a memory in a
+sentence, as people ask.
 """
 
 from __future__ import annotations

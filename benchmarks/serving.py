@@ -1,6 +1,7 @@
-"""How fast the HTTP surface answers, next to the bare library doing the same work in the same run.
+"""Measure how fast the HTTP surface answers, next to the bare library in the same run.
 
-`make bench-serving` prints the table. Rounds are interleaved; ratios are what counts, since machines are noisy.
+`make bench-serving` prints the table. Rounds are interleaved; ratios are what counts, since
+machines are noisy.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def client(address: str, token: str, paths: Sequence[str]) -> list[float]:
 def clients(
     number: int, address: str, token: str, paths: Sequence[str]
 ) -> tuple[float, list[float]]:
-    """Requests per second of so many clients at once, who share the paths, and the seconds of each."""
+    """Measure requests per second of some clients who share the paths, and each one's seconds."""
     started = time.perf_counter()
     with ThreadPoolExecutor(number) as threads:
         parts = [

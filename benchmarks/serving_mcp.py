@@ -1,6 +1,7 @@
-"""What the MCP server adds to a search: the same questions to the library and over a pipe, by turns, in one run.
+"""Measure what the MCP server adds to a search: the library and a pipe by turns, in one run.
 
-`python -m benchmarks.serving_mcp` prints the table. Times are medians; the difference is what counts.
+`python -m benchmarks.serving_mcp` prints the table. Times are medians; the difference is what
+counts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""How long a night takes: ten thousand turns become facts, in a process of their own, with its memory.
+"""Time a night: ten thousand turns become facts, in a process of their own, with its memory.
 
-`make bench-sleep` prints it. The turns are made of sentences as people write them, most of which claim nothing.
+`make bench-sleep` prints it. The turns are made of sentences as people write them, most of which
+claim nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ TALK = (
 
 
 def turns(chance: random.Random) -> list[str]:
-    """What one person says in one session."""
+    """Make what one person says in one session."""
     said = []
     for _ in range(SESSION):
         parts = [chance.choice(TALK)]
@@ -117,7 +118,8 @@ def measured() -> dict[str, Any]:
 def main() -> None:
     told, console = measured(), Console()
     console.print(
-        f"{TURNS:,} turns: {told['seconds']:.1f} s, peak {told['peak_mb']:.0f} MB (goal < 60 s, < 300 MB)"
+        f"{TURNS:,} turns: {told['seconds']:.1f} s, peak {told['peak_mb']:.0f} MB"
+        " (goal < 60 s, < 300 MB)"
     )
     console.print(f"{TURNS / told['seconds']:,.0f} turns/s; a second night {told['again']:.2f} s")
     console.print(told["done"])

@@ -1,6 +1,7 @@
-"""How fast Lamina is, next to bare SQLite doing the same work in the same run.
+"""Measure how fast Lamina is, next to bare SQLite doing the same work in the same run.
 
-`make bench` prints the table. Times are medians of interleaved rounds; ratios are what counts, since machines are noisy.
+`make bench` prints the table. Times are medians of interleaved rounds; ratios are what counts,
+since machines are noisy.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def folder() -> Iterator[Path]:
 
 
 class Floor:
-    """What SQLite alone needs: the same row, its id, the same full-text row, one commit, and nothing else."""
+    """SQLite alone: the same row, its id, the same full-text row, one commit, and nothing else."""
 
     def __init__(self, path: Path, synchronous: str) -> None:
         self.connection = apsw.Connection(str(path / "floor.db"))
@@ -82,13 +83,14 @@ class Floor:
         self.connection.wal_autocheckpoint(2000)
         columns = ", ".join(f"{name} {TYPES.get(name, 'TEXT')}" for name in records.COLUMNS)
         self.connection.execute(f"CREATE TABLE records ({columns})")
-        options = "content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'"
+        tokenizer = "tokenize = 'porter unicode61 remove_diacritics 2'"
+        options = f"content = '', contentless_delete = 1, {tokenizer}"
         self.connection.execute(
             f"CREATE VIRTUAL TABLE words USING fts5 (content, tags, metadata, {options})"
         )
 
     def rows(self, contents: Sequence[str], first: int) -> list[tuple[Any, ...]]:
-        """Rows as Lamina would store them, made beforehand: their making is not what is measured."""
+        """Make rows as Lamina would store them, beforehand: their making is not measured."""
         fixed = (
             ("short_term", "active", "crumb"),
             (0.5, 1.0, "agent", None, "[]", "{}", "[]", None, None, None),
@@ -238,11 +240,14 @@ def listed() -> float:
 
 
 def syncs() -> tuple[float, float] | None:
-    """Forced writes to the disk per `remember`, and those of checkpoints apart; None without strace."""
+    """Count forced writes per `remember`, and those of checkpoints; None without strace."""
     if shutil.which("strace") is None:
         return None
     number = 200
-    code = f"import lamina\nwith lamina.open('bench') as m:\n for n in range({number}): m.remember(f'memory number {{n}}')\n"
+    code = (
+        "import lamina\nwith lamina.open('bench') as m:\n"
+        f" for n in range({number}): m.remember(f'memory number {{n}}')\n"
+    )
     with folder() as path:
         environment = {
             **os.environ,
@@ -270,9 +275,8 @@ def syncs() -> tuple[float, float] | None:
 
 
 def main() -> None:
-    table = Table(
-        title=f"Lamina {lamina.__version__} beside bare SQLite {apsw.sqlite_lib_version()}, medians of {ROUNDS} rounds"
-    )
+    versions = f"Lamina {lamina.__version__} beside bare SQLite {apsw.sqlite_lib_version()}"
+    table = Table(title=f"{versions}, medians of {ROUNDS} rounds")
     for name in ("what", "Lamina", "floor", "ratio", "goal"):
         table.add_column(name, justify="left" if name == "what" else "right")
     bare, ours = single("OFF")

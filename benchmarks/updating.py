@@ -1,8 +1,8 @@
-"""Whether the newest comes first when something has changed: questions whose answer was told twice, before and after sleep.
+"""Measure if the newest comes first when something has changed, before and after sleep.
 
-`make bench-updates` prints the tables: LongMemEval's questions of the kind "knowledge-update", the changes of
-tests/golden/updates.jsonl with a plain question for each, and what sleep does to finding at all, on LoCoMo. The
-conversations are not part of Lamina; see `conversations.py`.
+`make bench-updates` prints the tables: LongMemEval's questions of the kind "knowledge-update", the
+changes of tests/golden/updates.jsonl with a plain question for each, and what sleep does to finding
+at all, on LoCoMo. The conversations are not part of Lamina; see `conversations.py`.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class Answer(NamedTuple):
 
     @property
     def first(self) -> str:
-        """What the first hit is: the newest gold turn, an outdated one, or something else."""
+        """The kind of the first hit: the newest gold turn, an outdated one, or something else."""
         if not self.found:
             return "nothing"
         return self._named(self.found[0])
 
     @property
     def first_session(self) -> str:
-        """The same of its session: in the one that tells the newest, other turns may tell it too."""
+        """The same of its session: other turns of the newest session may tell it too."""
         sessions = {self.turns[key].session for key in self.found[0]} if self.found else set()
         if self.turns[self.newest].session in sessions:
             return "newest"
@@ -93,7 +93,7 @@ class Answer(NamedTuple):
 
     @property
     def in_order(self) -> bool:
-        """Whether of all gold turns the newest is found first; one that is not found comes last."""
+        """True if the newest of all gold turns is found first; one not found comes last."""
         return (
             next((self._named(keys) for keys in self.found if keys & self.question.gold), "")
             == "newest"
@@ -109,8 +109,8 @@ class Answer(NamedTuple):
         return "outdated" if keys & self.question.gold else "other"
 
 
-class Known(NamedTuple):
-    """What sleep has made of the gold turns of a question."""
+class GoldFacts(NamedTuple):
+    """The facts that sleep has made of the gold turns of a question."""
 
     newest: bool  # the newest is the evidence of an active fact
     ended: bool  # every outdated one with facts has only such as are superseded
@@ -119,7 +119,10 @@ class Known(NamedTuple):
 
 @contextmanager
 def store(case: Case, *, asleep: bool) -> Iterator[tuple[Operator, dict[str, str], list[datetime]]]:
-    """A store of the case's turns, their keys by record, and its clock. Sleep learns from searches, so it comes before any."""
+    """Make a store of the case's turns, with their keys by record, and its clock.
+
+    Sleep learns from searches, so it comes before any.
+    """
     home, now = Path(tempfile.mkdtemp(prefix="lamina-updating-")), [case.questions[0].now]
     try:
         with lamina.operator("bench", home=home, clock=lambda: now[0]) as memory:
@@ -138,7 +141,7 @@ def store(case: Case, *, asleep: bool) -> Iterator[tuple[Operator, dict[str, str
 def stands_for(
     record: Record, keys: Mapping[str, str], turns: Mapping[str, Turn]
 ) -> frozenset[str]:
-    """A turn stands for itself, a summary for the turns that it quotes, a fact for the newest that it rests on."""
+    """Map a record to turns: itself, those a summary quotes, or the newest a fact rests on."""
     if record.id in keys:
         return frozenset((keys[record.id],))
     if summary.is_summary(record):
@@ -149,10 +152,10 @@ def stands_for(
 
 def asked(
     cases: Iterable[Case], number: int, name: str
-) -> tuple[dict[str, list[Answer]], list[Known]]:
+) -> tuple[dict[str, list[Answer]], list[GoldFacts]]:
     """The answers to the questions of all cases in every way."""
     answers: dict[str, list[Answer]] = {way: [] for way in WAYS}
-    known: list[Known] = []
+    known: list[GoldFacts] = []
     for case in track(
         cases, total=number, description=name, console=Console(stderr=True), transient=True
     ):
@@ -193,7 +196,7 @@ def _answers(
 
 def _known(
     memory: Operator, keys: Mapping[str, str], turns: Mapping[str, Turn], question: Question
-) -> Known:
+) -> GoldFacts:
     facts = memory.list(layers=["semantic"], states=None, limit=10_000)
     of: dict[str, list[Record]] = {}
     for fact in facts:
@@ -202,7 +205,7 @@ def _known(
     *outdated, newest = sorted(question.gold, key=lambda key: (turns[key].at, key))
     successors = {fact.id for fact in of.get(newest, ())}
     old = [fact for key in outdated for fact in of.get(key, ())]
-    return Known(
+    return GoldFacts(
         newest=any(fact.state == "active" for fact in of.get(newest, ())),
         ended=bool(old) and all(fact.state == "superseded" for fact in old),
         changed=any(fact.superseded_by in successors for fact in old),
@@ -215,7 +218,7 @@ def updates() -> list[Case]:
 
 
 def smaller(case: Case, others: int) -> Case:
-    """A store of the sessions that answer the question and a few others, evenly chosen over time."""
+    """Make a store of the sessions that answer the question and a few others, over all times."""
     gold = {turn.session for turn in case.turns if turn.key in case.questions[0].gold}
     rest = [
         session
@@ -232,7 +235,7 @@ def smaller(case: Case, others: int) -> Case:
 
 
 def changes() -> list[Case]:
-    """The cases in which one value has taken the place of another, each in a store with some other cases."""
+    """Yield cases in which one value has replaced another, each in a store with other cases."""
     told = [json.loads(line) for line in CHANGES.read_text("utf-8").splitlines()]
     made = {case["id"]: tuple(_change_turns(case)) for case in told}
     names = {
@@ -275,7 +278,7 @@ def _change_turns(case: Mapping[str, Any]) -> Iterator[Turn]:
 
 
 def _change_gold(case: Mapping[str, Any], turns: Sequence[Turn]) -> frozenset[str]:
-    """The last turn with the value that holds now, and those before it with the old one alone; nothing without both."""
+    """Find the last turn with the present value, and those before it with the old one alone."""
     now, before = case["now"], case.get("before", {}).get("value")
     if not (isinstance(now, str) and isinstance(before, str)):
         return frozenset()
@@ -305,7 +308,7 @@ def without_adversarial(case: Case) -> Case:
 
 
 def show_order(answers: Mapping[str, Sequence[Answer]], title: str, screen: Console) -> None:
-    """How often each way begins with the newest."""
+    """Show how often each way begins with the newest."""
     columns: Mapping[str, Callable[[Answer], bool]] = {
         "first: newest": lambda answer: answer.first == "newest",
         "outdated": lambda answer: answer.first == "outdated",
@@ -332,19 +335,19 @@ def show_before(answers: Mapping[str, Sequence[Answer]], screen: Console) -> Non
 
 
 def show_recall(answers: Mapping[str, Sequence[Answer]], title: str, screen: Console) -> None:
-    """How well each way finds."""
+    """Show how well each way finds."""
     table = _table(title, ("", *(f"R@{cut}" for cut in CUTS)))
     for way, own in answers.items():
         table.add_row(way, *(_share(one.recall(cut) for one in own) for cut in CUTS))
     screen.print(table)
 
 
-def show_known(known: Sequence[Known], screen: Console) -> None:
-    number = len(known)
+def show_known(known: Sequence[GoldFacts], screen: Console) -> None:
+    number, newest = len(known), sum(one.newest for one in known)
+    ended, changed = sum(one.ended for one in known), sum(one.changed for one in known)
     screen.print(
-        f"of {number} questions, the newest gold turn has an active fact in {sum(one.newest for one in known)}, an outdated one"
-        f" only superseded facts in {sum(one.ended for one in known)}, and the one supersedes the other in"
-        f" {sum(one.changed for one in known)}\n"
+        f"of {number} questions, the newest gold turn has an active fact in {newest}, an outdated"
+        f" one only superseded facts in {ended}, and the one supersedes the other in {changed}\n"
     )
 
 

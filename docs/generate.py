@@ -1,4 +1,4 @@
-"""Writes docs/reference.md from the program: Python, commands, routes, tools, hooks, settings, errors. `make docs` runs it."""
+"""Write docs/reference.md from the program; `make docs` runs it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from lamina.memory.world import WorldModel
 from lamina.surfaces.cli.main import cli
 from lamina.surfaces.hooks import Hooks, Switches, protocol, switches
 from lamina.surfaces.http import routes
-from lamina.surfaces.mcp import schemas, tools
+from lamina.surfaces.mcp import tools
+from lamina.surfaces.mcp.arguments import schema
 
 TARGET = Path(__file__).parent / "reference.md"
 LONGEST = 100  # of a line of code
@@ -50,16 +51,29 @@ def reference() -> str:
 
 
 def settings() -> Iterator[str]:
-    yield 'In `config.toml` of the home (`[audit]` `reads = "strict"`), over it the environment, over it an argument.'
+    yield (
+        'In `config.toml` of the home (`[audit]` `reads = "strict"`), over it the environment,'
+        " over it an argument."
+    )
     yield ""
     yield "| setting | default | environment | meaning |"
     yield "|---|---|---|---|"
     for setting in config.SETTINGS:
-        yield f"| `{setting.name}` | `{setting.default!r}` | `{setting.variable}` | {setting.help} |"
+        name, default = f"`{setting.name}`", f"`{setting.default!r}`"
+        yield f"| {name} | {default} | `{setting.variable}` | {setting.help} |"
     yield ""
-    yield "`LAMINA_HOME`, `LAMINA_AGENT`, `LAMINA_USER` are the defaults of the program's options; `LAMINA_ROLE=agent` makes it"
-    yield "refuse what only an operator may do, and every other agent and user than the two that are set."
-    yield "`LAMINA_SHARED_GROUP` names the group, by name or number, that shares the home: what belongs to it is trusted."
+    yield (
+        "`LAMINA_HOME`, `LAMINA_AGENT`, `LAMINA_USER` are the defaults of the program's options;"
+        " `LAMINA_ROLE=agent` makes it"
+    )
+    yield (
+        "refuse what only an operator may do,"
+        " and every other agent and user than the two that are set."
+    )
+    yield (
+        "`LAMINA_SHARED_GROUP` names the group, by name or number, that shares the home:"
+        " what belongs to it is trusted."
+    )
     yield "No file can set it, since whoever may write the home could write that file."
 
 
@@ -141,7 +155,10 @@ def literal(value: object) -> str:
 
 
 def http_routes() -> Iterator[str]:
-    yield "`GET` and `HEAD`, with a token; see [http.md](http.md). The console has pages of its own: [console.md](console.md)."
+    yield (
+        "`GET` and `HEAD`, with a token; see [http.md](http.md)."
+        " The console has pages of its own: [console.md](console.md)."
+    )
     yield ""
     app = FastAPI()
     app.include_router(routes.router)
@@ -166,18 +183,18 @@ def mcp_tools() -> Iterator[str]:
         yield ""
         yield tool.description
         yield ""
-        asked = schemas.schema(tool.given)
+        asked = schema(tool.arguments)
         given = asked["properties"].items()
         if given:
             yield from table(
-                (name, name in asked.get("required", ()), told(value)) for name, value in given
+                (name, name in asked.get("required", ()), described(value)) for name, value in given
             )
-        yield f"It answers {', '.join(f'`{name}`' for name in schemas.schema(tool.answer)['properties'])}."
+        yield f"It answers {', '.join(f'`{name}`' for name in schema(tool.answer)['properties'])}."
         yield ""
 
 
-def told(value: dict[str, Any]) -> str:
-    """What a schema says about a value, or about one of the kinds that it may have."""
+def described(value: dict[str, Any]) -> str:
+    """Describe a value by its schema, or by that of one of the types that it may have."""
     found = [value, *value.get("anyOf", ())]
     return next((one["description"] for one in found if "description" in one), "")
 
@@ -205,7 +222,8 @@ def hook_events() -> Iterator[str]:
     yield "|---|---|"
     for field in msgspec.structs.fields(Switches):
         if field.name != "problems":
-            yield f"| `{switches.PREFIXES[0]}{field.name.upper()}` | `{str(field.default).lower()}` |"
+            variable = f"{switches.PREFIXES[0]}{field.name.upper()}"
+            yield f"| `{variable}` | `{str(field.default).lower()}` |"
 
 
 def commands() -> Iterator[str]:

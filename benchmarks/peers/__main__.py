@@ -1,6 +1,7 @@
-"""`make bench-peers`: Lamina beside what one could use instead, on the same work, in one interleaved run.
+"""`make bench-peers`: Lamina beside its alternatives, on the same work, in one interleaved run.
 
-A run may be made in parts: what `--out` holds already is kept, and what was measured now is put in its place.
+A run may be made in parts: what `--out` holds already is kept, and what was measured now is put in
+its place.
 """
 
 from __future__ import annotations

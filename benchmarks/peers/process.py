@@ -33,7 +33,7 @@ QUIET = {
 
 
 class PeerError(Exception):
-    """What a peer could not do, in its own words."""
+    """A failure of a peer, in its own words."""
 
 
 class Process:
@@ -106,7 +106,7 @@ class Process:
         return told
 
     def kill(self) -> list[dict[str, Any]]:
-        """kill -9 for the worker and all that it started; what it had said until then and nobody had heard."""
+        """Kill the worker and all that it started with SIGKILL; return what it had still said."""
         self._signal()
         self._process.wait()
         rest: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""How well each peer finds, on the gold-labelled conversations: the same turns, the same vectors, its own best search."""
+"""Measure how well each peer finds: the same turns, the same vectors, its own best search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOCOMO, NAMED, LME = "LoCoMo", "LoCoMo, named", "LME48"
 SETS = (LOCOMO, NAMED, LME)
 
 
-class Asked(NamedTuple):
+class QualityCase(NamedTuple):
     """One case of a set, in files, and the questions that count."""
 
     data: str
@@ -51,8 +51,9 @@ def measured(
                     continue
                 say(f"quality, case {number + 1} of {case.data}: {peer.label}")
                 if spent[peer.name] > 60 * minutes:
+                    answered = len(marks[peer.name].get(case.data, []))
                     failed[peer.name][case.data] = (
-                        f"{len(marks[peer.name].get(case.data, []))} questions were answered when {minutes:g} minutes were over"
+                        f"{answered} questions were answered when {minutes:g} minutes were over"
                     )
                     continue
                 try:
@@ -92,7 +93,7 @@ def _running(
     return running
 
 
-def _answered(process: Process, case: Asked, store: Path, seconds: float) -> dict[str, Any]:
+def _answered(process: Process, case: QualityCase, store: Path, seconds: float) -> dict[str, Any]:
     """Fill a store with the case, ask everything, throw it away."""
     process.ask("use", folder=str(case.folder), part="memories")
     process.ask("open", folder=str(store))
@@ -120,7 +121,7 @@ def _answered(process: Process, case: Asked, store: Path, seconds: float) -> dic
     }
 
 
-def _cases(every: int, folder: Path) -> Iterator[Asked]:
+def _cases(every: int, folder: Path) -> Iterator[QualityCase]:
     for data, cases in ((LOCOMO, locomo()), (NAMED, locomo()), (LME, list(longmemeval())[::every])):
         for number, case in enumerate(cases):
             counted = [one for one in case.questions if one.gold and one.category != ADVERSARIAL]
@@ -128,7 +129,7 @@ def _cases(every: int, folder: Path) -> Iterator[Asked]:
                 yield _written(data, case, counted, folder / f"work-{data}-{number}")
 
 
-def _written(data: str, case: Case, questions: Sequence[Question], folder: Path) -> Asked:
+def _written(data: str, case: Case, questions: Sequence[Question], folder: Path) -> QualityCase:
     folder.mkdir(parents=True)
     told = []
     for number, (turn, item) in enumerate(zip(case.turns, items(case.turns), strict=True)):
@@ -146,7 +147,7 @@ def _written(data: str, case: Case, questions: Sequence[Question], folder: Path)
         for question in questions
     ]
     saved(folder, "questions", asked, "default")
-    return Asked(data, folder, len(told), [turn.key for turn in case.turns], questions)
+    return QualityCase(data, folder, len(told), [turn.key for turn in case.turns], questions)
 
 
 def _marks(question: Question, found: Sequence[str]) -> tuple[float, ...]:

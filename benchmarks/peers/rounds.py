@@ -1,4 +1,4 @@
-"""One size: every peer is filled, opened, asked and added to in turns, so that the noise of the machine hits all alike."""
+"""One size: peers are filled, opened, asked and added to in turns, so that noise hits all alike."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHARES = 20  # a fill is interleaved in so many parts
 Say = Callable[[str], None]
 
 
-class Standing:
+class PeerRun:
     """One peer at one size: its process while it has one, and what was measured so far."""
 
     def __init__(self, peer: Peer, folder: Path) -> None:
@@ -40,7 +40,7 @@ class Standing:
 
     @contextmanager
     def tried(self, what: str) -> Iterator[None]:
-        """What fails is noted with its reason, and the others go on."""
+        """Note a failure with its reason, and go on with the others."""
         try:
             yield
         except PeerError as trouble:
@@ -50,10 +50,10 @@ class Standing:
 def measured(
     peers: Sequence[Peer], size: int, embedder: str, minutes: float, folder: Path, say: Say
 ) -> dict[str, Any]:
-    """What each peer took at this size, by its name."""
+    """Measure each peer at this size, by its name."""
     say(f"{size:,}: texts and vectors")
     work = prepared(size, embedder)
-    all_of_them = [Standing(peer, folder) for peer in peers]
+    all_of_them = [PeerRun(peer, folder) for peer in peers]
     with ExitStack() as stack:
         _filled(all_of_them, work, size, embedder, minutes, stack, say)
     left = [one for one in all_of_them if not one.out]
@@ -68,13 +68,13 @@ def measured(
 
 
 def _beside(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What the peers of a run are compared with. It is kept with each of them: others may be measured in another run."""
+    """The base of comparison of a run; kept with each peer, for others may run at another time."""
     medians = {kind: statistics.median(times) for kind, times in told["search"].items()}
     add = {"add": statistics.median(told["add"])} if told.get("add") else {}
     return {**medians, **add, "bulk_seconds": told.get("bulk_seconds")}
 
 
-def _started(one: Standing, work: Path, embedder: str, part: str | None, stack: ExitStack) -> bool:
+def _started(one: PeerRun, work: Path, embedder: str, part: str | None, stack: ExitStack) -> bool:
     with one.tried("open"):
         one.process = stack.enter_context(Process(one.peer, embedder, one.scratch))
         loaded = one.process.ask("load")
@@ -86,7 +86,7 @@ def _started(one: Standing, work: Path, embedder: str, part: str | None, stack: 
 
 
 def _filled(
-    all_of_them: Sequence[Standing],
+    all_of_them: Sequence[PeerRun],
     work: Path,
     size: int,
     embedder: str,
@@ -94,7 +94,7 @@ def _filled(
     stack: ExitStack,
     say: Say,
 ) -> None:
-    """Part by part in turns, until all are full or out of time; indexes and saving are part of it."""
+    """Fill part by part in turns, until all are full or out of time, with indexes and saving."""
     filling = [one for one in all_of_them if _started(one, work, embedder, "memories", stack)]
     limit, share = 60 * minutes, max(1000, size // SHARES)
     while filling := [
@@ -131,7 +131,7 @@ def _filled(
             )
 
 
-def _opened(left: Sequence[Standing], work: Path, embedder: str, say: Say) -> None:
+def _opened(left: Sequence[PeerRun], work: Path, embedder: str, say: Say) -> None:
     """Import, open and ask once, each time in a new process."""
     for turn in range(OPENINGS):
         for one in left:
@@ -152,7 +152,7 @@ def _opened(left: Sequence[Standing], work: Path, embedder: str, say: Say) -> No
                 process.ask("close")
 
 
-def _searched(left: Sequence[Standing], work: Path, say: Say) -> None:
+def _searched(left: Sequence[PeerRun], work: Path, say: Say) -> None:
     nearest = json.loads((work / "nearest.json").read_text())
     found: dict[tuple[str, str], list[list[int]]] = {}
     for kind in KINDS:
@@ -189,14 +189,14 @@ def _searched(left: Sequence[Standing], work: Path, say: Say) -> None:
             one.told["peak"] = one.process.ask("peak")["bytes"]
 
 
-def _asked(one: Standing, kind: str, start: int, stop: int) -> dict[str, Any]:
+def _asked(one: PeerRun, kind: str, start: int, stop: int) -> dict[str, Any]:
     assert one.process is not None
     return one.process.ask(
         "search", kind=kind, start=start, stop=stop, seconds=PATIENCE, within=6 * PATIENCE
     )
 
 
-def _added(left: Sequence[Standing], say: Say) -> None:
+def _added(left: Sequence[PeerRun], say: Say) -> None:
     part = SINGLES // ROUNDS
     for turn in range(ROUNDS):
         for one in left:

@@ -1,4 +1,4 @@
-"""What is still there afterwards: forced writes for an add, four writers at once, and kill -9 in the middle."""
+"""Check what is still there after forced writes, four writers at once, and kill -9 in between."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BEFORE, AFTER = "mark-before", "mark-after"
 
 
 def measured(peers: Sequence[Peer], embedder: str, folder: Path, say: Say) -> dict[str, Any]:
-    """What each peer kept, by its name."""
+    """Count what each peer kept, by its name."""
     work = prepared(SIZE, embedder)
     told: dict[str, dict[str, Any]] = {peer.name: {} for peer in peers}
     for peer in peers:
@@ -69,7 +69,7 @@ def _ready(process: Process, work: Path, store: Path) -> None:
 
 
 def _forced(peer: Peer, embedder: str, work: Path, place: Path) -> dict[str, Any]:
-    """How many forced writes one add makes, on average; strace counts them, threads and children included."""
+    """Count the forced writes of an add, on average, by strace with threads and children."""
     strace = shutil.which("strace")
     if strace is None:
         return {"failed": "strace is not here"}

@@ -46,7 +46,7 @@ class Cells:
         return str(self.notes.index(reason) + 1).translate(RAISED)
 
     def times(self, own: Sequence[float], ours: float | None) -> str:
-        """Median and 95th percentile in milliseconds, and the median as a multiple of Lamina's in the same run."""
+        """Show median and 95th percentile in milliseconds, and the median relative to Lamina's."""
         ratio = f" ({statistics.median(own) / ours:.1f}×)" if ours else ""
         return f"{_ms(statistics.median(own))} / {_ms(_late(own))}{ratio}"
 
@@ -278,7 +278,8 @@ def markdown(results: Mapping[str, Any]) -> str:
     """The same for a page."""
     runs = results["runs"]
     parts = [
-        f"- {run['what']}: {run['at']}, {run['machine']}, limit {run['minutes']:g} minutes; {_together(run)}"
+        f"- {run['what']}: {run['at']}, {run['machine']},"
+        f" limit {run['minutes']:g} minutes; {_together(run)}"
         for run in runs
     ]
     for sheet in sheets(results):

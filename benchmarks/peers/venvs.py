@@ -1,4 +1,4 @@
-"""The peers, their versions, and the environment that each has for itself, made once from the package index."""
+"""The peers, their versions, and an environment for each, made once from the package index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEWER = (3, 12)
 
 
 class Peer(NamedTuple):
-    """What is measured: its name in tables, its door, and what has to be installed for it."""
+    """A program to measure: its name in tables, its door, and the packages that it needs."""
 
     name: str
     label: str

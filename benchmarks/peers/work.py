@@ -1,4 +1,4 @@
-"""The work that every peer gets: texts, questions and their vectors, made once by Lamina's embedder and kept in files."""
+"""The work for every peer: texts, questions and vectors, made once by Lamina's embedder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One peer in a process of its own, driven by JSON lines: what is asked comes in, what it took goes out.
+"""One peer in a process of its own, driven by JSON lines: requests come in, times go out.
 
 It runs in the peer's environment: the standard library, numpy and the peer are all there is.
 """
@@ -99,7 +99,7 @@ class Worker:
         return {}
 
     def write(self, start: int, stop: int) -> dict[str, Any]:
-        """Add one after the other, and say after each that it was acknowledged, or what went wrong."""
+        """Add one after the other, and say after each that it was acknowledged, or the problem."""
         failed: dict[str, int] = {}
         for item in self._items(start, stop):
             try:

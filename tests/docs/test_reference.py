@@ -20,7 +20,7 @@ from lamina.model import rules
 from lamina.model.record import Layer
 from lamina.surfaces.hooks import Switches, protocol, switches
 from lamina.surfaces.http import routes
-from lamina.surfaces.http.console.mounting import PAGES
+from lamina.surfaces.http.console import PAGES
 from lamina.surfaces.mcp import tools
 
 from .pages import DOCS, GENERATED, ROOT, blocks, pages, prose

@@ -25,7 +25,8 @@ from lamina.surfaces.cli.main import cli, run
 from lamina.surfaces.hooks import Hooks, Switches, protocol
 from lamina.surfaces.hooks import handler as call
 from lamina.surfaces.http.console.page import PageRoute
-from lamina.surfaces.mcp import schemas, tools
+from lamina.surfaces.mcp import tools
+from lamina.surfaces.mcp.arguments import schema
 from tests.security.pools import FISHING, Attack, given
 from tests.surfaces.mcp_harness import said
 from tests.surfaces.served import Served
@@ -254,7 +255,7 @@ async def tool_calls(
     """Every tool, with what each has answered."""
     made = []
     for tool in tools.EVERY:
-        asked = schemas.schema(tool.given)
+        asked = schema(tool.arguments)
         kinds = {
             name: (json.dumps(kind), name in asked.get("required", ()))
             for name, kind in asked["properties"].items()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lamina.errors import LaminaError
 from lamina.model.record import Role
-from lamina.surfaces.http.console.words import link_of
+from lamina.surfaces.http.console.formatting import link_of
 from lamina.surfaces.http.service import Visitor
 from lamina.text.words import is_invisible, reveal
 from tests.conftest import CONTRACTS, FULL, Desk

@@ -20,10 +20,10 @@ from starlette.responses import Response
 from lamina.errors import Corrupt, EmbedderFailed, StoreUnavailable
 from lamina.memory.agent import Memory
 from lamina.model.record import Role
-from lamina.surfaces.http.dependencies import Who
+from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.surfaces.http.errors import discreet
 from lamina.surfaces.http.guard import Limits
-from lamina.surfaces.http.service import MOST_OPEN, Lending, Service, Visitor
+from lamina.surfaces.http.service import MOST_OPEN, HandlePool, Service, Visitor
 from tests.conftest import FULL, Desk
 from tests.surfaces.served import (
     HOST,
@@ -420,7 +420,7 @@ class Slow(Served):
         self.gate = threading.Event()
         self._begun = threading.Semaphore(0)
 
-        async def slow(who: Who) -> Response:
+        async def slow(who: CurrentCaller) -> Response:
             return await who.json(self._wait)
 
         self.app._app.add_api_route(SLOW, slow)  # type: ignore[attr-defined]
@@ -607,12 +607,12 @@ def test_a_store_that_is_slow_to_open_holds_up_nobody_else(desk: Desk) -> None:
         if visitor == first:
             begun.set()
             assert gate.wait(PATIENCE)
-        return host._opened(visitor)
+        return host._open_handle(visitor)
 
-    lending = Lending(opened, most=1)
+    pool = HandlePool(opened, most=1)
 
     def number(visitor: Visitor) -> int:
-        with lending.lent(visitor) as memory:
+        with pool.borrow(visitor) as memory:
             return len(memory.list())
 
     with ThreadPoolExecutor(1) as threads:
@@ -621,7 +621,7 @@ def test_a_store_that_is_slow_to_open_holds_up_nobody_else(desk: Desk) -> None:
         assert [number(one) for one in others] == [1, 1]
         gate.set()
         assert slow.result(PATIENCE) == 1
-    lending.close()
+    pool.close()
     host.close()
 
 
@@ -654,19 +654,19 @@ def test_handles_are_bounded_and_never_closed_in_use(desk: Desk) -> None:
     """H2: the handles used last stay open, up to a bound; one that is used stays too, and a closed one is opened anew."""
     desk.agent().remember("x")
     service, everyone = Service(desk.home, HOST, desk.clock), visitors(MOST_OPEN + 5)
-    lending = service._lending
-    with lending.lent(everyone[0]) as busy:
+    pool = service._pool
+    with pool.borrow(everyone[0]) as busy:
         for visitor in everyone[1:]:
-            with lending.lent(visitor) as memory:
+            with pool.borrow(visitor) as memory:
                 assert len(memory.list()) == 1
-        assert lending.visitors == [everyone[0], *everyone[-MOST_OPEN + 1 :]]
-        lending.end({everyone[0]})
+        assert pool.visitors == [everyone[0], *everyone[-MOST_OPEN + 1 :]]
+        pool.end({everyone[0]})
         assert len(busy.list()) == 1
-    assert everyone[0] not in lending.visitors
-    with lending.lent(everyone[0]) as memory:
+    assert everyone[0] not in pool.visitors
+    with pool.borrow(everyone[0]) as memory:
         assert len(memory.list()) == 1
     service.close()
-    assert lending.visitors == []
+    assert pool.visitors == []
 
 
 def test_many_tokens_leave_no_files_open(served: Served, all_: Everything) -> None:
@@ -685,7 +685,7 @@ def test_many_tokens_leave_no_files_open(served: Served, all_: Everything) -> No
     assert served.ask("/memory/status", expired).status == 401
     assert served.ask("/memory/status", stays).status == 200
     served.service._threads.shutdown(wait=True)
-    assert len(served.service._lending.visitors) == 1
+    assert len(served.service._pool.visitors) == 1
     seen = {str(read.actor) for read in all_.op.audit_reads(1000)}
     assert len(seen) >= MOST_OPEN + 10  # each token under its own name
 

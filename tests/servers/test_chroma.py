@@ -18,7 +18,7 @@ from lamina.errors import Refused, StoreUnavailable
 from lamina.home.http_client import Service
 from lamina.mirrors import Asked, Mirror
 from lamina.mirrors.chroma import ChromaMirror
-from lamina.mirrors.chroma_server import ROOM, ChromaServer
+from lamina.mirrors.chroma_server import COLLECTIONS, ChromaServer
 from lamina.model.record import Layer
 from lamina.search.mirror import PAUSE
 from tests.conftest import Desk
@@ -52,10 +52,12 @@ class TestChromaServer(SearchContract):
 
     def held(self, folder: Path) -> dict[str, str]:
         try:
-            collection = ask(self.server, "GET", f"{ROOM}/{self.name(folder)}")["id"]
+            collection = ask(self.server, "GET", f"{COLLECTIONS}/{self.name(folder)}")["id"]
         except StoreUnavailable:
             return {}
-        found = ask(self.server, "POST", f"{ROOM}/{collection}/get", {"include": ["documents"]})
+        found = ask(
+            self.server, "POST", f"{COLLECTIONS}/{collection}/get", {"include": ["documents"]}
+        )
         return dict(zip(found["ids"], found["documents"], strict=True))
 
 
@@ -84,14 +86,14 @@ def opened(
 def test_a_collection_of_somebody_else(chroma: Chroma, fresh_agent: str) -> None:
     """B2: a collection that Lamina has not made is neither read nor written, and the error says what to do."""
     name = f"{fresh_agent}_memory"
-    ask(chroma, "POST", ROOM, {"name": name, "metadata": {"owner": "me"}})
+    ask(chroma, "POST", COLLECTIONS, {"name": name, "metadata": {"owner": "me"}})
     mirror = opened(chroma, fresh_agent)
     with pytest.raises(Refused, match="rename or delete it"):
         mirror.position()
     mirror.clear()
     with pytest.raises(Refused, match="rename or delete it"):
         mirror.commit(FIRST)
-    assert ask(chroma, "GET", f"{ROOM}/{name}")["metadata"] == {"owner": "me"}
+    assert ask(chroma, "GET", f"{COLLECTIONS}/{name}")["metadata"] == {"owner": "me"}
 
 
 def test_a_collection_of_another_store(chroma: Chroma, fresh_agent: str) -> None:
@@ -119,19 +121,19 @@ def test_what_was_tampered_with_is_found(desk: Desk, chroma: Chroma, fresh_agent
     op = desk.operator(fresh_agent, settings=through(chroma))
     records = op.remember_many([{"content": f"tea {number}"} for number in range(5)])
     op.sync_mirrors()
-    collection = ask(chroma, "GET", f"{ROOM}/{fresh_agent}_memory")["id"]
+    collection = ask(chroma, "GET", f"{COLLECTIONS}/{fresh_agent}_memory")["id"]
     vectors = [[0.1] * 256]
     ask(
         chroma,
         "POST",
-        f"{ROOM}/{collection}/update",
+        f"{COLLECTIONS}/{collection}/update",
         {"ids": [records[0].id], "documents": ["mud"], "embeddings": vectors},
     )
-    ask(chroma, "POST", f"{ROOM}/{collection}/delete", {"ids": [records[1].id]})
+    ask(chroma, "POST", f"{COLLECTIONS}/{collection}/delete", {"ids": [records[1].id]})
     ask(
         chroma,
         "POST",
-        f"{ROOM}/{collection}/add",
+        f"{COLLECTIONS}/{collection}/add",
         {"ids": ["x"], "documents": ["mud"], "embeddings": vectors},
     )
     found = op.verify_mirrors()["chroma"]

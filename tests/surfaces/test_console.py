@@ -16,7 +16,15 @@ from lamina.model.record import Change, Event, Hit, Hits, State
 from lamina.surfaces.cli.main import run
 from lamina.surfaces.cli.reviewer import comparison, texts
 from lamina.surfaces.cli.reviewer.wording import because
-from lamina.surfaces.http.console import charts, difference, facts, overview, search, tree, words
+from lamina.surfaces.http.console import (
+    charts,
+    difference,
+    facts,
+    formatting,
+    overview,
+    search,
+    tree,
+)
 from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Series
 from lamina.surfaces.http.console.timings import MOST, Timings, summary
 from tests.conftest import START, Desk, quietly
@@ -514,7 +522,7 @@ def test_sources_are_drawn_to_the_left(number: int, pairs: list[tuple[int, int]]
             {"from": names[one], "to": names[other], "relation": "evidence"} for one, other in edges
         ],
     }
-    made = tree.drawn(graph)
+    made = tree.draw(graph)
     places = {one.id: one for one in made.nodes}
     assert len(places) + made.left_out == number
     assert places[names[-1]].is_here
@@ -543,10 +551,10 @@ def test_a_comparison_loses_no_word(before: list[str], after: list[str]) -> None
 @given(st.text(max_size=60), st.integers(2, 30))
 def test_a_line_fits_its_box(text: str, room: int) -> None:
     """H2: a text is cut to the columns of its box, and says that it was."""
-    line = words.fitted(text, room)
+    line = formatting.fitted(text, room)
     assert len(line) <= room
-    assert words.fitted("明日の会議は十時から", 10) == "明日の会…"
-    assert words.fitted("short", 10) == "short"
+    assert formatting.fitted("明日の会議は十時から", 10) == "明日の会…"
+    assert formatting.fitted("short", 10) == "short"
 
 
 def test_commands_name_the_memory_that_is_meant(
@@ -555,10 +563,10 @@ def test_commands_name_the_memory_that_is_meant(
     """H2: a command that is typed elsewhere means the same memory: its home, agent and user, quoted for a shell."""
     monkeypatch.setenv("LAMINA_HOME", str(desk.home))
     assert (
-        words.command(desk.home, "default", None, "review", "confirm", ID)
+        formatting.command(desk.home, "default", None, "review", "confirm", ID)
         == f"lamina review confirm {ID}"
     )
-    told = words.command(desk.home / "my home", "sky", "ana", "forget", ID)
+    told = formatting.command(desk.home / "my home", "sky", "ana", "forget", ID)
     assert shlex.split(told) == [
         "lamina",
         "--home",

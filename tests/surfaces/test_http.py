@@ -338,7 +338,7 @@ def test_pages_of_other_lists_go_on_after_what_is_gone(served: Served, all_: Eve
 @given(st.text() | st.binary().map(lambda some: some.decode("latin-1")))
 def test_a_foreign_cursor_is_refused(text: str) -> None:
     """H2: whatever is not a cursor of ours is an error that says so."""
-    for kind in (paging.InTime, paging.InTrail, paging.InOrder):
+    for kind in (paging.RecordCursor, paging.TrailCursor, paging.ItemCursor):
         with contextlib.suppress(InvalidInput):
             paging.read(text, kind)
 

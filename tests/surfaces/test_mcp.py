@@ -22,7 +22,8 @@ from mcp.shared.exceptions import MCPError
 from lamina import Memory, StoreUnavailable
 from lamina.model.record import State, Trust
 from lamina.surfaces.cli import mcp
-from lamina.surfaces.mcp import schemas, tools
+from lamina.surfaces.mcp import tools
+from lamina.surfaces.mcp.arguments import schema
 from lamina.text import fence
 from tests.conftest import Desk, size
 from tests.surfaces.mcp_harness import (
@@ -186,8 +187,8 @@ def test_the_schemas_are_pinned() -> None:
             "name": tool.name,
             "title": tool.title,
             "description": tool.description,
-            "input": schemas.schema(tool.given),
-            "output": schemas.schema(tool.answer),
+            "input": schema(tool.arguments),
+            "output": schema(tool.answer),
             "reads_only": tool.reads_only,
             "idempotent": tool.idempotent,
         }
@@ -210,10 +211,10 @@ def test_the_list_is_what_clients_need(desk: Desk) -> None:
         assert tool.annotations.read_only_hint == (
             tool.name in ("search", "recall_context", "status")
         )
-        for schema in (tool.input_schema, tool.output_schema):
-            jsonschema.Draft202012Validator.check_schema(schema)
-            assert schema["type"] == "object"
-            assert "$ref" not in json.dumps(schema)
+        for shown in (tool.input_schema, tool.output_schema):
+            jsonschema.Draft202012Validator.check_schema(shown)
+            assert shown["type"] == "object"
+            assert "$ref" not in json.dumps(shown)
         assert tool.input_schema["additionalProperties"] is False
         assert (
             not {"agent", "user", "role", "trust", "home"} & tool.input_schema["properties"].keys()

@@ -1,1 +1,1 @@
-"""One file for each peer, with the same verbs; each runs in its peer's own environment, where Lamina is not."""
+"""One file for each peer, with the same verbs; each runs in its peer's environment."""

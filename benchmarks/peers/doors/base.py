@@ -1,4 +1,4 @@
-"""What every door offers, and the vectors it looks up instead of embedding."""
+"""The verbs of every door, and the vectors it looks up instead of embedding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LIMIT = 10
 
 
 class Item(NamedTuple):
-    """One memory of the work: its number, its text, whose it is, and what else is known about it."""
+    """One memory of the work: its number, its text, its user, and its other fields."""
 
     number: int
     text: str
@@ -19,7 +19,7 @@ class Item(NamedTuple):
 
 
 class Vectors:
-    """The vectors of texts, made beforehand; every peer looks up the same ones. Some trim a text first."""
+    """The vectors of texts, made beforehand and the same for every peer. Some trim a text first."""
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
@@ -85,7 +85,7 @@ class Door:
         return self.vector(question) if "hybrid" in self.cannot else self.hybrid(question)
 
     def at(self, now: str | None) -> None:
-        """What time it is for the next question; most peers do not ask."""
+        """Set the time for the next question; most peers do not ask for it."""
 
     def ready(self) -> None:
         """Have the cheapest answer that shows that the store is open."""
@@ -95,7 +95,7 @@ class Door:
         raise NotImplementedError
 
     def numbers(self) -> set[int]:
-        """Which memories are there."""
+        """List the memories that are there."""
         raise NotImplementedError
 
     def close(self) -> None:

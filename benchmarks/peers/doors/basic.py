@@ -1,4 +1,4 @@
-"""basic-memory: a note in Markdown for each memory, asked over MCP; many at once are files and its `reindex`.
+"""basic-memory: a Markdown note for each memory, over MCP; many at once by files and `reindex`.
 
 Its vectors come from an endpoint on the loopback. Its SQLite is the one of
 `pysqlite3-binary`: not every Python's can load sqlite-vec.
@@ -55,7 +55,8 @@ class Basic(Door):
             "BASIC_MEMORY_SEMANTIC_EMBEDDING_PROVIDER": "openai",
             "BASIC_MEMORY_SEMANTIC_EMBEDDING_MODEL": "looked-up",
             "BASIC_MEMORY_SEMANTIC_EMBEDDING_DIMENSIONS": str(self.vectors.dimensions),
-            # Its own default is made for a model on this machine; an endpoint is asked for more at a time.
+            # Its own default is made for a model on this machine; an endpoint is asked for more at
+            # a time.
             "BASIC_MEMORY_SEMANTIC_EMBEDDING_BATCH_SIZE": "64",
             "BASIC_MEMORY_SEMANTIC_EMBEDDING_SYNC_BATCH_SIZE": "64",
             # The floor below which nothing is similar is made for its own model too.

@@ -1,4 +1,4 @@
-"""Lamina as it comes, durable and with its own embedder; the vectors of many memories are looked up, as every peer does."""
+"""Lamina as it comes, durable and with its own embedder; many vectors are looked up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ PAGE = 10_000
 class Fake:
     """The made-up vectors of the other peers, in the shape of an embedder.
 
-    Those of questions are made here: Lamina embeds what it asks for in a question, and not the question as it is.
+    Those of questions are made here: Lamina embeds what it asks for in a question, and not the
+    question as it is.
     """
 
     name = "fake-256"
@@ -28,7 +29,7 @@ class Fake:
         )
 
 
-class Given:
+class LookupEmbedder:
     """An embedder that looks up what every peer is given, and passes on what is not among it."""
 
     def __init__(self, embedder: Any, vectors: Vectors) -> None:
@@ -66,7 +67,7 @@ class Lamina(Door):
     def add_many(self, items: Sequence[Item]) -> None:
         if "indexer" not in self.recall.__dict__:
             own = self.recall.embedders
-            self.recall.__dict__["embedders"] = (Given(own[0], self.vectors),)
+            self.recall.__dict__["embedders"] = (LookupEmbedder(own[0], self.vectors),)
             _ = self.recall.indexer  # it alone looks up; questions are read as always
             self.recall.__dict__["embedders"] = own
         self.memory.remember_many(
@@ -78,7 +79,8 @@ class Lamina(Door):
             }
             for item in items
         )
-        self.memory.index()  # vectors are made behind the writes; what is measured is until they are there
+        # Vectors are made behind the writes; what is measured is until they are there.
+        self.memory.index()
 
     def settle(self) -> None:
         self.memory.index()

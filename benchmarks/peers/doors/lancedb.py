@@ -1,4 +1,4 @@
-"""LanceDB in this process: vectors given, a full-text index, a bitmap over users, and a vector index for large tables."""
+"""LanceDB in this process: given vectors, full text, a bitmap of users, a large vector index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from benchmarks.peers.doors.base import LIMIT, Door, Item
 
 # Its documentation scans smaller tables without an index, and PQ has to be trained on something.
 INDEXED_FROM = 50_000
-REFINED = 10  # so many times the hits are looked at again by their whole vectors, as it advises where PQ is too coarse
+# So many times the hits are looked at again by their whole vectors, as it advises where PQ is too
+# coarse.
+REFINED = 10
 
 
 class Lancedb(Door):

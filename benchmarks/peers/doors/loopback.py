@@ -1,4 +1,4 @@
-"""Looked-up vectors behind an address on the loopback, for a peer whose documented way to other vectors is an endpoint."""
+"""Serve looked-up vectors on the loopback, for a peer that takes other vectors by an endpoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMED = re.compile(r"^memory-(\d+)\n")
 
 
 class Endpoint:
-    """The part of OpenAI's API that makes vectors; a chunk of a note has the vector of its memory."""
+    """The part of OpenAI's API that embeds; a chunk of a note has the vector of its memory."""
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
@@ -34,7 +34,7 @@ class Endpoint:
         self._server.server_close()
 
     def vector(self, text: str) -> list[float]:
-        """A question is known by its words, a note by its title, a later chunk of a note by being part of it."""
+        """Recognise a question by its words, a note by its title, a later chunk as part of it."""
         named = NAMED.match(text)
         if named:
             text = self._texts[int(named[1])]

@@ -1,6 +1,7 @@
 """mem0 without a language model (`infer=False`), over Qdrant in this process or over Chroma.
 
-Its embedder is replaced by one that looks vectors up, after it was made with a key that is never used.
+Its embedder is replaced by one that looks vectors up, after it was made with a key that is never
+used.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Looked:
 
 
 class Mem0(Door):
-    """Every memory belongs to one agent, since mem0 searches for nobody in particular; a user is its user."""
+    """Every memory belongs to one agent, since mem0 needs one to search for; a user is its user."""
 
     batch = 100
     provider = ""

@@ -16,7 +16,10 @@ PROGRAM = "node_modules/@modelcontextprotocol/server-memory/dist/index.js"
 
 
 class Reference(Door):
-    """A memory is an entity with one observation. It finds what contains the whole query, so it is asked for one word."""
+    """A memory is an entity with one observation.
+
+    It finds what contains the whole query, so it is asked for one word.
+    """
 
     batch = 1000
     cannot = {  # noqa: RUF012 - a constant of the class

@@ -33,7 +33,7 @@ class Server:
         self._send({"method": "notifications/initialized"})
 
     def call(self, tool: str, **arguments: Any) -> Any:
-        """What a tool says: its structured content, or its text."""
+        """Call a tool and return its structured content, or its text."""
         answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
         if answer.get("isError"):
             raise ServerError(answer["content"][0]["text"])

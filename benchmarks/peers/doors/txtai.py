@@ -1,4 +1,4 @@
-"""txtai: an embeddings database with content and a hybrid index, vectors from a function of ours, kept by `save`."""
+"""txtai: a database of embeddings and content with a hybrid index, kept by `save`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ KNOWN: list[Vectors] = []
 
 
 def transform(texts: Sequence[str]) -> Any:
-    """What txtai calls by its name, which is all that its saved index knows of it."""
+    """Look vectors up; txtai calls this by its name, all that its saved index knows of it."""
     return importlib.import_module("numpy").stack([KNOWN[-1].of(text) for text in texts])
 
 
 class Txtai(Door):
-    """Everything is in memory until `save`, which writes all of it; an add is only kept with one."""
+    """txtai in memory until `save`, which writes all of it; an add is only kept with one."""
 
     batch = 1_000_000  # an index is made for as many as it is first given
     embeddings: Any

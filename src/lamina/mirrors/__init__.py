@@ -1,4 +1,4 @@
-"""Copies of the memories for other programs. A mirror is derived and rebuildable, and decides nothing."""
+"""Copies of the memories for other programs: derived, rebuildable, and never asked to decide."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ __all__ = [
     "Position",
     "Searchable",
     "Settling",
+    "batches",
     "digest",
-    "portions",
 ]
 Item = TypeVar("Item")
 
 
 class Damaged(Exception):  # noqa: N818 - it says what is so
-    """A mirror finds that it does not hold what it should. It is made anew."""
+    """A mirror does not hold what it should, and has to be rebuilt."""
 
 
 class Mirror(Protocol):
-    """The five things that a mirror can do. What was put and dropped counts once it is committed, not before.
+    """A copy of the memories. What is put and dropped counts once it is committed, not before.
 
-    Whatever is replayed a second time changes nothing. One process at a time may write to a mirror.
+    Replaying changes a second time has no effect. One process at a time may write to a mirror.
     """
 
     def position(self) -> Position | None:
-        """How far it has come; None when it holds nothing that can be relied on."""
+        """Read how far it has come; None when it holds nothing that can be relied on."""
         ...
 
     def put(self, records: Sequence[Record]) -> None:
@@ -49,7 +49,7 @@ class Mirror(Protocol):
         ...
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Take records out, as far as they are there."""
+        """Remove records, as far as they are there."""
         ...
 
     def commit(self, position: Position) -> None:
@@ -57,7 +57,7 @@ class Mirror(Protocol):
         ...
 
     def clear(self) -> None:
-        """Begin anew: the next commit leaves only what was put after this."""
+        """Start over: the next commit leaves only what was put after this."""
         ...
 
 
@@ -66,7 +66,7 @@ class Closing(Protocol):
     """A mirror that holds files or connections."""
 
     def close(self) -> None:
-        """Let go of them; it may be used again."""
+        """Release them; the mirror may be used again."""
         ...
 
 
@@ -75,25 +75,25 @@ class Listed(Protocol):
     """A mirror that can be compared with the store, record by record."""
 
     def entries(self) -> Iterator[tuple[str, str]]:
-        """The id and the digest of everything that it holds, computed from what it holds; "" for what is unreadable."""
+        """Yield each id and the digest of what it holds, "" for what is unreadable."""
         ...
 
     def digest(self, record: Record) -> str:
-        """The digest that its entry of a record should have."""
+        """Compute the digest that its entry of a record should have."""
         ...
 
 
 @runtime_checkable
 class Settling(Protocol):
-    """A mirror that may be given records before the store has them."""
+    """A mirror that may receive records before the store has them."""
 
     def settle(self, is_known: Callable[[str], bool]) -> None:
-        """Take out what the store does not have after all."""
+        """Remove what the store does not have after all."""
         ...
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """What an engine for searching holds of a record: its text, and what it can be filtered by."""
+    """The part of a record that a search engine holds: its text, and what it is filtered by."""
 
     id: str
     seq: int
@@ -131,21 +131,21 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 def digest(record: Record) -> str:
-    """By what a copy of a record is compared with it."""
+    """Compute the digest by which a copy is compared with its record."""
     return Copy.of(record).digest
 
 
-def portions(
-    given: Iterable[Item], most: int, characters: int = 0, size: Callable[[Item], int] = lambda _: 0
+def batches(
+    items: Iterable[Item], most: int, characters: int = 0, size: Callable[[Item], int] = lambda _: 0
 ) -> Iterator[list[Item]]:
-    """Batches that are neither too many nor too large; one that is too large alone is one of its own."""
-    some: list[Item] = []
+    """Split items into batches of limited number and size; one too large gets its own batch."""
+    batch: list[Item] = []
     total = 0
-    for one in given:
-        if some and (len(some) >= most or total + size(one) > characters):
-            yield some
-            some, total = [], 0
-        some.append(one)
-        total += size(one)
-    if some:
-        yield some
+    for item in items:
+        if batch and (len(batch) >= most or total + size(item) > characters):
+            yield batch
+            batch, total = [], 0
+        batch.append(item)
+        total += size(item)
+    if batch:
+        yield batch

@@ -1,4 +1,4 @@
-"""When a server that did not answer is asked again: not by every request, and by all processes of a home alike."""
+"""Pause requests to a server that did not answer, for all processes of a home alike."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lamina.model.clock import Clock, to_micros
 
 FIRST_WAIT = 500_000  # microseconds; twice as long after each failure
 LONGEST_WAIT = 4_000_000
-MANY = 1_000_000  # failures; more than that is nobody's count
+MANY = 1_000_000  # failures; counting further would make no difference
 
 
 class Outage(msgspec.Struct, frozen=True):
-    """A server that did not answer: how often in a row, until when nobody asks it, and what went wrong."""
+    """A server that did not answer: failures in a row, when to ask it again, and the problem."""
 
     failures: int
     until: int
@@ -26,20 +26,22 @@ class Outage(msgspec.Struct, frozen=True):
 
 
 def after_failure(known: Outage | None, now: int, problem: str, address: str = "") -> Outage:
-    """What is known after one more failure."""
+    """Count one more failure and wait twice as long as before, up to the longest wait."""
     failures = 1 if known is None else min(max(known.failures, 0), MANY) + 1
-    return Outage(
-        failures, now + min(FIRST_WAIT << min(failures - 1, 10), LONGEST_WAIT), problem, address
-    )
+    wait = min(FIRST_WAIT << min(failures - 1, 10), LONGEST_WAIT)
+    return Outage(failures, now + wait, problem, address)
 
 
 def is_open(known: Outage | None, now: int) -> bool:
-    """Whether it is too early to ask again. An end that lies too far ahead is from a clock that was set back."""
+    """Tell whether it is too early to ask again; an end far ahead comes from a clock set back."""
     return known is not None and now < known.until <= now + LONGEST_WAIT
 
 
 class Breaker:
-    """The outage of one server, in a file that the processes of a home share. What is noted of another address is not ours."""
+    """The outage of one server, in a file that the processes of a home share.
+
+    A note about another address is ignored: the setting was changed since.
+    """
 
     def __init__(self, path: Path, clock: Clock, address: str = "") -> None:
         self._path = path
@@ -54,15 +56,14 @@ class Breaker:
             raise StoreUnavailable(f"{known.problem}; it is asked again in a moment")
 
     def failed(self, problem: str) -> None:
-        """The server did not answer."""
+        """Note that the server did not answer."""
         self._own = after_failure(self._known(), to_micros(self._clock()), problem, self._address)
-        with suppress(
-            StoreUnavailable, Refused
-        ):  # a folder that cannot be written: then each process finds out by itself
+        # If the folder cannot be written, each process finds out by itself.
+        with suppress(StoreUnavailable, Refused):
             write_private(self._path, msgspec.json.encode(self._own))
 
     def answered(self) -> None:
-        """The server is there, whatever it said."""
+        """Note that the server is there, whatever it answered."""
         self._own = None
         with suppress(OSError):  # as above
             self._path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A collection in a folder of ours, by the Chroma that runs in this process."""
+"""A collection in a folder of ours, by a Chroma that runs in this process."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import shutil
+import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -15,27 +16,31 @@ from typing import Any, NamedTuple
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
 from lamina.home import extras
 from lamina.home.folder import make_private_file, make_private_folder, refuse_link
-from lamina.mirrors import Damaged, hnsw_files
-from lamina.mirrors.chroma import Batch, Found
+from lamina.mirrors import Damaged
+from lamina.mirrors.chroma import Batch, Collection, Where
 from lamina.mirrors.chroma_server import CONFIGURATION
 
-DAMAGED = re.compile(
-    r"\(code: (11|26)\)"
-)  # what SQLite says of a file that is none of its own, or not whole
+# SQLite's codes for a file that is damaged or not a database.
+DAMAGED = re.compile(r"\(code: (11|26)\)")
 DATABASE = "chroma.sqlite3"
-OURS = ".lamina"  # a file that says that the folder is ours
-# Chroma keeps one system for each spelling of a path, for the whole process, also after its files were replaced. So each
-# opening has a spelling of its own.
+OURS = ".lamina"  # a file that marks the folder as ours
+# The head of hnswlib's header.bin: version, an offset, capacity, vectors, bytes of a vector.
+HNSW_HEADER = struct.Struct("<iQQQQ")
+HNSW_VERSION = 1
+SCRUB_BYTES = 1 << 20
+# Chroma keeps one system for each spelling of a path, for the whole process, even after its files
+# were replaced. So each opening has a spelling of its own.
 _openings = itertools.count()
-# Chroma's threads do not survive a fork, and a child that uses it would wait for ever. Who used it first, is noted.
+# Chroma's threads do not survive a fork, and a child that uses it would wait for ever. So the
+# process that used it first is noted.
 _users: set[int] = set()
 
 
-class Opened(NamedTuple):
-    """A client, the file that it has open, and what was written on the collection whose index it has in memory.
+class OpenClient(NamedTuple):
+    """A client, its open file, and the metadata of the collection whose index it has in memory.
 
-    It reads the index once, and never learns what other processes write. One that is old must neither be searched nor
-    written to: it would replace the newer one in the files.
+    It reads the index once, and never learns what other processes write. One that is outdated must
+    neither be searched nor written to: it would replace the newer index in the files.
     """
 
     client: Any
@@ -58,38 +63,38 @@ class ChromaFolder:
         self._name = name
         self._alone = alone
         self._lock = threading.RLock()
-        self._opened: Opened | None = None
+        self._opened: OpenClient | None = None
 
     @property
     def place(self) -> str:
         return f"{self._folder} ({self._name})"
 
-    def find(self) -> Found | None:
+    def find(self) -> Collection | None:
         with self._lock:
             if self._is_empty():
                 self.close()
                 return None
-            found = self._found()
-            if found is None:
+            handle = self._handle()
+            if handle is None:
                 return None
-            metadata = dict(found.metadata or {})
+            metadata = dict(handle.metadata or {})
             if self._opened is not None and self._opened.seen not in (None, metadata):
                 self.close()  # another process has written
-            return Found(str(found.id), metadata)
+            return Collection(str(handle.id), metadata)
 
     def create(self, metadata: Mapping[str, Any]) -> str:
         with self._lock:
             self._make_folder()
             client = self._client()
             with self._chroma():
-                made = client.create_collection(
+                handle = client.create_collection(
                     self._name,
                     embedding_function=None,
                     metadata=dict(metadata),
                     configuration=CONFIGURATION,
                 )
             self._tidy()
-            return str(made.id)
+            return str(handle.id)
 
     def describe(self, collection: str, metadata: Mapping[str, Any]) -> None:
         with self._lock:
@@ -100,68 +105,64 @@ class ChromaFolder:
             self._tidy()
 
     def upsert(self, collection: str, batch: Batch) -> None:
-        self._change(
-            lambda found: found.upsert(batch.ids, batch.vectors, batch.metadatas, batch.documents)
-        )
+        rows = (batch.ids, batch.vectors, batch.metadatas, batch.documents)
+        self._change(lambda handle: handle.upsert(*rows))
 
     def delete(self, collection: str, ids: Sequence[str]) -> None:
-        self._change(lambda found: found.delete(ids=list(ids)))
+        self._change(lambda handle: handle.delete(ids=list(ids)))
 
     def page(self, collection: str, start: int, number: int) -> list[tuple[object, object, object]]:
         with self._lock, self._chroma():
-            said = self._existing().get(
+            answer = self._existing().get(
                 limit=number, offset=start, include=["documents", "metadatas"]
             )
-        return list(zip(said["ids"], said["documents"], said["metadatas"], strict=True))
+        return list(zip(answer["ids"], answer["documents"], answer["metadatas"], strict=True))
 
     def nearest(
-        self, found: Found, vector: Sequence[float], number: int, where: Mapping[str, Any] | None
+        self, collection: Collection, vector: Sequence[float], number: int, where: Where
     ) -> list[Any]:
-        if self._opened is not None and self._opened.seen == found.metadata:
-            with suppress(
-                StoreUnavailable
-            ):  # somebody is just writing, and the index does not fit to it
-                return self._asked(vector, number, where)
-        # Another process has written: what we have read of the index is old. To read it anew may also write it anew,
-        # which only one process may do at a time. This lock comes before our own, as for whoever writes.
+        if self._opened is not None and self._opened.seen == collection.metadata:
+            # It fails while another process is writing, and the index does not fit its files.
+            with suppress(StoreUnavailable):
+                return self._query(vector, number, where)
+        # Another process has written, and the index in memory is outdated. Reading it again may
+        # also write it, which only one process may do at a time. This lock comes before our own,
+        # as it does for writers.
         with self._alone(), self._lock:
             self.close()
-            found = self.find() or found
-            asked = self._asked(vector, number, where)
-            self._note_seen(found.metadata)
+            collection = self.find() or collection
+            ids = self._query(vector, number, where)
+            self._note_seen(collection.metadata)
             self._tidy()
-            return asked
+            return ids
 
-    def _asked(
-        self, vector: Sequence[float], number: int, where: Mapping[str, Any] | None
-    ) -> list[Any]:
+    def _query(self, vector: Sequence[float], number: int, where: Where) -> list[Any]:
         with self._lock, self._chroma():
-            said = self._existing().query(
+            answer = self._existing().query(
                 query_embeddings=[list(vector)], n_results=number, where=where, include=[]
             )
-        return list(said["ids"][0])
+        return list(answer["ids"][0])
 
     def remove(self) -> None:
-        """All files go: Chroma leaves what is deleted in them."""
+        """Remove all files: Chroma leaves in them what is deleted."""
         with self._lock:
             if self._is_empty():
                 return
-            others = [one.name for one in self._collections() if one.name != self._name]
+            others = sorted({handle.name for handle in self._collections()} - {self._name})
             if others:
                 raise Refused(
-                    f"{self._folder} holds collections of others: {', '.join(sorted(others))}; move them elsewhere"
+                    f"{self._folder} holds collections of others: {', '.join(others)};"
+                    " move them elsewhere"
                 )
             self.close()
             try:
                 self._clear_away()
-                os.rename(
-                    self._folder, self._doomed
-                )  # half a folder would look like somebody else's
+                # Renamed first: half a folder would look like one that is not ours.
+                os.rename(self._folder, self._doomed)
                 self._clear_away()
             except OSError as error:
-                raise StoreUnavailable(
-                    f"{self._folder} cannot be removed: {error.strerror}"
-                ) from error
+                problem = f"{self._folder} cannot be removed: {error.strerror}"
+                raise StoreUnavailable(problem) from error
 
     def close(self) -> None:
         with self._lock:
@@ -178,7 +179,7 @@ class ChromaFolder:
             shutil.rmtree(self._doomed)
 
     def _collections(self) -> list[Any]:
-        """What is in the folder; nothing when it is damaged."""
+        """List the collections in the folder; none when it is damaged."""
         try:
             client = self._client()
             with self._chroma():
@@ -189,19 +190,18 @@ class ChromaFolder:
     def _change(self, change: Callable[[Any], Any]) -> None:
         with self._lock, self._chroma():
             change(self._existing())
-            self._note_seen(
-                {}
-            )  # it has read the index now, and `describe` will say how far that goes
+            self._note_seen({})  # the index is read now; `describe` will say how far it goes
 
     def _existing(self) -> Any:
-        found = self._found()
-        if found is None:
+        handle = self._handle()
+        if handle is None:
             raise StoreUnavailable(
                 f"the collection {self._name} is gone from {self._folder}; run `lamina mirror sync`"
             )
-        return found
+        return handle
 
-    def _found(self) -> Any:
+    def _handle(self) -> Any:
+        """Get Chroma's object for the collection, or None."""
         client = self._client()  # which says what to install, if that is missing
         from chromadb.errors import NotFoundError
 
@@ -212,7 +212,7 @@ class ChromaFolder:
                 return None
 
     def _client(self) -> Any:
-        """Chroma with the folder open, as it is now."""
+        """Open the folder in Chroma, or use the open client while its file is the same."""
         if _users - {os.getpid()}:
             why = "Chroma does not work in a process that was forked from one that uses it"
             raise StoreUnavailable(f"{why}; open the memory only after the fork")
@@ -225,7 +225,7 @@ class ChromaFolder:
             with self._chroma():
                 settings = chromadb.config.Settings(_env_file=None, anonymized_telemetry=False)
                 client = chromadb.PersistentClient(spelling, settings)
-            self._opened = Opened(client, self._file())
+            self._opened = OpenClient(client, self._file())
         return self._opened.client
 
     def _note_seen(self, metadata: Mapping[str, Any]) -> None:
@@ -239,7 +239,7 @@ class ChromaFolder:
             return 0
 
     def _is_empty(self) -> bool:
-        """Whether there is nothing yet; a folder that somebody else has made is left alone."""
+        """Tell whether there is no database yet; refuse a folder that is not ours."""
         refuse_link(self._folder)
         try:
             names = {path.name for path in self._folder.iterdir()}
@@ -249,7 +249,8 @@ class ChromaFolder:
             raise StoreUnavailable(f"{self._folder} cannot be read: {error.strerror}") from error
         if names and OURS not in names:
             raise Refused(
-                f"{self._folder} holds files that Lamina has not made, and leaves them alone; move them elsewhere"
+                f"{self._folder} holds files that Lamina has not made, and leaves them alone;"
+                " move them elsewhere"
             )
         return DATABASE not in names
 
@@ -259,19 +260,18 @@ class ChromaFolder:
         make_private_file(self._folder / DATABASE)
 
     def _tidy(self) -> None:
-        """Chroma makes its files with the rights that others have by default, and with bytes in them that are not its own."""
+        """Take away others' rights to Chroma's files, and stray memory out of its indexes."""
         try:
             for path in self._folder.rglob("*"):
                 path.chmod(0o700 if path.is_dir() else 0o600)
-            hnsw_files.scrub(self._folder)
+            scrub_indexes(self._folder)
         except OSError as error:
-            raise StoreUnavailable(
-                f"{error.filename} cannot be made private: {error.strerror}"
-            ) from error
+            problem = f"{error.filename} cannot be made private: {error.strerror}"
+            raise StoreUnavailable(problem) from error
 
     @contextmanager
     def _chroma(self) -> Iterator[None]:
-        """Errors of Chroma in our words."""
+        """Turn Chroma's errors into ours."""
         from chromadb.errors import ChromaError, NotFoundError
 
         try:
@@ -279,12 +279,46 @@ class ChromaFolder:
         except NotFoundError:
             raise
         except (ChromaError, OSError, RuntimeError, ValueError) as error:
-            self.close()  # a Chroma that has failed once may keep the next one who asks it waiting for ever
+            # A Chroma that has failed once may make the next request wait for ever.
+            self.close()
             if DAMAGED.search(str(error)):
                 raise Damaged(f"{self._folder}: {error}") from error
             raise StoreUnavailable(
                 f"Chroma in {self._folder} failed: {error}; `lamina mirror rebuild` makes it anew"
             ) from error
+
+
+def scrub_indexes(folder: Path) -> None:
+    """Overwrite unused space with zeros in every index below a folder.
+
+    hnswlib writes uninitialised memory to disk, with whatever the process has read. Space behind
+    the last vector means nothing to the index. An index of another version is left alone: an
+    erasure looks into all files anyway.
+    """
+    for header in folder.glob("*/header.bin"):
+        with header.open("rb") as file:
+            head = file.read(HNSW_HEADER.size)
+        if len(head) < HNSW_HEADER.size:
+            continue
+        version, _, capacity, used, size = HNSW_HEADER.unpack(head)
+        if version != HNSW_VERSION or used > capacity:
+            continue
+        for path, width in (
+            (header.with_name("data_level0.bin"), size),
+            (header.with_name("length.bin"), 4),
+        ):
+            if path.is_file() and path.stat().st_size == capacity * width:
+                _zero_from(path, used * width)
+
+
+def _zero_from(path: Path, start: int) -> None:
+    """Fill a file with zeros from an offset on, where there are none yet."""
+    with path.open("r+b") as file:
+        file.seek(start)
+        while part := file.read(SCRUB_BYTES):
+            if any(part):
+                file.seek(-len(part), 1)
+                file.write(bytes(len(part)))
 
 
 def _library() -> Any:

@@ -1,4 +1,4 @@
-"""Which mirrors the settings name, each made when it is asked for."""
+"""Make the mirrors that the settings name."""
 
 from __future__ import annotations
 
@@ -14,55 +14,67 @@ from lamina.text.words import shown
 
 if TYPE_CHECKING:
     from lamina.embedders import Embedder
+    from lamina.mirrors.breaker import Breaker
+    from lamina.mirrors.chroma import Engine
     from lamina.mirrors.required import Required
     from lamina.mirrors.weaviate import WeaviateMirror
     from lamina.store.core.store import Store
 
 OFF, STORE = "off", "store"
-Embedding = Callable[[], "Embedder | None"]  # to load one takes longer than writers can wait
+# A function, because loading an embedder takes longer than writers can wait.
+Embedding = Callable[[], "Embedder | None"]
 
 
 def names(settings: Settings) -> tuple[str, ...]:
-    """The mirrors that are on."""
+    """Name the mirrors that are on."""
     return tuple(name for name in MAKERS if settings[f"mirrors.{name}"] != OFF)
 
 
 def mirrors(store: Store, settings: Settings, embedder: Embedding) -> dict[str, Mirror]:
-    """The mirrors that are on, by name. Nothing is opened or connected yet; who wants texts alone needs no embedder."""
+    """Make the mirrors that are on, by name. Nothing is opened, connected or embedded yet."""
     return {name: MAKERS[name](store, settings, embedder) for name in names(settings)}
 
 
 def contradictions(settings: Settings) -> Iterator[str]:
-    """Settings about mirrors that cannot be meant so, each with what to do."""
+    """Yield each contradiction between the settings of mirrors, with what to do."""
     name = settings["recall.via"]
     if name != STORE and name not in names(settings):
         yield f'recall.via = "{name}", but mirrors.{name} is off; turn it on, or search the store'
     if settings["mirrors.weaviate_required"] and settings["mirrors.weaviate"] == OFF:
-        yield "mirrors.weaviate_required = true, but mirrors.weaviate is off; set its address, or require nothing"
+        yield (
+            "mirrors.weaviate_required = true, but mirrors.weaviate is off;"
+            " set its address, or require nothing"
+        )
 
 
 def missing_key(settings: Settings, environment: Mapping[str, str] = os.environ) -> str | None:
-    """What is wrong when the key of Weaviate should be in the environment and is not: the server is asked without one."""
+    """Describe the problem if Weaviate's key should be in the environment and is not there."""
     variable = settings["mirrors.weaviate_key_variable"]
     if settings["mirrors.weaviate"] == OFF or not variable or environment.get(variable):
         return None
-    return f"mirrors.weaviate_key_variable names {shown(variable)}, which is not set here; Weaviate is asked without a key"
+    return (
+        f"mirrors.weaviate_key_variable names {shown(variable)}, which is not set here;"
+        " Weaviate is asked without a key"
+    )
 
 
 def searchable(settings: Settings, mirrors: Mapping[str, Mirror]) -> Searchable | None:
-    """The mirror that searches go through; None when the store itself is searched."""
+    """Pick the mirror that searches go through; None when the store itself is searched."""
     name = settings["recall.via"]
     if name == STORE:
         return None
     if name not in mirrors:
         raise InvalidInput(next(contradictions(settings)))
-    made = mirrors[name]
-    assert isinstance(made, Searchable)
-    return made
+    mirror = mirrors[name]
+    assert isinstance(mirror, Searchable)
+    return mirror
 
 
 def required(store: Store, settings: Settings) -> Required | None:
-    """The mirror that has to take each memory, if there is one. It takes texts alone, and so loads no embedder."""
+    """Make the mirror that has to take each memory, if there is one.
+
+    It takes texts alone, and so loads no embedder.
+    """
     from lamina.mirrors.required import Required, is_required
 
     if not is_required(settings):
@@ -72,7 +84,7 @@ def required(store: Store, settings: Settings) -> Required | None:
 
 
 def close(mirrors: Mapping[str, Mirror]) -> None:
-    """Let go of what some of them hold."""
+    """Close those that hold files or connections."""
     for mirror in mirrors.values():
         if isinstance(mirror, Closing):
             mirror.close()
@@ -87,42 +99,40 @@ def _jsonl(store: Store, settings: Settings, embedder: Embedding) -> Mirror:
 def _chroma(store: Store, settings: Settings, embedder: Embedding) -> Mirror:
     from lamina.mirrors.chroma import ChromaMirror
 
-    where, name = settings["mirrors.chroma"], f"{store.agent}_memory"
-    if where != "embedded":
-        from lamina.mirrors.breaker import Breaker
+    address, name = settings["mirrors.chroma"], f"{store.agent}_memory"
+    engine: Engine
+    if address == "embedded":
+        from lamina.mirrors.chroma_embedded import ChromaFolder
+        from lamina.mirrors.sync import alone
+
+        engine = ChromaFolder(store.path_of("rag/chroma_store"), name, partial(alone, store))
+    else:
         from lamina.mirrors.chroma_server import ChromaServer
-        from lamina.model.clock import (
-            system_clock,  # an outage lasts in real time, whatever clock memories go by
-        )
 
-        breaker = Breaker(store.folder / "chroma.outage", system_clock, where)
-        return ChromaMirror(
-            ChromaServer(where, name, breaker), store.id, embedder(), store.database
-        )
-    from lamina.mirrors.chroma_embedded import ChromaFolder
-    from lamina.mirrors.lock import alone
-
-    folder = ChromaFolder(store.path_of("rag/chroma_store"), name, partial(alone, store))
-    return ChromaMirror(folder, store.id, embedder(), store.database)
+        engine = ChromaServer(address, name, _breaker(store, "chroma", address))
+    return ChromaMirror(engine, store.id, embedder(), store.database)
 
 
 def _weaviate(store: Store, settings: Settings, embedder: Embedding) -> WeaviateMirror:
-    from lamina.mirrors.breaker import Breaker
     from lamina.mirrors.required import Turns
     from lamina.mirrors.weaviate import WeaviateMirror, tenant_of
     from lamina.mirrors.weaviate_server import WeaviateServer
-    from lamina.model.clock import (
-        system_clock,  # an outage lasts in real time, whatever clock memories go by
-    )
 
     variable = settings["mirrors.weaviate_key_variable"]
     key = os.environ.get(variable) if variable else None
-    where = settings["mirrors.weaviate"]
-    breaker = Breaker(store.folder / "weaviate.outage", system_clock, where)
-    server = WeaviateServer(where, key, tenant_of(store.agent, store.id), breaker)
-    return WeaviateMirror(
-        server, store.id, embedder, Turns(store.folder / "weaviate.lock"), store.database
-    )
+    address = settings["mirrors.weaviate"]
+    breaker = _breaker(store, "weaviate", address)
+    server = WeaviateServer(address, key, tenant_of(store.agent, store.id), breaker)
+    turns = Turns(store.folder / "weaviate.lock")
+    return WeaviateMirror(server, store.id, embedder, turns, store.database)
+
+
+def _breaker(store: Store, name: str, address: str) -> Breaker:
+    """Make the breaker of a server. Outages last in real time, whatever clock memories go by."""
+    from lamina.mirrors.breaker import Breaker
+    from lamina.model.clock import system_clock
+
+    return Breaker(store.folder / f"{name}.outage", system_clock, address)
 
 
 Maker = Callable[["Store", Settings, Embedding], Mirror]

@@ -1,4 +1,4 @@
-"""The memories as two live JSONL files, for people who like files. Nothing is read back from them as memory."""
+"""The memories as two live JSONL files, for people who like files; no memory is read from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import heapq
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -27,16 +27,16 @@ FORMS = {"sky": sky.line_of, "milton": milton.line_of}
 BUFFER = 1 << 17
 
 
-class Saved(msgspec.Struct, frozen=True):
-    """What a commit leaves beside the files: how far they go, and how long they were."""
+class Checkpoint(msgspec.Struct, frozen=True):
+    """The state after a commit: how far the files go, and how long they were."""
 
     position: Position
     form: str
     sizes: dict[str, int]
 
 
-class Waiting(NamedTuple):
-    """A record that was put: its number, its file, and where its line lies among those that wait."""
+class SpooledLine(NamedTuple):
+    """A record's line that waits in the spool for a commit, and the file that it is for."""
 
     seq: int
     file: str
@@ -49,7 +49,7 @@ class _Payload(msgspec.Struct):
 
 
 class _Stamp(msgspec.Struct):
-    """What has to be known of a line to keep it, in either form."""
+    """The part of a line that identifies its record, in either form."""
 
     seq: int
     id: str | None = None
@@ -63,8 +63,8 @@ _encode = msgspec.json.Encoder().encode
 class JsonlMirror:
     """`short_term.jsonl` and `long_term.jsonl` in one folder, in the order of `seq`.
 
-    New lines are appended; where a line has to go or to change, the file is written anew beside the old one and takes its
-    place. What a crash leaves behind the sizes of the last commit is cut off.
+    New lines are appended; where a line has to go or to change, a new file is written beside the
+    old one and replaces it. What a crash leaves behind the sizes of the last commit is cut off.
     """
 
     def __init__(self, folder: Path, form: str = "sky") -> None:
@@ -72,8 +72,8 @@ class JsonlMirror:
             raise InvalidInput(f"unknown form {shown(form)} of JSONL; known are {', '.join(FORMS)}")
         self._folder = folder
         self._form = form
-        self._known: Saved | None = None
-        self._waiting: dict[str, Waiting] = {}
+        self._known: Checkpoint | None = None
+        self._waiting: dict[str, SpooledLine] = {}
         self._dropped: set[str] = set()
         self._cleared = False
         self._spool: IO[bytes] | None = None
@@ -94,7 +94,7 @@ class JsonlMirror:
                 line = self._line(record)
                 spool.write(line)
                 file = SHORT if record.layer is Layer.SHORT_TERM else LONG
-                self._waiting[record.id] = Waiting(record.seq, file, start, len(line))
+                self._waiting[record.id] = SpooledLine(record.seq, file, start, len(line))
                 start += len(line)
 
     def drop(self, ids: Sequence[str]) -> None:
@@ -115,8 +115,8 @@ class JsonlMirror:
             self._remove_works()
             sizes = {SHORT: 0, LONG: 0} if saved is None else saved.sizes
             if self._cleared or self._waiting or self._dropped:
-                sizes = self._written(sizes)
-            self._known = Saved(position, self._form, sizes)
+                sizes = self._write(sizes)
+            self._known = Checkpoint(position, self._form, sizes)
             write_private(self._folder / POSITION, msgspec.json.encode(self._known))
         self._forget()
 
@@ -133,22 +133,22 @@ class JsonlMirror:
         return _encode(FORMS[self._form](record)) + b"\n"
 
     def _forget(self) -> None:
-        """Nothing waits any more."""
+        """Discard what waits."""
         if self._spool is not None:
             self._end_of_spool()
         self._spool = None
         self._waiting, self._dropped, self._cleared = {}, set(), False
 
     def _new_spool(self) -> IO[bytes]:
-        """A file without a name for what waits, which goes with us."""
-        spool = tempfile.TemporaryFile(buffering=BUFFER, dir=self._folder)  # noqa: SIM115 - it lives until a commit
+        """Open a file without a name for waiting lines; it vanishes with this process."""
+        spool = tempfile.TemporaryFile(buffering=BUFFER, dir=self._folder)  # noqa: SIM115 - kept
         self._end_of_spool = weakref.finalize(self, spool.close)
         return spool
 
-    def _saved(self) -> Saved | None:
-        """What the last commit left, as long as the files are at least what they were."""
+    def _saved(self) -> Checkpoint | None:
+        """Read the last checkpoint, as long as the files are no shorter than it says."""
         try:
-            saved = msgspec.json.decode((self._folder / POSITION).read_bytes(), type=Saved)
+            saved = msgspec.json.decode((self._folder / POSITION).read_bytes(), type=Checkpoint)
             sizes = {name: (self._folder / name).stat().st_size for name in (SHORT, LONG)}
         except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError, UnicodeDecodeError):
             return None
@@ -159,36 +159,37 @@ class JsonlMirror:
         )
         return saved if is_intact and saved.form == self._form else None
 
-    def _written(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """Bring both files to what was put and dropped; their sizes."""
-        waiting: dict[str, list[Waiting]] = {SHORT: [], LONG: []}
-        for one in sorted(self._waiting.values()):
-            waiting[one.file].append(one)
-        anew = [
-            name for name in (SHORT, LONG) if self._must_be_anew(name, sizes[name], waiting[name])
-        ]
+    def _write(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Apply to both files what was put and dropped; return their new sizes."""
+        waiting: dict[str, list[SpooledLine]] = {SHORT: [], LONG: []}
+        for spooled in sorted(self._waiting.values()):
+            waiting[spooled.file].append(spooled)
+        rewritten: dict[str, int] = {}
         try:
-            made = {name: self._write_anew(name, sizes[name], waiting[name]) for name in anew}
+            for name, lines in waiting.items():
+                if self._needs_rewrite(name, sizes[name], lines):
+                    rewritten[name] = self._rewrite(name, sizes[name], lines)
         except BaseException:
             self._remove_works()
             raise
-        if anew:
-            self._put_in_place(anew)
+        if rewritten:
+            self._replace(rewritten)
         return {
-            name: made[name] if name in made else self._append(name, sizes[name], waiting[name])
-            for name in (SHORT, LONG)
+            name: rewritten[name] if name in rewritten else self._append(name, sizes[name], lines)
+            for name, lines in waiting.items()
         }
 
-    def _put_in_place(self, names: Sequence[str]) -> None:
-        # Without a position, a crash between two names is seen, and all is made anew.
+    def _replace(self, names: Iterable[str]) -> None:
+        """Replace files by their new versions."""
+        # Without a position, a crash between two files is noticed, and the mirror is rebuilt.
         (self._folder / POSITION).unlink(missing_ok=True)
         fsync_folder(self._folder)
         for name in names:
             os.replace(self._work(name), self._folder / name)
         fsync_folder(self._folder)
 
-    def _must_be_anew(self, name: str, size: int, waiting: Sequence[Waiting]) -> bool:
-        """Whether a line has to go, or one to stand before others."""
+    def _needs_rewrite(self, name: str, size: int, waiting: Sequence[SpooledLine]) -> bool:
+        """Tell whether a line has to be removed, or inserted before others."""
         if self._cleared:
             return True
         last = -1
@@ -198,40 +199,39 @@ class JsonlMirror:
             last = seq
         return bool(waiting) and waiting[0].seq <= last
 
-    def _append(self, name: str, size: int, waiting: Sequence[Waiting]) -> int:
+    def _append(self, name: str, size: int, waiting: Sequence[SpooledLine]) -> int:
         path = self._folder / name
         if path.stat().st_size == size and not waiting:
             return size
-        with os.fdopen(
-            os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)), "r+b", buffering=BUFFER
-        ) as file:
+        flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(path, flags), "r+b", buffering=BUFFER) as file:
             file.truncate(size)  # what a crash has left
             file.seek(size)
             for _, line in self._waiting_lines(waiting):
                 file.write(line)
             return _finished(file)
 
-    def _write_anew(self, name: str, size: int, waiting: Sequence[Waiting]) -> int:
+    def _rewrite(self, name: str, size: int, waiting: Sequence[SpooledLine]) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(self._work(name), flags, 0o600), "wb", buffering=BUFFER) as file:
-            kept = () if self._cleared else self._staying(name, size)
+            kept = () if self._cleared else self._kept_lines(name, size)
             for _, line in heapq.merge(kept, self._waiting_lines(waiting)):
                 file.write(line)
             return _finished(file)
 
-    def _staying(self, name: str, size: int) -> Iterator[tuple[int, bytes]]:
+    def _kept_lines(self, name: str, size: int) -> Iterator[tuple[int, bytes]]:
         for seq, record_id, line in self._lines(name, size):
             if record_id not in self._dropped and record_id not in self._waiting:
                 yield seq, line
 
-    def _waiting_lines(self, waiting: Sequence[Waiting]) -> Iterator[tuple[int, bytes]]:
-        for one in waiting:
+    def _waiting_lines(self, waiting: Sequence[SpooledLine]) -> Iterator[tuple[int, bytes]]:
+        for spooled in waiting:
             assert self._spool is not None
-            self._spool.seek(one.start)
-            yield one.seq, self._spool.read(one.size)
+            self._spool.seek(spooled.start)
+            yield spooled.seq, self._spool.read(spooled.size)
 
     def _lines(self, name: str, size: int) -> Iterator[tuple[int, str, bytes]]:
-        """The lines of a file up to what was committed: number, id, bytes."""
+        """Read the lines of a file up to its committed size: seq, id, bytes."""
         try:
             with (self._folder / name).open("rb", buffering=BUFFER) as file:
                 while size > 0 and (line := file.readline(size)):
@@ -245,26 +245,25 @@ class JsonlMirror:
         return self._folder / f".{name}.tmp"
 
     def _remove_works(self) -> None:
-        """Leave no half file, neither ours nor that of a process that died."""
+        """Remove half-written files, ours and those of a process that died."""
         for name in (SHORT, LONG):
             self._work(name).unlink(missing_ok=True)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """A private folder of real files, and errors of the disk in our words."""
+        """Provide a private folder of real files, and turn errors of the disk into ours."""
         for path in (self._folder, *(self._folder / name for name in (SHORT, LONG, POSITION))):
             refuse_link(path)
         make_private_folder(self._folder)
         try:
             yield
         except OSError as error:
-            raise StoreUnavailable(
-                f"the mirror in {self._folder} cannot be written: {error.strerror}"
-            ) from error
+            problem = f"the mirror in {self._folder} cannot be written: {error.strerror}"
+            raise StoreUnavailable(problem) from error
 
 
 def _finished(file: IO[bytes]) -> int:
-    """Make a file durable; its size."""
+    """Make a file durable and return its size."""
     file.flush()
     os.fsync(file.fileno())
     return file.tell()

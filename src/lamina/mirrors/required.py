@@ -1,4 +1,7 @@
-"""A mirror that has to take each new memory before the store keeps it. One that does not sends them to the fail-safe (B4)."""
+"""A mirror that has to take each new memory before the store keeps it (B4).
+
+While it does not, new memories go to the fail-safe.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ SECONDS = 0.8  # in which a memory has to be taken
 PATIENCE = 0.3  # seconds that one writer waits for others who wait for the mirror
 
 
-class Prompt(Protocol):
+class PromptMirror(Protocol):
     """A mirror that can take records at once."""
 
     def check(self) -> None:
@@ -25,20 +28,20 @@ class Prompt(Protocol):
         ...
 
     def put_now(self, records: Sequence[Record], seconds: float) -> None:
-        """Take records whose end the store has not decided yet."""
+        """Take records of which the store has not decided yet whether it keeps them."""
         ...
 
     def unsettled(self) -> list[str]:
-        """The records that were taken so, and have not come along the events yet."""
+        """List the records that were taken so and have not come along the events yet."""
         ...
 
     def withdraw(self, ids: Sequence[str], seconds: float) -> None:
-        """Take out those of these that are still unsettled."""
+        """Remove those of these records that are still unsettled."""
         ...
 
 
 class Turns:
-    """Lets one writer of a home at a time wait for a mirror, over threads and processes, and none for long."""
+    """A queue in which one writer of a home waits for a mirror, over threads and processes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -46,7 +49,7 @@ class Turns:
 
     @contextmanager
     def taken(self, patience: float = PATIENCE) -> Iterator[bool]:
-        """Whether it is our turn, once those before us are through or our patience is."""
+        """Wait for our turn; False when our patience ends first."""
         if not self._threads.acquire(timeout=patience):
             yield False
             return
@@ -73,47 +76,52 @@ class Turns:
 
 
 class Required:
-    """What a writer has to do with such a mirror: take its turn, begin the store's transaction, put, commit.
+    """The steps of a writer: take its turn, begin the store's transaction, put, commit.
 
-    What was put and not committed after all, because the store failed or the process died, is unsettled in the mirror:
-    no search of ours sees it, and the next `settle` takes it out.
+    What was put and not committed, because the store failed or the process died, is unsettled in
+    the mirror: no search of ours sees it, and the next `settle` removes it.
     """
 
-    def __init__(self, mirror: Prompt, turns: Turns) -> None:
+    def __init__(self, mirror: PromptMirror, turns: Turns) -> None:
         self._mirror = mirror
         self._turns = turns
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """The time in which a memory is put and the store commits. StoreUnavailable comes at once while the mirror is down."""
+        """Hold the turn while a memory is put and committed; raise while the mirror is down."""
         self._mirror.check()
         with self._turns.taken() as is_ours:
             if not is_ours:
-                raise StoreUnavailable(
-                    "other writers wait for a mirror that is slow; nothing was stored"
-                )
+                problem = "other writers wait for a mirror that is slow; nothing was stored"
+                raise StoreUnavailable(problem)
             self._mirror.check()  # those before us may have found that it is down
             yield
 
     def put(self, records: Sequence[Record]) -> None:
-        """Have the mirror take what it would be given along the events, or raise StoreUnavailable."""
-        kept = [
+        """Have the mirror take what it would receive along the events.
+
+        Raises:
+            StoreUnavailable: It does not take them, for whatever reason.
+        """
+        mirrored = [
             record
             for record in records
             if record.state is State.ACTIVE and record.layer is not Layer.WORKING
         ]
-        if not kept:
+        if not mirrored:
             return
         try:
-            self._mirror.put_now(kept, SECONDS)
+            self._mirror.put_now(mirrored, SECONDS)
         except LaminaError as error:  # whatever it is, the memory has to go elsewhere
-            raise StoreUnavailable(
-                f"a required mirror does not take memories: {error.message}"
-            ) from error
+            problem = f"a required mirror does not take memories: {error.message}"
+            raise StoreUnavailable(problem) from error
 
 
-def settle(mirror: Prompt, turns: Turns, is_known: Callable[[str], bool]) -> None:
-    """Take out of a mirror what the store does not have after all. Nobody is between the two while it is our turn."""
+def settle(mirror: PromptMirror, turns: Turns, is_known: Callable[[str], bool]) -> None:
+    """Remove from a mirror what the store does not have after all.
+
+    While it is our turn, no writer is between putting and committing.
+    """
     unknown = [record_id for record_id in mirror.unsettled() if not is_known(record_id)]
     if not unknown:
         return
@@ -124,5 +132,5 @@ def settle(mirror: Prompt, turns: Turns, is_known: Callable[[str], bool]) -> Non
 
 
 def is_required(settings: Settings) -> bool:
-    """Whether Weaviate has to take each memory, if it is on."""
+    """Tell whether Weaviate is on and has to take each memory."""
     return bool(settings["mirrors.weaviate_required"] and settings["mirrors.weaviate"] != "off")

@@ -1,10 +1,12 @@
-"""How a mirror catches up with the store: from its position along the events, or from the beginning."""
+"""Bring a mirror up to date: from its position along the events, or from the beginning."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
+from lamina.home import folder
 from lamina.mirrors import Damaged, Mirror, Position, Settling
 from lamina.model.record import Layer, State
 from lamina.store.core.store import Store
@@ -15,14 +17,22 @@ from lamina.store.tables.records import COLUMN, Row
 PAGE = 500
 Progress = Callable[[int, int], None]
 BETWEEN_COMMITS = 50_000
+LOCK = "mirrors.lock"
+
+
+@contextmanager
+def alone(store: Store) -> Iterator[None]:
+    """Be the only one who writes this agent's mirrors, also among machines that share the store."""
+    with folder.alone(store.folder / LOCK), store.database.alone("mirrors"):
+        yield
 
 
 def silent(done: int, total: int) -> None:
-    """Tell nobody how far it is."""
+    """Report no progress."""
 
 
 class Synced(NamedTuple):
-    """What was done: events followed, records put and dropped, and whether the mirror was made anew."""
+    """The work done: events followed, records put and dropped, and if the mirror was rebuilt."""
 
     events: int = 0
     put: int = 0
@@ -33,33 +43,33 @@ class Synced(NamedTuple):
 def sync(
     store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS, progress: Progress = silent
 ) -> Synced:
-    """Bring a mirror up to date; about `limit` records are handled between two commits, fewer if it wants that.
+    """Bring a mirror up to date, with a commit after about `limit` records.
 
-    A position of another history, or a mirror that is not what it was: everything is put anew.
+    One that follows another history, or is damaged, is rebuilt.
     """
     position = mirror.position()
-    try:
-        followed = (
-            None
-            if position is None
-            else _followed(store, mirror, position, _most(mirror, limit), progress)
-        )
-    except Damaged:
-        followed = None
-    done = rebuild(store, mirror, limit, progress) if followed is None else followed
+    done = None
+    if position is not None:
+        try:
+            done = _follow(store, mirror, position, _most(mirror, limit), progress)
+        except Damaged:
+            done = None
+    if done is None:
+        done = rebuild(store, mirror, limit, progress)
     if isinstance(mirror, Settling):
         mirror.settle(lambda record_id: store.row(record_id) is not None)
     return done
 
 
 def _most(mirror: Mirror, limit: int) -> int:
-    """One that keeps what waits in memory says how much that may be."""
+    """Lower the limit for a mirror that keeps uncommitted changes in memory."""
     return min(limit, getattr(mirror, "between_commits", limit))
 
 
-def _followed(
+def _follow(
     store: Store, mirror: Mirror, position: Position, limit: int, progress: Progress
 ) -> Synced | None:
+    """Apply the events after a position; None for a position of another history."""
     done, committed = Synced(), Synced()
     start, end = position.event, outbox.head(store.database).event
     while True:
@@ -67,7 +77,7 @@ def _followed(
         if changes is None:
             return None
         if changes.events:
-            position, done = changes.position, _applied(store, mirror, changes, done)
+            position, done = changes.position, _apply(store, mirror, changes, done)
             progress(min(position.event, end) - start, end - start)
         handled = done.put + done.dropped - committed.put - committed.dropped
         if handled >= limit or (not changes.events and done != committed):
@@ -77,11 +87,11 @@ def _followed(
             return done
 
 
-def _applied(store: Store, mirror: Mirror, changes: Changes, done: Synced) -> Synced:
-    """Put what is active now, and drop what is not any more. Working memory is neither: it was never there."""
-    kept = [row for row in changes.rows if row[COLUMN["layer"]] != Layer.WORKING]
-    active = [row for row in kept if _is_active(row)]
-    dropped = [*changes.gone, *(row[COLUMN["id"]] for row in kept if not _is_active(row))]
+def _apply(store: Store, mirror: Mirror, changes: Changes, done: Synced) -> Synced:
+    """Put what is active and drop what is not. Working memory is skipped: it was never there."""
+    rows = [row for row in changes.rows if row[COLUMN["layer"]] != Layer.WORKING]
+    active = [row for row in rows if _is_active(row)]
+    dropped = [*changes.gone, *(row[COLUMN["id"]] for row in rows if not _is_active(row))]
     mirror.put([store.record(row) for row in active])
     mirror.drop(dropped)
     return Synced(done.events + changes.events, done.put + len(active), done.dropped + len(dropped))
@@ -94,14 +104,18 @@ def _is_active(row: Row) -> bool:
 def rebuild(
     store: Store, mirror: Mirror, limit: int = BETWEEN_COMMITS, progress: Progress = silent
 ) -> Synced:
-    """Everything anew. Until its end, a commit says that nothing is complete: an interrupted one is followed from event 0."""
+    """Fill a mirror from the beginning.
+
+    Commits before the last say that nothing is complete, so an interrupted rebuild is followed
+    from event 0.
+    """
     head, limit = outbox.head(store.database), _most(mirror, limit)
     total = sum(number.get(State.ACTIVE, 0) for number in store.counts(None).values())
     mirror.clear()
     put = committed = 0
-    for found in outbox.every_active(store.database, PAGE):
-        mirror.put([store.record(row) for row in found])
-        put += len(found)
+    for rows in outbox.every_active(store.database, PAGE):
+        mirror.put([store.record(row) for row in rows])
+        put += len(rows)
         progress(min(put, total), total)
         if put - committed >= limit:
             mirror.commit(Position(head.store))

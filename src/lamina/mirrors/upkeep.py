@@ -1,4 +1,4 @@
-"""How mirrors are kept up to date behind the writers of a handle. A mirror that fails costs the writer nothing."""
+"""Keep mirrors up to date behind the writers; a mirror that fails costs a writer nothing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import msgspec
 
 from lamina.errors import InvalidInput, LaminaError
 from lamina.mirrors import Mirror, Position
-from lamina.mirrors.lock import alone
-from lamina.mirrors.sync import Progress, rebuild, silent, sync
+from lamina.mirrors.sync import Progress, alone, rebuild, silent, sync
 from lamina.mirrors.verify import Verified, verify
 from lamina.search.worker import Worker
 from lamina.store.core.store import Store
@@ -22,7 +21,7 @@ LINGER = 0.2  # seconds: a mirror takes many memories in hardly more time than o
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """How far a mirror is: how many events it is behind; None when it has to be made anew."""
+    """The events that a mirror is behind; None when it has to be rebuilt."""
 
     name: str
     place: str
@@ -35,17 +34,15 @@ class Standing(msgspec.Struct, frozen=True):
 
     @property
     def told(self) -> str:
-        """How far it is, for people, with what to do."""
+        """Its state and what to do, for people."""
         if self.problem is not None:
             return f"cannot be used: {self.problem}"
         if self.behind is None:
             return "is not made yet; `lamina mirror sync` makes it"
         events = counted(self.behind, "event")
-        return (
-            f"is {events} behind; `lamina mirror sync` brings them"
-            if self.behind
-            else "is up to date"
-        )
+        if self.behind:
+            return f"is {events} behind; `lamina mirror sync` brings them"
+        return "is up to date"
 
     def to_dict(self) -> dict[str, Any]:
         return msgspec.structs.asdict(self)
@@ -65,34 +62,31 @@ class Upkeep:
         self._worker = Worker(self._step, LINGER)
 
     def wake(self) -> None:
-        """Something was written: bring the mirrors up to date, soon and in the background."""
+        """Bring the mirrors up to date, soon and in the background."""
         self._is_due = True
         self._worker.wake()
 
     def sync(self, progress: Progress | None = None, *, erased: bool = False) -> dict[str, Any]:
-        """Bring every mirror up to date now; what was done in each, or why it was not possible.
+        """Bring every mirror up to date now; return what was done in each, or its problem.
 
-        After an erasure, one whose files keep what was dropped is made anew; one on a server is told, and says where it is.
+        After an erasure, one whose files keep what was dropped is rebuilt; one on a server drops
+        it as ever, and its location is in the result.
         """
 
-        def brought(mirror: Mirror) -> dict[str, Any]:
-            anew = erased and getattr(mirror, "keeps_bytes", False)
-            done = (rebuild if anew else sync)(
-                self._store, mirror, progress=progress or silent
-            )._asdict()
-            return (
-                {**done, "elsewhere": place_of(mirror)}
-                if erased and getattr(mirror, "is_elsewhere", False)
-                else done
-            )
+        def bring(mirror: Mirror) -> dict[str, Any]:
+            run = rebuild if erased and getattr(mirror, "keeps_bytes", False) else sync
+            done = run(self._store, mirror, progress=progress or silent)._asdict()
+            if erased and getattr(mirror, "is_elsewhere", False):
+                done["elsewhere"] = place_of(mirror)
+            return done
 
         self._is_due = False  # what is written from here on is for the next time
-        return self._each(self._mirrors, brought)
+        return self._each(self._mirrors, bring)
 
     def rebuild(
         self, names: Collection[str] = (), progress: Progress | None = None
     ) -> dict[str, Any]:
-        """Make some mirrors anew, or all of them; what was done in each, or why it was not possible."""
+        """Rebuild some mirrors, or all; return what was done in each, or its problem."""
         return self._each(
             self._chosen(names),
             lambda mirror: rebuild(self._store, mirror, progress=progress or silent)._asdict(),
@@ -102,32 +96,32 @@ class Upkeep:
         self, names: Collection[str] = (), progress: Progress | None = None
     ) -> dict[str, Verified]:
         """Compare some mirrors with the store, or all of them."""
-        found: dict[str, Verified] = {}
+        reports: dict[str, Verified] = {}
         with self._lock, alone(self._store):
             for name, mirror in self._chosen(names).items():
                 try:
-                    found[name] = verify(self._store, mirror, progress)
+                    reports[name] = verify(self._store, mirror, progress)
                 except LaminaError as error:
-                    found[name] = Verified(0, problem=error.message, is_compared=False)
-        return found
+                    reports[name] = Verified(0, problem=error.message, is_compared=False)
+        return reports
 
     def standings(self) -> list[Standing]:
-        """How far each of them is."""
+        """Tell how far each mirror is."""
         return standings(self._store, self._mirrors)
 
     def _chosen(self, names: Collection[str]) -> Mapping[str, Mirror]:
         for name in names:
-            if name not in [*self._mirrors]:  # whatever was given, hashable or not
+            if name not in [*self._mirrors]:  # a list, for a name may be unhashable
                 known = ", ".join(self._mirrors) or "none"
                 raise InvalidInput(f"there is no mirror {shown(name)}; those that are on: {known}")
-        return {
-            name: mirror for name, mirror in self._mirrors.items() if not names or name in names
-        }
+        if not names:
+            return self._mirrors
+        return {name: mirror for name, mirror in self._mirrors.items() if name in names}
 
     def _each(
         self, mirrors: Mapping[str, Mirror], work: Callable[[Mirror], dict[str, Any]]
     ) -> dict[str, Any]:
-        """Do something with each of some mirrors, one process at a time. What fails is told, and the others go on."""
+        """Do some work on each mirror, one process at a time; a failure is noted, others go on."""
         done: dict[str, Any] = {}
         with self._lock, alone(self._store):
             for name, mirror in mirrors.items():
@@ -139,7 +133,7 @@ class Upkeep:
         return done
 
     def close(self) -> None:
-        """Bring the mirrors up to date for the last time, if anything was written since they were."""
+        """Bring the mirrors up to date once more, if anything was written since."""
         self._worker.stop()
         if self._is_due:
             self.sync()
@@ -150,12 +144,12 @@ class Upkeep:
 
 
 def place_of(mirror: Mirror) -> str:
-    """Where a mirror is, for people."""
+    """Describe the location of a mirror, for people."""
     return str(getattr(mirror, "place", ""))
 
 
 def standings(store: Store, mirrors: Mapping[str, Mirror]) -> list[Standing]:
-    """How far each of some mirrors is."""
+    """Tell how far each of some mirrors is."""
     head = outbox.head(store.database)
     return [_standing(name, mirror, head) for name, mirror in mirrors.items()]
 
@@ -166,8 +160,5 @@ def _standing(name: str, mirror: Mirror, head: Position) -> Standing:
     except LaminaError as error:
         return Standing(name, place_of(mirror), problem=error.message)
     is_ours = position is not None and position.store == head.store and position.event <= head.event
-    return Standing(
-        name,
-        place_of(mirror),
-        head.event - position.event if position is not None and is_ours else None,
-    )
+    behind = head.event - position.event if position is not None and is_ours else None
+    return Standing(name, place_of(mirror), behind)

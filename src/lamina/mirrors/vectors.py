@@ -1,4 +1,4 @@
-"""Vectors for mirrors: those that the index of the store has already, and new ones for the rest."""
+"""Vectors for mirrors: those that the store's index already has, and new ones for the rest."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ if TYPE_CHECKING:
 
 
 class Vectors:
-    """What one embedder makes of texts. To embed is slow and may cost money, so what the store has is not made again."""
+    """One embedder's vectors. Embedding is slow and may cost money, so stored ones are reused."""
 
     def __init__(self, embedder: Embedder, database: Database | None) -> None:
         self._embedder = embedder
         self._database = database
 
     def of(self, copies: Sequence[Copy]) -> list[list[float]]:
-        """The vector of each; zeros for a text that an embedder can do nothing with."""
+        """Get the vector of each copy; zeros for a text that the embedder can do nothing with."""
         from lamina.search import indexing
 
-        found = self._stored([copy.seq for copy in copies])
-        missing = [copy for copy in copies if copy.seq not in found]
+        known = self._stored([copy.seq for copy in copies])
+        missing = [copy for copy in copies if copy.seq not in known]
         if missing:
-            made = indexing.vectors(self._embedder, [copy.content for copy in missing])
-            found |= {
-                copy.seq: row
-                for copy, row in zip(missing, made.astype("float32").tolist(), strict=True)
-            }
-        return [found[copy.seq] for copy in copies]
+            new = indexing.vectors(self._embedder, [copy.content for copy in missing])
+            rows = new.astype("float32").tolist()
+            known |= {copy.seq: row for copy, row in zip(missing, rows, strict=True)}
+        return [known[copy.seq] for copy in copies]
 
     def _stored(self, numbers: Sequence[int]) -> dict[int, list[float]]:
         if self._database is None:
@@ -41,5 +39,5 @@ class Vectors:
             space = vectors.find(connection, self._embedder.name)
             if space is None:
                 return {}
-            having, rows = vectors.exact(connection, space, numbers)
-        return dict(zip(having.tolist(), rows.astype("float32").tolist(), strict=True))
+            stored, rows = vectors.exact(connection, space, numbers)
+        return dict(zip(stored.tolist(), rows.astype("float32").tolist(), strict=True))

@@ -1,8 +1,8 @@
-"""Whether a mirror holds what it should: every entry against its record, and every record against its entry."""
+"""Compare a mirror with the store: every entry with its record, every record with its entry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -13,15 +13,16 @@ from lamina.store.tables import outbox
 from lamina.store.tables.records import COLUMN
 
 PAGE = 500
-MORE = 100_000  # entries that it may have too many
+MORE = 100_000  # surplus entries that are still listed
 NAMED = 10  # ids that a report names of each kind
 Progress = Callable[[int, int], None]
 
 
 class Verified(msgspec.Struct, frozen=True):
-    """What was found: how many it holds, how many of them differ, and some of their ids.
+    """A comparison: how many entries there are, how many differ, and some of their ids.
 
-    What has changed in the store since the mirror's position is only `waiting`: the next sync brings it.
+    What has changed in the store since the mirror's position is only `waiting`: the next sync
+    brings it.
     """
 
     held: int
@@ -42,7 +43,7 @@ class Verified(msgspec.Struct, frozen=True):
 
 
 def verify(store: Store, mirror: Mirror, progress: Progress | None = None) -> Verified:
-    """Compare all of a mirror with the store. Nobody may write to the mirror meanwhile; the store may go on."""
+    """Compare all of a mirror with the store, which others may write to, but not the mirror."""
     assert isinstance(mirror, Listed)
     position = mirror.position()
     if position is None:
@@ -60,9 +61,8 @@ def verify(store: Store, mirror: Mirror, progress: Progress | None = None) -> Ve
             elif wanted != digest:
                 outdated.append(record_id)
             if number > MORE + 2 * held:  # a server that never comes to an end
-                return Verified(
-                    number, problem=f"it has far more entries than there are memories ({held:,})"
-                )
+                problem = f"it has far more entries than there are memories ({held:,})"
+                return Verified(number, problem=problem)
             if progress is not None and number % PAGE == 0:
                 progress(min(number, held), held)
     except Damaged as error:
@@ -70,32 +70,29 @@ def verify(store: Store, mirror: Mirror, progress: Progress | None = None) -> Ve
     changed = _changed(store, position)
     if changed is None:
         return Verified(number, problem="it follows another history than the store")
-    return _report(
-        number, {"missing": list(expected), "outdated": outdated, "unknown": unknown}, changed
-    )
+    differing = {"missing": list(expected), "outdated": outdated, "unknown": unknown}
+    return _report(number, differing, changed)
 
 
 def _report(number: int, differing: Mapping[str, list[str]], changed: set[str]) -> Verified:
-    found = {kind: _without(ids, changed) for kind, ids in differing.items()}
-    named = {kind: ids[:NAMED] for kind, ids in found.items() if ids}
-    missing, outdated, unknown = (len(found[kind]) for kind in ("missing", "outdated", "unknown"))
+    real = {
+        kind: [record_id for record_id in ids if record_id not in changed]
+        for kind, ids in differing.items()
+    }
+    named = {kind: ids[:NAMED] for kind, ids in real.items() if ids}
+    missing, outdated, unknown = (len(real[kind]) for kind in ("missing", "outdated", "unknown"))
     return Verified(number, missing, outdated, unknown, len(changed), named)
 
 
-def _without(ids: Iterable[str], changed: set[str]) -> list[str]:
-    return [record_id for record_id in ids if record_id not in changed]
-
-
 def _expected(store: Store, mirror: Listed) -> dict[str, str]:
-    """The digest that each active record should have in the mirror."""
-    found = (
-        store.record(row) for page in outbox.every_active(store.database, PAGE) for row in page
-    )
-    return {record.id: mirror.digest(record) for record in found}
+    """Compute the digest that each active record should have in the mirror."""
+    pages = outbox.every_active(store.database, PAGE)
+    records = (store.record(row) for page in pages for row in page)
+    return {record.id: mirror.digest(record) for record in records}
 
 
 def _changed(store: Store, position: Position) -> set[str] | None:
-    """The ids of what has changed since a position."""
+    """Collect the ids of what has changed since a position; None for another history."""
     changed: set[str] = set()
     while True:
         changes = outbox.after(store.database, position, PAGE)

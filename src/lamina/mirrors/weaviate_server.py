@@ -1,7 +1,8 @@
-"""A Weaviate server behind an address: what is asked of it, within which time, and how it is understood.
+"""Ask a Weaviate server over HTTP, within a deadline.
 
-Each request is one exchange over HTTP with a connection of its own. So a restart of the server leaves nothing behind that
-would have to be mended, a deadline holds from the look-up of the name to the last byte, and a fork has nothing to inherit.
+Each request is one exchange with a connection of its own. So a restart of the server leaves nothing
+behind that would have to be mended, a deadline holds from the look-up of the name to the last byte,
+and a fork has nothing to inherit.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ PROPERTIES = (
 )
 DEFINITION = {
     "class": COLLECTION,
-    "description": f"{MARK}. Made by Lamina, which writes it anew at will: change it there, not here.",
+    "description": (
+        f"{MARK}. Made by Lamina, which writes it anew at will: change it there, not here."
+    ),
     "vectorizer": "none",
     "vectorIndexType": "hnsw",
     "vectorIndexConfig": {"distance": "cosine"},
@@ -71,42 +74,39 @@ DEFINITION = {
 
 
 class Meta(msgspec.Struct):
-    """What a server says about itself."""
+    """A server's description of itself."""
 
     version: str = ""
 
 
-class Named(msgspec.Struct):
-    """A property of a collection."""
+class NameOnly(msgspec.Struct):
+    """The name of a property or tenant; nothing else of it is of interest."""
 
     name: str
 
 
 class Tenancy(msgspec.Struct):
-    """Whether a collection has tenants."""
+    """The settings of a collection about tenants."""
 
     enabled: bool = False
 
 
 class Collection(msgspec.Struct, rename={"tenancy": "multiTenancyConfig"}):
-    """By what a collection is known as ours."""
+    """The part of a collection's definition that shows if it is ours."""
 
     description: str = ""
-    properties: list[Named] | None = None
+    properties: list[NameOnly] | None = None
     tenancy: Tenancy | None = None
 
     def is_ours(self) -> bool:
-        names = {known.name for known in self.properties or ()}
+        names = {each.name for each in self.properties or ()}
         has_tenants = self.tenancy is not None and self.tenancy.enabled
-        return (
-            self.description.startswith(MARK)
-            and has_tenants
-            and names.issuperset(known["name"] for known in PROPERTIES)
-        )
+        has_all = names.issuperset(each["name"] for each in PROPERTIES)
+        return self.description.startswith(MARK) and has_tenants and has_all
 
 
-class Held(msgspec.Struct):
-    """One object."""
+class StoredObject(msgspec.Struct):
+    """An object with its properties."""
 
     id: str
     properties: dict[str, Any] | None = None
@@ -115,35 +115,35 @@ class Held(msgspec.Struct):
 class Page(msgspec.Struct):
     """Some objects."""
 
-    objects: list[Held]
+    objects: list[StoredObject]
 
 
-class Result(msgspec.Struct):
-    """What became of one object of a batch."""
+class PutStatus(msgspec.Struct):
+    """The outcome for one object of a batch."""
 
     status: str = ""
 
 
-class Taken(msgspec.Struct):
-    """An object of a batch that was put."""
+class PutResult(msgspec.Struct):
+    """An object of a batch that was put, with its outcome."""
 
     id: str
-    result: Result
+    result: PutStatus
 
 
-class Counts(msgspec.Struct):
-    """How many objects were not removed."""
+class DropCounts(msgspec.Struct):
+    """The number of objects that were not removed."""
 
     failed: int = 0
 
 
-class Dropped(msgspec.Struct):
-    """What became of a batch that was removed."""
+class DropResult(msgspec.Struct):
+    """The outcome of a batch that was to be removed."""
 
-    results: Counts
+    results: DropCounts
 
 
-class Found(msgspec.Struct):
+class SearchResult(msgspec.Struct):
     """The answer to a search."""
 
     data: dict[str, dict[str, list[dict[str, Any]] | None]] | None = None
@@ -151,7 +151,7 @@ class Found(msgspec.Struct):
 
 
 class Deadline:
-    """A time that several requests share."""
+    """An end that several requests share."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -161,14 +161,18 @@ class Deadline:
 
 
 class WeaviateServer:
-    """The server, and one tenant on it. Whatever goes wrong is StoreUnavailable; what is somebody else's is Refused."""
+    """The server, and one tenant on it.
+
+    Whatever goes wrong is StoreUnavailable; a collection that is not ours is Refused.
+    """
 
     def __init__(self, url: str, key: str | None, tenant: str, breaker: Breaker) -> None:
         self._url = address(url, "mirrors.weaviate", EXAMPLE)
         if key and not KEY.fullmatch(key):
-            raise InvalidInput(
+            problem = (
                 "the key of Weaviate holds spaces, line ends or other characters that no key has"
             )
+            raise InvalidInput(problem)
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
@@ -177,54 +181,53 @@ class WeaviateServer:
         self._is_known = False
 
     def exists(self, deadline: Deadline | None = None) -> bool:
-        """Whether our collection is there. One that somebody else made is refused, and never touched."""
+        """Tell whether our collection is there; refuse one that is not ours, and never touch it."""
         deadline = deadline or Deadline(QUICK)
         self._check_version(deadline)
-        found = self._ask("GET", f"schema/{COLLECTION}", None, deadline, Collection, NOT_THERE)
-        if found is not None and not found.is_ours():
+        path = f"schema/{COLLECTION}"
+        collection = self._ask("GET", path, None, deadline, Collection, NOT_THERE)
+        if collection is not None and not collection.is_ours():
             raise Refused(
-                f"{self} has a collection {COLLECTION} that this Lamina did not make, and will not touch; remove it there,"
-                " or set mirrors.weaviate to another server"
+                f"{self} has a collection {COLLECTION} that this Lamina did not make, and will not"
+                " touch; remove it there, or set mirrors.weaviate to another server"
             )
-        return found is not None
+        return collection is not None
 
     def prepare(self, deadline: Deadline | None = None) -> None:
-        """Make the collection and the tenant, as far as they are not there. Two who do it at once do no harm."""
+        """Make the collection and the tenant where missing. Two who do it at once do no harm."""
         if not self.exists(deadline):
             self._ask("POST", "schema", DEFINITION, deadline or Deadline(PATIENT), None, (422,))
             if not self.exists(deadline):
                 raise self._failure(f"did not make the collection {COLLECTION}; see its log")
         path = f"schema/{COLLECTION}/tenants"
         deadline = deadline or Deadline(QUICK)
-        if self._ask("GET", f"{path}/{self.tenant}", None, deadline, Named, NOT_THERE) is None:
+        if self._ask("GET", f"{path}/{self.tenant}", None, deadline, NameOnly, NOT_THERE) is None:
             self._ask("POST", path, [{"name": self.tenant}], deadline, None)
 
     def empty(self) -> None:
-        """Take the tenant away with all that it holds, and make it anew."""
+        """Remove the tenant with all that it holds, and make it again."""
         self._ask("DELETE", f"schema/{COLLECTION}/tenants", [self.tenant], Deadline(PATIENT), None)
         self.prepare()
 
     def get(self, uuid: str) -> Mapping[str, Any] | None:
-        """The properties of one object."""
+        """Read the properties of one object."""
         path = f"objects/{COLLECTION}/{uuid}?tenant={self.tenant}"
-        found = self._ask("GET", path, None, Deadline(QUICK), Held, NOT_THERE)
-        return None if found is None else found.properties or {}
+        stored = self._ask("GET", path, None, Deadline(QUICK), StoredObject, NOT_THERE)
+        return None if stored is None else stored.properties or {}
 
     def put(self, objects: Sequence[Mapping[str, Any]], deadline: Deadline | None = None) -> None:
-        """Add or replace objects. One that is not taken is an error, whatever became of the others."""
-        told = {
-            "objects": [{"class": COLLECTION, "tenant": self.tenant, **given} for given in objects]
-        }
-        answers = (
-            self._ask("POST", "batch/objects", told, deadline or Deadline(PATIENT), list[Taken])
-            or []
-        )
-        taken = {one.id for one in answers if one.result.status == "SUCCESS"}
-        missed = [given for given in objects if given["id"] not in taken]
-        if missed:  # what it says about them is not repeated: it quotes them
+        """Add or replace objects; raise if one is not taken, whatever became of the others."""
+        owner = {"class": COLLECTION, "tenant": self.tenant}
+        body = {"objects": [{**owner, **each} for each in objects]}
+        deadline = deadline or Deadline(PATIENT)
+        results = self._ask("POST", "batch/objects", body, deadline, list[PutResult]) or []
+        taken = {result.id for result in results if result.result.status == "SUCCESS"}
+        missed = [each for each in objects if each["id"] not in taken]
+        if missed:  # the server's message is not repeated: it quotes them
             first = shown(missed[0]["properties"].get("record"))
             raise self._failure(
-                f"did not take {len(missed)} of {len(objects)} records, such as {first}; see its log"
+                f"did not take {len(missed)} of {len(objects)} records, such as {first};"
+                " see its log"
             )
 
     def drop(
@@ -241,38 +244,40 @@ class WeaviateServer:
             where = {"operator": "And", "operands": [where, still]}
         match = {"match": {"class": COLLECTION, "where": where}, "output": "minimal"}
         path = f"batch/objects?tenant={self.tenant}"
-        answer = self._ask("DELETE", path, match, deadline or Deadline(PATIENT), Dropped)
+        answer = self._ask("DELETE", path, match, deadline or Deadline(PATIENT), DropResult)
         if answer is not None and answer.results.failed:
             raise self._failure(f"did not remove {answer.results.failed} records; see its log")
 
-    def page(self, after: str, limit: int) -> list[Held]:
-        """The next objects in the order of their ids."""
+    def page(self, after: str, limit: int) -> list[StoredObject]:
+        """Read the next objects in the order of their ids."""
         path = f"objects?class={COLLECTION}&tenant={self.tenant}&limit={limit}&after={after}"
-        found = self._ask("GET", path, None, Deadline(PATIENT), Page, NOT_THERE)
-        return [] if found is None else found.objects
+        page = self._ask("GET", path, None, Deadline(PATIENT), Page, NOT_THERE)
+        return [] if page is None else page.objects
 
     def search(self, arguments: str, limit: int) -> list[str]:
-        """The record ids that a search finds, the best first. The arguments are GraphQL."""
-        query = f"{{Get{{{COLLECTION}(tenant:{quoted(self.tenant)},limit:{limit},{arguments}){{record}}}}}}"
-        found = self._ask(
-            "POST", "graphql", {"query": query}, Deadline(QUICK), Found, most=LARGEST_LIST
-        )
-        if found is None or found.errors or found.data is None:  # they quote the question
+        """Search with arguments in GraphQL; return record ids, the best first."""
+        scope = f"tenant:{quoted(self.tenant)},limit:{limit}"
+        body = {"query": f"{{Get{{{COLLECTION}({scope},{arguments}){{record}}}}}}"}
+        deadline = Deadline(QUICK)
+        result = self._ask("POST", "graphql", body, deadline, SearchResult, most=LARGEST_LIST)
+        # Its errors are not repeated: they quote the question.
+        if result is None or result.errors or result.data is None:
             raise self._failure("could not search; see its log")
-        hits = (found.data.get("Get") or {}).get(COLLECTION) or []
+        hits = (result.data.get("Get") or {}).get(COLLECTION) or []
         return [hit["record"] for hit in hits if isinstance(hit.get("record"), str)]
 
     def _check_version(self, deadline: Deadline) -> None:
         if self._is_known:
             return
-        said = (self._ask("GET", "meta", None, deadline, Meta, range(300, 500)) or Meta()).version
-        numbers = re.match(r"(\d{1,4})\.(\d{1,4})", said)
+        meta = self._ask("GET", "meta", None, deadline, Meta, range(300, 500)) or Meta()
+        numbers = re.match(r"(\d{1,4})\.(\d{1,4})", meta.version)
         if numbers is None:
             raise self._failure(STRANGE)
         if (int(numbers[1]), int(numbers[2])) < OLDEST:
             oldest = ".".join(map(str, OLDEST))
             raise StoreUnavailable(
-                f"{self} is of version {shown(said, 40)}; Lamina needs {oldest} or newer: upgrade the server"
+                f"{self} is of version {shown(meta.version, 40)};"
+                f" Lamina needs {oldest} or newer: upgrade the server"
             )
         self._is_known = True
 
@@ -286,24 +291,23 @@ class WeaviateServer:
         absent: Sequence[int] = (),
         most: int = LARGEST_ANSWER,
     ) -> Answer | None:
-        """An answer, None where it has none: a status in `absent` says so, any other but 2xx is a failure."""
+        """Send a request; None for a status in `absent`. Any other than 2xx is a failure."""
         self.breaker.check()
         seconds = deadline.left()
         exchange = Exchange(self._url, f"v1/{path}", seconds, most, method)
-        if not exchange.within(
-            seconds, None if body is None else msgspec.json.encode(body), self._headers
-        ):
+        content = None if body is None else msgspec.json.encode(body)
+        if not exchange.within(seconds, content, self._headers):
             raise self._outage("did not answer in time")
         if exchange.error is not None:
-            raise self._outage(
-                f"cannot be reached ({one_line(str(exchange.error), 200)}); start it, or correct its address"
-            )
+            reason = one_line(str(exchange.error), 200)
+            raise self._outage(f"cannot be reached ({reason}); start it, or correct its address")
         if exchange.status >= 500:
             raise self._outage(f"answered with HTTP {exchange.status}; see its log")
         self.breaker.answered()
         if exchange.status in (401, 403):
             raise self._failure(
-                f"refuses the key (HTTP {exchange.status}); mirrors.weaviate_key_variable names where it is"
+                f"refuses the key (HTTP {exchange.status});"
+                " mirrors.weaviate_key_variable names where it is"
             )
         if exchange.status in absent:
             return None
@@ -311,11 +315,10 @@ class WeaviateServer:
             raise self._failure(f"answered {method} with HTTP {exchange.status}; see its log")
         if len(exchange.body) > most:
             raise self._failure(f"answered {method} with more than {most:,} bytes")
-        return None if kind is None or not exchange.body else self._decoded(exchange.body, kind)
-
-    def _decoded(self, body: bytes, kind: type[Answer]) -> Answer:
+        if kind is None or not exchange.body:
+            return None
         try:
-            return msgspec.json.decode(body, type=kind)
+            return msgspec.json.decode(exchange.body, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise self._failure(STRANGE) from None
 
@@ -332,5 +335,5 @@ class WeaviateServer:
 
 
 def quoted(text: str) -> str:
-    """A text as GraphQL has it, which is as JSON has it."""
+    """Quote a text for GraphQL, which does it as JSON does."""
     return msgspec.json.encode(text).decode()

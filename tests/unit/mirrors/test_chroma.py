@@ -14,7 +14,7 @@ import pytest
 from lamina import Operator
 from lamina.embedders import wordllama
 from lamina.errors import InvalidInput, Refused, StoreUnavailable
-from lamina.mirrors import Asked, Position, chroma, chroma_embedded, hnsw_files
+from lamina.mirrors import Asked, Position, chroma, chroma_embedded
 from lamina.mirrors.chroma import Batch, ChromaMirror
 from lamina.mirrors.chroma_embedded import DATABASE, OURS, ChromaFolder
 from lamina.mirrors.sync import sync
@@ -317,7 +317,7 @@ def test_memory_of_the_process_is_not_in_the_index(tmp_path: Path) -> None:
     (tmp_path / "j" / "data_level0.bin").write_bytes(b"of another form than we know")
     (tmp_path / "k").mkdir()
     (tmp_path / "k" / "header.bin").write_bytes(b"torn")
-    hnsw_files.scrub(tmp_path)
+    chroma_embedded.scrub_indexes(tmp_path)
     assert (tmp_path / "i" / "data_level0.bin").read_bytes() == b"vector 1" + bytes(16)
     assert (tmp_path / "i" / "length.bin").read_bytes() == b"long" + bytes(8)
     assert (tmp_path / "j" / "data_level0.bin").read_bytes() == b"of another form than we know"

@@ -16,7 +16,7 @@ from lamina.errors import LaminaError, Refused, StoreUnavailable
 from lamina.mirrors import Asked
 from lamina.mirrors.breaker import Breaker
 from lamina.mirrors.chroma import MARK, VERSION, ChromaMirror
-from lamina.mirrors.chroma_server import ROOM, ChromaServer
+from lamina.mirrors.chroma_server import COLLECTIONS, ChromaServer
 from tests.conftest import Ticking
 from tests.contract.mirrors import FIRST, made
 
@@ -100,7 +100,7 @@ def test_no_chroma_at_all(server: Server) -> None:
 )
 def test_a_collection_that_is_none(server: Server, said: Any) -> None:
     """B2: whatever else comes is not taken for a collection."""
-    server.say(f"GET {ROOM}/sky_memory", said)
+    server.say(f"GET {COLLECTIONS}/sky_memory", said)
     with pytest.raises(StoreUnavailable, match="it is no Chroma server"):
         server.mirror().position()
 
@@ -108,7 +108,7 @@ def test_a_collection_that_is_none(server: Server, said: Any) -> None:
 @pytest.mark.parametrize("metadata", [None, [], "x", {}, {"lamina": "1"}, {"lamina": None}])
 def test_a_collection_of_others(server: Server, metadata: Any) -> None:
     """B2: one that does not say that it is ours is not."""
-    server.say(f"GET {ROOM}/sky_memory", {"id": "c1", "metadata": metadata})
+    server.say(f"GET {COLLECTIONS}/sky_memory", {"id": "c1", "metadata": metadata})
     with pytest.raises(Refused, match="Lamina has not made"):
         server.mirror().position()
 
@@ -118,16 +118,16 @@ def test_a_collection_of_others(server: Server, metadata: Any) -> None:
 )
 def test_a_position_that_is_none(server: Server, changes: dict[str, Any]) -> None:
     """B7: one of ours that does not say how far it goes, or is of another embedder, is made anew."""
-    server.say(f"GET {ROOM}/sky_memory", {"id": "c1", "metadata": OURS | changes})
+    server.say(f"GET {COLLECTIONS}/sky_memory", {"id": "c1", "metadata": OURS | changes})
     assert server.mirror().position() is None
 
 
 def test_an_id_stays_in_its_place(server: Server) -> None:
     """P2: whatever a server calls a collection, requests go to collections alone."""
-    server.say(f"GET {ROOM}/sky_memory", {"id": "../../reset?", "metadata": OURS})
+    server.say(f"GET {COLLECTIONS}/sky_memory", {"id": "../../reset?", "metadata": OURS})
     with pytest.raises(StoreUnavailable):
         list(server.mirror().entries())
-    assert server.seen[-1] == f"POST {ROOM}/..%2F..%2Freset%3F/get"
+    assert server.seen[-1] == f"POST {COLLECTIONS}/..%2F..%2Freset%3F/get"
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_an_id_stays_in_its_place(server: Server) -> None:
 )
 def test_candidates_of_no_form(server: Server, said: Any) -> None:
     """B2: an answer without ids names nobody."""
-    server.say(f"GET {ROOM}/sky_memory", WHOLE)
-    server.say(f"POST {ROOM}/c1/query", said)
+    server.say(f"GET {COLLECTIONS}/sky_memory", WHOLE)
+    server.say(f"POST {COLLECTIONS}/c1/query", said)
     assert server.mirror().candidates(Asked("tea", [1.0], 5)) == []
 
 
@@ -153,9 +153,9 @@ def test_candidates_of_no_form(server: Server, said: Any) -> None:
 )
 def test_entries_that_are_no_copies(server: Server, metadata: Any) -> None:
     """B7: what is no copy of ours is listed, with a digest that fits to nothing."""
-    server.say(f"GET {ROOM}/sky_memory", WHOLE)
+    server.say(f"GET {COLLECTIONS}/sky_memory", WHOLE)
     page = {"ids": ["x"], "documents": ["d"], "metadatas": [metadata]}
-    server.say(f"POST {ROOM}/c1/get", page)
+    server.say(f"POST {COLLECTIONS}/c1/get", page)
     entries = server.mirror().entries()
     assert next(entries) == ("x", "")
 
@@ -171,15 +171,15 @@ def test_entries_that_are_no_copies(server: Server, metadata: Any) -> None:
 )
 def test_pages_of_no_form(server: Server, page: Any) -> None:
     """B2: what is no page of a collection is told as that, and is no end of the comparison."""
-    server.say(f"GET {ROOM}/sky_memory", WHOLE)
-    server.say(f"POST {ROOM}/c1/get", page)
+    server.say(f"GET {COLLECTIONS}/sky_memory", WHOLE)
+    server.say(f"POST {COLLECTIONS}/c1/get", page)
     with pytest.raises(StoreUnavailable, match="it is no Chroma server"):
         list(server.mirror().entries())
 
 
 def test_errors_of_the_server(server: Server) -> None:
     """B2: what the server refuses is told with its status, not with its words: they may quote a memory."""
-    server.say(f"GET {ROOM}/sky_memory", {"error": "secret tea"}, 500)
+    server.say(f"GET {COLLECTIONS}/sky_memory", {"error": "secret tea"}, 500)
     with pytest.raises(StoreUnavailable, match="HTTP 500") as caught:
         server.mirror().position()
     assert "secret" not in caught.value.message
@@ -207,14 +207,14 @@ def test_a_server_that_is_down_is_left_in_peace(tmp_path: Path, server: Server) 
 
 def test_a_commit_that_is_refused(server: Server) -> None:
     """B7: what a server does not take is not committed: it waits, and is put again."""
-    server.say(f"GET {ROOM}/sky_memory", WHOLE)
+    server.say(f"GET {COLLECTIONS}/sky_memory", WHOLE)
     mirror = server.mirror()
     assert mirror.position() is not None
     mirror.put([made(1)])
-    server.say(f"POST {ROOM}/c1/upsert", {}, 503)
+    server.say(f"POST {COLLECTIONS}/c1/upsert", {}, 503)
     with pytest.raises(StoreUnavailable, match="HTTP 503"):
         mirror.commit(FIRST)
-    server.say(f"POST {ROOM}/c1/upsert", {}, 201)
-    server.say(f"PUT {ROOM}/c1", {})
+    server.say(f"POST {COLLECTIONS}/c1/upsert", {}, 201)
+    server.say(f"PUT {COLLECTIONS}/c1", {})
     mirror.commit(FIRST)
-    assert server.seen[-2:] == [f"POST {ROOM}/c1/upsert", f"PUT {ROOM}/c1"]
+    assert server.seen[-2:] == [f"POST {COLLECTIONS}/c1/upsert", f"PUT {COLLECTIONS}/c1"]

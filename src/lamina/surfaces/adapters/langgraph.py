@@ -1,4 +1,4 @@
-"""A store for LangGraph, on a memory: items are records, an update is a newer record, and nothing is overwritten."""
+"""A LangGraph store on a memory: items are records, updates newer records; none is overwritten."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from lamina.memory.agent import Memory
 from lamina.memory.operator import Operator
 from lamina.model.record import Hit, Layer, Record, State, Trust, iso
 from lamina.model.rules import LIMITS
-from lamina.surfaces.adapters.values import cleaned, mark, told, words
+from lamina.surfaces.adapters.values import cleaned, mark, metadata_of, readable
 
 NAME = "langgraph"
 MOST = LIMITS[1]
-NEWEST = 16  # versions of an item that are looked at: a clock that was set back may have put them out of order
+# Versions of an item that are looked at: a clock set back may have put them out of order.
+NEWEST = 16
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": operator.eq,
     "$ne": operator.ne,
@@ -43,44 +44,44 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a record says about the item that it is a version of; without a value, that it is deleted."""
+class ItemMetadata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The metadata of a record about the item of which it is a version; no value: deleted."""
 
     namespace: tuple[str, ...]
     key: str
     indexed: bool
-    first: Annotated[
-        int, msgspec.Meta(ge=0)
-    ]  # the place of its first version in the store; 0 when this is it
+    # The number of the item's first version in the store; 0 when this is it.
+    first: Annotated[int, msgspec.Meta(ge=0)]
     created: Annotated[datetime, msgspec.Meta(tz=True)] | None
     value: dict[str, Any] | None = None
 
 
 class Version(NamedTuple):
-    """A version of an item."""
+    """A record that is a version of an item, with its metadata."""
 
     record: Record
-    about: About
+    about: ItemMetadata
 
 
 Newest = dict[tuple[tuple[str, ...], str], Version]
 
 
 class LaminaStore(BaseStore):
-    """A `BaseStore` whose items are episodic memories of one agent, found by their words and their meaning.
+    """A `BaseStore` whose items are episodic memories, found by their words and their meaning.
 
-    An agent's handle deletes by a newer record that says so: the item is gone from this store, its text is not. On an
-    operator's handle what is deleted or replaced is also forgotten, so that no search of the memory finds it either.
+    An agent's handle deletes by a newer record that says so: the item is gone from this store, its
+    text is not. On an operator's handle what is deleted or replaced is also forgotten, so that no
+    search of the memory finds it either.
     """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Reads see what was there before; writes are done together, the last one of an item counts."""
-        given = list(ops)
-        results = [self._read(op) for op in given]
-        writes = {(op.namespace, op.key): op for op in given if isinstance(op, PutOp)}
+        """Do reads on what was there before, then all writes together; an item's last counts."""
+        operations = list(ops)
+        results = [self._read(op) for op in operations]
+        writes = {(op.namespace, op.key): op for op in operations if isinstance(op, PutOp)}
         self._write(list(writes.values()))
         return results
 
@@ -90,10 +91,10 @@ class LaminaStore(BaseStore):
     def _read(self, op: Op) -> Result:
         match op:
             case GetOp():
-                found = self._current(op.namespace, op.key)
-                return None if found is None else _item(found)
+                version = self._current(op.namespace, op.key)
+                return None if version is None else Item(**_fields(version))
             case SearchOp():
-                return self._found(op)
+                return self._search(op)
             case ListNamespacesOp():
                 return self._namespaces(op)
             case PutOp():
@@ -105,88 +106,81 @@ class LaminaStore(BaseStore):
             self._write_as_operator(self._memory, ops)
             return
         earlier = [self._current(op.namespace, op.key) for op in ops]
-        items = [
-            _memory_of(op, before)
+        drafts = [
+            _draft(op, before)
             for op, before in zip(ops, earlier, strict=True)
             if op.value is not None or before is not None
         ]
-        self._memory.remember_many(items)
+        self._memory.remember_many(drafts)
 
     def _write_as_operator(self, memory: Operator, ops: Sequence[PutOp]) -> None:
-        """Put what is new, and forget every version before it, whoever has put that."""
+        """Put what is new, and forget every version before it, by whatever handle it was put."""
         for op in ops:
-            listed = self._listed(_item_tag(op.namespace, op.key), MOST)
-            earlier = [one.record for one in listed if one.record.state is State.ACTIVE]
+            versions = self._listed(_item_tag(op.namespace, op.key), MOST)
+            earlier = [each.record for each in versions if each.record.state is State.ACTIVE]
             if op.value is not None:
-                memory.remember(**_memory_of(op, self._current(op.namespace, op.key)))
-            for one in earlier:
-                memory.forget(one.id, "replaced or deleted in a LangGraph store")
+                memory.remember(**_draft(op, self._current(op.namespace, op.key)))
+            for record in earlier:
+                memory.forget(record.id, "replaced or deleted in a LangGraph store")
 
     def _current(self, namespace: tuple[str, ...], key: str) -> Version | None:
-        """The newest version of an item, unless that says that it is deleted."""
+        """Find the newest version of an item, unless that says that it is deleted."""
         newest = self._newest(self._listed(_item_tag(namespace, key), NEWEST))
         return newest.get((namespace, key))
 
-    def _found(self, op: SearchOp) -> list[SearchItem]:
+    def _search(self, op: SearchOp) -> list[SearchItem]:
         end = op.offset + op.limit
         if not op.query:
-            records = self._newest(self._whole(_prefix_tag(op.namespace_prefix))).values()
-            found = [_found_item(one) for one in records if _fits(one, op)]
-            return found[op.offset : end]
+            versions = self._newest(self._whole(_prefix_tag(op.namespace_prefix))).values()
+            matching = [_search_item(version) for version in versions if _fits(version, op)]
+            return matching[op.offset : end]
         ranked: list[SearchItem] = []
         for hit in self._ranked(op, end):
             version = self._own(hit.record)
             current = version and self._current(version.about.namespace, version.about.key)
-            if (
-                current
-                and current.record.id == hit.record.id
-                and current.about.indexed
-                and _fits(current, op)
-            ):
-                ranked.append(_found_item(current, hit.score))
+            if not current or current.record.id != hit.record.id:
+                continue
+            if current.about.indexed and _fits(current, op):
+                ranked.append(_search_item(current, hit.score))
                 if len(ranked) == end:
                     break
         return ranked[op.offset : end]
 
     def _ranked(self, op: SearchOp, end: int) -> Iterator[Hit]:
-        """What answers a query, the best first. More are asked for while those that count are too few."""
-        asked, seen = min(MOST, 4 * max(1, end)), 0
+        """Find what answers a query, the best first; ask for more while too few of them count."""
+        number, seen = min(MOST, 4 * max(1, end)), 0
+        tag = _prefix_tag(op.namespace_prefix)
         while op.query:
-            hits = self._memory.search(
-                op.query, asked, layers=(Layer.EPISODIC,), tags=(_prefix_tag(op.namespace_prefix),)
-            )
+            hits = self._memory.search(op.query, number, layers=(Layer.EPISODIC,), tags=(tag,))
             yield from hits[seen:]
-            if len(hits) < asked or asked == MOST:
+            if len(hits) < number or number == MOST:
                 return
-            seen, asked = len(hits), min(MOST, 4 * asked)
+            seen, number = len(hits), min(MOST, 4 * number)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        found = {namespace for namespace, _ in self._newest(self._whole(_prefix_tag(())))}
-        kept = {
-            one[: op.max_depth]
-            for one in found
-            if all(_matches(rule, one) for rule in op.match_conditions or ())
+        namespaces = {namespace for namespace, _ in self._newest(self._whole(_prefix_tag(())))}
+        matching = {
+            namespace[: op.max_depth]
+            for namespace in namespaces
+            if all(_matches(condition, namespace) for condition in op.match_conditions or ())
         }
-        return sorted(kept)[op.offset : op.offset + op.limit]
+        return sorted(matching)[op.offset : op.offset + op.limit]
 
     def _own(self, record: Record) -> Version | None:
-        """The version that a record is: one that such a store has put, for the same user, and nobody from elsewhere."""
-        if (
-            record.source != NAME
-            or record.trust is Trust.EXTERNAL
-            or record.user != self._memory.user
-        ):
+        """Read a version from a record, if such a store has put it for the same user."""
+        if record.source != NAME or record.trust is Trust.EXTERNAL:
             return None
-        about = told(record, NAME, About)
+        if record.user != self._memory.user:
+            return None
+        about = metadata_of(record, NAME, ItemMetadata)
         return None if about is None else Version(record, about)
 
     def _listed(self, tag: str, limit: int) -> list[Version]:
-        """Versions in every state: where the newest was forgotten, an older one must not come back for it."""
-        found = self._tagged(tag, limit)
-        own = [version for record in found if (version := self._own(record))]
-        if (
-            len(own) < len(found) == limit < MOST
-        ):  # what others have put there must not crowd out our own
+        """List versions in every state: an old one must not replace a newest that is forgotten."""
+        records = self._tagged(tag, limit)
+        own = [version for record in records if (version := self._own(record))]
+        # What others have put there must not crowd out our own.
+        if len(own) < len(records) == limit < MOST:
             return self._listed(tag, MOST)
         return own
 
@@ -194,43 +188,42 @@ class LaminaStore(BaseStore):
         return self._memory.list(layers=(Layer.EPISODIC,), tags=(tag,), states=None, limit=limit)
 
     def _whole(self, tag: str) -> list[Version]:
-        """Every version under a namespace; rather an error than a part that looks like the whole."""
-        found = self._tagged(tag, MOST)
-        if len(found) == MOST:
+        """List every version under a namespace; raise rather than return a part of them."""
+        records = self._tagged(tag, MOST)
+        if len(records) == MOST:
             raise InvalidInput(
-                f"there are {MOST:,} versions or more under this namespace; ask for a narrower one, or by query"
+                f"there are {MOST:,} versions or more under this namespace;"
+                " ask for a narrower one, or by query"
             )
-        return [version for record in found if (version := self._own(record))]
+        return [version for record in records if (version := self._own(record))]
 
     def _newest(self, versions: Iterable[Version]) -> Newest:
-        """The items that some versions leave, in the order in which they were first put."""
+        """Reduce versions to items, in the order in which they were first put."""
         last: Newest = {}
         for version in sorted(versions, key=lambda version: version.record.seq):
             last[version.about.namespace, version.about.key] = version
         alive = [
-            one
-            for one in last.items()
-            if one[1].record.state is State.ACTIVE and one[1].about.value is not None
+            (name, version)
+            for name, version in last.items()
+            if version.record.state is State.ACTIVE and version.about.value is not None
         ]
-        return dict(sorted(alive, key=lambda one: one[1].about.first or one[1].record.seq))
+        alive.sort(key=lambda pair: pair[1].about.first or pair[1].record.seq)
+        return dict(alive)
 
 
-def _memory_of(op: PutOp, before: Version | None) -> dict[str, Any]:
-    """The record that a write becomes. When it was first put is carried along from version to version."""
+def _draft(op: PutOp, before: Version | None) -> dict[str, Any]:
+    """Make a record of a write; when it was first put is carried from version to version."""
     about: dict[str, Any] = {
         "namespace": list(op.namespace),
         "key": op.key,
         "indexed": op.index is not False,
+        "first": 0,
+        "created": None,
     }
     tags = [_prefix_tag(op.namespace[:depth]) for depth in range(len(op.namespace) + 1)]
     if before is not None:
-        first, created = (
-            before.about.first or before.record.seq,
-            before.about.created or before.record.created_at,
-        )
-        about |= {"first": first, "created": iso(created)}
-    else:
-        about |= {"first": 0, "created": None}
+        about["first"] = before.about.first or before.record.seq
+        about["created"] = iso(before.about.created or before.record.created_at)
     content = f"{op.key} was deleted"
     if op.value is not None:
         about["value"] = cleaned(op.value)
@@ -247,20 +240,14 @@ def _memory_of(op: PutOp, before: Version | None) -> dict[str, Any]:
 
 
 def _content(value: Mapping[str, Any], index: Sequence[str] | bool | None) -> str:
-    """What an item says: all of it, or the fields that are to be found."""
+    """Write an item as a text: all of it, or the fields that are to be found."""
     if not isinstance(index, (list, tuple)):
-        return words(value).strip()
-    return (
-        "\n".join(text for path in index for text in get_text_at_path(dict(value), path)).strip()
-        or words(value).strip()
-    )
+        return readable(value).strip()
+    texts = [text for path in index for text in get_text_at_path(dict(value), path)]
+    return "\n".join(texts).strip() or readable(value).strip()
 
 
-def _item(version: Version) -> Item:
-    return Item(**_fields(version))
-
-
-def _found_item(version: Version, score: float | None = None) -> SearchItem:
+def _search_item(version: Version, score: float | None = None) -> SearchItem:
     return SearchItem(**_fields(version), score=score)
 
 
@@ -289,10 +276,10 @@ def _fits(version: Version, op: SearchOp) -> bool:
 
 
 def _equals(value: Any, wanted: Any) -> bool:
-    """Whether a value is as a filter wants it: equal, in relation to something, or so in each of its parts."""
+    """Tell whether a value is as a filter wants it: equal, in a relation, or so in its parts."""
     if isinstance(wanted, Mapping):
         if any(name.startswith("$") for name in wanted):
-            return all(_related(value, name, than) for name, than in wanted.items())
+            return all(_compare(value, name, than) for name, than in wanted.items())
         return isinstance(value, Mapping) and all(
             _equals(value.get(name), item) for name, item in wanted.items()
         )
@@ -302,7 +289,7 @@ def _equals(value: Any, wanted: Any) -> bool:
     return bool(value == wanted)
 
 
-def _related(value: Any, name: str, than: Any) -> bool:
+def _compare(value: Any, name: str, than: Any) -> bool:
     if name not in COMPARE:
         raise InvalidInput(f"unknown filter {name}; known are {', '.join(COMPARE)}")
     try:
@@ -311,13 +298,11 @@ def _related(value: Any, name: str, than: Any) -> bool:
         return False
 
 
-def _matches(rule: MatchCondition, namespace: tuple[str, ...]) -> bool:
-    path = rule.path
+def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
+    path = condition.path
     if len(namespace) < len(path):
         return False
-    part = (
-        namespace[: len(path)]
-        if rule.match_type == "prefix"
-        else namespace[len(namespace) - len(path) :]
-    )
+    is_prefix = condition.match_type == "prefix"
+    start = 0 if is_prefix else len(namespace) - len(path)
+    part = namespace[start : start + len(path)]
     return all(wanted in ("*", name) for wanted, name in zip(path, part, strict=True))

@@ -1,4 +1,4 @@
-"""A session for the OpenAI Agents SDK, on a memory: its items are records, in their order, across restarts."""
+"""A session for the OpenAI Agents SDK, on a memory: its items are records that survive restarts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lamina.memory.agent import Memory
 from lamina.memory.operator import Operator
 from lamina.model.record import Layer, Record, Trust
 from lamina.model.rules import LIMITS, label
-from lamina.surfaces.adapters.values import cleaned, mark, told, words
+from lamina.surfaces.adapters.values import cleaned, mark, metadata_of, readable
 
 NAME = "openai-agents"
 TOOL = f"{NAME} tool"
@@ -23,15 +23,15 @@ MOST = LIMITS[1]
 SPEAKERS = ("user", "assistant", "system", "developer")
 
 
-class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a record says about its session: an item of it, or which items were taken back."""
+class SessionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The metadata of a record about its session: an item, or the ids of items taken back."""
 
     session: str
     item: dict[str, Any] | None = None
     taken_back: frozenset[str] = frozenset()
 
 
-class Kept(NamedTuple):
+class StoredItem(NamedTuple):
     """An item, and the record that holds it."""
 
     record: Record
@@ -41,8 +41,9 @@ class Kept(NamedTuple):
 class LaminaSession(SessionABC):
     """A conversation whose items are episodic memories of one agent.
 
-    An agent's handle takes items back by a newer record that says so: they are gone from this session, their text is not. On
-    an operator's handle they are also forgotten, so that no search of the memory finds them either.
+    An agent's handle takes items back by a newer record that says so: they are gone from this
+    session, their text is not. On an operator's handle they are also forgotten, so that no search
+    of the memory finds them either.
     """
 
     def __init__(
@@ -54,12 +55,13 @@ class LaminaSession(SessionABC):
         self._tag = mark(NAME, session_id)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The newest items, in the order in which they came; all of them without a limit."""
+        """Read the newest items, in the order in which they came; all without a limit."""
         settings = self.session_settings
         most = limit if limit is not None or settings is None else settings.limit
-        records = await asyncio.to_thread(self._items)
-        kept = records if most is None else records[-most:] if most > 0 else []
-        return [cast("TResponseInputItem", one.item) for one in kept]
+        items = await asyncio.to_thread(self._items)
+        if most is not None:
+            items = items[-most:] if most > 0 else []
+        return [cast("TResponseInputItem", stored.item) for stored in items]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Keep items in their order: all of them, or none and an error."""
@@ -75,79 +77,82 @@ class LaminaSession(SessionABC):
         """Take back all items."""
         await asyncio.to_thread(self._take_back, MOST)
 
-    def _items(self) -> list[Kept]:
-        """The items that are in the session now, oldest first."""
-        found = self._memory.list(layers=(Layer.EPISODIC,), tags=(self._tag,), limit=MOST)
-        items: list[Kept] = []
-        for record in sorted(found, key=lambda record: record.seq):
-            about = self._own(record)
-            if about is None:
+    def _items(self) -> list[StoredItem]:
+        """Read the items that are in the session now, oldest first."""
+        records = self._memory.list(layers=(Layer.EPISODIC,), tags=(self._tag,), limit=MOST)
+        items: list[StoredItem] = []
+        for record in sorted(records, key=lambda record: record.seq):
+            entry = self._own(record)
+            if entry is None:
                 continue
-            if about.item is not None:
-                items.append(Kept(record, about.item))
+            if entry.item is not None:
+                items.append(StoredItem(record, entry.item))
             else:
-                items = [one for one in items if one.record.id not in about.taken_back]
+                items = [stored for stored in items if stored.record.id not in entry.taken_back]
         return items
 
-    def _own(self, record: Record) -> About | None:
-        """What a record says about this session, if such a session has written it, for the same user."""
-        about = told(record, NAME, About) if record.user == self._memory.user else None
-        if about is None or about.session != self.session_id:
+    def _own(self, record: Record) -> SessionEntry | None:
+        """Read an entry of this session from a record, if such a session wrote it for our user."""
+        if record.user != self._memory.user:
             return None
-        if record.source == TOOL:  # it may come from anywhere, and speaks for nobody
-            return about if about.item is not None and _speaker(about.item) is None else None
-        return about if record.source == NAME and record.trust is not Trust.EXTERNAL else None
+        entry = metadata_of(record, NAME, SessionEntry)
+        if entry is None or entry.session != self.session_id:
+            return None
+        if record.source == TOOL:  # it may come from anywhere, and is no speaker's word
+            return entry if entry.item is not None and _speaker(entry.item) is None else None
+        return entry if record.source == NAME and record.trust is not Trust.EXTERNAL else None
 
-    def _take_back(self, number: int) -> Sequence[Kept]:
-        """Take back the newest items; which those were, oldest first."""
+    def _take_back(self, number: int) -> Sequence[StoredItem]:
+        """Take back the newest items and return them, oldest first."""
         gone = self._items()[-number:]
         if not gone:
             return gone
         if isinstance(self._memory, Operator):
-            for one in gone:
-                self._memory.forget(one.record.id, "taken back from a session")
+            for stored in gone:
+                self._memory.forget(stored.record.id, "taken back from a session")
             return gone
-        about = {"session": self.session_id, "taken_back": [one.record.id for one in gone]}
+        ids = [stored.record.id for stored in gone]
         self._memory.remember(
             f"{len(gone)} items were taken back from the session",
             kind="action",
             importance=0.0,
-            **self._fields(about),
+            **self._fields({"session": self.session_id, "taken_back": ids}),
         )
         return gone
 
     def _draft(self, item: TResponseInputItem) -> dict[str, Any]:
         if not isinstance(item, Mapping):
             raise InvalidInput(f"an item of a session is a {type(item).__name__}, not a mapping")
-        kept = cleaned(item)
-        speaker = _speaker(kept)
-        said = _said(kept).strip() or str(kept.get("type") or "item")
-        fields = self._fields({"session": self.session_id, "item": kept})
-        # What nobody in the conversation has said comes from a tool, and is trusted as little.
-        return {**fields, "content": said, "speaker": speaker, "source": NAME if speaker else TOOL}
+        value = cleaned(item)
+        speaker = _speaker(value)
+        content = _text(value).strip() or str(value.get("type") or "item")
+        fields = self._fields({"session": self.session_id, "item": value})
+        # What no speaker has said comes from a tool, and is trusted as little.
+        source = NAME if speaker else TOOL
+        return {**fields, "content": content, "speaker": speaker, "source": source}
 
-    def _fields(self, about: Mapping[str, Any]) -> dict[str, Any]:
+    def _fields(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "layer": Layer.EPISODIC,
             "source": NAME,
             "session": self.session_id,
             "tags": [NAME, self._tag],
-            "metadata": {NAME: about},
+            "metadata": {NAME: entry},
         }
 
 
 def _speaker(item: Mapping[str, Any]) -> str | None:
-    """Who in the conversation has said an item; nobody, if it comes from a tool."""
+    """Name the speaker of an item; None if it comes from a tool."""
     role = item.get("role")
     return role if role in SPEAKERS else None
 
 
-def _said(item: Mapping[str, Any]) -> str:
-    """What an item says: the text of a message, or all that it holds."""
+def _text(item: Mapping[str, Any]) -> str:
+    """Read an item as a text: that of a message, or all that it holds."""
     content = item.get("content")
     if isinstance(content, str):
         return content
     if isinstance(content, list):
         texts = [part.get("text") for part in content if isinstance(part, Mapping)]
         return "\n".join(text for text in texts if isinstance(text, str))
-    return words(item)
+    return readable(item)

@@ -1,4 +1,4 @@
-"""What adapters do with the values of other frameworks: keep them whole, find them again, and read them as text. Pure."""
+"""Keep values of other frameworks whole, find them again, and read them as text."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lamina.model.record import Record
 from lamina.text import fence
 
 DIGEST = 12  # bytes: enough that no two names ever share a tag
-About = TypeVar("About", bound=msgspec.Struct)
+Metadata = TypeVar("Metadata", bound=msgspec.Struct)
 
 
 def mark(framework: str, *names: str) -> str:
-    """A tag for some names exactly as they are written; tags themselves know neither case nor outer spaces."""
+    """Make a tag for names exactly as written; tags themselves ignore case and outer spaces."""
     digest = hashlib.blake2b(hashing.encode(list(names)), digest_size=DIGEST).hexdigest()
     return f"{framework}:{digest}"
 
 
-def told(record: Record, framework: str, form: type[About]) -> About | None:
-    """What an adapter has written beside the text of a record; nothing where it is not as an adapter writes it."""
+def metadata_of(record: Record, framework: str, form: type[Metadata]) -> Metadata | None:
+    """Read an adapter's metadata of a record; None where it is not as an adapter writes it."""
     try:
         return msgspec.convert(record.metadata.get(framework), form)
     except msgspec.ValidationError:
@@ -31,7 +31,7 @@ def told(record: Record, framework: str, form: type[About]) -> About | None:
 
 
 def cleaned(value: Any) -> Any:
-    """A value without what stands in our fence: what was recalled is not remembered again."""
+    """Remove what is in our fence from a value: what was recalled is not remembered again."""
     if isinstance(value, str):
         return fence.unfenced(value) if fence.OPEN in value else value
     if isinstance(value, Mapping):
@@ -39,8 +39,8 @@ def cleaned(value: Any) -> Any:
     return [cleaned(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def words(value: Any) -> str:
-    """A value as people would read it: each text and number on a line, under its name."""
+def readable(value: Any) -> str:
+    """Write a value as people would read it: each text and number on a line, under its name."""
     return "\n".join(_lines(value, ""))
 
 

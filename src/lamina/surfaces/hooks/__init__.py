@@ -1,4 +1,4 @@
-"""What an agent calls around its messages: what to know before one, and what to keep after it."""
+"""The hooks that an agent calls around its messages: context before one, capture after it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Hooks", "Switches"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when it is first asked for: the command line starts often, and needs neither."""
+    """Load a class on first use: the command line starts often, and needs neither."""
     if name == "Hooks":
         from lamina.surfaces.hooks.hooks import Hooks
 

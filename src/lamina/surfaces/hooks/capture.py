@@ -1,4 +1,4 @@
-"""What a hook keeps: the user's message always, the reply when that is wanted, and never what was only recalled."""
+"""Keep what passes a hook: each message of the user, replies if wanted, never what was recalled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lamina.text import fence
 from lamina.text.words import is_visible
 
 SOURCE = "hook"
-# A message is a turn of a conversation: sleep reads it, and what it says becomes knowledge. A reply is only a crumb.
+# A message is a turn of a conversation: sleep reads it and makes it knowledge. A reply is a crumb.
 MESSAGE: Mapping[str, Any] = {"speaker": "user", "layer": Layer.EPISODIC}
 REPLY: Mapping[str, Any] = {"speaker": "assistant", "kind": "crumb", "importance": 0.2}
 
@@ -26,31 +26,26 @@ def keep(
     session: str | None = None,
     key: str | None = None,
 ) -> list[Record]:
-    """Store a message and its reply, in this order and in one step. With a key each of them is stored once."""
-    items = [
-        {
-            **fields,
-            "content": text,
-            "source": SOURCE,
-            "session": session,
-            "key": key and f"{key}-{fields['speaker']}",
-        }
-        for said, fields in ((message, MESSAGE), (reply, REPLY))
-        if (text := own_words(said)) is not None
-    ]
+    """Store a message and its reply in one step; with a key, each of them is stored once."""
+    items = []
+    for text, fields in ((own_words(message), MESSAGE), (own_words(reply), REPLY)):
+        if text is not None:
+            own_key = key and f"{key}-{fields['speaker']}"
+            own = {"content": text, "source": SOURCE, "session": session, "key": own_key}
+            items.append({**fields, **own})
     return memory.remember_many(items)
 
 
 def reply_key(session: str, reply: str) -> str:
-    """A key for a reply: an event that comes twice is kept once."""
+    """Make a key for a reply: an event that comes twice is kept once."""
     return f"hook-{hashlib.blake2b(hashing.encode([session, reply]), digest_size=16).hexdigest()}"
 
 
-def own_words(said: object) -> str | None:
-    """What somebody said, without what stands in our fence; nothing when nothing is left."""
-    if said is None:
+def own_words(text: object) -> str | None:
+    """Remove what is in our fence from a text; None when nothing is left."""
+    if text is None:
         return None
-    if not isinstance(said, str):
-        raise InvalidInput(f"a message is a {type(said).__name__}, not a text")
-    words = fence.unfenced(said).strip()
-    return words if is_visible(words) else None
+    if not isinstance(text, str):
+        raise InvalidInput(f"a message is a {type(text).__name__}, not a text")
+    rest = fence.unfenced(text).strip()
+    return rest if is_visible(rest) else None

@@ -1,4 +1,4 @@
-"""One call of a hook by a coding agent, from what it wrote to what it reads. It may be left at any moment."""
+"""Handle one hook call of a coding agent, from its input to our answer. It may be left any time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lamina.surfaces.hooks.switches import Switches
 
 MOST_BYTES = 4 * 1024 * 1024
 PIECE = 64 * 1024
-ENDS = ("stop", "subagent-stop", "pre-compact", "session-end")  # nobody waits for an answer then
+ENDS = ("stop", "subagent-stop", "pre-compact", "session-end")  # the agent waits for no answer
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """How a hook was called: which one, whether as plain text, and the key of what it keeps. A late call only keeps."""
+    """A call's options: which hook, plain text or JSON, a key; a late call only keeps."""
 
     kind: str | None
     plain: bool = False
@@ -29,7 +29,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Call:
-    """What has been done of a call so far. Another thread may look at it while it is being done."""
+    """The progress of a call. Another thread may look at it while it is being done."""
 
     def __init__(
         self,
@@ -43,30 +43,28 @@ class Call:
         self.data = b""
         self.event: Event | None = None
         self.context = ""
-        self.unkept = False  # whether something is to be kept and is not yet
+        self.unkept = False  # True while there is something to keep that is not kept yet
         self._switches = switches
         self._opened = opened
         self._upkeep = upkeep
         self._tell = tell
 
     def run(self, stream: BinaryIO | None) -> None:
-        """Do everything; whatever fails is told, and what was done before it stays."""
+        """Do everything; a failure is noted, and what was done before it stays."""
         try:
-            self.data = taken(stream)
+            self.data = read_all(stream)
             if self._switches.enabled:
                 self._serve(protocol.read(self.data, self.wanted.kind, plain=self.wanted.plain))
         except LaminaError as error:
             self._end(error.message)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a memory, its agent goes on; it is told
+        except Exception as error:  # noqa: BLE001 - the agent goes on, whatever is wrong with a memory
             self._end(repr(error))
 
     def answer(self) -> bytes:
-        """What the agent reads, as far as we have come."""
-        return (
-            b""
-            if self.wanted.is_late
-            else protocol.answer(self.event, self.context, plain=self.wanted.plain)
-        )
+        """Make the answer for the agent, from what is done so far."""
+        if self.wanted.is_late:
+            return b""
+        return protocol.answer(self.event, self.context, plain=self.wanted.plain)
 
     def _end(self, problem: str) -> None:
         self.unkept = False
@@ -74,7 +72,7 @@ class Call:
 
     def _serve(self, event: Event) -> None:
         self.event = event
-        message, reply = self._said(event)
+        message, reply = self._to_keep(event)
         self.unkept = bool(message or reply)
         if event.kind is None:
             return
@@ -88,31 +86,33 @@ class Call:
                 self._upkeep(memory)
 
     def _answer(self, memory: Memory, event: Event) -> None:
-        """What is remembered about the event. A store that cannot be read keeps nobody from keeping what was said."""
+        """Find the context; a store that cannot be read does not keep us from capturing."""
         try:
-            self.context = self._told(memory, event)
+            self.context = self._context(memory, event)
         except OUTAGES as error:
             self._tell(error.message)
 
     def _key(self, event: Event, reply: str | None) -> str | None:
-        """Prompts with the same words are two; replies with the same words in one session are one that was told twice."""
-        return (
-            capture.reply_key(event.session, reply) if reply and event.session else self.wanted.key
-        )
+        """Make a key for a reply: the same words twice in a session are one event sent twice.
 
-    def _told(self, memory: Memory, event: Event) -> str:
+        Prompts with the same words are two.
+        """
+        if reply and event.session:
+            return capture.reply_key(event.session, reply)
+        return self.wanted.key
+
+    def _context(self, memory: Memory, event: Event) -> str:
         if event.kind == protocol.START:
             return context.at_start(memory, event.folder, self._switches)
         if event.kind == protocol.PROMPT and event.message:
             return context.before(memory, event.message, event.session, self._switches)
-        if event.kind == protocol.SPAWN and (
-            task := event.task or transcript.last_task(event.transcript)
-        ):
-            return context.before(memory, task, None, self._switches)
+        if event.kind == protocol.SPAWN:
+            task = event.task or transcript.last_task(event.transcript)
+            return context.before(memory, task, None, self._switches) if task else ""
         return ""
 
-    def _said(self, event: Event) -> tuple[str | None, str | None]:
-        """What an event leaves to keep: the user's message, or a reply if those are wanted."""
+    def _to_keep(self, event: Event) -> tuple[str | None, str | None]:
+        """Pick what to keep of an event: the user's message, or a reply if those are wanted."""
         if event.kind == protocol.PROMPT:
             return event.message, None
         if event.kind in (protocol.STOP, "subagent-stop") and self._switches.store_responses:
@@ -120,16 +120,16 @@ class Call:
         return None, None
 
 
-def taken(stream: BinaryIO | None) -> bytes:
-    """All that was written to us. What is too much is read to its end as well, so that the writer is not left hanging."""
+def read_all(stream: BinaryIO | None) -> bytes:
+    """Read the input to its end, also if it is too long: else the writer would hang."""
     if stream is None:
         return b""
-    kept = bytearray()
+    data = bytearray()
     size = 0
     while piece := stream.read(PIECE):
         size += len(piece)
         if size <= MOST_BYTES:
-            kept += piece
+            data += piece
     if size > MOST_BYTES:
         raise InvalidInput(f"standard input has {size:,} bytes; a hook takes {MOST_BYTES:,}")
-    return bytes(kept)
+    return bytes(data)

@@ -1,4 +1,7 @@
-"""The hooks of an agent in Python. They answer in time or with nothing, and never raise: a memory must not break its agent."""
+"""The hooks of an agent in Python. They answer in time or not at all, and never raise.
+
+A memory must not break its agent.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lamina.errors import LaminaError
@@ -23,16 +25,15 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 UPKEEP = timedelta(minutes=1)  # between two looks at what is due
-MOST_WAITING = (
-    64  # so much may wait for a store that does not answer; what comes then is told, and not kept
-)
+# Calls that may wait for a store that does not answer; further ones are noted, and not made.
+MOST_WAITING = 64
 
 
 class Hooks:
-    """What an agent calls before and after its messages, and when it spawns another.
+    """The calls of an agent before and after its messages, and when it spawns another.
 
-    All work is done in one thread, in its order. Who calls waits for `timeout_ms` at most; what is to be kept is kept behind
-    them then. Whatever fails is told in `problems` and in `lamina status`.
+    All work is done in one thread, in order. A caller waits for `timeout_ms` at most; what is to be
+    kept is then kept in the background. Failures are noted in `problems` and in `lamina status`.
     """
 
     def __init__(self, memory: Memory, settings: Switches | None = None) -> None:
@@ -44,61 +45,50 @@ class Hooks:
         self._next_look = datetime.min.replace(tzinfo=UTC)
         self._started: Popen[bytes] | None = None
         for problem in self.switches.problems:
-            self._tell("settings", problem)
+            self._note_problem("settings", problem)
 
     def before_message(self, message: str, session: str | None = None) -> str:
-        """What is remembered about a message, for the model to read with it; nothing when nothing matters."""
-        return (
-            self._do(
-                "before_message",
-                lambda: context.before(self._memory, message, session, self.switches),
-            )
-            or ""
+        """Recall what matters for a message, for the model to read with it; "" if nothing does."""
+        return self._context(
+            "before_message", lambda: context.before(self._memory, message, session, self.switches)
         )
 
     def after_message(
         self, message: str | None, reply: str | None = None, session: str | None = None
     ) -> list[Record]:
-        """Keep the user's message, and the reply if that is wanted; what is kept by now."""
+        """Keep the user's message, and the reply if that is wanted; return what is kept by now."""
         wanted = reply if self.switches.store_responses else None
-        kept = (
-            self._do("after_message", lambda: capture.keep(self._memory, message, wanted, session))
-            or []
+        kept = self._do(
+            "after_message", lambda: capture.keep(self._memory, message, wanted, session)
         )
         if kept and self._memory.settings["maintenance"] == "auto":
             self._upkeep()
-        return kept
+        return kept or []
 
     def on_spawn(self, task: str) -> str:
-        """What is remembered about the task of an agent that is about to begin."""
-        return (
-            self._do("on_spawn", lambda: context.before(self._memory, task, None, self.switches))
-            or ""
+        """Recall what matters for the task of an agent that is about to begin."""
+        return self._context(
+            "on_spawn", lambda: context.before(self._memory, task, None, self.switches)
         )
 
     def on_start(self, about: str = "") -> str:
-        """What is good to know when a session begins: what is pending, the profile, and what is known about something."""
-        return (
-            self._do("on_start", lambda: context.at_start(self._memory, about, self.switches)) or ""
+        """Recall what helps at the start of a session: pending items, the profile, a subject."""
+        return self._context(
+            "on_start", lambda: context.at_start(self._memory, about, self.switches)
         )
 
     def close(self) -> None:
-        """Wait until all is kept that was to be kept. The handle stays open: it is its owner's."""
+        """Wait until all is kept that was to be kept. The handle stays open for its owner."""
         self._pool.shutdown(wait=True)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _upkeep(self) -> None:
-        """Have the jobs run that are due, behind the messages; now and then is often enough to look."""
+        """Start the jobs that are due, in the background; looking now and then is enough."""
         now = system_clock()
         if now < self._next_look:
             return
@@ -116,41 +106,44 @@ class Hooks:
 
         self._begin("upkeep", start)
 
+    def _context(self, hook: str, work: Callable[[], str]) -> str:
+        return self._do(hook, work) or ""
+
     def _do(self, hook: str, work: Callable[[], Result]) -> Result | None:
-        """The result of some work, if it is there in time."""
+        """Get the result of some work, if it is there in time."""
         future = self._begin(hook, work) if self.switches.enabled else None
         try:
             return None if future is None else future.result(self.switches.timeout_ms / 1000)
         except TimeoutError:
-            self._tell(hook, f"the memory did not answer within {self.switches.timeout_ms} ms")
+            problem = f"the memory did not answer within {self.switches.timeout_ms} ms"
+            self._note_problem(hook, problem)
             return None
 
     def _begin(self, hook: str, work: Callable[[], Result]) -> Future[Result | None] | None:
-        """Have something done behind the caller; nothing when too much waits already."""
+        """Do something in the background; None when too much waits already."""
         if not self._waiting.acquire(blocking=False):
-            self._tell(
-                hook, f"{MOST_WAITING} calls wait for the memory already; this one was not made"
-            )
+            problem = f"{MOST_WAITING} calls wait for the memory already; this one was not made"
+            self._note_problem(hook, problem)
             return None
         try:
-            return self._pool.submit(self._done, hook, work)
+            return self._pool.submit(self._attempt, hook, work)
         except RuntimeError as error:  # closed, or the interpreter is about to end
             self._waiting.release()
-            self._tell(hook, str(error))
+            self._note_problem(hook, str(error))
             return None
 
-    def _done(self, hook: str, work: Callable[[], Result]) -> Result | None:
+    def _attempt(self, hook: str, work: Callable[[], Result]) -> Result | None:
         try:
             return work()
         except LaminaError as error:
-            self._tell(hook, error.message)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a memory, its agent goes on; it is told
-            self._tell(hook, repr(error))
+            self._note_problem(hook, error.message)
+        except Exception as error:  # noqa: BLE001 - the agent goes on, whatever is wrong with a memory
+            self._note_problem(hook, repr(error))
         finally:
             self._waiting.release()
         return None
 
-    def _tell(self, hook: str, problem: str) -> None:
+    def _note_problem(self, hook: str, problem: str) -> None:
         self.problems.append(f"{hook}: {problem}")
         unkept = problems.note(self._memory.home, self._memory.agent, system_clock(), hook, problem)
         if unkept is not None:

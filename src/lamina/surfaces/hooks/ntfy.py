@@ -17,12 +17,12 @@ from lamina.text.words import one_line, shown
 MOST_BYTES = 1024 * 1024
 SOURCE = "ntfy"
 KEPT = ("topic", "title", "priority", "click", "attachment")
-Told = Callable[[int, str], None]
+Report = Callable[[int, str], None]  # of a problem, with the number of its line
 
 
 @dataclass
 class Counts:
-    """How many lines became what."""
+    """The numbers of lines by outcome."""
 
     stored: int = 0
     known: int = 0  # they were stored before
@@ -35,9 +35,13 @@ class Counts:
 
 
 def stored(
-    memory: Memory, stream: BinaryIO | None, tell: Told, counts: Counts, trust: Trust | None = None
+    memory: Memory,
+    stream: BinaryIO | None,
+    report: Report,
+    counts: Counts,
+    trust: Trust | None = None,
 ) -> Iterator[Record]:
-    """Store each message as it comes. What is none is told with its line, and the next one is read."""
+    """Store each message as it comes; report what is none with its line, and read on."""
     for number, line in enumerate(lines(stream), 1):
         try:
             fields = None if line is not None and not line.strip() else request(line)
@@ -48,10 +52,10 @@ def stored(
             record = memory.remember(**fields, trust=trust)
         except StoreUnavailable as error:
             counts.failed += 1
-            tell(number, error.message)
+            report(number, error.message)
         except LaminaError as error:
             counts.bad += 1
-            tell(number, error.message)
+            report(number, error.message)
         else:
             if record.created_at < began:
                 counts.known += 1
@@ -61,7 +65,7 @@ def stored(
 
 
 def lines(stream: BinaryIO | None) -> Iterator[bytes | None]:
-    """The lines of a stream as they come; None for one that is too long to be a message."""
+    """Read lines as they come; None for one that is too long to be a message."""
     while stream is not None and (line := stream.readline(MOST_BYTES + 1)):
         if len(line) <= MOST_BYTES or line.endswith(b"\n"):
             yield line
@@ -72,53 +76,46 @@ def lines(stream: BinaryIO | None) -> Iterator[bytes | None]:
 
 
 def request(line: bytes | None) -> dict[str, Any] | None:
-    """The memory that a message becomes; nothing for an event that is no message. Pure."""
+    """Turn a message into the fields of a memory; None for an event that is no message."""
     if line is None:
         raise InvalidInput(f"it has more than {MOST_BYTES:,} bytes")
     try:
-        given = msgspec.json.decode(line)
+        event = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"this is not JSON: {one_line(str(error), 200)}") from None
-    if not isinstance(given, dict) or not isinstance(given.get("event"), str):
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         raise InvalidInput(
             "this is no event of ntfy: a JSON object with the field `event` is needed"
         )
-    if given["event"] != "message":
+    if event["event"] != "message":
         return None
-    if given.get("encoding"):
+    if event.get("encoding"):
         raise InvalidInput(
-            f"the message is encoded as {shown(given['encoding'], 40)}; only texts are remembered"
+            f"the message is encoded as {shown(event['encoding'], 40)}; only texts are remembered"
         )
-    name, said, title = given.get("id"), given.get("message"), given.get("title")
-    if not isinstance(name, str) or not isinstance(said, str):
+    name, message, title = event.get("id"), event.get("message"), event.get("title")
+    if not isinstance(name, str) or not isinstance(message, str):
         raise InvalidInput("the message has no `id` or no `message`")
+    kept = {field: event[field] for field in KEPT if event.get(field) is not None}
     return {
-        "content": f"{title}: {said}" if isinstance(title, str) and title.strip() else said,
+        "content": f"{title}: {message}" if isinstance(title, str) and title.strip() else message,
         "kind": "request",
         "source": SOURCE,
         "key": f"{SOURCE}:{name}",
-        "at": _time(given),
-        "tags": _tags(given),
-        "metadata": {
-            "request_id": name,
-            **{field: given[field] for field in KEPT if given.get(field) is not None},
-        },
+        "at": _time(event),
+        "tags": _tags(event),
+        "metadata": {"request_id": name, **kept},
     }
 
 
-def _time(given: Mapping[str, Any]) -> float | None:
-    time = given.get("time")
-    return (
-        float(time)
-        if isinstance(time, (int, float)) and not isinstance(time, bool) and abs(time) < 1e12
-        else None
-    )
+def _time(event: Mapping[str, Any]) -> float | None:
+    time = event.get("time")
+    if not isinstance(time, (int, float)) or isinstance(time, bool) or abs(time) >= 1e12:
+        return None
+    return float(time)
 
 
-def _tags(given: Mapping[str, Any]) -> list[str]:
-    tags = given.get("tags")
-    return (
-        [SOURCE, *(tag for tag in tags if isinstance(tag, str) and tag.strip())]
-        if isinstance(tags, list)
-        else [SOURCE]
-    )
+def _tags(event: Mapping[str, Any]) -> list[str]:
+    tags = event.get("tags")
+    others = tags if isinstance(tags, list) else []
+    return [SOURCE, *(tag for tag in others if isinstance(tag, str) and tag.strip())]

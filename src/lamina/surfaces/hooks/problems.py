@@ -1,4 +1,4 @@
-"""What went wrong in hooks, kept where `lamina status` looks: a hook must not trouble the agent that calls it."""
+"""Note failures of hooks for `lamina status`: a hook must not disturb the agent that calls it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDTH = 300
 RECENT = timedelta(days=1)
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class HookFailure(msgspec.Struct, frozen=True):
     """One failure: when, in which hook, and what it was."""
 
     at: str
@@ -28,10 +28,12 @@ class Trouble(msgspec.Struct, frozen=True):
 
 
 def note(home: Home, agent: str, now: datetime, hook: str, problem: str) -> str | None:
-    """Keep a failure; what keeps us from that, if anything. Lines are short, so processes do not get into each other's."""
-    line = (
-        msgspec.json.encode(Trouble(iso(now), one_line(hook, 60), one_line(problem, WIDTH))) + b"\n"
-    )
+    """Keep a failure; return what prevents that, if anything.
+
+    Lines are short, so that those of several processes do not mix.
+    """
+    failure = HookFailure(iso(now), one_line(hook, 60), one_line(problem, WIDTH))
+    line = msgspec.json.encode(failure) + b"\n"
     try:
         path = _path(home, agent)
         if not home.path.is_dir():
@@ -41,9 +43,8 @@ def note(home: Home, agent: str, now: datetime, hook: str, problem: str) -> str 
         with contextlib.suppress(FileNotFoundError):
             if path.lstat().st_size > MOST_BYTES:
                 path.replace(_older(path))
-        descriptor = os.open(
-            path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600
-        )
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(path, flags, 0o600)
         try:
             os.write(descriptor, line)
         finally:
@@ -51,50 +52,44 @@ def note(home: Home, agent: str, now: datetime, hook: str, problem: str) -> str 
     except LaminaError as error:
         return error.message
     except OSError as error:
-        return f"{error.filename or home.status}: {error.strerror}"  # who writes to an open file is not told its name
+        # An error of writing to an open file does not name it.
+        return f"{error.filename or home.status}: {error.strerror}"
     return None
 
 
 def recent(home: Home, agent: str, now: datetime) -> list[str]:
-    """What went wrong in the hooks of an agent within a day, for its status: how often, and the last of each hook."""
+    """Sum up an agent's hook failures of a day: how often each hook failed, and its last one."""
     since = iso(now - RECENT)
-    found: dict[str, list[Trouble]] = {}
-    for one in _kept(home, agent):
-        if one.at >= since:
-            found.setdefault(one.hook, []).append(one)
-    return [
-        f"{_named(hook)} failed {_times(len(ones))} within a day, last at {one_line(ones[-1].at[:19], 19)}:"
-        f" {one_line(ones[-1].problem, WIDTH)}"
-        for hook, ones in found.items()
-    ]
+    by_hook: dict[str, list[HookFailure]] = {}
+    for failure in _kept(home, agent):
+        if failure.at >= since:
+            by_hook.setdefault(failure.hook, []).append(failure)
+    return [_summary(failures) for failures in by_hook.values()]
 
 
-def _kept(home: Home, agent: str) -> list[Trouble]:
-    """All that is kept, oldest first; a line that is none of ours is passed over."""
-    found = []
+def _summary(failures: list[HookFailure]) -> str:
+    last = failures[-1]
+    # A call that did not say which event it is for is noted as `hook`.
+    name = "a hook" if last.hook == "hook" else f"the hook {one_line(last.hook, 60)}"
+    times = "once" if len(failures) == 1 else f"{len(failures)} times"
+    problem = one_line(last.problem, WIDTH)
+    return f"{name} failed {times} within a day, last at {one_line(last.at[:19], 19)}: {problem}"
+
+
+def _kept(home: Home, agent: str) -> list[HookFailure]:
+    """Read all that is kept, oldest first; skip a line that is not ours."""
+    failures = []
     path = _path(home, agent)
-    for place in (_older(path), path):
+    for file in (_older(path), path):
         try:
-            refuse_link(place)
-            lines = place.read_bytes()[: 2 * MOST_BYTES].splitlines()
-        except (
-            OSError,
-            LaminaError,
-        ):  # mostly there is none; one that cannot be read is what `doctor` is for
-            continue
+            refuse_link(file)
+            lines = file.read_bytes()[: 2 * MOST_BYTES].splitlines()
+        except (OSError, LaminaError):
+            continue  # mostly there is none; `doctor` reports one that cannot be read
         for line in lines:
             with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
-                found.append(msgspec.json.decode(line, type=Trouble))
-    return found
-
-
-def _named(hook: str) -> str:
-    """A call that did not say which event it is for is noted as `hook`."""
-    return "a hook" if hook == "hook" else f"the hook {one_line(hook, 60)}"
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
+                failures.append(msgspec.json.decode(line, type=HookFailure))
+    return failures
 
 
 def _path(home: Home, agent: str) -> Path:

@@ -1,6 +1,7 @@
-"""The JSON of coding agents' hooks: what they say about an event, and how they want to be answered. Pure.
+"""The JSON of coding agents' hooks: read their events, and answer in their form.
 
-Claude Code, Codex and Gemini CLI share one form, with other names for some events; Cursor has its own.
+Claude Code, Codex and Gemini CLI share one form, with other names for some events; Cursor has its
+own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from lamina.errors import InvalidInput
 from lamina.text.words import one_line, shown
 
 START, PROMPT, STOP, SPAWN = "session-start", "user-prompt", "stop", "subagent-start"
-# The names of events in the programs that we know, and what each of them is to us.
+# Our name of each event, and its names in the programs that we know.
 EVENTS: Mapping[str, tuple[str, ...]] = {
     START: ("SessionStart", "sessionStart"),
     PROMPT: ("UserPromptSubmit", "BeforeAgent", "beforeSubmitPrompt", "userPromptSubmitted"),
@@ -38,7 +39,7 @@ WIDTH = 200  # of a session's id, which others choose
 
 
 class Event(msgspec.Struct, frozen=True):
-    """What happened in an agent: which event it is to us, and by what name the agent knows it."""
+    """An event in an agent: our kind of it, and the name by which the agent knows it."""
 
     kind: str | None
     name: str
@@ -51,43 +52,43 @@ class Event(msgspec.Struct, frozen=True):
 
 
 def read(data: bytes, kind: str | None, *, plain: bool = False) -> Event:
-    """An event from what an agent wrote. Without a kind, its name says which it is; one that we do not serve has none."""
+    """Read an event. Without a kind its name says which it is; None for one we do not serve."""
     if kind is not None and kind not in NAMES:
         raise InvalidInput(f"there is no hook {shown(kind, 60)}; known are {', '.join(EVENTS)}")
     if plain:
-        said = data.decode(errors="replace")
-        return Event(NAMES.get(kind or PROMPT), "", message=said, reply=said, task=said)
+        text = data.decode(errors="replace")
+        return Event(NAMES.get(kind or PROMPT), "", message=text, reply=text, task=text)
     given = _object(data)
     name = _text(given, ("hook_event_name", "hookEventName")) or ""
     if kind is None and not name:
-        known = ", ".join(EVENTS)
         raise InvalidInput(
-            f"which event is it? Neither EVENT nor the field hook_event_name says; known are {known}"
+            "which event is it? Neither EVENT nor the field hook_event_name says;"
+            f" known are {', '.join(EVENTS)}"
         )
-    spawned = given.get("tool_input")
+    spawned, session = given.get("tool_input"), _text(given, SESSIONS)
     return Event(
         NAMES.get(kind or name),
         name,
         message=_text(given, MESSAGES),
         reply=_text(given, REPLIES),
         task=_text(given, TASKS) or (_text(spawned, TASKS) if isinstance(spawned, dict) else None),
-        session=one_line(session, WIDTH) if (session := _text(given, SESSIONS)) else None,
+        session=one_line(session, WIDTH) if session else None,
         folder=PurePath(_text(given, ("cwd",)) or "").name,
         transcript=_text(given, ("agent_transcript_path", "transcript_path")),
     )
 
 
 def answer(event: Event | None, context: str, *, plain: bool = False) -> bytes:
-    """What the agent reads: the context in the form of its event, or an empty object that says nothing."""
+    """Write the context in the form of its event, or an empty object that says nothing."""
     if plain:
         return f"{context}\n".encode(errors="replace") if context else b""
     if not context or event is None:
         return b"{}\n"
     name = event.name or EVENTS[event.kind or PROMPT][0]
-    told: dict[str, Any] = {
-        "hookSpecificOutput": {"hookEventName": name, "additionalContext": context}
-    }
-    return msgspec.json.encode({"additional_context": context} if name == CURSOR else told) + b"\n"
+    if name == CURSOR:
+        return msgspec.json.encode({"additional_context": context}) + b"\n"
+    output = {"hookEventName": name, "additionalContext": context}
+    return msgspec.json.encode({"hookSpecificOutput": output}) + b"\n"
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def _object(data: bytes) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"standard input is not JSON: {one_line(str(error), WIDTH)}") from None
     if not isinstance(given, dict):
-        # Not what it holds: this is told where others may look.
+        # Its content is not quoted: others may read the message.
         raise InvalidInput(
             f"standard input is JSON of the type {type(given).__name__}, not an object"
         )
@@ -106,7 +107,7 @@ def _object(data: bytes) -> dict[str, Any]:
 
 
 def _text(given: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """The first of some fields that is there and holds a text."""
+    """Get the first of some fields that holds a text."""
     return next(
         (value for name in names if isinstance(value := given.get(name), str) and value), None
     )

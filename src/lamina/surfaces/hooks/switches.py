@@ -1,4 +1,4 @@
-"""The switches and caps of hooks, from the environment. A wrong one is told, and never in an agent's way. Pure."""
+"""The switches and caps of hooks in the environment; a wrong one is noted and never disturbs."""
 
 from __future__ import annotations
 
@@ -25,36 +25,34 @@ MOST = {"CONTEXT_LIMIT": 100, "CONTEXT_MAX_CHARS": 1_000_000, "TIMEOUT_MS": 600_
 
 
 class Switches(msgspec.Struct, frozen=True):
-    """Whether hooks do anything, what they keep, how much they tell, and how long they may take."""
+    """The limits of hooks: if they do anything, what they keep, how much and how long."""
 
     enabled: bool = True
     store_responses: bool = False
     context_limit: int = 6
     context_max_chars: int = 2000
     timeout_ms: int = 1500
-    problems: tuple[str, ...] = ()  # what the environment says and nobody can follow
+    problems: tuple[str, ...] = ()  # values in the environment that make no sense
 
 
 def read(environment: Mapping[str, str]) -> Switches:
-    """The switches as the environment has them; the default where it has none, or none that makes sense."""
-    found: dict[str, bool | int] = {}
+    """Read the switches; the default where there is none, or none that makes sense."""
+    values: dict[str, bool | int] = {}
     problems = []
     for name in ("ENABLED", "STORE_RESPONSES", *MOST):
-        variable = next(
-            (prefix + name for prefix in PREFIXES if environment.get(prefix + name, "").strip()),
-            None,
-        )
+        variables = [prefix + name for prefix in PREFIXES]
+        variable = next((each for each in variables if environment.get(each, "").strip()), None)
         if variable is None:
             continue
-        given = environment[variable].strip()
-        value = _number(given, MOST[name]) if name in MOST else WORDS.get(given.lower())
+        text = environment[variable].strip()
+        value = _number(text, MOST[name]) if name in MOST else WORDS.get(text.lower())
         if value is None:
             wanted = f"a whole number from 0 to {MOST[name]:,}" if name in MOST else "true or false"
-            problems.append(f"{variable}={shown(given, 60)} is not {wanted}; the default is used")
+            problems.append(f"{variable}={shown(text, 60)} is not {wanted}; the default is used")
         else:
-            found[name.lower()] = value
-    return msgspec.convert({**found, "problems": problems}, Switches)
+            values[name.lower()] = value
+    return msgspec.convert({**values, "problems": problems}, Switches)
 
 
-def _number(given: str, most: int) -> int | None:
-    return number if NUMBER.fullmatch(given) and (number := int(given)) <= most else None
+def _number(text: str, most: int) -> int | None:
+    return number if NUMBER.fullmatch(text) and (number := int(text)) <= most else None

@@ -1,4 +1,4 @@
-"""The end of a conversation that an agent keeps as JSON lines, for events that do not say what it was about."""
+"""Read the end of an agent's transcript of JSON lines, for events that do not say enough."""
 
 from __future__ import annotations
 
@@ -15,29 +15,25 @@ TAIL = 256 * 1024  # bytes from the end: the last exchange is nearly always in t
 
 
 def last_reply(path: str | None) -> str | None:
-    """What the assistant said last."""
-    return next(
-        (
-            said
-            for role, message in _newest(path)
-            if role == "assistant" and (said := _said(message))
-        ),
-        None,
-    )
+    """Find the assistant's last text."""
+    for role, content in _newest(path):
+        if role == "assistant" and (text := _text(content)):
+            return text
+    return None
 
 
 def last_task(path: str | None) -> str | None:
-    """What another agent was last asked to do, or else what the user asked for."""
-    for role, message in _newest(path):
-        if role == "assistant" and (task := _handed_on(message)):
+    """Find the last task that was handed to another agent, or else what the user asked for."""
+    for role, content in _newest(path):
+        if role == "assistant" and (task := _delegated(content)):
             return task
-        if role == "user" and (said := _said(message)):
-            return said
+        if role == "user" and (text := _text(content)):
+            return text
     return None
 
 
 def _newest(path: str | None) -> Iterator[tuple[str, Any]]:
-    """Who said what, the newest first. A file that is none of this kind has nothing to say."""
+    """Yield roles and contents, the newest first; nothing for a file of another kind."""
     for line in reversed(_tail(path).splitlines()):
         try:
             entry = msgspec.json.decode(line)
@@ -52,34 +48,30 @@ def _tail(path: str | None) -> bytes:
     if not path or "\0" in path:
         return b""
     try:
-        place = Path(path).expanduser()
-        if not place.is_file():  # a pipe would have us wait
+        file_path = Path(path).expanduser()
+        if not file_path.is_file():  # a pipe would make us wait
             return b""
-        with raw_file.opened(place) as file:
+        with raw_file.opened(file_path) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
             return file.read(TAIL)
-    except (
-        OSError,
-        RuntimeError,
-    ):  # it is only one of the ways to know: the event goes on without it
+    except (OSError, RuntimeError):  # it is one source of several: the event goes on without it
         return b""
 
 
-def _said(content: Any) -> str:
+def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    return "\n".join(
-        part["text"] for part in _parts(content, "text") if isinstance(part.get("text"), str)
-    )
+    texts = [part.get("text") for part in _parts(content, "text")]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _handed_on(content: Any) -> str | None:
-    asked = [
-        part["input"] for part in _parts(content, "tool_use") if isinstance(part.get("input"), dict)
-    ]
-    return next(
-        (one["prompt"] for one in reversed(asked) if isinstance(one.get("prompt"), str)), None
-    )
+def _delegated(content: Any) -> str | None:
+    """Find the prompt of the last tool call that has one."""
+    for part in reversed(_parts(content, "tool_use")):
+        arguments = part.get("input")
+        if isinstance(arguments, dict) and isinstance(arguments.get("prompt"), str):
+            return str(arguments["prompt"])
+    return None
 
 
 def _parts(content: Any, kind: str) -> list[dict[str, Any]]:

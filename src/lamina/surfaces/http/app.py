@@ -25,13 +25,14 @@ from lamina.text.words import shown
 
 CONSOLE = "lamina.surfaces.http.console"
 DESCRIPTION = (
-    "Read one agent's memory. Every request needs a token of `lamina token create` in its header: Authorization: Bearer …"
-    " The token says whose memory it is; no parameter can change that. Only GET and HEAD; nothing here changes the store."
+    "Read one agent's memory. Every request needs a token of `lamina token create` in its header:"
+    " Authorization: Bearer … The token says whose memory it is; no parameter can change that."
+    " Only GET and HEAD; nothing here changes the store."
 )
 
 
 def create(service: Service, port: int, remote: Iterable[str] = ()) -> ASGIApp:
-    """The guarded app of a service that listens at this port, and may be called by some names from elsewhere."""
+    """Make the guarded app of a service that listens at a port, also under some remote names."""
     app = FastAPI(
         title="Lamina",
         version=__version__,
@@ -53,7 +54,7 @@ def create(service: Service, port: int, remote: Iterable[str] = ()) -> ASGIApp:
 
 
 def _description(app: FastAPI) -> dict[str, Any]:
-    """The description of the API, with whole examples (FastAPI leaves every null out) and our errors instead of its own."""
+    """Describe the API with whole examples and our errors; FastAPI leaves every null out."""
     if app.openapi_schema is not None:
         return app.openapi_schema
     schema = FastAPI.openapi(app)
@@ -68,7 +69,7 @@ def _description(app: FastAPI) -> dict[str, Any]:
 
 
 def _mount_console(app: FastAPI) -> None:
-    """Hang the console under the app, if it is there; else lead to the description of the API."""
+    """Add the console if it is installed; else redirect to the description of the API."""
     if importlib.util.find_spec(CONSOLE) is not None:
         importlib.import_module(CONSOLE).mount(app)
     else:
@@ -85,7 +86,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(LaminaError)
-    async def told(request: Request, error: LaminaError) -> Response:
+    async def from_memory(request: Request, error: LaminaError) -> Response:
         return errors.answer(error)
 
     @app.exception_handler(Problem)
@@ -94,24 +95,21 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return errors.answer(InvalidInput(_told(error.errors()[0])))
+        return errors.answer(InvalidInput(_parameter_problem(error.errors()[0])))
 
     @app.exception_handler(HTTPException)
     async def unrouted(request: Request, error: HTTPException) -> Response:
-        return errors.answer(
-            NotFound(f"there is nothing at {shown(request.url.path, 80)}; see /docs"),
-            error.status_code,
-        )
+        problem = NotFound(f"there is nothing at {shown(request.url.path, 80)}; see /docs")
+        return errors.answer(problem, error.status_code)
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        return errors.answer(
-            LaminaError("something went wrong here; the server has written down what")
-        )
+        problem = "something went wrong here; the server has written down what"
+        return errors.answer(LaminaError(problem))
 
 
-def _told(problem: Any) -> str:
-    """What is wrong with a parameter, in the words of whoever found it."""
+def _parameter_problem(problem: Any) -> str:
+    """Say what is wrong with a parameter."""
     name = ".".join(str(part) for part in problem["loc"][1:])
     if problem["type"] == "extra_forbidden":
         return f"unknown parameter {shown(name, 80)}"

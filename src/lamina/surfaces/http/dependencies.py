@@ -1,4 +1,4 @@
-"""How a route learns who asks, and answers."""
+"""Find out who sends a request, and answer it."""
 
 from __future__ import annotations
 
@@ -17,67 +17,64 @@ from lamina.surfaces.http.errors import JSON, Problem
 from lamina.surfaces.http.guard import vouch
 from lamina.surfaces.http.service import Service, Visitor
 
-WHO = ("agent", "user")
+BOUND_NAMES = ("agent", "user")  # parameters that a token fixes
 bearer = HTTPBearer(auto_error=False, description="A token that `lamina token create` printed.")
 
 
-class Asking(NamedTuple):
-    """A visitor at the service."""
+class Caller(NamedTuple):
+    """A visitor of the service who sends a request."""
 
     service: Service
     visitor: Visitor
 
     async def json(self, question: Callable[[Memory], Any]) -> Response:
-        """What the visitor's memory answers."""
+        """Answer with what the visitor's memory answers."""
         return Response(await self.service.ask_json(self.visitor, question), media_type=JSON)
 
     async def trail(self, question: Callable[[Operator], Any]) -> Response:
-        """The same of what only operators may read."""
+        """Answer with what only operators may read."""
         self.check_trail()
 
-        def asked(memory: Memory) -> Any:
+        def ask_operator(memory: Memory) -> Any:
             assert isinstance(memory, Operator)
             return question(memory)
 
-        return await self.json(asked)
+        return await self.json(ask_operator)
 
     def check_trail(self) -> None:
-        """Raise for a visitor who may not read the audit trail; the attempt is noted."""
+        """Refuse a visitor who may not read the audit trail, and note the attempt."""
         if self.visitor.role is not Role.OPERATOR:
             self.service.violation(self.visitor, "read the audit trail", self.visitor.agent)
-            raise Refused(
-                "this token does not open the audit trail; see `lamina token create --trail`"
-            )
+            problem = "this token does not open the audit trail; see `lamina token create --trail`"
+            raise Refused(problem)
 
 
-def known(request: Request) -> Asking | None:
-    """Who asks, by token or session; None for somebody who is not known."""
+def find_caller(request: Request) -> Caller | None:
+    """Identify the caller by token or session; None if neither is valid."""
     service: Service = request.app.state.service
     session = request.cookies.get(request.app.state.cookie)
-    found = service.visitor(request.headers.getlist("authorization"), session)
-    if found is None:
+    visitor = service.visitor(request.headers.getlist("authorization"), session)
+    if visitor is None:
         return None
     vouch(request.scope)
-    return Asking(service, found)
+    return Caller(service, visitor)
 
 
-async def _asking(request: Request, _: Annotated[object, Security(bearer)]) -> Asking:
-    asking = known(request)
-    if asking is None:
-        message = (
-            "a token is needed, and none that opens anything was given: `Authorization: Bearer …`"
+async def _require_caller(request: Request, _: Annotated[object, Security(bearer)]) -> Caller:
+    caller = find_caller(request)
+    if caller is None:
+        error = Refused(
+            "a token is needed, and none that opens anything was given: `Authorization: Bearer …`;"
+            " see `lamina token create`"
         )
-        raise Problem(
-            401, Refused(f"{message}; see `lamina token create`"), {"WWW-Authenticate": "Bearer"}
-        )
-    for name in WHO:
+        raise Problem(401, error, {"WWW-Authenticate": "Bearer"})
+    for name in BOUND_NAMES:
         for value in request.query_params.getlist(name):
-            if value != getattr(asking.visitor, name):
-                asking.service.violation(
-                    asking.visitor, f"ask for the memory of another {name}", value
-                )
+            if value != getattr(caller.visitor, name):
+                attempt = f"ask for the memory of another {name}"
+                caller.service.violation(caller.visitor, attempt, value)
                 raise Refused("a token is for one agent and user; it opens no other's memory")
-    return asking
+    return caller
 
 
-Who = Annotated[Asking, Depends(_asking)]
+CurrentCaller = Annotated[Caller, Depends(_require_caller)]

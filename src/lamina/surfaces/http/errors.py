@@ -1,4 +1,4 @@
-"""Errors as answers: one shape for all of them, with the status that fits."""
+"""Turn errors into answers: one shape for all of them, with the status that fits."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ STATUSES: Mapping[type[LaminaError], int] = {
     StoreUnavailable: 503,
 }
 ANY_STATUS = 500
-SERVERS = 500  # from here on it is the server's trouble
+SERVERS = 500  # from here on it is the server's problem
 SEPARATORS = "/\\"
 
 log = logging.getLogger("lamina")
 
 
 class Problem(Exception):  # noqa: N818 - it is an answer
-    """An error that is answered with a status of its own, which its kind alone does not tell."""
+    """An error that is answered with a status of its own, which its type does not say."""
 
     def __init__(
         self, status: int, error: LaminaError, headers: Mapping[str, str] | None = None
@@ -52,21 +52,21 @@ def status_of(error: LaminaError) -> int:
 
 
 def discreet(error: LaminaError) -> LaminaError:
-    """An error of the server without what it says of the machine: where files lie is for whoever runs it."""
-    is_untrusted = "path" in error.details  # a file of the home, which no visitor can help
-    is_told = status_of(error) < SERVERS or not any(sign in error.message for sign in SEPARATORS)
-    if is_told and not is_untrusted:
+    """Hide what an error says of the machine: paths are for the people who run the server."""
+    is_of_home = "path" in error.details  # a file of the home, which no visitor can help
+    has_path = any(separator in error.message for separator in SEPARATORS)
+    if not is_of_home and (status_of(error) < SERVERS or not has_path):
         return error
     log.warning("%s", error.message)
     what = "is damaged" if isinstance(error, Corrupt) else "cannot be read now"
-    kind = StoreUnavailable if is_untrusted else type(error)
+    kind = StoreUnavailable if is_of_home else type(error)
     return kind(f"the memory {what}; whoever runs this server can see why")
 
 
 def answer(
     error: LaminaError, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The one shape in which every surface shows an error."""
+    """Answer in the one shape in which every surface shows an error."""
     return Response(body(error), status or status_of(error), headers, JSON)
 
 

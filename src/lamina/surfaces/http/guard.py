@@ -1,4 +1,8 @@
-"""What every request must pass, and what every answer carries: hosts, origins, methods, sizes, headers."""
+"""Check hosts, origins, methods and sizes of every request, and add headers to every answer.
+
+Starlette's TrustedHostMiddleware would not do: it ignores the port, so that a page of another
+server on this machine would pass, takes the first of two Host headers, and answers in plain text.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,12 @@ from lamina.text.words import shown
 METHODS = ("GET", "HEAD")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 HTTP_PORT = 80
-# Sent by browsers: how the page that asks is related to us. A page of another port of this machine is not us.
+# Sent by browsers: how the page that asks is related to us. A page of another port is not ours.
 OWN_SITES = (b"none", b"same-origin")
 HEADERS = {
     b"content-security-policy": (
-        b"default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none';"
-        b" frame-ancestors 'none'"
+        b"default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self';"
+        b" form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     b"x-content-type-options": b"nosniff",
     b"x-frame-options": b"DENY",
@@ -32,11 +36,11 @@ HEADERS = {
 }
 CLOSE = (b"connection", b"close")
 IS_HEAD = "lamina.is_head"
-VOUCH = "lamina.vouch"  # what a connection wants to be told when it has shown a token
+VOUCH = "lamina.vouch"  # a function of the connection, called when it has shown a token
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much a client may ask for, and how long it may take."""
+    """The most that a client may ask for, and the longest that it may take."""
 
     url_bytes: int = 16 * 1024
     header_bytes: int = 32 * 1024
@@ -49,7 +53,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why a request goes no further."""
+    """An error with which a request is turned away."""
 
     status: int
     error: LaminaError
@@ -57,7 +61,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Guard:
-    """Stands before the app. It needs no token to turn away who should not be here at all."""
+    """Middleware before the app; it needs no token to turn requests away."""
 
     def __init__(
         self, app: ASGIApp, hosts: Iterable[bytes], origins: Iterable[bytes], limits: Limits
@@ -84,7 +88,7 @@ class Guard:
             await _refuse(refusal, guarded)
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """Why a request is turned away, if it is."""
+        """Find a reason to turn a request away, if there is one."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         return (
             self._foreign(headers)
@@ -93,42 +97,36 @@ class Guard:
         )
 
     def _foreign(self, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
-        """A name that is not ours means that another site's page was led here (DNS rebinding); so does its origin."""
+        """Refuse hosts and origins that are not ours: DNS rebinding leads pages of others here."""
         hosts = [*_values(headers, b"host")]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return Refusal(
-                403,
-                Refused(
-                    f"this server is not called {_told(hosts)}; use the address that it printed"
-                ),
-            )
+            name = _joined(hosts)
+            problem = f"this server is not called {name}; use the address that it printed"
+            return Refusal(403, Refused(problem))
         origins = [*_values(headers, b"origin")]
         if origins and (len(origins) != 1 or origins[0] not in self._origins):
-            return Refusal(403, Refused(f"pages of {_told(origins)} may not ask this server"))
+            return Refusal(403, Refused(f"pages of {_joined(origins)} may not ask this server"))
         sites = [*_values(headers, b"sec-fetch-site")]
         if any(site not in OWN_SITES for site in sites):
             return Refusal(403, Refused("pages of other sites may not ask this server"))
         return None
 
     def _oversized(self, scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
-        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > self._limits.url_bytes:
-            most = f"an address has at most {self._limits.url_bytes:,} bytes"
-            return Refusal(414, InvalidInput(f"{most}; ask for less at once"), (CLOSE,))
-        if sum(len(name) + len(value) for name, value in headers) > self._limits.header_bytes:
-            return Refusal(
-                431,
-                InvalidInput(f"headers have at most {self._limits.header_bytes:,} bytes"),
-                (CLOSE,),
-            )
-        if any(_values(headers, b"transfer-encoding")) or any(
-            size != b"0" for size in _values(headers, b"content-length")
-        ):
+        limits = self._limits
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > limits.url_bytes:
+            problem = f"an address has at most {limits.url_bytes:,} bytes; ask for less at once"
+            return Refusal(414, InvalidInput(problem), (CLOSE,))
+        if sum(len(name) + len(value) for name, value in headers) > limits.header_bytes:
+            problem = f"headers have at most {limits.header_bytes:,} bytes"
+            return Refusal(431, InvalidInput(problem), (CLOSE,))
+        has_size = any(size != b"0" for size in _values(headers, b"content-length"))
+        if has_size or any(_values(headers, b"transfer-encoding")):
             return Refusal(413, InvalidInput("a request to read has no body"), (CLOSE,))
         return None
 
 
 def own_names(port: int, remote: Iterable[str] = ()) -> tuple[set[bytes], set[bytes]]:
-    """The hosts and the origins that are ours: the loopback's, and with remote access the names that were given."""
+    """List the hosts and origins that are ours: the loopback's, and given remote names."""
     hosts = {f"{name}:{port}" for name in LOOPBACK} | ({*LOOPBACK} if port == HTTP_PORT else set())
     origins = {f"http://{host}" for host in hosts}
     for name in remote:
@@ -139,14 +137,14 @@ def own_names(port: int, remote: Iterable[str] = ()) -> tuple[set[bytes], set[by
 
 
 def vouch(scope: Scope) -> None:
-    """Tell the connection of a request that its client has shown a token: others are let go of before it."""
-    vouched = scope.get(VOUCH)
-    if vouched is not None:
-        vouched()
+    """Tell the connection that its client has shown a token: others are dropped before it."""
+    note = scope.get(VOUCH)
+    if note is not None:
+        note()
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Tell whether only this machine can reach an address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -166,21 +164,19 @@ def _values(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> Iterator[b
     return (value for name, value in headers if name == wanted)
 
 
-def _told(values: list[bytes]) -> str:
+def _joined(values: list[bytes]) -> str:
     return shown(b", ".join(values).decode("latin-1"), 80) if values else "nothing at all"
 
 
 def _guarded(send: Send, is_head: bool) -> Send:
-    """Answers that carry our headers, unless they have stricter ones of their own; those to HEAD without a body."""
+    """Add our headers to answers that have none of their own; drop the body for HEAD."""
 
     async def guarded(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = list(message.get("headers", ()))
-            given = {name.lower() for name, _ in own}
-            message = {
-                **message,
-                "headers": own + [item for item in HEADERS.items() if item[0] not in given],
-            }
+            names = {name.lower() for name, _ in own}
+            added = [(name, value) for name, value in HEADERS.items() if name not in names]
+            message = {**message, "headers": own + added}
         elif message["type"] == "http.response.body" and is_head:
             message = {**message, "body": b""}
         await send(message)

@@ -1,4 +1,4 @@
-"""Where a memory comes from and what became of it, as a graph."""
+"""The sources of a memory, and what became of it, as a graph."""
 
 from __future__ import annotations
 
@@ -14,40 +14,45 @@ MOST = 200
 
 
 def graph(memory: Memory, record_id: str) -> dict[str, Any]:
-    """What a record rests on, has replaced, or was replaced by, and theirs in turn, the nearest first; and what rests on it.
+    """Follow a record's evidence and replacements, the nearest first, and what rests on it.
 
-    An edge leads from a record to its evidence, or to what it supersedes. `complete` says whether that is all of it.
+    An edge leads from a record to its evidence, or to what it supersedes. `complete` is False if
+    records were left out.
     """
     start = memory.get(record_id)
     nodes: dict[str, dict[str, Any]] = {start.id: _node(start)}
     edges: dict[tuple[str, str, str], None] = {}
-    waiting, complete = deque([start]), True
-    while waiting:
-        record = waiting.popleft()
+    queue, complete = deque([start]), True
+    while queue:
+        record = queue.popleft()
         links = [*_links(record)]
         fresh = dict.fromkeys(end for edge in links for end in edge[:2] if end not in nodes)
         room = MOST - len(nodes)
         complete = complete and len(fresh) <= room
-        found = _reached(memory, [*fresh][:room])
-        nodes |= {
-            one: _node(reached) if reached is not None else _reference(one)
-            for one, reached in found.items()
-        }
+        for name, reached in _reached(memory, [*fresh][:room]).items():
+            if reached is None:
+                nodes[name] = _reference(name)
+            else:
+                nodes[name] = _node(reached)
+                queue.append(reached)
         edges |= {edge: None for edge in links if edge[0] in nodes and edge[1] in nodes}
-        waiting.extend(reached for reached in found.values() if reached is not None)
-    above = [
-        one for one in memory.resting_on(start.id) if one not in nodes
-    ]  # what else these rest on is not its lineage
+    # What else these rest on does not belong to the lineage.
+    above = [name for name in memory.resting_on(start.id) if name not in nodes]
     room = MOST - len(nodes)
+    complete = complete and len(above) <= room
     for name, reached in _reached(memory, above[:room]).items():
         if reached is not None:
             nodes[name] = _node(reached)
             edges[name, start.id, "evidence"] = None
-    complete = complete and len(above) <= room
-    told = [
-        {"from": source, "to": target, "relation": relation} for source, target, relation in edges
-    ]
-    return {"record": start.id, "nodes": [*nodes.values()], "edges": told, "complete": complete}
+    return {
+        "record": start.id,
+        "nodes": [*nodes.values()],
+        "edges": [
+            {"from": source, "to": target, "relation": relation}
+            for source, target, relation in edges
+        ],
+        "complete": complete,
+    }
 
 
 def _links(record: Record) -> Iterator[tuple[str, str, str]]:
@@ -58,7 +63,10 @@ def _links(record: Record) -> Iterator[tuple[str, str, str]]:
 
 
 def _reached(memory: Memory, names: list[str]) -> dict[str, Record | None]:
-    """The records with these names, as far as they are records that may be seen: following a link is no trespass."""
+    """Get the records with these names; None for what is no record, or may not be seen.
+
+    Following a link is no trespass, so it is not noted as one.
+    """
     ids = [name for name in names if is_id(name)]
     seen = memory.contents(ids) if ids else {}
     return {name: memory.get(name) if name in seen else None for name in names}
@@ -78,5 +86,5 @@ def _node(record: Record) -> dict[str, Any]:
 
 
 def _reference(name: str) -> dict[str, Any]:
-    """An address, a path, or a record that is gone or another's."""
+    """Describe an address, a path, or a record that is gone or another's."""
     return {"id": name, "is_record": False}

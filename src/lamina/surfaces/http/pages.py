@@ -17,21 +17,42 @@ from lamina.surfaces.http.sessions import LIFE
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h2 { font-family: ui-monospace, monospace; font-size: 1.05rem; margin-top: 2.5rem; overflow-wrap: anywhere; }
+h2 { font-family: ui-monospace, monospace; font-size: 1.05rem; margin-top: 2.5rem;\
+ overflow-wrap: anywhere; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top; }
-pre { overflow-x: auto; padding: .8rem; border: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
+pre { overflow-x: auto; padding: .8rem;\
+ border: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
 """
-USED_UP = "This link was used already, or is too old. Press Enter where <code>lamina serve</code> runs, and it prints a new one."
+USED_UP = (
+    "This link was used already, or is too old. Press Enter where <code>lamina serve</code> runs,"
+    " and it prints a new one."
+)
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/docs.css">
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/docs")
 async def docs(request: Request) -> Response:
-    """The description of the API for people."""
-    return HTMLResponse(
-        document("Lamina: the HTTP API", "\n".join(_described(request.app.openapi())))
-    )
+    """Describe the API for people."""
+    body = "\n".join(_description(request.app.openapi()))
+    return HTMLResponse(document("Lamina: the HTTP API", body))
 
 
 @router.get("/docs.css")
@@ -41,13 +62,12 @@ async def style() -> Response:
 
 @router.get("/sign-in")
 async def sign_in(request: Request, link: str = "") -> Response:
-    """Take a link that was printed, once, and let this browser in. A look at the headers alone does not use it up."""
+    """Sign this browser in with a printed link, once. A HEAD request does not use it up."""
     service: Service = request.app.state.service
+    cookie = request.cookies.get(request.app.state.cookie, "")
     session = None if request.scope.get(IS_HEAD) else service.sessions.redeem(link)
-    if session is None and service.sessions.is_open(
-        request.cookies.get(request.app.state.cookie, "")
-    ):
-        return RedirectResponse("/", 303)  # who is in already need not be sent away
+    if session is None and service.sessions.is_open(cookie):
+        return RedirectResponse("/", 303)  # signed in already
     if session is None:
         return HTMLResponse(document("Not signed in", f"<p>{USED_UP}</p>"), 401)
     answer = RedirectResponse("/", 303)
@@ -73,20 +93,16 @@ async def sign_out(request: Request) -> Response:
 
 
 async def front() -> Response:
-    """Where the console will be."""
+    """Redirect to the description of the API, where there is no console."""
     return RedirectResponse("/docs", 303)
 
 
 def document(title: str, body: str) -> str:
-    """A whole page. The body is HTML already."""
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="stylesheet" href="/docs.css">\n'
-        f"</head>\n<body>\n<main>\n<h1>{escape(title)}</h1>\n{body}\n</main>\n</body>\n</html>\n"
-    )
+    """Make a whole page around a body that is HTML already."""
+    return PAGE.format(title=escape(title), body=body)
 
 
-def _described(schema: dict[str, Any]) -> Iterator[str]:
+def _description(schema: dict[str, Any]) -> Iterator[str]:
     yield f"<p>{escape(schema['info']['description'])}</p>"
     yield '<p>For programs: <a href="/openapi.json">openapi.json</a></p>'
     for path, methods in schema["paths"].items():
@@ -94,7 +110,8 @@ def _described(schema: dict[str, Any]) -> Iterator[str]:
         yield f"<h2>GET {escape(path)}</h2>\n<p>{escape(route['description'])}</p>"
         if route.get("parameters"):
             rows = "\n".join(map(_row, route["parameters"]))
-            yield f"<table>\n<tr><th>parameter</th><th>default</th><th>what it is</th></tr>\n{rows}\n</table>"
+            head = "<tr><th>parameter</th><th>default</th><th>what it is</th></tr>"
+            yield f"<table>\n{head}\n{rows}\n</table>"
         example = route["responses"]["200"]["content"]["application/json"]["example"]
         yield f"<pre tabindex='0'>{escape(json.dumps(example, indent=2, ensure_ascii=False))}</pre>"
 
@@ -103,4 +120,5 @@ def _row(parameter: dict[str, Any]) -> str:
     schema = parameter.get("schema", {})
     default = "required" if parameter.get("required") else json.dumps(schema.get("default"))
     what = parameter.get("description") or schema.get("description") or ""
-    return f"<tr><td>{escape(parameter['name'])}</td><td>{escape(default)}</td><td>{escape(what)}</td></tr>"
+    cells = (parameter["name"], default, what)
+    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

@@ -1,4 +1,4 @@
-"""What can be asked in an address, for the routes and for their description. Whether it is allowed, the memory decides."""
+"""The parameters of addresses, for the routes and their description; the memory checks values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ranker = Literal["hybrid", "overlap", "exact", "keyword", "semantic"]
 
 
 def day(value: object) -> object:
-    """A bare date means the start of that day in UTC, as times are shown."""
+    """Read a bare date as the start of that day in UTC, as times are shown."""
     return f"{value}T00:00:00Z" if isinstance(value, str) and DAY.fullmatch(value) else value
 
 
@@ -31,35 +31,35 @@ Time = Annotated[
 ]
 Limit = Annotated[int, Field(ge=1, le=MOST_ON_A_PAGE, description="how many on a page at most")]
 Cursor = Annotated[str | None, Field(max_length=400, description="`next` of the page before")]
-Some = Annotated[list[str], Field(max_length=50)]
+Names = Annotated[list[str], Field(max_length=50)]
 
 
-class Given(BaseModel):
-    """Parameters of an address. A name that is not known is refused: it may have been meant to narrow the answer."""
+class Parameters(BaseModel):
+    """Parameters of an address. Unknown names are refused: they may be meant to narrow it."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Nothing(Given):
+class NoParameters(Parameters):
     """No parameters."""
 
 
-class Paged(Given):
+class PageParameters(Parameters):
     """A page of a list."""
 
     limit: Limit = 50
     cursor: Cursor = None
 
 
-class Listed(Paged):
-    """Which records to list."""
+class ListParameters(PageParameters):
+    """Filters of a list of records."""
 
     layer: Annotated[list[Layer], Field(max_length=50, description="only of these layers")] = []
     state: Annotated[
         list[State], Field(max_length=50, description="only in these states; active unless told")
     ] = []
-    kind: Annotated[Some, Field(description="only of these kinds", examples=[["decision"]])] = []
-    tag: Annotated[Some, Field(description="with any of these tags", examples=[["reports"]])] = []
+    kind: Annotated[Names, Field(description="only of these kinds", examples=[["decision"]])] = []
+    tag: Annotated[Names, Field(description="with any of these tags", examples=[["reports"]])] = []
     since: Time = None
     until: Time = None
 
@@ -73,8 +73,8 @@ class Listed(Paged):
         }
 
 
-class Searched(Given):
-    """A question."""
+class SearchParameters(Parameters):
+    """A question with filters."""
 
     query: Annotated[
         str, Field(description="what to look for", examples=["when does the user want reports"])
@@ -82,11 +82,12 @@ class Searched(Given):
     limit: Annotated[int, Field(ge=1, le=MOST_HITS, description="how many hits at most")] = 10
     layer: Annotated[list[Layer], Field(max_length=50, description="only of these layers")] = []
     state: Annotated[list[State], Field(max_length=50, description="only in these states")] = []
-    kind: Annotated[Some, Field(description="only of these kinds")] = []
-    tag: Annotated[Some, Field(description="with any of these tags")] = []
-    all_tag: Annotated[Some, Field(description="with every one of these tags")] = []
+    kind: Annotated[Names, Field(description="only of these kinds")] = []
+    tag: Annotated[Names, Field(description="with any of these tags")] = []
+    all_tag: Annotated[Names, Field(description="with every one of these tags")] = []
     meta: Annotated[
-        Some, Field(description="with this value in the metadata: K=V", examples=[["room=kitchen"]])
+        Names,
+        Field(description="with this value in the metadata: K=V", examples=[["room=kitchen"]]),
     ] = []
     since: Time = None
     until: Time = None
@@ -102,16 +103,17 @@ class Searched(Given):
             "kinds": self.kind or None,
             "tags": self.tag or None,
             "all_tags": self.all_tag or None,
-            "metadata": _metadata(self.meta) or None,
-            **{
-                name: getattr(self, name)
-                for name in ("since", "until", "as_of", "known_at", "ranker")
-            },
+            "metadata": dict(map(_pair, self.meta)) or None,
+            "since": self.since,
+            "until": self.until,
+            "as_of": self.as_of,
+            "known_at": self.known_at,
+            "ranker": self.ranker,
         }
 
 
-class Goal(Given):
-    """What a context is for."""
+class ContextParameters(Parameters):
+    """The task that a context is for."""
 
     goal: Annotated[
         str, Field(description="the task at hand", examples=["prepare the weekly report"])
@@ -119,8 +121,8 @@ class Goal(Given):
     max_chars: Annotated[int, Field(description="how long the text may be")] = 2000
 
 
-class Archived(Given):
-    """What to look for in the archive."""
+class ArchiveParameters(Parameters):
+    """A text to find in the archive."""
 
     query: Annotated[str, Field(description="a text that it holds", examples=["invoice"])] = ""
     limit: Limit = 50
@@ -128,35 +130,31 @@ class Archived(Given):
     until: Time = None
 
 
-class Known(Paged):
-    """About whom, and what."""
+class FactParameters(PageParameters):
+    """The subject and attribute of facts."""
 
     subject: Annotated[str | None, Field(description="about whom", examples=["Ana"])] = None
     attribute: Annotated[str | None, Field(description="only this", examples=["lives_in"])] = None
     as_of: Annotated[Time, Field(description="what was true at this time")] = None
 
 
-class Lived(Paged):
-    """Whose time line."""
+class TimelineParameters(PageParameters):
+    """The subject of a time line."""
 
     subject: Annotated[str, Field(description="whose", examples=["Ana"])]
 
 
-class Newest(Given):
-    """How many of the newest."""
+class NewestParameters(Parameters):
+    """The number of newest items."""
 
     limit: Limit = 50
 
 
-def _metadata(given: list[str]) -> dict[str, Any]:
-    """Pairs of a name and a value, which may be JSON."""
-    return dict(map(_pair, given))
-
-
-def _pair(given: str) -> tuple[str, Any]:
-    name, equals, value = given.partition("=")
+def _pair(text: str) -> tuple[str, Any]:
+    """Split a name from its value, which may be JSON."""
+    name, equals, value = text.partition("=")
     if not equals:
-        raise InvalidInput(f"meta {shown(given)} is not of the form K=V")
+        raise InvalidInput(f"meta {shown(text)} is not of the form K=V")
     try:
         return name, msgspec.json.decode(value)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

@@ -11,7 +11,7 @@ from lamina.errors import NotFound
 from lamina.memory.agent import Memory
 from lamina.model.clock import is_id
 from lamina.surfaces.http import examples, lineage, paging, params
-from lamina.surfaces.http.dependencies import Who
+from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import shown
 
 STATUSES = {
@@ -29,171 +29,153 @@ FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"description": what, "content": {"application/json": {"example": examples.ERROR}}}
     for status, what in STATUSES.items()
 }
-router = APIRouter(prefix="/memory", responses=FAILURES)
+router = APIRouter(prefix="/memory", default_response_class=Response, responses=FAILURES)
 
 
 def answers(example: Any, what: str = "the answer") -> dict[int | str, dict[str, Any]]:
     return {200: {"description": what, "content": {"application/json": {"example": example}}}}
 
 
-@router.get(
-    "/records",
-    tags=["records"],
-    response_class=Response,
-    responses=answers(examples.page(examples.RECORD)),
-)
-async def list_records(who: Who, given: Annotated[params.Listed, Query()]) -> Response:
+@router.get("/records", tags=["records"], responses=answers(examples.page(examples.RECORD)))
+async def list_records(
+    caller: CurrentCaller, options: Annotated[params.ListParameters, Query()]
+) -> Response:
     """List records, the newest first."""
-    return await who.json(
+    return await caller.json(
         lambda memory: paging.of_records(
-            lambda until, limit: memory.list(**given.filters(), until=until, limit=limit),
-            given.until,
-            given.cursor,
-            given.limit,
+            lambda until, limit: memory.list(**options.filters(), until=until, limit=limit),
+            options.until,
+            options.cursor,
+            options.limit,
         )
     )
 
 
-@router.get(
-    "/records/{record_id}",
-    tags=["records"],
-    response_class=Response,
-    responses=answers(examples.RECORD),
-)
-async def get_record(who: Who, record_id: str, _: Annotated[params.Nothing, Query()]) -> Response:
+@router.get("/records/{record_id}", tags=["records"], responses=answers(examples.RECORD))
+async def get_record(
+    caller: CurrentCaller, record_id: str, _: Annotated[params.NoParameters, Query()]
+) -> Response:
     """Show one record, whatever its state."""
-    return await who.json(lambda memory: memory.get(_id(record_id)).to_dict())
+    return await caller.json(lambda memory: memory.get(_id(record_id)).to_dict())
 
 
 @router.get(
     "/records/{record_id}/history",
     tags=["records"],
-    response_class=Response,
     responses=answers(examples.page(examples.EVENT)),
 )
 async def get_history(
-    who: Who, record_id: str, given: Annotated[params.Paged, Query()]
+    caller: CurrentCaller, record_id: str, options: Annotated[params.PageParameters, Query()]
 ) -> Response:
     """Show everything that ever happened to a record, oldest first."""
-    return await who.json(
+    return await caller.json(
         lambda memory: paging.of_items(
-            memory.history(_id(record_id)), lambda event: str(event.seq), given.cursor, given.limit
+            memory.history(_id(record_id)),
+            lambda event: str(event.seq),
+            options.cursor,
+            options.limit,
         )
     )
 
 
-@router.get(
-    "/records/{record_id}/lineage",
-    tags=["records"],
-    response_class=Response,
-    responses=answers(examples.LINEAGE),
-)
-async def get_lineage(who: Who, record_id: str, _: Annotated[params.Nothing, Query()]) -> Response:
+@router.get("/records/{record_id}/lineage", tags=["records"], responses=answers(examples.LINEAGE))
+async def get_lineage(
+    caller: CurrentCaller, record_id: str, _: Annotated[params.NoParameters, Query()]
+) -> Response:
     """Show what a record rests on, what it replaced and what replaced it, as a graph."""
-    return await who.json(lambda memory: lineage.graph(memory, _id(record_id)))
+    return await caller.json(lambda memory: lineage.graph(memory, _id(record_id)))
 
 
-@router.get("/search", tags=["search"], response_class=Response, responses=answers(examples.HITS))
-async def search(who: Who, given: Annotated[params.Searched, Query()]) -> Response:
+@router.get("/search", tags=["search"], responses=answers(examples.HITS))
+async def search(
+    caller: CurrentCaller, options: Annotated[params.SearchParameters, Query()]
+) -> Response:
     """Find records that answer a question, with the parts of their scores; or nothing at all."""
 
-    def found(memory: Any) -> dict[str, Any]:
-        hits = memory.search(given.query, **given.arguments())
+    def answer(memory: Memory) -> dict[str, Any]:
+        hits = memory.search(options.query, **options.arguments())
         return {**hits.to_dict(), "confidence": hits.confidence}
 
-    return await who.json(found)
+    return await caller.json(answer)
 
 
-@router.get(
-    "/context", tags=["search"], response_class=Response, responses=answers(examples.CONTEXT)
-)
-async def get_context(who: Who, given: Annotated[params.Goal, Query()]) -> Response:
+@router.get("/context", tags=["search"], responses=answers(examples.CONTEXT))
+async def get_context(
+    caller: CurrentCaller, options: Annotated[params.ContextParameters, Query()]
+) -> Response:
     """Gather what is known for a task, fenced as data for a model to read."""
 
-    def made(memory: Any) -> dict[str, Any]:
-        found = memory.memory_context(given.goal, max_chars=given.max_chars)
+    def answer(memory: Memory) -> dict[str, Any]:
+        context = memory.memory_context(options.goal, max_chars=options.max_chars)
         return {
-            "text": found.text,
-            "items": [hit.to_dict() for hit in found.items],
-            "notes": list(found.notes),
+            "text": context.text,
+            "items": [hit.to_dict() for hit in context.items],
+            "notes": list(context.notes),
         }
 
-    return await who.json(made)
+    return await caller.json(answer)
 
 
-@router.get(
-    "/archive",
-    tags=["search"],
-    response_class=Response,
-    responses=answers(examples.page(examples.RECORD)),
-)
-async def search_archive(who: Who, given: Annotated[params.Archived, Query()]) -> Response:
+@router.get("/archive", tags=["search"], responses=answers(examples.page(examples.RECORD)))
+async def search_archive(
+    caller: CurrentCaller, options: Annotated[params.ArchiveParameters, Query()]
+) -> Response:
     """Find archived records that hold a text, the newest first."""
-    return await who.json(
-        lambda memory: {
-            "items": [
-                record.to_dict()
-                for record in memory.search_archive(
-                    given.query, given.limit, since=given.since, until=given.until
-                )
-            ],
-            "next": None,
-        }
-    )
+    bounds = {"since": options.since, "until": options.until}
+
+    def answer(memory: Memory) -> dict[str, Any]:
+        records = memory.search_archive(options.query, options.limit, **bounds)
+        return {"items": [record.to_dict() for record in records], "next": None}
+
+    return await caller.json(answer)
 
 
-@router.get(
-    "/facts",
-    tags=["knowledge"],
-    response_class=Response,
-    responses=answers(examples.page(examples.FACT)),
-)
-async def list_facts(who: Who, given: Annotated[params.Known, Query()]) -> Response:
+@router.get("/facts", tags=["knowledge"], responses=answers(examples.page(examples.FACT)))
+async def list_facts(
+    caller: CurrentCaller, options: Annotated[params.FactParameters, Query()]
+) -> Response:
     """List what is known about somebody or everybody, now or at a time."""
-    return await who.json(
+    return await caller.json(
         lambda memory: paging.of_items(
-            memory.facts(given.subject, given.attribute, given.as_of),
+            memory.facts(options.subject, options.attribute, options.as_of),
             lambda fact: fact.record,
-            given.cursor,
-            given.limit,
+            options.cursor,
+            options.limit,
         )
     )
 
 
-@router.get(
-    "/timeline",
-    tags=["knowledge"],
-    response_class=Response,
-    responses=answers(examples.page(examples.FACT)),
-)
-async def get_timeline(who: Who, given: Annotated[params.Lived, Query()]) -> Response:
+@router.get("/timeline", tags=["knowledge"], responses=answers(examples.page(examples.FACT)))
+async def get_timeline(
+    caller: CurrentCaller, options: Annotated[params.TimelineParameters, Query()]
+) -> Response:
     """List what holds and what held for somebody, in the order in which it began."""
-    return await who.json(
+    return await caller.json(
         lambda memory: paging.of_items(
-            memory.timeline(given.subject), lambda fact: fact.record, given.cursor, given.limit
+            memory.timeline(options.subject),
+            lambda fact: fact.record,
+            options.cursor,
+            options.limit,
         )
     )
 
 
-@router.get(
-    "/profile", tags=["knowledge"], response_class=Response, responses=answers(examples.PROFILE)
-)
-async def get_profile(who: Who, _: Annotated[params.Nothing, Query()]) -> Response:
+@router.get("/profile", tags=["knowledge"], responses=answers(examples.PROFILE))
+async def get_profile(
+    caller: CurrentCaller, _: Annotated[params.NoParameters, Query()]
+) -> Response:
     """Show what is known about the user."""
-    return await who.json(lambda memory: memory.user_profile().to_dict())
+    return await caller.json(lambda memory: memory.user_profile().to_dict())
 
 
-@router.get(
-    "/projects",
-    tags=["knowledge"],
-    response_class=Response,
-    responses=answers(examples.page(examples.PROJECT)),
-)
-async def list_projects(who: Who, given: Annotated[params.Paged, Query()]) -> Response:
+@router.get("/projects", tags=["knowledge"], responses=answers(examples.page(examples.PROJECT)))
+async def list_projects(
+    caller: CurrentCaller, options: Annotated[params.PageParameters, Query()]
+) -> Response:
     """List where the projects stand, by name."""
-    return await who.json(
+    return await caller.json(
         lambda memory: paging.of_items(
-            memory.projects(), lambda project: project.project_name, given.cursor, given.limit
+            memory.projects(), lambda project: project.project_name, options.cursor, options.limit
         )
     )
 
@@ -201,95 +183,92 @@ async def list_projects(who: Who, given: Annotated[params.Paged, Query()]) -> Re
 @router.get(
     "/proposals",
     tags=["review"],
-    response_class=Response,
     responses=answers(examples.page(examples.PROPOSAL)),
+    description=(
+        "List what waits for a person's decision, those with most effect first;"
+        " it is made with `lamina review`."
+    ),
 )
-async def list_proposals(who: Who, given: Annotated[params.Paged, Query()]) -> Response:
-    """List what waits for a person's decision, those with most effect first; it is made with `lamina review`."""
+async def list_proposals(
+    caller: CurrentCaller, options: Annotated[params.PageParameters, Query()]
+) -> Response:
+    """List what waits for a person's decision, those with most effect first."""
 
-    def found(memory: Memory) -> dict[str, Any]:
-        page, following = paging.of_queue(memory.proposals, given.cursor, given.limit)
-        return {"items": [one.to_dict() for one in page], "next": following}
+    def answer(memory: Memory) -> dict[str, Any]:
+        page, following = paging.of_queue(memory.proposals, options.cursor, options.limit)
+        return {"items": [proposal.to_dict() for proposal in page], "next": following}
 
-    return await who.json(found)
+    return await caller.json(answer)
 
 
-@router.get(
-    "/pending",
-    tags=["review"],
-    response_class=Response,
-    responses=answers(examples.page(examples.PENDING)),
-)
-async def list_pending(who: Who, given: Annotated[params.Paged, Query()]) -> Response:
+@router.get("/pending", tags=["review"], responses=answers(examples.page(examples.PENDING)))
+async def list_pending(
+    caller: CurrentCaller, options: Annotated[params.PageParameters, Query()]
+) -> Response:
     """List requests, escalations, reviews and days that wait for somebody, oldest first."""
-    return await who.json(
+    return await caller.json(
         lambda memory: paging.of_items(
-            memory.pending(), lambda item: str(item["id"]), given.cursor, given.limit
+            memory.pending(), lambda item: str(item["id"]), options.cursor, options.limit
         )
     )
 
 
-@router.get("/status", tags=["health"], response_class=Response, responses=answers(examples.STATUS))
-async def get_status(who: Who, _: Annotated[params.Nothing, Query()]) -> Response:
+@router.get("/status", tags=["health"], responses=answers(examples.STATUS))
+async def get_status(caller: CurrentCaller, _: Annotated[params.NoParameters, Query()]) -> Response:
     """Show what is in the store, and what needs attention."""
-    return await who.json(lambda memory: memory.status())
+    return await caller.json(lambda memory: memory.status())
 
 
-@router.get(
-    "/audit",
-    tags=["audit"],
-    response_class=Response,
-    responses=answers(examples.page(examples.EVENT)),
-)
-async def list_events(who: Who, given: Annotated[params.Paged, Query()]) -> Response:
+@router.get("/audit", tags=["audit"], responses=answers(examples.page(examples.EVENT)))
+async def list_events(
+    caller: CurrentCaller, options: Annotated[params.PageParameters, Query()]
+) -> Response:
     """List who changed what, the newest first. It needs a token with `--trail`."""
-    return await who.trail(
-        lambda operator: paging.of_trail(operator.audit_log, given.cursor, given.limit)
+    return await caller.trail(
+        lambda operator: paging.of_trail(operator.audit_log, options.cursor, options.limit)
     )
 
 
-@router.get(
-    "/audit/reads",
-    tags=["audit"],
-    response_class=Response,
-    responses=answers(examples.page(examples.READ)),
-)
-async def list_reads(who: Who, given: Annotated[params.Newest, Query()]) -> Response:
+@router.get("/audit/reads", tags=["audit"], responses=answers(examples.page(examples.READ)))
+async def list_reads(
+    caller: CurrentCaller, options: Annotated[params.NewestParameters, Query()]
+) -> Response:
     """List who looked at what, the newest first. It needs a token with `--trail`."""
-    return await who.trail(
+    return await caller.trail(
         lambda operator: {
-            "items": [read.to_dict() for read in operator.audit_reads(given.limit)],
+            "items": [read.to_dict() for read in operator.audit_reads(options.limit)],
             "next": None,
         }
     )
 
 
-@router.get(
-    "/audit/head", tags=["audit"], response_class=Response, responses=answers(examples.HEAD)
-)
-async def get_head(who: Who, _: Annotated[params.Nothing, Query()]) -> Response:
+@router.get("/audit/head", tags=["audit"], responses=answers(examples.HEAD))
+async def get_head(caller: CurrentCaller, _: Annotated[params.NoParameters, Query()]) -> Response:
     """Show what fixes the whole history as it is now. It needs a token with `--trail`."""
-    return await who.trail(lambda operator: operator.audit_head())
+    return await caller.trail(lambda operator: operator.audit_head())
 
 
 @router.get(
     "/audit/verify",
     tags=["audit"],
-    response_class=Response,
     responses=answers({"events": examples.REPORT, "reads": examples.REPORT}),
+    description=(
+        "Check every record against the trail, within the time of a request."
+        " It needs a token with `--trail`."
+    ),
 )
-async def verify(who: Who, _: Annotated[params.Nothing, Query()]) -> Response:
-    """Check every record against the trail, within the time of a request. It needs a token with `--trail`."""
-    return await who.trail(
+async def verify(caller: CurrentCaller, _: Annotated[params.NoParameters, Query()]) -> Response:
+    """Check every record against the trail, within the time of a request."""
+    return await caller.trail(
         lambda operator: {
             name: report.to_dict() for name, report in operator.audit_verify().items()
         }
     )
 
 
-def _id(given: str) -> str:
-    """An id as it is written in the store; people may type it in capitals."""
-    found = given.lower()
-    if not is_id(found):  # not even the trail of reads needs to know
-        raise NotFound(f"there is no record {shown(given, 80)}")
-    return found
+def _id(text: str) -> str:
+    """Read an id as it is written in the store; people may type it in capitals."""
+    record_id = text.lower()
+    if not is_id(record_id):  # not even the trail of reads needs to know
+        raise NotFound(f"there is no record {shown(text, 80)}")
+    return record_id

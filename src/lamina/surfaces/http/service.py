@@ -1,4 +1,4 @@
-"""What stands behind the routes: who asks, their handle that only reads, and threads with an end to their patience."""
+"""Identify visitors, and answer them on a few threads with handles that only read."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from lamina.surfaces.http.sessions import Sessions
 
 SURFACE = "http"
 BEARER = "bearer"
-MOST_OPEN = 32  # handles, of which each has files open
+MOST_OPEN = 32  # handles, each of which has files open
 Answer = TypeVar("Answer")
 
 log = logging.getLogger("lamina")
 
 
 class Visitor(NamedTuple):
-    """Who asks. It comes from a token or a session, and nothing in a request can widen it."""
+    """The identity behind a token or session; nothing in a request can widen it."""
 
     agent: str
     user: str | None
@@ -46,18 +46,18 @@ class Visitor(NamedTuple):
         return Actor(self.role, self.name, SURFACE)
 
 
-class Loan:
-    """A visitor's handle, opened by whoever needs it first; others of the same visitor wait for that, and nobody else."""
+class SharedHandle:
+    """A visitor's handle, opened on first use; only this visitor's requests wait for that."""
 
     def __init__(self) -> None:
         self.users = 0
         self._lock = threading.Lock()
         self._handle: Memory | None = None
 
-    def handle(self, opened: Callable[[], Memory]) -> Memory:
+    def get(self, open_handle: Callable[[], Memory]) -> Memory:
         with self._lock:
             if self._handle is None:
-                self._handle = opened()
+                self._handle = open_handle()
             return self._handle
 
     def close(self) -> None:
@@ -65,76 +65,77 @@ class Loan:
             self._handle.close()
 
 
-class Lending:
-    """Open handles, one for each visitor since the trail of reads names tokens; those used last stay open, up to a bound.
+class HandlePool:
+    """Open handles, one for each visitor since the trail of reads names tokens, up to a bound.
 
-    The lock is held for no longer than it takes to look: a store that is slow to open or to close keeps nobody else waiting.
+    Those used last stay open. The lock is only held to look: a store that is slow to open or to
+    close keeps no other visitor waiting.
     """
 
-    def __init__(self, opened: Callable[[Visitor], Memory], most: int = MOST_OPEN) -> None:
-        self._opened = opened
+    def __init__(self, open_handle: Callable[[Visitor], Memory], most: int = MOST_OPEN) -> None:
+        self._open_handle = open_handle
         self._most = most
-        self._loans: dict[Visitor, Loan] = {}  # the one that was used last is the last
+        self._handles: dict[Visitor, SharedHandle] = {}  # the one used last is the last
         self._ended: set[Visitor] = set()
         self._lock = threading.Lock()
 
     @property
     def visitors(self) -> list[Visitor]:
-        """Whose handles are open."""
-        return list(self._loans)
+        """The visitors whose handles are open."""
+        return list(self._handles)
 
     @contextmanager
-    def lent(self, visitor: Visitor) -> Iterator[Memory]:
-        """A visitor's handle, which stays open for as long as the block lasts."""
+    def borrow(self, visitor: Visitor) -> Iterator[Memory]:
+        """Use a visitor's handle, which stays open for as long as the block lasts."""
         with self._lock:
-            loan = self._loans.pop(visitor, None)
-            gone = [] if loan is not None else self._made_room(self._most - 1)
-            loan = self._loans[visitor] = loan or Loan()
-            loan.users += 1
+            handle = self._handles.pop(visitor, None)
+            evicted = [] if handle is not None else self._evict(self._most - 1)
+            handle = self._handles[visitor] = handle or SharedHandle()
+            handle.users += 1
         try:
-            _close(gone)
-            yield loan.handle(lambda: self._opened(visitor))
+            _close(evicted)
+            yield handle.get(lambda: self._open_handle(visitor))
         finally:
             with self._lock:
-                loan.users -= 1
-                gone = self._made_room(self._most)
-            _close(gone)
+                handle.users -= 1
+                evicted = self._evict(self._most)
+            _close(evicted)
 
     def end(self, visitors: set[Visitor]) -> None:
-        """Close the handles of visitors who will not come back, each when nobody uses it any more."""
+        """Close the handles of visitors who will not come back, each after its last use."""
         with self._lock:
             self._ended |= visitors
-            gone = self._made_room(self._most)
-        _close(gone)
+            evicted = self._evict(self._most)
+        _close(evicted)
 
     def close(self) -> None:
         """Let every handle write what it has buffered."""
         with self._lock:
-            loans = list(self._loans.values())
-            self._loans.clear()
-        for loan in loans:
-            loan.close()
+            handles = list(self._handles.values())
+            self._handles.clear()
+        for handle in handles:
+            handle.close()
 
-    def _made_room(self, most: int) -> list[Loan]:
-        """The handles that are open no longer, for the caller to close outside of the lock."""
-        idle = [visitor for visitor, loan in self._loans.items() if not loan.users]
-        gone = [visitor for visitor in idle if visitor in self._ended]
+    def _evict(self, most: int) -> list[SharedHandle]:
+        """Take out handles that are no longer needed; the caller closes them without the lock."""
+        idle = [visitor for visitor, handle in self._handles.items() if not handle.users]
+        evicted = [visitor for visitor in idle if visitor in self._ended]
         oldest = [visitor for visitor in idle if visitor not in self._ended]
-        gone += oldest[: max(0, len(self._loans) - len(gone) - most)]
-        self._ended.difference_update(gone)
-        return [self._loans.pop(visitor) for visitor in gone]
+        evicted += oldest[: max(0, len(self._handles) - len(evicted) - most)]
+        self._ended.difference_update(evicted)
+        return [self._handles.pop(visitor) for visitor in evicted]
 
 
-def _close(gone: Iterable[Loan]) -> None:
-    for loan in gone:
+def _close(handles: Iterable[SharedHandle]) -> None:
+    for handle in handles:
         try:
-            loan.close()
-        except LaminaError as error:  # whoever asks now has nothing to do with it
+            handle.close()
+        except LaminaError as error:  # the request at hand has nothing to do with it
             log.warning("%s", error.message)
 
 
 class Service:
-    """The memories of a home, for visitors to read. `host` is whom sessions of browsers stand for."""
+    """The memories of a home, for visitors to read; browser sessions stand for the host."""
 
     def __init__(
         self, home: Path, host: Visitor, clock: Clock, limits: Limits | None = None
@@ -145,14 +146,14 @@ class Service:
         self.sessions = Sessions(clock)
         self.clock = clock
         self._host = host
-        self._lending = Lending(self._opened)
-        self._over: set[Visitor] = set()  # whose handles are about to be closed
+        self._pool = HandlePool(self._open_handle)
+        self._over: set[Visitor] = set()  # their handles are about to be closed
         self._threads = ThreadPoolExecutor(self.limits.threads, thread_name_prefix="lamina-http")
         self._turns: WeakValueDictionary[Visitor, asyncio.Semaphore] = WeakValueDictionary()
         self._asked = 0
 
     def visitor(self, authorization: list[str], session: str | None) -> Visitor | None:
-        """Who a request comes from. A token that is given decides, whatever else is there."""
+        """Identify the sender of a request. A token decides, whatever else is there."""
         if not authorization:
             return self._host if session is not None and self.sessions.is_open(session) else None
         scheme, _, secret = authorization[0].partition(" ")
@@ -165,26 +166,29 @@ class Service:
         return Visitor(token.agent, token.user, role, _name(token))
 
     def _end_handles(self) -> None:
-        """Have those handles closed, on a thread, whose tokens were revoked or have expired."""
+        """Close, on a thread, the handles whose tokens were revoked or have expired."""
         now = self.clock()
         live = {_name(token) for token in self.access.tokens() if token.is_open(now)}
-        over = {one for one in self._lending.visitors if one != self._host and one.name not in live}
+        over = {
+            visitor
+            for visitor in self._pool.visitors
+            if visitor != self._host and visitor.name not in live
+        }
         if over - self._over:
-            self._threads.submit(self._lending.end, over)
+            self._threads.submit(self._pool.end, over)
         self._over = over
 
     def _token(self, secret: str) -> Token | None:
         try:
             self._end_handles()
             return self.access.find(secret, self.clock())
-        except LaminaError as error:  # it names files, which is for whoever runs the server
+        except LaminaError as error:  # it names files, which no visitor should see
             log.warning("%s", error.message)
-            raise StoreUnavailable(
-                "the tokens cannot be read; whoever runs this server can see why"
-            ) from error
+            problem = "the tokens cannot be read; whoever runs this server can see why"
+            raise StoreUnavailable(problem) from error
 
     async def ask(self, visitor: Visitor, question: Callable[[Memory], Answer]) -> Answer:
-        """What a visitor's memory answers, found on a thread; an error when that takes too long or too many wait."""
+        """Ask a visitor's memory on a thread; raise when it takes too long or too many wait."""
         if self._asked >= self.limits.threads + self.limits.waiting:
             raise StoreUnavailable("too many requests at once; try again")
         self._asked += 1
@@ -200,36 +204,35 @@ class Service:
             ) from None
 
     async def _run(self, visitor: Visitor, question: Callable[[Memory], Answer]) -> Answer:
-        """Answer on a thread, of which one is always left for somebody else."""
+        """Answer on a thread; a visitor never takes the last one."""
         turn = self._turns.setdefault(visitor, asyncio.Semaphore(max(1, self.limits.threads - 1)))
         async with turn:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._threads, self._answered, visitor, question
-            )
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, self._answer, visitor, question)
 
     async def ask_json(self, visitor: Visitor, question: Callable[[Memory], Any]) -> bytes:
-        """The same, written as JSON on that thread."""
+        """Ask, and encode the answer as JSON on that thread."""
         return await self.ask(visitor, lambda memory: msgspec.json.encode(question(memory)))
 
     def violation(self, visitor: Visitor, attempt: str, value: object) -> None:
-        """Note that somebody tried to see what is not theirs."""
+        """Note an attempt to see what is not the visitor's."""
         self.home.log_violation(self.clock(), visitor.actor, attempt, value)
 
     def close(self) -> None:
         """Let every thread finish, and every handle write what it has buffered."""
         self._threads.shutdown(wait=True, cancel_futures=True)
-        self._lending.close()
+        self._pool.close()
 
-    def _answered(self, visitor: Visitor, question: Callable[[Memory], Answer]) -> Answer:
+    def _answer(self, visitor: Visitor, question: Callable[[Memory], Answer]) -> Answer:
         try:
-            with self._lending.lent(visitor) as memory:
+            with self._pool.borrow(visitor) as memory:
                 return question(memory)
         except LaminaError as error:
-            if (told := discreet(error)) is error:
+            if (shown := discreet(error)) is error:
                 raise
-            raise told from error
+            raise shown from error
 
-    def _opened(self, visitor: Visitor) -> Memory:
+    def _open_handle(self, visitor: Visitor) -> Memory:
         agent, user, role, name = visitor
         return opening.look(
             agent, user, self.home.path, SURFACE, role=role, actor=name, clock=self.clock
@@ -238,9 +241,9 @@ class Service:
     def _done(self, running: asyncio.Future[Any]) -> None:
         self._asked -= 1
         if not running.cancelled():
-            running.exception()  # nobody may be waiting for it any more
+            running.exception()  # read, for its request may have gone without it
 
 
 def _name(token: Token) -> str:
-    """How a token stands in the trail."""
+    """Name a token as the trail does."""
     return f"token {token.id}"

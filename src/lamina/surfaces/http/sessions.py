@@ -1,4 +1,7 @@
-"""Signing in: a link that works once and briefly, and the sessions of browsers that it opens. All of it in memory."""
+"""Sign browsers in: a link that works once and briefly, and the session that it opens.
+
+All of it is in memory.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ MOST = 32
 
 
 class Sessions:
-    """Who has signed in. Only hashes are kept, and nothing outlives the server."""
+    """Open links and sessions. Only hashes are kept, and nothing outlives the server."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -22,13 +25,15 @@ class Sessions:
         self._open: dict[bytes, datetime] = {}
 
     def link(self) -> str:
-        """A secret that signs one browser in, once, within some minutes."""
-        return self._kept(self._links, LINK_LIFE)
+        """Make a secret that signs one browser in, once, within some minutes."""
+        return self._new_secret(self._links, LINK_LIFE)
 
     def redeem(self, link: str) -> str | None:
-        """The secret of a new session, if this link was not used yet and is not too old."""
+        """Open a session and return its secret, if the link is unused and not too old."""
         ends = self._links.pop(_hash(link), None)
-        return self._kept(self._open, LIFE) if ends is not None and self._clock() < ends else None
+        if ends is None or self._clock() >= ends:
+            return None
+        return self._new_secret(self._open, LIFE)
 
     def is_open(self, session: str) -> bool:
         ends = self._open.get(_hash(session))
@@ -37,15 +42,15 @@ class Sessions:
     def end(self, session: str) -> None:
         self._open.pop(_hash(session), None)
 
-    def _kept(self, place: dict[bytes, datetime], life: timedelta) -> str:
-        """A new secret. The oldest make room, so that nobody fills the memory of the server."""
-        while len(place) >= MOST:
-            del place[next(iter(place))]
+    def _new_secret(self, ends: dict[bytes, datetime], life: timedelta) -> str:
+        """Add a secret; the oldest make room, so that they never fill the server's memory."""
+        while len(ends) >= MOST:
+            del ends[next(iter(ends))]
         secret = secrets.token_urlsafe(32)
-        place[_hash(secret)] = self._clock() + life
+        ends[_hash(secret)] = self._clock() + life
         return secret
 
 
 def _hash(secret: str) -> bytes:
-    """Looked up by its hash, a secret is never compared character by character."""
+    """Hash a secret: looked up so, it is never compared character by character."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()

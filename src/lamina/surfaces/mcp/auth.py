@@ -1,4 +1,4 @@
-"""What stands before the server over HTTP: only local names may ask, and only with the token of this memory."""
+"""Let only local names ask the server over HTTP, and only with the token of this memory."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ from lamina.surfaces.http.guard import vouch
 METHOD = "POST"  # we never speak first, and keep no sessions that could be ended
 BEARER = b"bearer "
 LONGEST_TOKEN = 256
-MORE = {401: (b"www-authenticate", b'Bearer realm="lamina"'), 405: (b"allow", METHOD.encode())}
+EXTRA_HEADERS = {
+    401: (b"www-authenticate", b'Bearer realm="lamina"'),
+    405: (b"allow", METHOD.encode()),
+}
 
 
 class Opened(NamedTuple):
-    """What a token opens: the memory of an agent and a user, and whether for tools."""
+    """The memory that a token opens, of an agent and a user, and if it is for tools."""
 
     whose: tuple[str, str | None]
     tools: bool
 
 
-# Nothing for a token that opens nothing.
+# None for a token that opens nothing.
 Check = Callable[[str], Opened | None]
 
 
 class Door:
-    """Lets those through who call us by a local name and show a token for exactly the memory that is served here."""
+    """Middleware that passes requests to a local name with a token for the memory served here."""
 
     def __init__(
         self,
@@ -53,46 +56,42 @@ class Door:
         elif (refusal := self.refusal(scope["headers"])) is not None:
             await _refuse(*refusal, send)
         elif scope["method"] != METHOD:
-            await _refuse(
-                405,
-                InvalidInput(f"use {METHOD}: this server answers, and never speaks first"),
-                send,
-            )
+            error = InvalidInput(f"use {METHOD}: this server answers, and never speaks first")
+            await _refuse(405, error, send)
         else:
             vouch(scope)
             await self._app(scope, receive, send)
 
     def refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, LaminaError] | None:
-        """Why a request goes no further, with its status; nothing when it may."""
-        found = list(headers)
-        hosts = [value for name, value in found if name == b"host"]
+        """Find a reason to turn a request away, with its status; None when it may pass."""
+        pairs = list(headers)
+        hosts = [value for name, value in pairs if name == b"host"]
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return 421, Refused("this server is called by a local name and its port only")
-        if any(value not in self._origins for name, value in found if name == b"origin"):
+        if any(value not in self._origins for name, value in pairs if name == b"origin"):
             return 403, Refused("pages of other sites may not ask this server")
-        return self._unknown([value for name, value in found if name == b"authorization"])
+        return self._token_refusal([value for name, value in pairs if name == b"authorization"])
 
-    def _unknown(self, given: list[bytes]) -> tuple[int, LaminaError] | None:
-        told = Refused(
+    def _token_refusal(self, values: list[bytes]) -> tuple[int, LaminaError] | None:
+        unknown = Refused(
             "a token is needed: `Authorization: Bearer …`; `lamina token create --tools` makes one"
         )
-        if (
-            len(given) != 1
-            or not given[0].lower().startswith(BEARER)
-            or len(given[0]) > LONGEST_TOKEN
-        ):
-            return 401, told
+        if len(values) != 1 or len(values[0]) > LONGEST_TOKEN:
+            return 401, unknown
+        if not values[0].lower().startswith(BEARER):
+            return 401, unknown
         try:
-            opened = self._check(given[0][len(BEARER) :].strip().decode("ascii", "replace"))
-        except LaminaError as error:  # such as a file of tokens that is damaged: nobody gets in
+            opened = self._check(values[0][len(BEARER) :].strip().decode("ascii", "replace"))
+        except LaminaError as error:  # such as a damaged file of tokens: no token is valid then
             return 503, error
         if opened is None:
-            return 401, told
+            return 401, unknown
         if opened.whose != self._whose:
             return 403, Refused("this token is for another memory than the one that is served here")
         if not opened.tools:
             return 403, Refused(
-                "this token only reads over the HTTP API; `lamina token create --tools` makes one for tools"
+                "this token only reads over the HTTP API;"
+                " `lamina token create --tools` makes one for tools"
             )
         return None
 
@@ -104,6 +103,7 @@ async def _refuse(status: int, error: LaminaError, send: Send) -> None:
         (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
     ]
-    headers += [MORE[status]] if status in MORE else []
+    if status in EXTRA_HEADERS:
+        headers.append(EXTRA_HEADERS[status])
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

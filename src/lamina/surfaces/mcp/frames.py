@@ -1,4 +1,4 @@
-"""Messages on a pipe: one line each, and never more of one in memory than a limit. Pure."""
+"""Messages on a pipe, one on each line, with never more of one in memory than a limit."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import msgspec
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-LONGEST = (
-    8 * 1024 * 1024
-)  # the longest memory, with every character escaped, and room for what is around it
-# Clients write the id in front of the parameters; so who has sent too much can be told which message that was.
+# The longest memory, with every character escaped, and room for what is around it.
+LONGEST = 8 * 1024 * 1024
+# Clients write the id before the parameters, so that an error about a message that is too long can
+# name its id.
 ID = re.compile(rb'^\s*\{(?:(?!"params").){0,200}?"id"\s*:\s*(\d{1,15}|"[^"\\]{1,64}")', re.S)
 
 
 class Splitter:
-    """Cuts what comes from a pipe into lines. Of one that is too long only its beginning is kept, and given away at once."""
+    """Splits data from a pipe into lines; of one too long only the beginning is given, at once."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
@@ -27,26 +27,26 @@ class Splitter:
         self._skips = False  # the rest of a line that was too long
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
-        """The lines that are complete now, each with whether all of it is there."""
+        """Yield the lines that are complete now, each with True if all of it is there."""
         *ends, rest = data.split(b"\n")
         for end in ends:
-            line = self._grown(end)
+            line = self._extend(end)
             if line is not None:
                 yield line
             elif not self._skips:
                 yield bytes(self._begun), True
             self._begun.clear()
             self._skips = False
-        if rest and (line := self._grown(rest)) is not None:
+        if rest and (line := self._extend(rest)) is not None:
             yield line
 
     def rest(self) -> Iterator[tuple[bytes, bool]]:
-        """The last line, when nothing ends it."""
+        """Yield the last line, when nothing ends it."""
         if self._begun:
             yield bytes(self._begun), True
 
-    def _grown(self, part: bytes) -> tuple[bytes, bool] | None:
-        """The line at hand with one more part; what there is of it, when it has become too long."""
+    def _extend(self, part: bytes) -> tuple[bytes, bool] | None:
+        """Extend the current line; return its beginning when it has become too long."""
         if self._skips:
             return None
         self._begun += part
@@ -59,68 +59,55 @@ class Splitter:
 
 
 class Frame(NamedTuple):
-    """What a line says: a message, or what to answer because it is none. An empty line says nothing."""
+    """A message, or the error to answer if a line is none; neither for an empty line."""
 
     message: types.JSONRPCMessage | None = None
     answer: types.JSONRPCError | None = None
 
 
 def read(line: bytes, is_whole: bool = True) -> Frame:
-    """A line as a message of the protocol; of one that was too long only the beginning is given."""
+    """Parse a line as a message of the protocol; one too long is given by its beginning."""
     if not is_whole:
-        found = ID.search(line)
-        name = msgspec.json.decode(found.group(1), type=int | str) if found else None
-        return _wrong(
-            types.INVALID_REQUEST,
-            f"a message has more than {LONGEST:,} bytes; nothing was done",
-            name,
-        )
+        match = ID.search(line)
+        message_id = msgspec.json.decode(match.group(1), type=int | str) if match else None
+        problem = f"a message has more than {LONGEST:,} bytes; nothing was done"
+        return _error(types.INVALID_REQUEST, problem, message_id)
     if not line.strip():
         return Frame()
     try:
-        message = jsonrpc_message_adapter.validate_json(
-            line.decode(errors="replace"), by_name=False
-        )
-        if (
-            not isinstance(message, types.JSONRPCNotification)
-            or b'"id"' not in line
-            or not _has_id(line)
-        ):
+        text = line.decode(errors="replace")
+        message = jsonrpc_message_adapter.validate_json(text, by_name=False)
+        # A request whose id is of a wrong type is taken for a notification.
+        is_notification = isinstance(message, types.JSONRPCNotification)
+        if not (is_notification and b'"id"' in line and _has_id(line)):
             return Frame(message)
     except ValidationError as error:
         if error.errors(include_url=False, include_context=False)[0]["type"] == "json_invalid":
-            return _wrong(types.PARSE_ERROR, "a message is not JSON")
-    return _wrong(
-        types.INVALID_REQUEST,
-        "a message is JSON, but neither a request nor a notification",
-        _named(line).id,
-    )
+            return _error(types.PARSE_ERROR, "a message is not JSON")
+    problem = "a message is JSON, but neither a request nor a notification"
+    return _error(types.INVALID_REQUEST, problem, _find_id(line))
 
 
-class _Named(msgspec.Struct):
-    """What might be the id of a message that is none."""
+class _MessageId(msgspec.Struct):
+    """The part of an invalid message that might be its id."""
 
     id: int | str | None = None
 
 
-def _named(line: bytes) -> _Named:
+def _find_id(line: bytes) -> int | str | None:
     try:
-        return msgspec.json.decode(line, type=_Named)
+        return msgspec.json.decode(line, type=_MessageId).id
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _Named()
+        return None
 
 
 def _has_id(line: bytes) -> bool:
-    """Whether a message has an id after all: one of a wrong kind, so that it was taken for a notification."""
     try:
         return "id" in msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
 
 
-def _wrong(code: int, told: str, name: int | str | None = None) -> Frame:
-    return Frame(
-        answer=types.JSONRPCError(
-            jsonrpc="2.0", id=name, error=types.ErrorData(code=code, message=told)
-        )
-    )
+def _error(code: int, problem: str, message_id: int | str | None = None) -> Frame:
+    data = types.ErrorData(code=code, message=problem)
+    return Frame(answer=types.JSONRPCError(jsonrpc="2.0", id=message_id, error=data))

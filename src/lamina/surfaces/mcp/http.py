@@ -1,4 +1,4 @@
-"""The server over streamable HTTP, for clients that do not start it themselves. It listens on the loopback alone."""
+"""The server over streamable HTTP on the loopback, for clients that do not start it themselves."""
 
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ from lamina.surfaces.mcp.frames import LONGEST
 PATH = "/mcp"
 ADDRESS = "127.0.0.1"
 CONNECTIONS = 64
-DELIVERY = (
-    10.0  # seconds to send a request and to take its answer, beside those that the memory may need
-)
+DELIVERY = 10.0  # seconds to send a request and to read its answer, beside the memory's own
 
 
 def bound(port: int) -> socket.socket:
-    """A socket that listens on the loopback; 0 takes a port that is free."""
+    """Open a socket that listens on the loopback; 0 takes a port that is free."""
     return serving.listen(ADDRESS, port)
 
 
 def app(server: Server[Any], port: int, whose: tuple[str, str | None], check: Check) -> Door:
-    """The server behind its door. It keeps no sessions: every request stands alone."""
+    """Make the app behind its door. It keeps no sessions: every request stands alone."""
     hosts, origins = own_names(port)
     inside = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -51,5 +49,5 @@ def run(
 ) -> None:
     """Serve until SIGINT or SIGTERM; a call may take so many seconds."""
     limits = Limits(request_seconds=seconds + DELIVERY, connections=CONNECTIONS)
-    made = serving.server(app(server, listening.getsockname()[1], whose, check), limits)
-    serving.run(made, listening)
+    guarded = app(server, listening.getsockname()[1], whose, check)
+    serving.run(serving.server(guarded, limits), listening)

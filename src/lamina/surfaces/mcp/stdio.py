@@ -1,4 +1,12 @@
-"""The server on a pair of pipes: what a client starts and talks to. It ends when the client closes its end."""
+"""Serve a client that has started this process, over pipes, until it closes its end.
+
+The SDK's own `stdio_server` has two faults; without them this module and `frames` can be deleted:
+
+- It drops answers in flight when its input ends:
+  https://github.com/modelcontextprotocol/python-sdk/issues/2678
+- It bounds neither the requests at hand nor the length of a line:
+  https://github.com/modelcontextprotocol/python-sdk/issues/1333
+"""
 
 from __future__ import annotations
 
@@ -21,12 +29,12 @@ from lamina.surfaces.mcp import frames
 
 CHUNK = 64 * 1024
 CHUNKS = 4  # that are read ahead
-MOST_OPEN = 256  # requests that wait for their answer; a client that sends more waits too
+MOST_OPEN = 256  # unanswered requests; a client that sends more waits too
 CANCELLED = "notifications/cancelled"
 
 
-class Incoming:
-    """What comes from a pipe, read by a thread that nobody has to wait for when the server ends."""
+class PipeReader:
+    """Reads a pipe in a thread that need not be waited for when the server ends."""
 
     def __init__(self, source: int) -> None:
         self._source = source
@@ -54,7 +62,7 @@ class Incoming:
                 return
 
 
-class Open:
+class OpenRequests:
     """The requests that have no answer yet."""
 
     def __init__(self) -> None:
@@ -82,14 +90,14 @@ class Open:
 
 
 async def serve(server: Server[Any], source: int, target: int) -> None:
-    """Serve one client until it closes its pipe or a signal comes; what it sent before is answered first."""
+    """Serve one client until it closes its pipe or a signal comes; answer first what it sent."""
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
-    waiting = Open()
+    unanswered = OpenRequests()
     async with anyio.create_task_group() as group:
         with _ended_by_signals(group.cancel_scope.cancel):
-            group.start_soon(_receive, source, to_server, to_client.clone(), waiting)
-            group.start_soon(_send, target, from_server, waiting, group.cancel_scope.cancel)
+            group.start_soon(_receive, source, to_server, to_client.clone(), unanswered)
+            group.start_soon(_send, target, from_server, unanswered, group.cancel_scope.cancel)
             await server.run(from_client, to_client, server.create_initialization_options())
 
 
@@ -97,7 +105,7 @@ async def _receive(
     source: int,
     to_server: MemoryObjectSendStream[SessionMessage | Exception],
     to_client: MemoryObjectSendStream[SessionMessage],
-    waiting: Open,
+    unanswered: OpenRequests,
 ) -> None:
     splitter = frames.Splitter()
 
@@ -106,42 +114,42 @@ async def _receive(
         if frame.answer is not None:
             await to_client.send(SessionMessage(frame.answer))
         elif frame.message is not None:
-            await waiting.below(MOST_OPEN)
-            waiting.note(frame.message)
+            await unanswered.below(MOST_OPEN)
+            unanswered.note(frame.message)
             await to_server.send(SessionMessage(frame.message))
 
     async with to_server, to_client:
-        async for chunk in Incoming(source):
+        async for chunk in PipeReader(source):
             for line in splitter.feed(chunk):
                 await take(*line)
         for line in splitter.rest():
             await take(*line)
-        await waiting.below(1)
+        await unanswered.below(1)
 
 
 async def _send(
     target: int,
     from_server: MemoryObjectReceiveStream[SessionMessage],
-    waiting: Open,
+    unanswered: OpenRequests,
     end: Callable[[], object],
 ) -> None:
     async with from_server:
         async for item in from_server:
             line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-            if not await _written(target, line.encode(errors="replace") + b"\n"):
-                end()  # nobody listens any more
+            if not await _write(target, line.encode(errors="replace") + b"\n"):
+                end()  # the client does not read any more
                 return
-            waiting.note(item.message)
+            unanswered.note(item.message)
 
 
-async def _written(target: int, data: bytes) -> bool:
-    """Write to a pipe in a thread that nobody has to wait for, should the client not read; whether that went well."""
+async def _write(target: int, data: bytes) -> bool:
+    """Write to a pipe in a thread that need not be waited for; return False if that failed."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[bool] = loop.create_future()
 
-    def tell(went_well: bool) -> None:
+    def finish(is_written: bool) -> None:
         if not done.done():
-            done.set_result(went_well)
+            done.set_result(is_written)
 
     def write() -> None:
         view = memoryview(data)
@@ -151,7 +159,7 @@ async def _written(target: int, data: bytes) -> bool:
         except OSError:
             pass
         with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
-            loop.call_soon_threadsafe(tell, not view)
+            loop.call_soon_threadsafe(finish, not view)
 
     threading.Thread(target=write, name="lamina-stdout", daemon=True).start()
     return await done
@@ -173,14 +181,17 @@ def _ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_pipes() -> Iterator[tuple[int, int]]:
-    """Standard input and output for the protocol alone: whoever else reads gets nothing, and prints to standard error."""
+    """Take standard input and output for the protocol; other code reads nothing from them.
+
+    What it prints goes to standard error.
+    """
     sys.stdout.flush()
     source, target = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     try:
         os.dup2(2, 1)
-    except OSError:  # whoever started us has closed it
+    except OSError:  # standard error was closed before we were started
         os.dup2(nothing, 1)
     os.close(nothing)
     try:

@@ -1,4 +1,4 @@
-"""The one who works: a thread that holds the handle and does one thing after the other."""
+"""Do all work with a handle in one thread, one thing after the other."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ Result = TypeVar("Result")
 
 
 class Keeper:
-    """Opens a handle when it is first needed, and does all work with it in one thread, in the order in which it came.
+    """Opens a handle on first use, and does all work with it in one thread, in order.
 
-    So a client that remembers and then searches finds what it has remembered, even when it does not wait for the answer.
-    `afterwards` is called behind work that has written, when its answer is on its way.
+    So a client that remembers and then searches finds what it has remembered, even when it does not
+    wait for the answer. `afterwards` is called behind work that has written, when its answer is on
+    its way.
     """
 
     def __init__(
@@ -38,28 +39,25 @@ class Keeper:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="lamina-mcp")
 
     async def do(self, work: Callable[[Memory], Result]) -> Result:
-        """The result of some work, unless it takes too long. Whoever is cancelled before it began leaves no trace."""
+        """Run some work, unless it takes too long. If cancelled before it began, it is not done."""
         future = self._pool.submit(lambda: work(self._handle()))
         with anyio.move_on_after(self._seconds):
             result = await asyncio.wrap_future(future)
             if self._afterwards is not None:
                 self._pool.submit(self._follow_up)
             return result
-        begun = (
-            "it may still be done"
-            if not future.cancelled()
-            else "it was not begun, and nothing was done"
-        )
+        is_begun = not future.cancelled()
+        fate = "it may still be done" if is_begun else "it was not begun, and nothing was done"
         raise StoreUnavailable(
-            f"the memory did not answer within {self._seconds:g} seconds; {begun}"
+            f"the memory did not answer within {self._seconds:g} seconds; {fate}"
         )
 
     def warm(self) -> Future[Memory]:
-        """Open the handle behind the scenes; whatever is wrong with it is told to whoever first needs it."""
+        """Open the handle in the background; its problem, if any, shows when it is first needed."""
         return self._pool.submit(self._handle)
 
     def close(self) -> None:
-        """Finish what is being done, leave what has not begun, and let go of every file."""
+        """Finish the work at hand, drop what has not begun, and close the handle."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         memory, self._memory = self._memory, None
         if memory is not None:
@@ -77,5 +75,5 @@ class Keeper:
         memory.wrote = False
         try:
             self._afterwards(memory)
-        except LaminaError as error:  # what was asked for is done; this is only told
+        except LaminaError as error:  # what was asked for is done; this is only logged
             log.warning("the jobs that are due were not started: %s", error.message)

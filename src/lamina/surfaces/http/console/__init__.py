@@ -1,5 +1,46 @@
-"""The console: memories, their lineage and what waits for a person, as pages that need no script and change nothing."""
+"""The console: memories, lineage and reviews, as pages without scripts that change nothing."""
 
-from lamina.surfaces.http.console.mounting import mount
+from __future__ import annotations
 
-__all__ = ["mount"]
+from importlib import resources
+
+from fastapi import APIRouter, FastAPI
+from starlette.responses import Response
+
+from lamina.surfaces.http.console import (
+    archive,
+    audit,
+    facts,
+    overview,
+    page,
+    profile,
+    record,
+    records,
+    review,
+    search,
+)
+from lamina.surfaces.http.console.timings import TimingMiddleware, Timings
+
+PAGES = (overview, search, records, archive, record, facts, review, profile, audit)
+STATIC = resources.files(__package__) / "static"
+static = APIRouter(include_in_schema=False)
+
+
+@static.get("/console/console.css")
+async def style() -> Response:
+    return Response((STATIC / "console.css").read_bytes(), media_type="text/css")
+
+
+@static.get("/console/icon.svg")
+async def icon() -> Response:
+    return Response((STATIC / "icon.svg").read_bytes(), media_type="image/svg+xml")
+
+
+def mount(app: FastAPI) -> None:
+    """Add the pages, their style, and a middleware that times recalls."""
+    timings = Timings()
+    app.state.console = page.Console(timings)
+    app.add_middleware(TimingMiddleware, timings=timings)
+    for module in PAGES:
+        app.include_router(module.router)
+    app.include_router(static)

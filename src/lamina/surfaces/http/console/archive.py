@@ -11,13 +11,13 @@ from lamina.memory.agent import Memory
 from lamina.surfaces.http import params
 from lamina.surfaces.http.console import page
 from lamina.surfaces.http.console.page import Form, PageRoute
-from lamina.surfaces.http.dependencies import Who
+from lamina.surfaces.http.dependencies import CurrentCaller
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-class Sought(Form, params.Archived):
-    """What to look for, and when it happened."""
+class ArchiveForm(Form, params.ArchiveParameters):
+    """A text to look for, and when it happened."""
 
     @property
     def is_asked(self) -> bool:
@@ -25,14 +25,15 @@ class Sought(Form, params.Archived):
 
 
 @router.get("/archive")
-async def archive(request: Request, who: Who, given: Annotated[Sought, Query()]) -> Response:
-    def found(memory: Memory) -> dict[str, Any]:
-        number = memory.status()["archived"]
-        if not given.is_asked:
-            return {"given": given, "items": None, "number": number}
-        items = memory.search_archive(
-            given.query, given.limit, since=given.since, until=given.until
-        )
+async def archive(
+    request: Request, caller: CurrentCaller, given: Annotated[ArchiveForm, Query()]
+) -> Response:
+    def values(memory: Memory) -> dict[str, Any]:
+        number, items = memory.status()["archived"], None
+        if given.is_asked:
+            items = memory.search_archive(
+                given.query, given.limit, since=given.since, until=given.until
+            )
         return {"given": given, "items": items, "number": number}
 
-    return await page.show(request, who, "archive.html", found)
+    return await page.show(request, caller, "archive.html", values)

@@ -1,4 +1,4 @@
-"""Plots as shapes in a box that is stretched to its place; words stay outside, so that they are never distorted. Pure."""
+"""Plots as shapes in a box that is stretched to fit; text stays outside and is never distorted."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 WIDTH, HEIGHT = 1000.0, 100.0
 STEPS = (1, 2, 4, 5, 10)
-LEAST = 2.0  # at the top of a scale
+LEAST = 2.0  # the lowest top of a scale
 LABELS = 4
-WIDEST = 60.0  # a few columns stay columns
+WIDEST = 60.0  # so that a few columns stay columns
 
 
 class Series(NamedTuple):
@@ -34,7 +34,7 @@ class Box(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A plot with its words, and its values as a table for who does not see it."""
+    """A plot with its labels, and its values as a table for those who cannot see it."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ class Chart(NamedTuple):
 
     @property
     def scale(self) -> tuple[float, ...]:
-        """What stands beside the plot, from its top to its ground."""
+        """The labels beside the plot, from its top to its ground."""
         return (self.top, self.top / 2, 0)
 
 
@@ -64,38 +64,28 @@ def bars(
     gap: float = 0.2,
     column: str = "day",
 ) -> Chart:
-    """Columns, each with the values of all series upon each other; without a gap they make an area."""
-    highest = max(
-        (sum(values) for values in zip(*(one.values for one in series), strict=True)), default=0
-    )
-    top = ceiling(highest)
+    """Stack the values of all series in columns; without a gap they make an area."""
+    totals = (sum(values) for values in zip(*(each.values for each in series), strict=True))
+    top = ceiling(max(totals, default=0))
     room = WIDTH / max(1, len(columns))
     gap = max(gap, 1 - WIDEST / room)
     boxes = []
-    for place, label in enumerate(columns):
-        below = [0.0, *accumulate(one.values[place] for one in series)]
-        for one, ground in zip(series, below, strict=False):
-            value = one.values[place]
+    for index, label in enumerate(columns):
+        x, width = _round((index + gap / 2) * room), _round(room * (1 - gap))
+        grounds = [0.0, *accumulate(each.values[index] for each in series)]
+        for each, ground in zip(series, grounds, strict=False):
+            value = each.values[index]
             if value > 0:
                 height = HEIGHT * value / top
                 y = HEIGHT - HEIGHT * ground / top - height
-                told = f"{label}: {amount(value)}{unit} {one.name}"
-                boxes.append(
-                    Box(
-                        _round((place + gap / 2) * room),
-                        _round(y),
-                        _round(room * (1 - gap)),
-                        _round(height),
-                        one.tone,
-                        told,
-                    )
-                )
-    shown = [one for one in series if any(one.values)]
-    return Chart(name, title, about, columns, shown, boxes, top, spread(columns), unit, column)
+                title_ = f"{label}: {amount(value)}{unit} {each.name}"
+                boxes.append(Box(x, _round(y), width, _round(height), each.tone, title_))
+    drawn = [each for each in series if any(each.values)]
+    return Chart(name, title, about, columns, drawn, boxes, top, spread(columns), unit, column)
 
 
 def ceiling(highest: float) -> float:
-    """The next number that halves well."""
+    """Round up to a number that halves well."""
     if highest <= LEAST:
         return LEAST
     size = 10.0 ** floor(log10(highest))
@@ -103,10 +93,10 @@ def ceiling(highest: float) -> float:
 
 
 def spread(columns: Sequence[str], number: int = LABELS) -> list[str]:
-    """A few labels at equal distances, the first and the last among them."""
+    """Pick a few labels at equal distances, the first and the last among them."""
     if len(columns) <= number:
         return list(columns)
-    return [columns[round(place * (len(columns) - 1) / (number - 1))] for place in range(number)]
+    return [columns[round(index * (len(columns) - 1) / (number - 1))] for index in range(number)]
 
 
 def amount(value: float) -> str:

@@ -1,8 +1,9 @@
-"""What a proposal would change, word by word: the comparison of the reviewer in the terminal, as pieces for a page. Pure."""
+"""The changes of a proposal word by word, as the reviewer in the terminal shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from rich.text import Text
@@ -34,30 +35,28 @@ class Row(NamedTuple):
 
 
 def rows(proposal: Proposal) -> list[Row]:
-    """The lines of what is now beside those of what would be."""
+    """Pair the lines of the present with those of the proposal."""
     proposed, replaced = wording.saying(proposal.record), proposal.replaces
     if not replaced:
-        return [Row(None, pieces(texts.safe(one))) for one in proposed]
+        return [Row(None, pieces(texts.safe(line))) for line in proposed]
     if len(replaced) == 1:
         pairs = comparison.aligned(wording.saying(replaced[0]), proposed)
     else:
-        pairs = [comparison.gathered([wording.saying(one) for one in replaced], proposed)]
+        pairs = [comparison.gathered([wording.saying(record) for record in replaced], proposed)]
     return [Row(pieces(before), pieces(after)) for before, after in pairs]
 
 
-def pieces(made: Text | None) -> list[Piece] | None:
-    """The words of a line with what is marked in it; the last mark counts."""
-    if made is None:
+def pieces(line: Text | None) -> list[Piece] | None:
+    """Split a line where its marks change; of several marks the last counts."""
+    if line is None:
         return None
-    whole = KINDS.get(str(made.style))
-    kinds = [whole] * len(made.plain)
-    for start, end, style in made.spans:
-        kind = KINDS.get(str(style))
-        kinds[start:end] = [kind or one for one in kinds[start:end]]
-    found: list[Piece] = []
-    begun = 0
-    for place in range(1, len(kinds) + 1):
-        if place == len(kinds) or kinds[place] != kinds[begun]:
-            found.append(Piece(made.plain[begun:place], kinds[begun]))
-            begun = place
-    return found
+    kinds = [KINDS.get(str(line.style))] * len(line.plain)
+    for start, end, style in line.spans:
+        mark = KINDS.get(str(style))
+        kinds[start:end] = [mark or kind for kind in kinds[start:end]]
+    start, split = 0, []
+    for kind, run in groupby(kinds):
+        end = start + len([*run])
+        split.append(Piece(line.plain[start:end], kind))
+        start = end
+    return split

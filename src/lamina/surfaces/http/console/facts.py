@@ -1,4 +1,4 @@
-"""What is known about somebody, as intervals on a time line."""
+"""The facts about a subject, as intervals on a time line."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from lamina.model.record import State
 from lamina.surfaces.http.console import page
 from lamina.surfaces.http.console.charts import WIDTH
 from lamina.surfaces.http.console.page import Form, PageRoute
-from lamina.surfaces.http.dependencies import Who
+from lamina.surfaces.http.dependencies import CurrentCaller
 
 MARKS = 4
-LEAST = 6.0  # what holds for a moment is still seen
+LEAST = 6.0  # the width of a moment, so that it is still seen
 DAY = timedelta(days=1)
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-class About(Form):
-    """About whom."""
+class FactsForm(Form):
+    """The subject of the facts."""
 
     subject: Annotated[str | None, Field(max_length=1000, description="about whom")] = None
 
 
-class Lane(NamedTuple):
-    """A fact, and where it lies on the line."""
+class Interval(NamedTuple):
+    """A fact, and its interval on the time line."""
 
     fact: Fact
     x: float
@@ -40,18 +40,20 @@ class Lane(NamedTuple):
     standing: str
 
 
-class Line(NamedTuple):
-    """All that is and was known about somebody, attribute by attribute, from the first day until now."""
+class TimeLine(NamedTuple):
+    """All that is and was known about a subject, by attribute, from the first day until now."""
 
-    groups: Sequence[tuple[str, list[Lane]]]
+    groups: Sequence[tuple[str, list[Interval]]]
     marks: Sequence[str]
 
 
 @router.get("/facts")
-async def facts(request: Request, who: Who, given: Annotated[About, Query()]) -> Response:
-    now = who.service.clock()
+async def facts(
+    request: Request, caller: CurrentCaller, given: Annotated[FactsForm, Query()]
+) -> Response:
+    now = caller.service.clock()
 
-    def found(memory: Memory) -> dict[str, Any]:
+    def values(memory: Memory) -> dict[str, Any]:
         number = Counter(fact.subject for fact in memory.facts())
         subject = given.subject or next((name for name, _ in number.most_common(1)), None)
         known = memory.timeline(subject) if subject is not None else []
@@ -62,32 +64,31 @@ async def facts(request: Request, who: Who, given: Annotated[About, Query()]) ->
             "number": len(known),
         }
 
-    return await page.show(request, who, "facts.html", found)
+    return await page.show(request, caller, "facts.html", values)
 
 
-def line(known: Sequence[Fact], now: datetime) -> Line:
-    """The lanes of some facts; the line ends now, and begins with the first of them."""
+def line(known: Sequence[Fact], now: datetime) -> TimeLine:
+    """Draw facts on a line that begins with the first of them and ends now."""
     start = min((fact.valid_from for fact in known), default=now)
     end = max((fact.valid_to or now for fact in known), default=now)
     end = max(now, end, start + DAY)
-    groups: dict[str, list[Lane]] = {}
+    groups: dict[str, list[Interval]] = {}
     for fact in known:
-        groups.setdefault(fact.attribute, []).append(_lane(fact, start, end, now))
-    marks = [start + (end - start) * place / (MARKS - 1) for place in range(MARKS)]
-    return Line(sorted(groups.items()), [f"{mark.day} {mark:%b %Y}" for mark in marks])
+        groups.setdefault(fact.attribute, []).append(_interval(fact, start, end, now))
+    marks = [start + (end - start) * number / (MARKS - 1) for number in range(MARKS)]
+    return TimeLine(sorted(groups.items()), [f"{mark.day} {mark:%b %Y}" for mark in marks])
 
 
-def _lane(fact: Fact, start: datetime, end: datetime, now: datetime) -> Lane:
+def _interval(fact: Fact, start: datetime, end: datetime, now: datetime) -> Interval:
     whole = end - start
     x = WIDTH * ((fact.valid_from - start) / whole)
-    width = WIDTH * ((fact.valid_to or now) - fact.valid_from) / whole
-    width = max(LEAST, width)
+    width = max(LEAST, WIDTH * ((fact.valid_to or now) - fact.valid_from) / whole)
     x = min(x, WIDTH - width)
-    return Lane(fact, round(x, 2), round(width, 2), _standing(fact, now))
+    return Interval(fact, round(x, 2), round(width, 2), _standing(fact, now))
 
 
 def _standing(fact: Fact, now: datetime) -> str:
-    """Whether it holds, held once, or had been a mistake."""
+    """Say if a fact holds, held once, or was a mistake."""
     if fact.holds(now):
         return "holds"
     return "mistake" if fact.state is State.SUPERSEDED and fact.valid_to is None else "held"

@@ -1,4 +1,4 @@
-"""How every page is made: one question to the visitor's memory, a template around the answer, and errors as pages too."""
+"""Make pages: one question to the visitor's memory, a template around the answer or the error."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from lamina.errors import InvalidInput, LaminaError
 from lamina.memory.agent import Memory
 from lamina.memory.operator import Operator
 from lamina.surfaces.http import errors, params
-from lamina.surfaces.http.console import words
+from lamina.surfaces.http.console import formatting
 from lamina.surfaces.http.console.timings import Timings
-from lamina.surfaces.http.dependencies import Asking, known
+from lamina.surfaces.http.dependencies import Caller, find_caller
 from lamina.surfaces.http.errors import Problem
 from lamina.surfaces.http.service import Visitor
 from lamina.text.words import reveal, shown
@@ -39,23 +39,23 @@ NAVIGATION = (
 )
 
 
-class Form(params.Given):
-    """What every page can be asked; a field that somebody left empty was not asked."""
+class Form(params.Parameters):
+    """The parameters of every page; a field that was left empty was not asked."""
 
     theme: Literal["light", "dark"] | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _without_blanks(cls, given: Any) -> Any:
-        kept = {
-            name: [one for one in value if one] if isinstance(value, list) else value
-            for name, value in given.items()
+    def _without_blanks(cls, fields: Any) -> Any:
+        filled = {
+            name: [item for item in value if item] if isinstance(value, list) else value
+            for name, value in fields.items()
         }
-        return {name: value for name, value in kept.items() if value not in ("", [])}
+        return {name: value for name, value in filled.items() if value not in ("", [])}
 
 
 class Frame(NamedTuple):
-    """What is around every page: whose memory it is, where the page is, and which theme was chosen."""
+    """The frame of every page: its path and query, the theme, and whose memory it is."""
 
     path: str
     asked: tuple[tuple[str, str], ...]
@@ -63,22 +63,17 @@ class Frame(NamedTuple):
     visitor: Visitor | None
 
     def url(self, path: str, **query: Any) -> str:
-        """An address of the console that keeps the theme."""
+        """Make an address of the console that keeps the theme."""
         return _address(path, [*query.items(), ("theme", self.theme)])
 
     def again(self, **changed: Any) -> str:
-        """This page with some of what was asked changed."""
-        return _address(
-            self.path,
-            [
-                *((name, value) for name, value in self.asked if name not in changed),
-                *changed.items(),
-            ],
-        )
+        """Make the address of this page with some of its query changed."""
+        kept = [(name, value) for name, value in self.asked if name not in changed]
+        return _address(self.path, [*kept, *changed.items()])
 
 
 class Console:
-    """What the pages share: their templates, how long recalls took, and what the last checks of the trail found."""
+    """The state that pages share: templates, timings of recalls, and the last checks of trails."""
 
     def __init__(self, timings: Timings) -> None:
         self.timings = timings
@@ -91,11 +86,11 @@ class Console:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters |= words.FILTERS
+        self._templates.filters |= formatting.FILTERS
         self._templates.globals |= {
             "navigation": NAVIGATION,
             "themes": THEMES,
-            "link_of": words.link_of,
+            "link_of": formatting.link_of,
         }
 
     def render(self, template: str, frame: Frame, now: datetime, **values: Any) -> str:
@@ -105,12 +100,12 @@ class Console:
 
 
 class PageRoute(APIRoute):
-    """A route of the console: what goes wrong on it is told in a page."""
+    """A route of the console; errors on it become pages."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
 
-        async def answered(request: Request) -> Response:
+        async def answer_or_explain(request: Request) -> Response:
             try:
                 return await answer(request)
             except Problem as problem:
@@ -118,39 +113,41 @@ class PageRoute(APIRoute):
             except LaminaError as error:
                 return _failure(request, error, errors.status_of(error))
             except RequestValidationError as error:
-                return _failure(request, InvalidInput(_told(error.errors()[0])), 400)
+                invalid = InvalidInput(_parameter_problem(error.errors()[0]))
+                return _failure(request, invalid, 400)
 
-        return answered
+        return answer_or_explain
 
 
 async def show(
-    request: Request, who: Asking, template: str, question: Callable[[Memory], dict[str, Any]]
+    request: Request, caller: Caller, template: str, question: Callable[[Memory], dict[str, Any]]
 ) -> Response:
-    """The page that a template makes of what the visitor's memory answers."""
-    frame, console, now = _frame(request, who.visitor), console_of(request), who.service.clock()
+    """Fill a template with what the visitor's memory answers."""
+    frame, console = _frame(request, caller.visitor), console_of(request)
+    now = caller.service.clock()
 
-    def made(memory: Memory) -> str:
+    def render(memory: Memory) -> str:
         return console.render(template, frame, now, **question(memory))
 
-    return HTMLResponse(await who.service.ask(who.visitor, made))
+    return HTMLResponse(await caller.service.ask(caller.visitor, render))
 
 
 async def show_trail(
-    request: Request, who: Asking, template: str, question: Callable[[Operator], dict[str, Any]]
+    request: Request, caller: Caller, template: str, question: Callable[[Operator], dict[str, Any]]
 ) -> Response:
-    """The same of what only operators may read."""
-    who.check_trail()
+    """Fill a template with what only operators may read."""
+    caller.check_trail()
 
-    def asked(memory: Memory) -> dict[str, Any]:
+    def ask_operator(memory: Memory) -> dict[str, Any]:
         assert isinstance(memory, Operator)
         return question(memory)
 
-    return await show(request, who, template, asked)
+    return await show(request, caller, template, ask_operator)
 
 
 def console_of(request: Request) -> Console:
-    found: Console = request.app.state.console
-    return found
+    console: Console = request.app.state.console
+    return console
 
 
 def _frame(request: Request, visitor: Visitor | None) -> Frame:
@@ -169,26 +166,26 @@ def _failure(request: Request, error: LaminaError, status: int) -> Response:
 
 
 def _visitor(request: Request) -> Visitor | None:
-    """Who sees an error, if that can be told."""
+    """Identify the caller who sees an error, if that is possible."""
     try:
-        asking = known(request)
+        caller = find_caller(request)
     except LaminaError:  # it may be what the page is about
         return None
-    return None if asking is None else asking.visitor
+    return None if caller is None else caller.visitor
 
 
-def _told(problem: Any) -> str:
+def _parameter_problem(problem: Any) -> str:
     name = ".".join(str(part) for part in problem["loc"][1:])
     return f"{shown(name, 80)} {shown(problem.get('input'), 80)}: {problem['msg']}"
 
 
 def _address(path: str, query: list[tuple[str, Any]]) -> str:
-    given = [
+    filled = [
         (name, value) for name, value in query if value is not None and value != "" and value != []
     ]
-    return f"{path}?{urlencode(given, doseq=True, errors='replace')}" if given else path
+    return f"{path}?{urlencode(filled, doseq=True, errors='replace')}" if filled else path
 
 
 def _visible(value: Any) -> Any:
-    """Whatever a template shows has nothing hidden in it; escaping comes after this."""
+    """Reveal hidden characters in whatever a template shows; escaping comes after this."""
     return reveal(value) if isinstance(value, str) and not isinstance(value, Markup) else value

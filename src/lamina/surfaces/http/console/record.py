@@ -1,7 +1,8 @@
-"""One memory: what it says, what it rests on, what became of it, and who did that."""
+"""One memory: its text, its sources, its fate, and the people and programs behind them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -14,7 +15,7 @@ from lamina.model.record import Record
 from lamina.surfaces.http import lineage
 from lamina.surfaces.http.console import page, tree
 from lamina.surfaces.http.console.page import Form, PageRoute
-from lamina.surfaces.http.dependencies import Who
+from lamina.surfaces.http.dependencies import CurrentCaller
 from lamina.text.words import shown
 
 TIMES = (
@@ -33,30 +34,30 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @router.get("/records/{record_id}")
 async def record(
-    request: Request, who: Who, record_id: str, given: Annotated[Form, Query()]
+    request: Request, caller: CurrentCaller, record_id: str, given: Annotated[Form, Query()]
 ) -> Response:
     wanted = record_id.lower()
     if not is_id(wanted):
         raise NotFound(f"there is no record {shown(record_id, 80)}")
 
-    def found(memory: Memory) -> dict[str, Any]:
-        one = memory.get(wanted)
+    def values(memory: Memory) -> dict[str, Any]:
+        shown_record = memory.get(wanted)
         graph = lineage.graph(memory, wanted)
         return {
-            "record": one,
-            "fields": _fields(one),
-            "times": [
-                (name, getattr(one, name)) for name in TIMES if getattr(one, name) is not None
-            ],
+            "record": shown_record,
+            "fields": [(name, str(value)) for name, value in _set_fields(shown_record, NAMES)],
+            "times": _set_fields(shown_record, TIMES),
             "graph": graph,
             "said": {node["id"]: node.get("content", "") for node in graph["nodes"]},
-            "drawing": tree.drawn(graph),
+            "drawing": tree.draw(graph),
             "history": memory.history(wanted),
             "most": MOST,
         }
 
-    return await page.show(request, who, "record.html", found)
+    return await page.show(request, caller, "record.html", values)
 
 
-def _fields(one: Record) -> list[tuple[str, str]]:
-    return [(name, str(getattr(one, name))) for name in NAMES if getattr(one, name) is not None]
+def _set_fields(record: Record, names: Sequence[str]) -> list[tuple[str, Any]]:
+    """List the fields that have a value."""
+    pairs = [(name, getattr(record, name)) for name in names]
+    return [(name, value) for name, value in pairs if value is not None]

@@ -1,4 +1,4 @@
-"""What waits for a person: what would change, and the commands that decide. Deciding is done with the program `lamina`."""
+"""The queue of proposals: their changes, and the commands that decide about them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from lamina.engines.review import Proposal, to_forget
 from lamina.memory.agent import Memory
 from lamina.surfaces.cli.reviewer import wording
 from lamina.surfaces.http import paging, params
-from lamina.surfaces.http.console import difference, page, words
+from lamina.surfaces.http.console import difference, formatting, page
 from lamina.surfaces.http.console.difference import Row
 from lamina.surfaces.http.console.page import Form, PageRoute
-from lamina.surfaces.http.dependencies import Asking, Who
+from lamina.surfaces.http.dependencies import Caller, CurrentCaller
 
 ON_A_PAGE = 20
 WHY = "why"
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-class Queue(Form):
-    """A page of what waits."""
+class ReviewForm(Form):
+    """A page of the queue."""
 
     cursor: params.Cursor = None
 
 
-class Waiting(NamedTuple):
-    """A proposal with what a person needs to decide."""
+class ReviewItem(NamedTuple):
+    """A proposal with all that a person needs to decide."""
 
     proposal: Proposal
     place: str
@@ -39,34 +39,31 @@ class Waiting(NamedTuple):
 
 
 @router.get("/review")
-async def review(request: Request, who: Who, given: Annotated[Queue, Query()]) -> Response:
-    def found(memory: Memory) -> dict[str, Any]:
-        part, following = paging.of_queue(memory.proposals, given.cursor, ON_A_PAGE)
-        shown = [_waiting(one, who) for one in part]
-        return {"waiting": shown, "number": part.total, "next": following, "given": given}
+async def review(
+    request: Request, caller: CurrentCaller, given: Annotated[ReviewForm, Query()]
+) -> Response:
+    def values(memory: Memory) -> dict[str, Any]:
+        queue, following = paging.of_queue(memory.proposals, given.cursor, ON_A_PAGE)
+        items = [_item(proposal, caller) for proposal in queue]
+        return {"waiting": items, "number": queue.total, "next": following, "given": given}
 
-    return await page.show(request, who, "review.html", found)
+    return await page.show(request, caller, "review.html", values)
 
 
-def _waiting(proposal: Proposal, who: Asking) -> Waiting:
-    record = proposal.record
-    cautions = [
-        one.plain.lstrip("!?~ ")
-        for one in (*wording.obstacles(proposal), *wording.echoes(proposal))
-    ]
-    rows = difference.rows(proposal)
-    return Waiting(
+def _item(proposal: Proposal, caller: Caller) -> ReviewItem:
+    lines = (*wording.obstacles(proposal), *wording.echoes(proposal))
+    return ReviewItem(
         proposal,
-        wording.place(record),
+        wording.place(proposal.record),
         wording.origin(proposal),
-        cautions,
-        rows,
-        _commands(proposal, who),
+        [line.plain.lstrip("!?~ ") for line in lines],
+        difference.rows(proposal),
+        _commands(proposal, caller),
     )
 
 
-def _commands(proposal: Proposal, who: Asking) -> list[tuple[str, str]]:
-    """What to type for each decision that is open."""
+def _commands(proposal: Proposal, caller: Caller) -> list[tuple[str, str]]:
+    """List the commands for each decision that is open."""
     record_id, asked = proposal.record.id, to_forget(proposal.record)
     verbs: list[tuple[str, tuple[str, ...]]] = []
     if asked is not None:
@@ -76,8 +73,7 @@ def _commands(proposal: Proposal, who: Asking) -> list[tuple[str, str]]:
         ]
     elif proposal.problem is None:
         verbs = [("confirm", ("review", "confirm", record_id))]
-    verbs.append(
-        ("decline" if asked else "reject", ("review", "reject", record_id, "--reason", WHY))
-    )
-    home, (agent, user, *_) = who.service.home.path, who.visitor
-    return [(name, words.command(home, agent, user, *verb)) for name, verb in verbs]
+    verb = "decline" if asked else "reject"
+    verbs.append((verb, ("review", "reject", record_id, "--reason", WHY)))
+    home, (agent, user, *_) = caller.service.home.path, caller.visitor
+    return [(name, formatting.command(home, agent, user, *command)) for name, command in verbs]

@@ -15,12 +15,12 @@ from lamina.surfaces.http import params
 from lamina.surfaces.http.console import page
 from lamina.surfaces.http.console.charts import HEIGHT, WIDTH, Box
 from lamina.surfaces.http.console.page import Form, PageRoute
-from lamina.surfaces.http.dependencies import Who
+from lamina.surfaces.http.dependencies import CurrentCaller
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-class Asked(Form, params.Searched):
+class SearchForm(Form, params.SearchParameters):
     """A question, which may still be missing."""
 
     query: Annotated[str, Field(description="what to look for")] = ""
@@ -34,8 +34,8 @@ class Part(NamedTuple):
     tone: str
 
 
-class Drawn(NamedTuple):
-    """A hit with its score taken apart."""
+class ScoredHit(NamedTuple):
+    """A hit with the parts of its score, and its bar."""
 
     record: Record
     score: float
@@ -45,8 +45,10 @@ class Drawn(NamedTuple):
 
 
 @router.get("/search")
-async def search(request: Request, who: Who, given: Annotated[Asked, Query()]) -> Response:
-    def found(memory: Memory) -> dict[str, Any]:
+async def search(
+    request: Request, caller: CurrentCaller, given: Annotated[SearchForm, Query()]
+) -> Response:
+    def values(memory: Memory) -> dict[str, Any]:
         hits = memory.search(given.query, **given.arguments()) if given.query.strip() else None
         return {
             "given": given,
@@ -58,23 +60,23 @@ async def search(request: Request, who: Who, given: Annotated[Asked, Query()]) -
             "rankers": RANKERS,
         }
 
-    return await page.show(request, who, "search.html", found)
+    return await page.show(request, caller, "search.html", values)
 
 
-def drawn(hits: Hits) -> list[Drawn]:
-    """Every hit with its bar; all bars have one scale, and a part has one tone on the whole page."""
+def drawn(hits: Hits) -> list[ScoredHit]:
+    """Draw a bar for every hit, all on one scale; a part has one tone on the whole page."""
     names = list(dict.fromkeys(name for hit in hits for name in hit.parts))
     longest = max((_added(hit) for hit in hits), default=1.0) or 1.0
     return [_drawn(hit, names, longest) for hit in hits]
 
 
 def _added(hit: Hit) -> float:
-    """How long its bar is before anything is taken off."""
+    """Sum up the length of its bar before anything is taken off."""
     return sum(value for value in hit.parts.values() if value > 0)
 
 
-def _drawn(hit: Hit, names: list[str], longest: float) -> Drawn:
-    """What is added stands side by side; what is taken off lies over its end, so that what is left is the score."""
+def _drawn(hit: Hit, names: list[str], longest: float) -> ScoredHit:
+    """Draw what is added side by side, and what is taken off over its end: the score is left."""
     parts = [
         Part(name, hit.parts[name], _tone(name, hit.parts[name], names))
         for name in names
@@ -84,10 +86,9 @@ def _drawn(hit: Hit, names: list[str], longest: float) -> Drawn:
     for part in sorted(parts, key=lambda part: part.value < 0):
         begin, end = end, max(0.0, end + WIDTH * part.value / longest)
         x, width = min(begin, end), abs(end - begin)
-        boxes.append(
-            Box(round(x, 2), 0, round(width, 2), HEIGHT, part.tone, f"{part.name} {part.value:.3f}")
-        )
-    return Drawn(hit.record, hit.score, parts, boxes, hit.duplicates)
+        title = f"{part.name} {part.value:.3f}"
+        boxes.append(Box(round(x, 2), 0, round(width, 2), HEIGHT, part.tone, title))
+    return ScoredHit(hit.record, hit.score, parts, boxes, hit.duplicates)
 
 
 def _tone(name: str, value: float, names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""How long recalls took, as the server has seen it since it was started."""
+"""Time recalls, as the server has seen them since it was started."""
 
 from __future__ import annotations
 
@@ -27,41 +27,39 @@ class Timings:
         return tuple(self._latest)
 
 
-class Timed:
-    """Times each recall that is answered, whoever asks and in whatever form."""
+class TimingMiddleware:
+    """Times each recall that is answered, by page or API."""
 
     def __init__(self, app: ASGIApp, timings: Timings) -> None:
         self._app = app
         self._timings = timings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if (
-            scope["type"] != "http"
-            or scope["path"] not in RECALLS
-            or b"query=" not in _asked(scope)
-        ):
+        if not _is_recall(scope):
             await self._app(scope, receive, send)
             return
-        answered = []
+        statuses = []
 
-        async def noted(message: Message) -> None:
+        async def note_status(message: Message) -> None:
             if message["type"] == "http.response.start":
-                answered.append(message["status"])
+                statuses.append(message["status"])
             await send(message)
 
-        begun = perf_counter()
-        await self._app(scope, receive, noted)
-        if answered == [OK]:
-            self._timings.add((perf_counter() - begun) * 1000)
+        start = perf_counter()
+        await self._app(scope, receive, note_status)
+        if statuses == [OK]:
+            self._timings.add((perf_counter() - start) * 1000)
 
 
-def _asked(scope: Scope) -> bytes:
-    """What is asked; a context has a goal in the place of a query."""
-    return bytes(scope["query_string"]).replace(b"goal=", b"query=")
+def _is_recall(scope: Scope) -> bool:
+    """Tell whether something is searched: by a query, or for a context by its goal."""
+    if scope["type"] != "http" or scope["path"] not in RECALLS:
+        return False
+    return b"query=" in scope["query_string"] or b"goal=" in scope["query_string"]
 
 
 def summary(latest: tuple[float, ...]) -> dict[str, float]:
-    """The middle one and the slow end."""
+    """Sum up: the median and the slow end."""
     if len(latest) < 2:
         return {"median": latest[0], "slow": latest[0]} if latest else {}
     return {"median": median(latest), "slow": quantiles(latest, n=20)[-1]}

@@ -1,16 +1,16 @@
-"""A lineage as a drawing: sources to the left, what came of them to the right. Pure."""
+"""Draw a lineage: sources to the left, what came of them to the right."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from lamina.surfaces.http.console.words import fitted, when
+from lamina.surfaces.http.console.formatting import fitted, when
 
 WIDTH, HEIGHT = 228, 58
 ACROSS, DOWN = 56, 16
 MARGIN = 6
-ROOM = 30  # above and below, for lines that go past a column
+ROOM = 30  # above and below, for lines that pass a column
 CORNER = 24
 TALLEST = 10  # boxes in a column; the others are in the table
 LETTERS = 30
@@ -38,115 +38,96 @@ class Edge(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """Boxes and lines, and how many found no room."""
+    """Boxes and lines, and how many nodes found no room."""
 
     nodes: Sequence[Node]
     edges: Sequence[Edge]
     width: int
     height: int
     left_out: int
-    ends_here: bool  # what it is about stands in the right half
+    ends_here: bool  # the record itself is in the right half
     node_width: int = WIDTH
 
 
-def drawn(graph: Mapping[str, Any]) -> Drawing:
-    """The drawing of a graph as the API gives it."""
+def draw(graph: Mapping[str, Any]) -> Drawing:
+    """Draw a graph as the API gives it."""
     here = graph["record"]
-    kept = {column: _kept(ids, here) for column, ids in _columns(graph).items()}
-    places = _places(kept)
+    columns = {column: _limited(ids, here) for column, ids in _columns(graph).items()}
+    corners = _corners(columns)
     nodes = [
-        _node(node, places[node["id"]], here) for node in graph["nodes"] if node["id"] in places
+        _node(node, corners[node["id"]], here) for node in graph["nodes"] if node["id"] in corners
     ]
-    edges = [edge for edge in graph["edges"] if edge["from"] in places and edge["to"] in places]
-    tall = max(map(len, kept.values())) * (HEIGHT + DOWN) - DOWN + 2 * (MARGIN + ROOM)
-    lines = [
-        Edge(_line(places[edge["from"]], places[edge["to"]], tall), edge["relation"])
-        for edge in edges
+    height = max(map(len, columns.values())) * (HEIGHT + DOWN) - DOWN + 2 * (MARGIN + ROOM)
+    width = len(columns) * (WIDTH + ACROSS) - ACROSS + 2 * MARGIN
+    edges = [
+        Edge(_line(corners[edge["from"]], corners[edge["to"]], height), edge["relation"])
+        for edge in graph["edges"]
+        if edge["from"] in corners and edge["to"] in corners
     ]
-    wide = len(kept) * (WIDTH + ACROSS) - ACROSS + 2 * MARGIN
-    return Drawing(
-        nodes,
-        lines,
-        wide,
-        tall,
-        len(graph["nodes"]) - len(nodes),
-        2 * places[here][0] > wide - WIDTH,
-    )
+    left_out = len(graph["nodes"]) - len(nodes)
+    ends_here = 2 * corners[here][0] > width - WIDTH
+    return Drawing(nodes, edges, width, height, left_out, ends_here)
 
 
-def _places(kept: Mapping[int, Sequence[str]]) -> dict[str, tuple[int, int]]:
-    """Where each box has its upper left corner."""
-    tallest = max(map(len, kept.values()))
-    return {
-        name: (
-            MARGIN + column * (WIDTH + ACROSS),
-            MARGIN + ROOM + _top(tallest, len(ids)) + place * (HEIGHT + DOWN),
-        )
-        for column, ids in kept.items()
-        for place, name in enumerate(ids)
-    }
+def _corners(columns: Mapping[int, Sequence[str]]) -> dict[str, tuple[int, int]]:
+    """Compute the upper left corner of each box; shorter columns are centred."""
+    tallest = max(map(len, columns.values()))
+    corners = {}
+    for column, ids in columns.items():
+        x = MARGIN + column * (WIDTH + ACROSS)
+        top = MARGIN + ROOM + (tallest - len(ids)) * (HEIGHT + DOWN) // 2
+        for row, name in enumerate(ids):
+            corners[name] = (x, top + row * (HEIGHT + DOWN))
+    return corners
 
 
 def _columns(graph: Mapping[str, Any]) -> dict[int, list[str]]:
-    """Which memories stand above each other: each is to the right of everything that it rests on or has replaced."""
+    """Put each node to the right of everything that it rests on or has replaced."""
     edges = [(edge["from"], edge["to"]) for edge in graph["edges"]]
     rank = {node["id"]: 0 for node in graph["nodes"]}
-    for _ in (
-        rank
-    ):  # enough for the longest way; a ring, which nobody could have made, would end here too
-        later = [(one, rank[other] + 1) for one, other in edges if rank[one] <= rank[other]]
-        if not later:
+    for _ in rank:  # enough for the longest path; a ring, which cannot be made, ends here too
+        late = [
+            (source, rank[target] + 1) for source, target in edges if rank[source] <= rank[target]
+        ]
+        if not late:
             break
-        for one, least in later:
-            rank[one] = max(rank[one], least)
-    order = {value: place for place, value in enumerate(sorted(set(rank.values())))}
-    found: dict[int, list[str]] = {}
+        for source, least in late:
+            rank[source] = max(rank[source], least)
+    column_of = {value: column for column, value in enumerate(sorted(set(rank.values())))}
+    columns: dict[int, list[str]] = {}
     for name, value in rank.items():
-        found.setdefault(order[value], []).append(name)
-    return found
+        columns.setdefault(column_of[value], []).append(name)
+    return columns
 
 
-def _kept(ids: Sequence[str], here: str) -> Sequence[str]:
-    """As many as find room, and the one that the drawing is about."""
+def _limited(ids: Sequence[str], here: str) -> Sequence[str]:
+    """Take as many as find room, among them the record that the drawing is about."""
     return ids[:TALLEST] if here not in ids[TALLEST:] else [here, *ids[: TALLEST - 1]]
 
 
-def _top(tallest: int, number: int) -> int:
-    """Where a shorter column begins, so that its middle is that of the others."""
-    return (tallest - number) * (HEIGHT + DOWN) // 2
-
-
-def _node(node: Mapping[str, Any], place: tuple[int, int], here: str) -> Node:
+def _node(node: Mapping[str, Any], corner: tuple[int, int], here: str) -> Node:
     name = node["id"]
     if not node["is_record"]:
-        return Node(
-            name, *place, fitted(name, LETTERS), "not in the store", "reference", False, False
-        )
-    detail = f"{node['layer']} · {node['state']} · {when(node['occurred_at'], '%Y-%m-%d')}".replace(
-        "_", " "
-    )
+        line = fitted(name, LETTERS)
+        return Node(name, *corner, line, "not in the store", "reference", False, False)
+    day = when(node["occurred_at"], "%Y-%m-%d")
+    detail = f"{node['layer']} · {node['state']} · {day}".replace("_", " ")
     tone = f"layer-{node['layer']} state-{node['state']}"
-    return Node(
-        name,
-        *place,
-        fitted(node["content"], LETTERS),
-        fitted(detail, DETAILS),
-        tone,
-        True,
-        name == here,
-    )
+    line = fitted(node["content"], LETTERS)
+    return Node(name, *corner, line, fitted(detail, DETAILS), tone, True, name == here)
 
 
-def _line(one: tuple[int, int], other: tuple[int, int], tall: int) -> str:
-    """A curve from the left side of a box to the right side of its source; a long one goes over or under what is between."""
-    if one[0] - other[0] == WIDTH + ACROSS:
-        (x, y), (end_x, end_y) = (
-            (one[0], one[1] + HEIGHT // 2),
-            (other[0] + WIDTH, other[1] + HEIGHT // 2),
-        )
+def _line(box: tuple[int, int], source: tuple[int, int], height: int) -> str:
+    """Draw a curve from a box's left side to its source's right side.
+
+    A long one goes over or under what is between.
+    """
+    if box[0] - source[0] == WIDTH + ACROSS:
+        x, y = box[0], box[1] + HEIGHT // 2
+        end_x, end_y = source[0] + WIDTH, source[1] + HEIGHT // 2
         middle = (x + end_x) // 2
         return f"M{x} {y} C{middle} {y} {middle} {end_y} {end_x} {end_y}"
-    is_low = 2 * other[1] + HEIGHT > tall
-    side, level = (HEIGHT, tall - MARGIN) if is_low else (0, MARGIN)
-    x, end_x = one[0] + CORNER, other[0] + WIDTH - CORNER
-    return f"M{x} {one[1] + side} C{x} {level} {end_x} {level} {end_x} {other[1] + side}"
+    is_low = 2 * source[1] + HEIGHT > height
+    side, level = (HEIGHT, height - MARGIN) if is_low else (0, MARGIN)
+    x, end_x = box[0] + CORNER, source[0] + WIDTH - CORNER
+    return f"M{x} {box[1] + side} C{x} {level} {end_x} {level} {end_x} {source[1] + side}"
