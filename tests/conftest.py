@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from lamina import Memory, Operator
 from lamina.memory.opening import connect
 from lamina.model.record import Actor, Record, Role, State
+from lamina.store.tables import records
 from tests import surroundings
 from tests.security.offline import sitecustomize as offline
 
@@ -188,8 +189,9 @@ def supersede(handle: Memory, old: str, new: str) -> Record:
 
 def size(handle: Memory) -> tuple[int, int]:
     """How many records and events a store holds: what must not change when a call fails."""
-    records = handle._store.counts(None)
-    return sum(sum(states.values()) for states in records.values()), handle._store.head().seq
+    with handle._store.read() as db:
+        counts = records.counts(db, None)
+    return sum(sum(states.values()) for states in counts.values()), handle._store.head().seq
 
 
 def contents(records: Any) -> list[str]:

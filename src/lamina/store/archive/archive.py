@@ -6,23 +6,18 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lamina.errors import Conflict, Corrupt, NotFound, Refused, StoreUnavailable
 from lamina.model import hashing
 from lamina.model.clock import from_micros, to_micros
 from lamina.model.record import Actor, Record, plain
-from lamina.store.archive.file_changes import Filing
-from lamina.store.archive.files import Laid, Shelf
+from lamina.store.archive.file_changes import ArchiveStore, ArchiveTransaction, Filing
+from lamina.store.archive.files import Laid, Shelf, stamp
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.engine.sqlite import translated
 from lamina.store.tables import record_lines, records
 from lamina.store.tables.record_lines import Written
-from lamina.store.upkeep import backup
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
-    from lamina.store.core.transaction import Transaction
 
 # How many lines one file takes, so that nobody waits long for its transaction.
 AT_ONCE = 10_000
@@ -106,7 +101,7 @@ def count(connection: Connection, user: str | None) -> int:
 class Archive:
     """The archive of one store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ArchiveStore) -> None:
         self._store = store
         self.filing = Filing(store)
 
@@ -146,8 +141,12 @@ class Archive:
         places = [self._place(record_id) for record_id in wanted]
         old = list(dict.fromkeys(place.file for place in places))
 
-        def fill(transaction: Transaction, new: Sequence[str]) -> list[Record]:
-            if not all(transaction.is_archived(place.id, place.file) for place in places):
+        def fill(transaction: ArchiveTransaction, new: Sequence[str]) -> list[Record]:
+            there = [find(transaction.db, place.id) for place in places]
+            if not all(
+                here is not None and here.file == place.file
+                for place, here in zip(places, there, strict=True)
+            ):
                 raise Conflict("some of these were moved meanwhile; try again")
             made: list[Record] = []
             for name, anew in zip(old, new, strict=True):
@@ -155,7 +154,12 @@ class Archive:
             return made
 
         made = self.filing.filled(
-            actor, "archive.restore", now, [name.removesuffix(".jsonl") for name in old], fill
+            self._store.change,
+            actor,
+            "archive.restore",
+            now,
+            [name.removesuffix(".jsonl") for name in old],
+            fill,
         )
         self.filing.tidy()
         found = {record.id: record for record in made}
@@ -163,18 +167,19 @@ class Archive:
 
     def _place(self, record_id: str) -> Place:
         with translated(self._store.database.address):
-            place = find(self._store.database.reader(), record_id)
-        if place is None:
-            if self._store.exists(record_id):
+            connection = self._store.database.reader()
+            place = find(connection, record_id)
+            if place is not None:
+                return place
+            if records.last_event(connection, record_id) is not None:
                 raise Refused(f"the record {record_id} is not archived")
-            raise NotFound(f"there is no record {record_id}")
-        return place
+        raise NotFound(f"there is no record {record_id}")
 
     def _take_out(
-        self, transaction: Transaction, old: str, new: str, wanted: Collection[str]
+        self, transaction: ArchiveTransaction, old: str, new: str, wanted: Collection[str]
     ) -> list[Record]:
         """Put some records of a file back into the store, and the others into a new file."""
-        back, kept, laid = self.parted(transaction.cursor.connection, old, new, wanted)
+        back, kept, laid = self.parted(transaction.db, old, new, wanted)
         return transaction.unarchive(back, kept, old, new, laid)
 
     def parted(
@@ -255,8 +260,8 @@ class Archive:
         wanted: Sequence[tuple[int, int]],
         name: str,
     ) -> int:
-        def fill(transaction: Transaction, new: Sequence[str]) -> int:
-            leaving = transaction.unchanged(wanted)
+        def fill(transaction: ArchiveTransaction, new: Sequence[str]) -> int:
+            leaving = records.unchanged(transaction.db, wanted)
             if leaving:
                 lines = (record_lines.line(row, self._store.agent) for row in leaving)
                 laid = self.filing.shelf.write(transaction.cursor, new[0], lines)
@@ -264,7 +269,8 @@ class Archive:
             return len(leaving)
 
         place = self._store.path_of("archive").relative_to(self._store.folder).as_posix()
-        return self.filing.filled(actor, action, now, [f"{place}/{name}_{backup.stamp(now)}"], fill)
+        names = [f"{place}/{name}_{stamp(now)}"]
+        return self.filing.filled(self._store.change, actor, action, now, names, fill)
 
     def checked(self, found: Written, file: str, connection: Connection) -> Written:
         """A line of a file, when it is what was archived there."""

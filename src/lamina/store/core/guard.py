@@ -9,10 +9,9 @@ from lamina.errors import Conflict, Refused
 from lamina.model import slots
 from lamina.model.record import Actor, Draft, Record, Role, State
 from lamina.store.engine.sql import Cursor
-from lamina.store.tables import records, rejections
+from lamina.store.tables import erased, records, rejections
 from lamina.store.tables import slots as standing
 from lamina.store.tables.records import COLUMN, Row
-from lamina.store.upkeep import erase_plan
 from lamina.text import words
 
 if TYPE_CHECKING:
@@ -82,19 +81,17 @@ class Guard:
 
     def check_there(self, ids: Sequence[str]) -> None:
         """Raise when one of some records is erased: what was made of it meanwhile must not be stored."""
-        for gone in erase_plan.erased_of(self._cursor.connection, ids):
+        for gone in erased.among(self._cursor.connection, ids):
             raise Conflict(f"the record {gone} was erased meanwhile; try again", erased=gone)
 
     def is_erased(self, user: str | None, content: str, key: str | None = None) -> bool:
         """Whether a text or its key was erased here; only somebody who says it anew may bring it back, no file."""
         given = (self._cursor.connection, self._store.id, user)
-        return erase_plan.is_back(*given, content) or (
-            key is not None and erase_plan.has_key(*given, key)
-        )
+        return erased.is_back(*given, content) or (key is not None and erased.has_key(*given, key))
 
     def refuse_erased(self, user: str | None, key: str) -> None:
         """Raise when a key was that of an erased record: a retry must not store it once more."""
-        if erase_plan.has_key(self._cursor.connection, self._store.id, user, key):
+        if erased.has_key(self._cursor.connection, self._store.id, user, key):
             raise Conflict(
                 f"the key {words.shown(key)} was that of a record that is erased; use another one"
             )

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lamina.model.clock import from_micros, to_micros
 from lamina.model.record import Layer, Record
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.tables import events, records
+from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.records import COLUMN, Row
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
 
 RECENT = 20_000
 LONGEST_SESSION = 5_000
@@ -76,7 +74,7 @@ class Aging(NamedTuple):
 class Night:
     """What sleep reads of a store, each look at one moment of it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RecordSource) -> None:
         self._store = store
 
     def slept(self) -> Marks:

@@ -19,9 +19,12 @@ from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
 from lamina.home.folder import fsync_folder, make_private_file, make_private_folder, refuse_link
 from lamina.model import hashing
 from lamina.model.record import iso
+from lamina.store.archive.files import stamp
+from lamina.store.core.store import Store
 from lamina.store.engine import raw_file
 from lamina.store.engine.sql import Connection, Database, rows
 from lamina.store.engine.sqlite import SqliteDatabase, translated
+from lamina.store.tables import meta, migrations
 
 MANIFEST = "manifest.json"
 READ_THROUGH = ("records", "events")
@@ -36,11 +39,6 @@ class Manifest(msgspec.Struct, frozen=True):
     version: int
 
 
-def stamp(now: datetime) -> str:
-    """A time that can be a file's name everywhere."""
-    return now.strftime("%Y%m%dT%H%M%S.%fZ")
-
-
 def unused(path: Path) -> Path:
     """The path, or the next one like it that nothing has taken: a clock may stand still."""
     candidate, number = path, 1
@@ -48,6 +46,13 @@ def unused(path: Path) -> Path:
         number += 1
         candidate = path.with_name(f"{path.name}-{number}")
     return candidate
+
+
+def make(store: Store, now: datetime, to: Path | None = None) -> Path:
+    """Copy a store as it is now into a new folder."""
+    return store.steadily(
+        lambda: write(store.folder, store.database, store.reads.sound(), now, to=to)
+    )
 
 
 def write(
@@ -140,12 +145,8 @@ def _has(connection: Connection, table: str) -> bool:
 def owner(folder: Path) -> str | None:
     """The agent whose memory a backup has, if it says so."""
     with _opened(folder / "memory.db") as connection:
-        found = (
-            connection.execute("SELECT value FROM meta WHERE name = 'agent'").get
-            if _has(connection, "meta")
-            else None
-        )
-    return None if found is None else str(found)
+        agent = meta.get(connection, "agent") if _has(connection, "meta") else None
+    return None if agent is None else str(agent)
 
 
 def made_at(folder: Path) -> datetime:
@@ -241,14 +242,13 @@ def _copy(database: Database, path: Path) -> str:
 
 def _copy_rows(database: Database, path: Path) -> str:
     """A file with everything that is in a database of another kind; the files of its archive beside it."""
-    from lamina.store.tables import migrations
     from lamina.store.upkeep.transfer import Transfer
 
     target = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=2000)
     try:
         with database.snapshot() as source:
-            meta = dict(source.execute("SELECT name, value FROM meta").fetchall())
-            migrations.migrate(target, meta["agent"], meta["store_id"], lambda: None, 0)
+            said = meta.read(source)
+            migrations.migrate(target, said["agent"], said["store_id"], lambda: None, 0)
             with target.atomic() as transaction:
                 Transfer(source, path.parent).copy(transaction.cursor.connection, path.parent)
         target.writer().execute("PRAGMA journal_mode = DELETE")

@@ -19,10 +19,19 @@ from lamina.model.record import Actor
 from lamina.store.archive import archive
 from lamina.store.core.transaction import Transaction
 from lamina.store.engine.sql import Connection, rows
-from lamina.store.index import derived, writing
-from lamina.store.tables import events, fulltext, grants, records, rejections, trail_check
+from lamina.store.index import writing
+from lamina.store.tables import (
+    derived,
+    erased,
+    events,
+    fulltext,
+    grants,
+    meta,
+    records,
+    rejections,
+    trail_check,
+)
 from lamina.store.tables.events import Changed
-from lamina.store.tables.migrations import ERASE_AGAIN
 from lamina.store.tables.reads import Read
 from lamina.store.tables.record_lines import Written
 from lamina.store.tables.records import COLUMN, Row
@@ -121,12 +130,10 @@ class Removal(Transaction):
         content: str,
         key: str | None,
     ) -> None:
-        said = erase_plan.content_print(self._store.id, user, content)
-        keyed = None if key is None else erase_plan.fingerprint(self._store.id, user, key)
-        insert = "INSERT INTO erased (id, layer, private, erasure, event, content, key) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self.cursor.execute(
-            insert, (record_id, layer, user is not None, number, event, said, keyed)
-        )
+        known = erased.content_print(self._store.id, user, content)
+        keyed = None if key is None else erased.fingerprint(self._store.id, user, key)
+        stub = (record_id, layer, user is not None, number, event, known, keyed)
+        self.cursor.execute(erased.INSERT, stub)
 
     def _end_grants(self, gone: Sequence[Row], user: str | None) -> set[int]:
         """Take out grants that name what is gone, a tag that nothing has any more, or the user; the events about them."""
@@ -205,10 +212,7 @@ class Removal(Transaction):
             {**msgspec.structs.asdict(begun), "known": {}, "salt": self._store.salts.next().hex()}
         ).decode()
         self.tell(trail_check.ERASURES, {"erasure": begun.number, "todo": trail_check.digest(todo)})
-        self.cursor.execute(
-            "INSERT INTO erasures (number, at, todo) VALUES (?, ?, ?)",
-            (begun.number, self._micros, todo),
-        )
+        self.cursor.execute(erased.INSERT_ERASURE, (begun.number, self._micros, todo))
 
 
 def begin(
@@ -231,15 +235,14 @@ def begin(
     def change(who: Actor, action: str, at: datetime) -> Removal:
         return Removal(store, who, action, at, None if reason is None else {"reason": reason})
 
-    def fill(transaction: Transaction, new: Sequence[str]) -> Begun:
-        assert isinstance(transaction, Removal)
+    def fill(transaction: Removal, new: Sequence[str]) -> Begun:
         connection = transaction.cursor.connection
         plan = erase_plan.plan(store, connection, wanted)
         if not plan.chosen and planned.chosen:
             raise NotFound("somebody else has erased this just now")
         if erase_plan.archives_of(connection, plan.goes) != old:
             raise Conflict("the archive was written to meanwhile; try again")
-        number = max(_last(connection), last_number(store.folder), after) + 1
+        number = max(erased.last_erasure(connection), last_number(store.folder), after) + 1
         files, turns = _files(connection, plan.goes), _turns(connection, store, plan)
         known = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
         if reason is not None and known.is_in(reason):
@@ -259,7 +262,7 @@ def begin(
             known,
         )
         transaction.keep(begun)
-        connection.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))  # opening did it
+        meta.delete(connection, meta.ERASE_AGAIN)  # opening did it
         return begun
 
     with store.database.moment() as connection:
@@ -269,17 +272,10 @@ def begin(
         return None
     make_private_folder(store.folder / erase_plan.CERTIFICATES)
     begun = store.archive.filing.filled(
-        actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill, change
+        change, actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill
     )
     store.archive.filing.tidy()
     return begun
-
-
-def _last(connection: Connection) -> int:
-    """The number of the last erasure."""
-    found = connection.execute("SELECT coalesce(max(number), 0) FROM erasures").get
-    assert isinstance(found, int)
-    return found
 
 
 def _turns(connection: Connection, store: Store, plan: Plan) -> set[str]:
@@ -303,8 +299,7 @@ def _files(connection: Connection, ids: Collection[str]) -> list[str]:
 
 def unfinished(store: Store, connection: Connection) -> list[Begun]:
     """The erasures that have still something to clean, the oldest first."""
-    query = "SELECT todo FROM erasures WHERE todo IS NOT NULL ORDER BY number"
-    found = [msgspec.json.decode(todo, type=Begun) for (todo,) in rows(connection, query)]
+    found = [msgspec.json.decode(todo, type=Begun) for todo in erased.todos(connection)]
     return [
         msgspec.structs.replace(one, known=_read(todo_file(store.folder, one.number)))
         for one in found
@@ -324,7 +319,7 @@ def erase_again(store: Store, actor: Actor, now: datetime) -> None:
         begin(store, actor, now, Wanted(tuple(back)))
     elif marked:
         with store.database.atomic() as transaction:
-            transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))
+            meta.delete(transaction.cursor, meta.ERASE_AGAIN)
 
 
 def last_number(folder: Path) -> int:
@@ -360,10 +355,7 @@ def todo_file(folder: Path, number: int) -> Path:
 
 def tidy(store: Store, connection: Connection) -> None:
     """Remove signatures of erasures that are done, or that never began."""
-    open_ = {
-        todo_file(store.folder, number)
-        for (number,) in rows(connection, "SELECT number FROM erasures WHERE todo IS NOT NULL")
-    }
+    open_ = {todo_file(store.folder, number) for number in erased.open_erasures(connection)}
     for path in (store.folder / erase_plan.CERTIFICATES).glob(".todo-*"):
         if path not in open_:
             path.unlink(missing_ok=True)
@@ -399,6 +391,5 @@ def finish(
     body = hashing.encode(certificate)
     details = {"erasure": number, "certificate": trail_check.digest(body)}
     with store.change(actor, trail_check.CERTIFIED, now, details=details) as transaction:
-        done = "UPDATE erasures SET todo = NULL, certificate = ? WHERE number = ?"
-        transaction.cursor.execute(done, (body.decode(), number))
+        erased.certify(transaction.cursor, number, body.decode())
     todo_file(store.folder, number).unlink(missing_ok=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,25 +11,20 @@ import apsw
 import msgspec
 
 from lamina.model import erased_words, hashing
-from lamina.model.clock import from_micros
 from lamina.model.erased_words import Signature, Trace, Verdict
-from lamina.model.record import Layer, Record, State, Trust
+from lamina.model.record import Record, Trust
 from lamina.store.archive import archive
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.engine.sqlite import translated
-from lamina.store.tables import certificates, events, fulltext, records
+from lamina.store.tables import certificates, erased, events, fulltext, meta, records
 from lamina.store.tables import trail_check as told
-from lamina.store.tables.migrations import ERASE_AGAIN
 from lamina.store.tables.records import COLUMN, Row
 from lamina.text import words as text
 
 if TYPE_CHECKING:
     from lamina.store.core.store import Store
 
-BATCH = 500
 EVERY = 1 << 31
-ERASED = "[erased]"
-FEWEST_BARRED = 3  # words of a text that is not to come back by an import
 LOOKED_AT = (
     20  # records that seem to hold a word, of which each may hold another with the same stem
 )
@@ -115,100 +108,13 @@ class Certified(msgspec.Struct, frozen=True):
     records: list[str]
 
 
-class Stub(msgspec.Struct, frozen=True):
-    """What is left of an erased record."""
-
-    id: str
-    layer: Layer
-    private: bool
-    erasure: int
-    event: int
-    at: datetime
-
-    def record(self, agent: str) -> Record:
-        """A record that says nothing, under the id that others may still refer to."""
-        told = {"erased": {"erasure": self.erasure, "event": self.event}}
-        none: tuple[str, ...] = ()
-        start = (
-            self.id,
-            0,
-            agent,
-            None,
-            self.layer,
-            State.TOMBSTONED,
-            "erased",
-            ERASED,
-            0.0,
-            0.0,
-            Trust.EXTERNAL,
-            None,
-        )
-        return Record(*start, none, told, none, None, None, None, self.at, self.at, self.at)
-
-
 def remains(store: Store, record_id: str, user: str | None) -> Record | None:
     """What is left of an erased record, if this user may know."""
     with translated(store.database.address):
-        found = stub(store.database.reader(), record_id)
-    return (
-        None if found is None or (user is not None and found.private) else found.record(store.agent)
-    )
-
-
-def stub(connection: Connection, record_id: str) -> Stub | None:
-    at = "(SELECT CAST(body ->> 'at' AS BIGINT) FROM events WHERE seq = erased.event)"
-    query = f"SELECT id, layer, private, erasure, event, {at} FROM erased WHERE id = ?"
-    found = connection.execute(query, (record_id,)).get
-    if found is None:
+        stub = erased.find(store.database.reader(), record_id)
+    if stub is None or (user is not None and stub.private):
         return None
-    name, layer, private, number, event, at = found
-    return Stub(name, Layer(layer), bool(private), number, event, from_micros(at))
-
-
-def is_erased(connection: Connection, record_id: str) -> bool:
-    return connection.execute("SELECT 1 FROM erased WHERE id = ?", (record_id,)).get is not None
-
-
-def fingerprint(store_id: str, user: str | None, said: str) -> bytes:
-    """By what a text is known again that nobody can read any more. It is of this store and this user alone."""
-    return hashlib.sha256(hashing.encode([store_id, user, said])).digest()
-
-
-def content_print(store_id: str, user: str | None, content: str) -> bytes | None:
-    """The same for what a memory says; what anybody might say bars nothing."""
-    row = text.row(content)
-    return fingerprint(store_id, user, " ".join(row)) if len(row) >= FEWEST_BARRED else None
-
-
-def any_erased(connection: Connection) -> bool:
-    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM erased)").get)
-
-
-def is_back(connection: Connection, store_id: str, user: str | None, content: str) -> bool:
-    """Whether a text says what was erased here."""
-    if not any_erased(connection):
-        return False
-    print_ = content_print(store_id, user, content)
-    return connection.execute("SELECT 1 FROM erased WHERE content = ?", (print_,)).get is not None
-
-
-def has_key(connection: Connection, store_id: str, user: str | None, key: str) -> bool:
-    """Whether an idempotency key was that of a record which is erased."""
-    return (
-        connection.execute(
-            "SELECT 1 FROM erased WHERE key = ?", (fingerprint(store_id, user, key),)
-        ).get
-        is not None
-    )
-
-
-def erased_of(connection: Connection, ids: Collection[str]) -> list[str]:
-    """Those of some records that are erased."""
-    return (
-        [one for (one,) in _some(connection, "SELECT id FROM erased", list(ids))]
-        if any_erased(connection)
-        else []
-    )
+    return stub.record(store.agent)
 
 
 def plan(store: Store, connection: Connection, wanted: Wanted) -> Plan:
@@ -229,7 +135,7 @@ def plan(store: Store, connection: Connection, wanted: Wanted) -> Plan:
         if one not in going
     ]
     named = dict.fromkeys(source for one in chosen for source in found[one].sources)
-    there = {one for (one,) in _some(connection, "SELECT id FROM records", list(named))}
+    there = {one for (one,) in records.rows_of(connection, "SELECT id FROM records", list(named))}
     flagged = {*going, *(one.id for one in verdicts)}
     verdicts += [
         Verdict(one, False, TAKEN_FROM)
@@ -281,7 +187,7 @@ class Held:
             self._connection, [text.analyse(said)], limit
         )
         for number in [one for one in found if one not in self._without][:LOOKED_AT]:
-            row = records.one(self._connection, f"{records.SELECT} WHERE seq = ?", (number,))
+            row = records.by_number(self._connection, number)
             if row is not None:
                 yield from _trace_of(self._connection, row, judged=False).texts
 
@@ -299,7 +205,7 @@ def _versions(connection: Connection, ids: Collection[str]) -> list[str]:
             if one not in found and one not in ids:
                 found[one] = None
                 fresh.append(one)
-    return [one for one in found if not is_erased(connection, one)]
+    return [one for one in found if not erased.is_erased(connection, one)]
 
 
 def texts_of(connection: Connection, store: Store, ids: Collection[str]) -> list[Trace]:
@@ -309,7 +215,9 @@ def texts_of(connection: Connection, store: Store, ids: Collection[str]) -> list
 
 def _chosen(connection: Connection, wanted: Wanted, lines: Mapping[str, Line]) -> list[str]:
     if wanted.ids:
-        there = {one for (one,) in _some(connection, "SELECT id FROM records", wanted.ids)}
+        there = {
+            one for (one,) in records.rows_of(connection, "SELECT id FROM records", wanted.ids)
+        }
         return [one for one in dict.fromkeys(wanted.ids) if one in there or one in lines]
     query = (
         "SELECT id, user, session, source FROM records"
@@ -344,7 +252,9 @@ def _resting(connection: Connection, chosen: Sequence[str], lines: Mapping[str, 
 
 
 def _traces(connection: Connection, ids: Collection[str], lines: Mapping[str, Line]) -> list[Trace]:
-    found = [_trace_of(connection, row) for row in _some(connection, records.SELECT, list(ids))]
+    found = [
+        _trace_of(connection, row) for row in records.rows_of(connection, records.SELECT, list(ids))
+    ]
     return found + [
         erased_words.trace(msgspec.structs.asdict(lines[one])) for one in ids if one in lines
     ]
@@ -365,7 +275,9 @@ def _is_written(connection: Connection, row: Row) -> bool:
 
 
 def _numbers(connection: Connection, ids: Collection[str]) -> set[int]:
-    return {number for (number,) in _some(connection, "SELECT seq FROM records", list(ids))}
+    return {
+        number for (number,) in records.rows_of(connection, "SELECT seq FROM records", list(ids))
+    }
 
 
 def _names(connection: Connection, without: Collection[str]) -> set[str]:
@@ -408,13 +320,6 @@ def _lines(store: Store) -> Iterator[Line]:
     return (decode(line) for _, _, line in store.archived_lines())
 
 
-def _some(connection: Connection, select: str, ids: Sequence[str]) -> Iterator[Row]:
-    """The rows of some ids, not too many at a time."""
-    for start in range(0, len(ids), BATCH):
-        part = ids[start : start + BATCH]
-        yield from rows(connection, f"{select} WHERE id IN ({records.marks(part)})", part)
-
-
 def notes_about(
     connection: Connection, told: Collection[int], known: Signature
 ) -> list[tuple[int, int]]:
@@ -439,37 +344,10 @@ def archives_of(connection: Connection, ids: Collection[str]) -> list[str]:
     return sorted({place.file for place in places if place is not None})
 
 
-def rebuild(connection: Connection) -> None:
-    """Make the stubs anew from the events. By what an erased text would be known again, these do not say."""
-    layers: dict[str, str] = {}
-    for seq, at, body in rows(
-        connection, "SELECT seq, CAST(body ->> 'at' AS BIGINT), body FROM events ORDER BY seq"
-    ):
-        for change in events.changes_of(events.body_of(body)):
-            layers[change.record] = change.after.get("layer", layers.get(change.record))
-            number = change.after.get("erased")
-            if number is not None:
-                connection.execute(
-                    "INSERT INTO erasures (number, at) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                    (number, at),
-                )
-                insert = (
-                    "INSERT INTO erased (id, layer, private, erasure, event) VALUES (?, ?, ?, ?, ?)"
-                )
-                connection.execute(
-                    insert,
-                    (change.record, layers[change.record], change.after["private"], number, seq),
-                )
-
-
 def everything(store_folder: Path, connection: Connection | None) -> set[str]:
     """All that was ever erased here, as far as the stubs tell, and the certificates that the trail
     vouches for."""
-    found = (
-        set()
-        if connection is None
-        else {one for (one,) in rows(connection, "SELECT id FROM erased")}
-    )
+    found = set() if connection is None else erased.every(connection)
     trail = None if connection is None else told.about_erasures(connection)
     for path, _ in certificates.vouched(store_folder, trail):
         try:
@@ -487,22 +365,24 @@ def held_of(connection: Connection, ids: Collection[str]) -> list[str]:
     """Those of some records that are in a store or in its archive."""
     queries = ("SELECT id FROM records", "SELECT id FROM archived")
     wanted = sorted(ids)
-    return sorted({one for query in queries for (one,) in _some(connection, query, wanted)})
+    return sorted(
+        {one for query in queries for (one,) in records.rows_of(connection, query, wanted)}
+    )
 
 
 def mark_returned(connection: Connection, ids: Collection[str]) -> None:
     """Note which of some erased records an import has brought back: they are erased again first."""
     if there := held_of(connection, ids):
-        connection.execute(events.PUT_META, (ERASE_AGAIN, hashing.encode(there).decode()))
+        meta.put(connection, meta.ERASE_AGAIN, hashing.encode(there).decode())
 
 
 def is_unfinished(connection: Connection) -> bool:
     """Whether something that was erased is still somewhere, or back."""
-    query = "SELECT EXISTS (SELECT 1 FROM erasures WHERE todo IS NOT NULL) OR EXISTS (SELECT 1 FROM meta WHERE name = ?)"
-    return bool(connection.execute(query, (ERASE_AGAIN,)).get)
+    marked = meta.get(connection, meta.ERASE_AGAIN)
+    return marked is not None or bool(erased.open_erasures(connection))
 
 
 def brought_back(connection: Connection) -> list[str]:
     """What was erased and is back: an import, or a restore by an older version, was interrupted."""
-    found = connection.execute("SELECT value FROM meta WHERE name = ?", (ERASE_AGAIN,)).get
+    found = meta.get(connection, meta.ERASE_AGAIN)
     return hashing.decode(found) if isinstance(found, str) else []

@@ -14,9 +14,9 @@ from lamina.home.retention import PRESETS
 from lamina.home.settings import Settings
 from lamina.model import hashing
 from lamina.store.core.store import FILE_NAME, READS_NAME
-from lamina.store.engine.sql import Connection, Database, rows
+from lamina.store.engine.sql import Connection, Database
 from lamina.store.engine.sqlite import SqliteDatabase
-from lamina.store.tables import fulltext, migrations, users
+from lamina.store.tables import fulltext, meta, migrations, users
 from lamina.store.upkeep import read_only, verify
 from lamina.text import lookalikes, words
 
@@ -76,13 +76,9 @@ def _unmoved(folder: Path, database: Database) -> Iterator[Finding]:
 def _opened(
     database: Database, folder: Path, agent: str, progress: Progress | None
 ) -> Iterator[Finding]:
-    from lamina.store.upkeep import migrate
-
     with database.snapshot() as connection:
         version = read_only.version(database, connection)
-        migrate.refuse_elsewhere(
-            dict(rows(connection, "SELECT name, value FROM meta")), database.address, agent
-        )
+        meta.refuse_elsewhere(meta.read(connection), database.address, agent)
         yield "ok", "schema", f"version {version} of {len(migrations.STEPS)}"
         yield _trail(connection, agent, progress)
         yield _index(connection)
@@ -95,7 +91,7 @@ def _opened(
 
 
 def _trail(connection: Connection, agent: str, progress: Progress | None) -> Finding:
-    store_id = connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get
+    store_id = meta.get(connection, "store_id")
     report = verify.verify(
         connection, hashing.chain_seed(str(store_id), agent, "events"), None, progress
     )
@@ -127,7 +123,7 @@ def _reads(path: Path, agent: str) -> Iterator[Finding]:
     database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
     try:
         with database.snapshot() as connection:
-            log_id = connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get
+            log_id = meta.get(connection, "store_id")
             report = verify.verify_chain(
                 connection, hashing.chain_seed(str(log_id), agent, "reads")
             )
@@ -147,7 +143,7 @@ def _reads(path: Path, agent: str) -> Iterator[Finding]:
 
 
 def _index(connection: Connection) -> Finding:
-    analyser = connection.execute("SELECT value FROM meta WHERE name = 'analyser'").get
+    analyser = meta.get(connection, "analyser")
     if analyser != str(words.ANALYSER_VERSION):
         return (
             "warn",

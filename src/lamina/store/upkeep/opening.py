@@ -15,8 +15,8 @@ from lamina.store.core.store import FILE_NAME, READS_NAME, Store
 from lamina.store.engine import file_header
 from lamina.store.engine.sql import Database
 from lamina.store.engine.sqlite import SqliteDatabase, translated
-from lamina.store.tables import migrations
-from lamina.store.tables.migrations import ERASE_AGAIN, Step
+from lamina.store.tables import meta, migrations
+from lamina.store.tables.migrations import Step
 from lamina.store.upkeep import staging
 from lamina.text import words
 
@@ -35,7 +35,7 @@ def opened(
     """The agent's store where the settings have it; made if there is none, migrated if it is older than we are."""
     if not settings["store.url"]:
         return in_file(folder, agent, settings, now, store_id, steps)
-    from lamina.store.engine.postgres.opening import connected
+    from lamina.store.tables.postgres.opening import connected
 
     for name in FILES:
         refuse_untrusted(folder / name)
@@ -46,13 +46,12 @@ def opened(
 
 def has_erased(store: Store) -> bool:
     """Whether an interrupted restore by an older version has brought back what was erased."""
-    query = "SELECT 1 FROM meta WHERE name = ?"
-    return store.database.reader().execute(query, (ERASE_AGAIN,)).get is not None
+    return meta.get(store.database.reader(), meta.ERASE_AGAIN) is not None
 
 
 def refuse_unmoved(store: Store) -> None:
     """Raise when an empty memory on a server hides the one in the home, which is to move there."""
-    if not isinstance(store.database, SqliteDatabase) and store.is_empty():
+    if not isinstance(store.database, SqliteDatabase) and store.head().seq == 0:
         _refuse_hidden(store.folder, store.agent)
 
 

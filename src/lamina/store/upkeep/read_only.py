@@ -47,7 +47,7 @@ def database(folder: Path, agent: str, settings: Settings) -> Database | None:
     for step in (folder.parent, folder, *(folder / name for name in FILES)):
         refuse_untrusted(step)
     if settings["store.url"]:
-        from lamina.store.engine.postgres.opening import looked_at
+        from lamina.store.tables.postgres.opening import looked_at
 
         return looked_at(settings, agent)
     path = folder / FILE_NAME

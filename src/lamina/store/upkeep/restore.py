@@ -14,6 +14,7 @@ import msgspec
 from lamina.errors import Corrupt, LaminaError, Refused, StoreUnavailable
 from lamina.home.settings import Settings
 from lamina.model.record import Actor, iso
+from lamina.store.archive.files import stamp
 from lamina.store.core.store import FILE_NAME, READS_NAME, Store
 from lamina.store.engine import file_header
 from lamina.store.engine.sql import Connection
@@ -272,7 +273,7 @@ def _erased(folder: Path, agent: str, settings: Settings) -> set[str]:
 
 def _exchanged(place: Path, now: datetime) -> Path:
     """Where a damaged store is kept, after another one has taken its place."""
-    aside = backup.unused(place.parent / staging.DAMAGED / backup.stamp(now))
+    aside = backup.unused(place.parent / staging.DAMAGED / stamp(now))
     staging.exchange(place, staging.Plan(aside.name))
     return aside
 

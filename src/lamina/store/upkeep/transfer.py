@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 
 from lamina.errors import Corrupt
 from lamina.store.archive.files import Shelf, shelf
-from lamina.store.engine.sql import Connection, rows
-from lamina.store.tables import events, fulltext
-from lamina.store.tables.migrations import ARRIVING, MOVED
+from lamina.store.engine.sql import Connection, Half, rows
+from lamina.store.tables import fulltext, meta
 from lamina.store.tables.records import COLUMNS
-from lamina.store.tables.vectors import Half
 
 PAGE = 1000
-OWN = (ARRIVING, MOVED)  # what `meta` says of the place alone
+OWN = (meta.ARRIVING, meta.MOVED)  # what `meta` says of the place alone
 Progress = Callable[[int, int], None]
 
 
@@ -196,7 +194,7 @@ class Transfer:
         found = [
             (name, value) for name, value in rows(self._source, META.select) if name not in OWN
         ]
-        target.executemany(events.PUT_META, [row for row in found if there.get(row[0]) != row[1]])
+        target.executemany(meta.PUT, [row for row in found if there.get(row[0]) != row[1]])
 
     def _step(self, number: int) -> None:
         self._done += number

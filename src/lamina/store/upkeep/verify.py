@@ -15,17 +15,19 @@ from lamina.model.clock import is_id
 from lamina.model.record import Change
 from lamina.store.archive import archive, file_changes
 from lamina.store.archive.files import shelf
+from lamina.store.core.store import Store
 from lamina.store.engine.sql import Connection
 from lamina.store.tables import (
     certificates,
     grants,
-    migrations,
+    meta,
     records,
     rejections,
     schema_check,
     sleep,
 )
 from lamina.store.tables.events import ERASED_NOTES, Head, body_of, changes_of
+from lamina.store.tables.reads import ReadLog
 from lamina.store.tables.records import COLUMN, Row
 from lamina.store.tables.trail_check import Told
 
@@ -155,6 +157,45 @@ class Replay:
         known.fields |= change.after
         known.hash, known.event = change.hash, seq
         return None
+
+
+def store(
+    whole: Store,
+    expected: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    *,
+    files: bool = True,
+) -> Report:
+    """Compare every row of a store with its chain, and the files of the archive with both."""
+    while True:
+        with whole.database.snapshot() as connection:
+            whole.identify(connection)
+            report = verify(connection, whole.seed, expected, progress)
+            if not report.ok or not files:
+                return report
+            before = archive.files(connection)
+            problems = files_differ(connection, whole.folder, progress)
+            altered, uncovered = certificates_differ(connection, whole.folder)
+        # Else files were written anew while we looked.
+        if not problems or whole.archives() == before:
+            return msgspec.structs.replace(
+                report,
+                problems=(*problems, *altered),
+                uncovered=(*report.uncovered, *uncovered),
+            )
+
+
+def reads(log: ReadLog, expected: Mapping[str, Any] | None = None) -> Report:
+    """Check the chain of every read that was written so far."""
+    try:
+        chain = log.chain()
+        if chain is None:
+            return Report(0, 0, bytes(32).hex(), missing_chain(expected))
+        database, seed = chain
+        with database.snapshot() as connection:
+            return verify_chain(connection, seed, expected)
+    except Corrupt as error:
+        return Report(0, 0, bytes(32).hex(), (Problem("database", error.message),))
 
 
 def verify(
@@ -496,7 +537,7 @@ def _meta_differs(
     names = {str(name) for (name,) in connection.execute("SELECT name FROM meta")}
     return [
         Problem(f"meta {name}", "no Lamina writes such a row")
-        for name in sorted(names - migrations.NAMES)
+        for name in sorted(names - meta.NAMES)
     ]
 
 
