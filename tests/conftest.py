@@ -177,7 +177,7 @@ def op(desk: Desk) -> Operator:
 def move(handle: Memory, record_id: str, **fields: Any) -> Record:
     """Change open fields of a record in one transaction, as a later verb would."""
     with handle._store.change(TESTER, "test", handle._clock()) as transaction:
-        row = transaction.find(record_id)
+        row = records.by_id(transaction.db, record_id)
         assert row is not None
         return transaction.update(row, **fields)
 

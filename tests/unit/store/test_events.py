@@ -8,7 +8,7 @@ from lamina import Operator
 from lamina.errors import LaminaError
 from lamina.model import hashing
 from lamina.model.record import State
-from lamina.store.tables import events
+from lamina.store.tables import events, records
 from tests.conftest import TESTER, Desk, move, size, verified
 
 SECRET = "xylophone"
@@ -70,7 +70,7 @@ def test_a_failed_change_leaves_no_event(op: Operator) -> None:
 
     def fail() -> None:
         with op._store.change(TESTER, "test", op._clock(), note={"reason": "r"}) as transaction:
-            row = transaction.find(record.id)
+            row = records.by_id(transaction.db, record.id)
             assert row is not None
             transaction.update(row, state=State.TOMBSTONED)
             raise KeyError
@@ -95,7 +95,7 @@ def test_a_record_changed_twice_in_one_event(op: Operator) -> None:
     record = op.remember("x", importance=0.1)
     with op._store.change(TESTER, "test", op._clock()) as transaction:
         for importance in (0.2, 0.3):
-            row = transaction.find(record.id)
+            row = records.by_id(transaction.db, record.id)
             assert row is not None
             transaction.update(row, importance=importance)
     _, event = op.history(record.id)
@@ -111,7 +111,7 @@ def test_many_changes_are_several_events(op: Operator) -> None:
     with op._store.change(TESTER, "test", op._clock(), note={"reason": "r"}) as transaction:
         for _ in range(334):
             for record in made:
-                row = transaction.find(record.id)
+                row = records.by_id(transaction.db, record.id)
                 assert row is not None
                 transaction.update(row, importance=0.9)
     assert [len(event.changes) for event in op.audit_log()] == [2, 500, 500, 3]

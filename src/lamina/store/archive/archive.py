@@ -171,7 +171,7 @@ class Archive:
             place = find(connection, record_id)
             if place is not None:
                 return place
-            if records.last_event(connection, record_id) is not None:
+            if records.exists(connection, record_id):
                 raise Refused(f"the record {record_id} is not archived")
         raise NotFound(f"there is no record {record_id}")
 

@@ -242,7 +242,7 @@ class Store:
 
     def exists(self, record_id: str) -> bool:
         with self.read() as db:
-            return records.last_event(db, record_id) is not None
+            return records.exists(db, record_id)
 
     def row(self, record_id: str) -> Row | None:
         with self.read() as db:

@@ -447,7 +447,7 @@ class Transaction(Atomic):
         return records.by_id(self.db, record_id)
 
     def exists(self, record_id: str) -> bool:
-        return records.last_event(self.db, record_id) is not None
+        return records.exists(self.db, record_id)
 
     def listed(self, chosen: Filter) -> list[Row]:
         return records.listed(self.db, chosen, EVERY)

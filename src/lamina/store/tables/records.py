@@ -396,6 +396,11 @@ def last_event(connection: Connection, record_id: str) -> int | None:
     return found if isinstance(found, int) else None
 
 
+def exists(connection: Connection, record_id: str) -> bool:
+    """Tell whether a record is in the store or its archive, or was until it was erased."""
+    return last_event(connection, record_id) is not None
+
+
 def known(connection: Connection, record_ids: Sequence[str]) -> set[str]:
     """Those of some ids that records have or had, wherever they are now."""
     some = "id IN (SELECT value FROM json_each(?1))"

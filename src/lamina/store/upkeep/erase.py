@@ -73,15 +73,15 @@ class Removal(Transaction):
     ) -> Signature:
         """Take records out of every table; by what they would be known again. `files` are archives, old name to new."""
         going = plan.goes
-        traced = erase_plan.texts_of(self.cursor.connection, self._store, going)
-        about = erase_plan.events_about(self.cursor.connection, going)
-        live = [row for one in going if (row := self.find(one)) is not None]
+        traced = erase_plan.texts_of(self.db, self._store, going)
+        about = erase_plan.events_about(self.db, going)
+        live = [row for one in going if (row := records.by_id(self.db, one)) is not None]
         for old, new in files.items():
             self._leave_file(old, new, set(going), number)
         self._leave(live, number)
         about |= self._end_grants(live, user)
         named = [Trace("", (), (user,))] if user is not None else []
-        known = erase_plan.signature(self._store, self.cursor.connection, [*traced, *named])
+        known = erase_plan.signature(self._store, self.db, [*traced, *named])
         self._forget_notes(about, known, set(going))
         self._forget_outcomes(known)
         self._forget_work(going)
@@ -100,17 +100,17 @@ class Removal(Transaction):
             )
         derived.forget(self.cursor, leaving)
         self.cursor.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in leaving])
-        writing.repack(self.cursor.connection, [row[0] for row in leaving])
+        writing.repack(self.db, [row[0] for row in leaving])
 
     def _leave_file(self, old: str, new: str, going: Collection[str], number: int) -> None:
         """Write a file of the archive anew, without some of its lines."""
-        gone, kept, laid = self._store.archive.parted(self.cursor.connection, old, new, going)
+        gone, kept, laid = self._store.archive.parted(self.db, old, new, going)
         for one in gone:
             self._leave_line(one, number)
         self.unarchive((), kept, old, new, laid)
 
     def _leave_line(self, one: Written, number: int) -> None:
-        place = archive.find(self.cursor.connection, one.id)
+        place = archive.find(self.db, one.id)
         assert place is not None, "the file has just been compared with it"
         at = self.cursor.execute("SELECT archive FROM archived WHERE id = ?", (one.id,)).get
         after = {"archived": None, "erased": number, "private": one.user is not None}
@@ -141,16 +141,16 @@ class Removal(Transaction):
         left = "SELECT 1 FROM tags WHERE tag = ? LIMIT 1"
         alone = [tag for tag in tags if self.cursor.execute(left, (tag,)).get is None]
         numbers = grants.remove(self, [row[1] for row in gone], alone, user)
-        return {*numbers, *grants.ending(self.cursor.connection, numbers)}
+        return {*numbers, *grants.ending(self.db, numbers)}
 
     def _forget_notes(
         self, about: Collection[int], known: Signature, going: Collection[str]
     ) -> None:
         """Notes of events about what is erased, and those that hold its words. What they bar stays barred."""
-        gone = erase_plan.notes_about(self.cursor.connection, about, known)
+        gone = erase_plan.notes_about(self.db, about, known)
         barred: dict[str, list[str]] = {}
         for event, position in gone:
-            note = events.notes_of(self.cursor.connection, event)[position]
+            note = events.notes_of(self.db, event)[position]
             if rejections.BARRED in note:
                 barred |= {
                     one: note[rejections.BARRED]
@@ -169,7 +169,7 @@ class Removal(Transaction):
         self.erased_notes = len(gone)
 
     def _rejected_by(self, seq: int) -> list[str]:
-        event = self.event(seq)
+        event = events.read(self.db, seq)
         changes = () if event is None else event.changes
         return [change.record for change in changes if rejections.waited(change.before)]
 
@@ -187,7 +187,7 @@ class Removal(Transaction):
     def _forget_outcomes(self, known: Signature) -> None:
         """What jobs have told about their last run; whether it went well stays."""
         for job, outcome in rows(
-            self.cursor.connection, "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"
+            self.db, "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"
         ):
             said = hashing.decode(outcome)
             if known.is_among(erased_words.strings(said)):
@@ -196,7 +196,7 @@ class Removal(Transaction):
 
     def read_again(self, turns: Collection[str]) -> int:
         """Let sleep read turns once more, of which something was made that is erased now; how many."""
-        there = [one for one in turns if self.find(one) is not None]
+        there = [one for one in turns if records.by_id(self.db, one) is not None]
         self.cursor.executemany(
             "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING", [(one,) for one in there]
         )
