@@ -78,11 +78,11 @@ class Store:
         self.ids = Ids(self.id, self.agent)
 
     def check_place(self, source: Connection | Cursor) -> None:
-        """Raise when the memory has moved since it was opened: what is written here would be lost."""
+        """Raise when the memory has moved since it was opened: a write here would be lost."""
         meta.check_here(source, self.database.address, self.agent)
 
     def path_of(self, name: str) -> Path:
-        """Locate a file or folder of this agent, which a preset may have elsewhere in its folder."""
+        """Locate a file or folder of this agent; a preset may have it elsewhere in its folder."""
         return self.folder / PRESETS[self.settings["preset"]].paths.get(name, name)
 
     def close(self) -> None:
@@ -149,6 +149,16 @@ class Store:
         row = self.row(record_id)  # it may have been brought back just now
         return None if row is None else self.record(row)
 
+    def row(self, record_id: str) -> Row | None:
+        """Find the row of a record that is in the store."""
+        with self.read() as db:
+            return records.by_id(db, record_id)
+
+    def rows(self, chosen: Filter, limit: int = EVERY) -> list[Row]:
+        """List the rows that match, newest first."""
+        with self.read() as db:
+            return records.listed(db, chosen, limit)
+
     def listed(self, chosen: Filter, limit: int) -> list[Record]:
         """List the records that match, newest first."""
         return [self.record(row) for row in self.rows(chosen, limit)]
@@ -162,7 +172,7 @@ class Store:
     def pending(
         self, user: str | None, since: int, until: int
     ) -> tuple[list[Record], list[Record]]:
-        """Find what may wait for an answer, or speaks of days in this span; and possible answers."""
+        """Find what may wait for an answer or speaks of days in this span; and what may answer."""
         with self.index.look() as look:
             speaking = look.speaking_of(since, until).tolist()
         with self.database.moment() as db:
@@ -183,7 +193,7 @@ class Store:
             return events.head(db, self.seed)
 
     def history(self, record_id: str) -> list[Event]:
-        """List the events that made a record what it is, oldest first; each names the one before."""
+        """List the events that made a record what it is, oldest first; each names the last one."""
         return self.histories([record_id])[record_id]
 
     def histories(self, record_ids: Sequence[str]) -> dict[str, list[Event]]:
@@ -206,6 +216,11 @@ class Store:
                 return search.search(self.archive, connection, wanted, limit)
 
         return self.steadily(look)
+
+    def archives(self) -> list[archive.File]:
+        """List every file of the archive, the newest first."""
+        with self.read() as db:
+            return archive.files(db)
 
     def steadily(self, look: Callable[[], Result]) -> Result:
         """Look at files of the archive; again, if one of them was written anew meanwhile."""
@@ -238,19 +253,11 @@ class Store:
         with self.change(actor, "reindex", now, details=details) as transaction:
             derived.rebuild(transaction.db, vectors=vectors)
 
-    # Reads of one table, each as `with store.read() as db: records.x(db, ...)`
+    # Reads of one table; `with store.read() as db: records.counts(db, user)` says the same.
 
     def exists(self, record_id: str) -> bool:
         with self.read() as db:
             return records.exists(db, record_id)
-
-    def row(self, record_id: str) -> Row | None:
-        with self.read() as db:
-            return records.by_id(db, record_id)
-
-    def rows(self, chosen: Filter, limit: int = EVERY) -> list[Row]:
-        with self.read() as db:
-            return records.listed(db, chosen, limit)
 
     def gone_alike(self, part: str, user: str | None, limit: int) -> list[str]:
         with self.read() as db:
@@ -283,10 +290,6 @@ class Store:
     def count_archived(self, user: str | None) -> int:
         with self.read() as db:
             return archive.count(db, user)
-
-    def archives(self) -> list[archive.File]:
-        with self.read() as db:
-            return archive.files(db)
 
     def decisions(self, limit: int) -> dict[str, Decided]:
         with self.read() as db:
@@ -355,7 +358,7 @@ class Reading:
 def _identity(
     database: Database, agent: str, connection: Connection | None = None
 ) -> tuple[str, int]:
-    """Return the id of a store and its analyser; raise when it is not this agent's, or elsewhere."""
+    """Return the id of a store and its analyser; raise when it is elsewhere or not this agent's."""
     with translated(database.address):
         said = meta.read(connection or database.reader())
     meta.refuse_elsewhere(said, database.address, agent)

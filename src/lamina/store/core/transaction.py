@@ -141,7 +141,7 @@ class Transaction(Atomic):
         }
 
     def tainted(self, source: str, user: str | None) -> tuple[list[Row], set[str]]:
-        """Find what is active and goes back to a source; and the ids of all that does, in any state."""
+        """Find what is active and goes back to a source; and the ids of all that does."""
         active, _, ids = lineage.tainted(self._store, self.db, source, user)
         return active, ids
 
@@ -150,7 +150,7 @@ class Transaction(Atomic):
         return records.unresolved(self.db, filter(is_id, draft.evidence), draft.user)
 
     def check_evidence(self, draft: Draft, note_crossing: Callable[[str], object]) -> None:
-        """Raise when evidence leads to no record that the draft's user may see; note each attempt."""
+        """Raise when evidence leads to no record that the user may see; note each attempt."""
         unknown = self.unresolved(draft)
         if unknown:
             for record_id in unknown:
@@ -294,7 +294,7 @@ class Transaction(Atomic):
         new: str,
         laid: Laid | None,
     ) -> list[Record]:
-        """Put records back into the store; a new file has the others, and the old one is a stray."""
+        """Put records back into the store; a new file has the others, the old one is a stray."""
         number = self.cursor.execute("SELECT number FROM archives WHERE file = ?", (old,)).get
         self.cursor.execute("INSERT INTO strays (file, doomed) VALUES (?, 1)", (old,))
         if laid is None:
@@ -441,7 +441,7 @@ class Transaction(Atomic):
         )
         self._made, self._changes, self._pending, self._details = [], [], 0, None
 
-    # Reads of one table, each as `records.x(transaction.db, ...)`
+    # Reads of one table; `records.by_id(transaction.db, record_id)` says the same.
 
     def find(self, record_id: str) -> Row | None:
         return records.by_id(self.db, record_id)

@@ -1,4 +1,4 @@
-"""How records leave every table for good, in one transaction with the event that says so."""
+"""Erase records from every table for good, in one transaction with the event that says so."""
 
 from __future__ import annotations
 
@@ -59,9 +59,8 @@ class Begun(msgspec.Struct, frozen=True):
     reread: int
     files: list[str] = []  # that they had been imported from
     keep_backups: bool = False
-    known: Signature = (
-        Signature()
-    )  # by what they would be known again: kept in a file of its own, in no copy of the store
+    # By what they would be known again: kept in a file of its own, in no copy of the store.
+    known: Signature = Signature()
     salt: str = ""  # so that the hash of this in the trail says nothing once this is gone
 
 
@@ -71,7 +70,10 @@ class Removal(Transaction):
     def erase(
         self, plan: Plan, number: int, files: Mapping[str, str], user: str | None
     ) -> Signature:
-        """Take records out of every table; by what they would be known again. `files` are archives, old name to new."""
+        """Take records out of every table; return by what they would be known again.
+
+        `files` are those of the archive that are written anew, by their old names.
+        """
         going = plan.goes
         traced = erase_plan.texts_of(self.db, self._store, going)
         about = erase_plan.events_about(self.db, going)
@@ -95,9 +97,8 @@ class Removal(Transaction):
             before = {"erased": None, "private": None, "seq": row[0]}
             event = self._next_event()
             self._changes.append(Changed(row[1], digest, before, after, row[COLUMN["event"]]))
-            self._leave_stub(
-                row[1], row[COLUMN["user"]], number, event, *(row[COLUMN[name]] for name in STUBBED)
-            )
+            stubbed = (row[COLUMN[name]] for name in STUBBED)
+            self._leave_stub(row[1], row[COLUMN["user"]], number, event, *stubbed)
         derived.forget(self.cursor, leaving)
         self.cursor.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in leaving])
         writing.repack(self.db, [row[0] for row in leaving])
@@ -105,20 +106,20 @@ class Removal(Transaction):
     def _leave_file(self, old: str, new: str, going: Collection[str], number: int) -> None:
         """Write a file of the archive anew, without some of its lines."""
         gone, kept, laid = self._store.archive.parted(self.db, old, new, going)
-        for one in gone:
-            self._leave_line(one, number)
+        for line in gone:
+            self._leave_line(line, number)
         self.unarchive((), kept, old, new, laid)
 
-    def _leave_line(self, one: Written, number: int) -> None:
-        place = archive.find(self.db, one.id)
+    def _leave_line(self, line: Written, number: int) -> None:
+        place = archive.find(self.db, line.id)
         assert place is not None, "the file has just been compared with it"
-        at = self.cursor.execute("SELECT archive FROM archived WHERE id = ?", (one.id,)).get
-        after = {"archived": None, "erased": number, "private": one.user is not None}
+        at = self.cursor.execute("SELECT archive FROM archived WHERE id = ?", (line.id,)).get
+        after = {"archived": None, "erased": number, "private": line.user is not None}
         before = {"archived": at, "erased": None, "private": None}
         event = self._next_event()
-        self._changes.append(Changed(one.id, place.hash, before, after, place.event))
-        self._leave_stub(one.id, one.user, number, event, one.layer, one.content, one.key)
-        self.cursor.execute("DELETE FROM archived WHERE id = ?", (one.id,))
+        self._changes.append(Changed(line.id, place.hash, before, after, place.event))
+        self._leave_stub(line.id, line.user, number, event, line.layer, line.content, line.key)
+        self.cursor.execute("DELETE FROM archived WHERE id = ?", (line.id,))
 
     def _leave_stub(
         self,
@@ -136,7 +137,10 @@ class Removal(Transaction):
         self.cursor.execute(erased.INSERT, stub)
 
     def _end_grants(self, gone: Sequence[Row], user: str | None) -> set[int]:
-        """Take out grants that name what is gone, a tag that nothing has any more, or the user; the events about them."""
+        """End grants of what is gone, of tags left without a record, and of the user.
+
+        Return the events about them.
+        """
         tags = {tag for row in gone for tag in records.texts(row[COLUMN["tags"]])}
         left = "SELECT 1 FROM tags WHERE tag = ? LIMIT 1"
         alone = [tag for tag in tags if self.cursor.execute(left, (tag,)).get is None]
@@ -146,22 +150,15 @@ class Removal(Transaction):
     def _forget_notes(
         self, about: Collection[int], known: Signature, going: Collection[str]
     ) -> None:
-        """Notes of events about what is erased, and those that hold its words. What they bar stays barred."""
+        """Remove notes on what is erased, or with its words; what they bar stays barred."""
         gone = erase_plan.notes_about(self.db, about, known)
         barred: dict[str, list[str]] = {}
         for event, position in gone:
             note = events.notes_of(self.db, event)[position]
             if rejections.BARRED in note:
-                barred |= {
-                    one: note[rejections.BARRED]
-                    for one in self._rejected_by(event)
-                    if one not in going
-                }
-            barred |= {
-                one: prints
-                for one, prints in note.get(rejections.STILL_BARRED, {}).items()
-                if one not in going
-            }
+                barred |= dict.fromkeys(self._rejected_by(event), note[rejections.BARRED])
+            barred |= note.get(rejections.STILL_BARRED, {})
+        barred = {record: prints for record, prints in barred.items() if record not in going}
         self.cursor.executemany("DELETE FROM notes WHERE event = ? AND position = ?", gone)
         self._details = {**(self._details or {}), events.ERASED_NOTES: gone}
         if barred:
@@ -174,7 +171,7 @@ class Removal(Transaction):
         return [change.record for change in changes if rejections.waited(change.before)]
 
     def _forget_work(self, going: Sequence[str]) -> None:
-        """What is kept beside the records: marks of sleep, values that are barred, and what was learned from them all."""
+        """Remove what is kept beside them: marks of sleep, barred values, what was learned."""
         for query in (
             "DELETE FROM heard WHERE turn = ?",
             "DELETE FROM reread WHERE turn = ?",
@@ -185,32 +182,27 @@ class Removal(Transaction):
         self.cursor.execute("DELETE FROM models")
 
     def _forget_outcomes(self, known: Signature) -> None:
-        """What jobs have told about their last run; whether it went well stays."""
-        for job, outcome in rows(
-            self.db, "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"
-        ):
-            said = hashing.decode(outcome)
-            if known.is_among(erased_words.strings(said)):
-                kept = hashing.encode({"ok": bool(said.get("ok"))}).decode()
+        """Remove what jobs report of their last run; whether it went well stays."""
+        query = "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"
+        for job, outcome in rows(self.db, query):
+            report = hashing.decode(outcome)
+            if known.is_among(erased_words.strings(report)):
+                kept = hashing.encode({"ok": bool(report.get("ok"))}).decode()
                 self.cursor.execute("UPDATE jobs SET outcome = ? WHERE name = ?", (kept, job))
 
     def read_again(self, turns: Collection[str]) -> int:
-        """Let sleep read turns once more, of which something was made that is erased now; how many."""
-        there = [one for one in turns if records.by_id(self.db, one) is not None]
-        self.cursor.executemany(
-            "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING", [(one,) for one in there]
-        )
-        self.cursor.executemany(
-            "DELETE FROM heard WHERE turn = ? AND what = 'summary'", [(one,) for one in there]
-        )
+        """Let sleep reread turns of which something was made that is erased; count them."""
+        there = [(turn,) for turn in turns if records.by_id(self.db, turn) is not None]
+        again = "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING"
+        self.cursor.executemany(again, there)
+        self.cursor.executemany("DELETE FROM heard WHERE turn = ? AND what = 'summary'", there)
         return len(there)
 
     def keep(self, begun: Begun) -> None:
         """Keep what still has to be done, as long as it has to."""
         write_private(todo_file(self._store.folder, begun.number), _packed(begun.known))
-        todo = hashing.encode(
-            {**msgspec.structs.asdict(begun), "known": {}, "salt": self._store.salts.next().hex()}
-        ).decode()
+        fields, salt = msgspec.structs.asdict(begun), self._store.salts.next().hex()
+        todo = hashing.encode({**fields, "known": {}, "salt": salt}).decode()
         self.tell(trail_check.ERASURES, {"erasure": begun.number, "todo": trail_check.digest(todo)})
         self.cursor.execute(erased.INSERT_ERASURE, (begun.number, self._micros, todo))
 
@@ -279,16 +271,15 @@ def begin(
 
 
 def _turns(connection: Connection, store: Store, plan: Plan) -> set[str]:
-    """What sleep had read beside the erased, to make what is erased with them."""
-    goes = {one.id for one in plan.verdicts if one.goes}
-    found = erase_plan.texts_of(connection, store, goes)
-    return {
-        source for one in found if one.origin == erased_words.SLEEP for source in one.sources
-    } - set(plan.goes)
+    """Find what sleep had read beside the erased, to make what is erased with them."""
+    goes = {verdict.id for verdict in plan.verdicts if verdict.goes}
+    traces = erase_plan.texts_of(connection, store, goes)
+    asleep = [trace for trace in traces if trace.origin == erased_words.SLEEP]
+    return {source for trace in asleep for source in trace.sources}.difference(plan.goes)
 
 
 def _files(connection: Connection, ids: Collection[str]) -> list[str]:
-    """The files that some records came from, as the imports tell that brought them."""
+    """List the files that some records were imported from, by the events of the imports."""
     found: set[str] = set()
     for seq in erase_plan.events_about(connection, ids):
         event = events.read(connection, seq)
@@ -298,11 +289,11 @@ def _files(connection: Connection, ids: Collection[str]) -> list[str]:
 
 
 def unfinished(store: Store, connection: Connection) -> list[Begun]:
-    """The erasures that have still something to clean, the oldest first."""
-    found = [msgspec.json.decode(todo, type=Begun) for todo in erased.todos(connection)]
+    """List the erasures that still have something to clean, the oldest first."""
+    begun = [msgspec.json.decode(todo, type=Begun) for todo in erased.todos(connection)]
     return [
-        msgspec.structs.replace(one, known=_read(todo_file(store.folder, one.number)))
-        for one in found
+        msgspec.structs.replace(erasure, known=_read(todo_file(store.folder, erasure.number)))
+        for erasure in begun
     ]
 
 
@@ -323,7 +314,7 @@ def erase_again(store: Store, actor: Actor, now: datetime) -> None:
 
 
 def last_number(folder: Path) -> int:
-    """The highest number of an erasure that has left a file below an agent's folder."""
+    """Return the highest number of an erasure that has left a file below an agent's folder."""
     names = (
         path.stem.removeprefix(".todo-") for path in (folder / erase_plan.CERTIFICATES).glob("*")
     )
@@ -335,7 +326,7 @@ def is_doomed(
     known: Signature,
     user: str | None = None,
 ) -> Callable[[Read], bool]:
-    """Tell which notes of reads go: those that found or sought what is erased, or its user's."""
+    """Choose the notes of reads that go: on what is erased, on its words, or of its user."""
     gone = set(ids)
 
     def is_about(read: Read) -> bool:
@@ -349,7 +340,7 @@ def is_doomed(
 
 
 def todo_file(folder: Path, number: int) -> Path:
-    """Where the signature of an erasure is kept until it is done."""
+    """Locate the signature of an erasure, which is kept until it is done."""
     return folder / erase_plan.CERTIFICATES / f".todo-{number:04d}"
 
 
@@ -362,14 +353,13 @@ def tidy(store: Store, connection: Connection) -> None:
 
 
 def _packed(known: Signature) -> bytes:
-    """A signature in a form in which it is not found where files are searched for it."""
-    return base64.b85encode(
-        zlib.compress(hashing.encode([sorted(known.words), sorted(known.runs)]))
-    )
+    """Pack a signature so that it is not found where files are searched for it."""
+    packed = zlib.compress(hashing.encode([sorted(known.words), sorted(known.runs)]))
+    return base64.b85encode(packed)
 
 
 def _read(path: Path) -> Signature:
-    """What is looked for; nothing when somebody has removed or damaged the file."""
+    """Read a signature; an empty one when its file was removed or damaged."""
     try:
         words, runs = hashing.decode(zlib.decompress(base64.b85decode(path.read_bytes())))
     except (OSError, ValueError, zlib.error, Corrupt):
@@ -378,7 +368,7 @@ def _read(path: Path) -> Signature:
 
 
 def purge(store: Store) -> bool:
-    """Take words of erased records out of the index, and empty the log; whether nobody kept us from that."""
+    """Take words of erased records out of the index, and empty the log; False if that must wait."""
     with store.database.atomic() as transaction:
         fulltext.words(transaction.cursor).purge(transaction.cursor)
     return store.database.fold()
@@ -387,7 +377,7 @@ def purge(store: Store) -> bool:
 def finish(
     store: Store, actor: Actor, now: datetime, number: int, certificate: Mapping[str, Any]
 ) -> None:
-    """Keep the certificate of an erasure that has nothing to clean any more; the trail has its hash."""
+    """Keep the certificate of an erasure with nothing left to clean; the trail has its hash."""
     body = hashing.encode(certificate)
     details = {"erasure": number, "certificate": trail_check.digest(body)}
     with store.change(actor, trail_check.CERTIFIED, now, details=details) as transaction:

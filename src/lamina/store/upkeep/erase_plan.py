@@ -1,4 +1,4 @@
-"""Erasure inside the store: which records are meant, what rests on them, and how both leave every table for good."""
+"""Plan an erasure: which records are meant, what rests on them, and what becomes of that."""
 
 from __future__ import annotations
 
@@ -15,30 +15,26 @@ from lamina.model.erased_words import Signature, Trace, Verdict
 from lamina.model.record import Record, Trust
 from lamina.store.archive import archive
 from lamina.store.engine.sql import Connection, rows
-from lamina.store.engine.sqlite import translated
-from lamina.store.tables import certificates, erased, events, fulltext, meta, records
-from lamina.store.tables import trail_check as told
+from lamina.store.tables import certificates, erased, events, fulltext, meta, records, trail_check
 from lamina.store.tables.records import COLUMN, Row
-from lamina.text import words as text
+from lamina.text import words
 
 if TYPE_CHECKING:
     from lamina.store.core.store import Store
 
 EVERY = 1 << 31
-LOOKED_AT = (
-    20  # records that seem to hold a word, of which each may hold another with the same stem
-)
+# Records that seem to hold a word, of which each may hold another one with the same stem.
+LOOKED_AT = 20
 CERTIFICATES = certificates.FOLDER
 UNFINISHED = "an erasure is not finished; run `lamina erase --resume`"
-WRITING = frozenset(
-    {"remember", "correct", "profile.upsert"}
-)  # what an operator does to say something in own words
+# Actions by which an operator says something in own words.
+WRITING = frozenset({"remember", "correct", "profile.upsert"})
 TAKEN_FROM = "what goes was taken from it, and it may say the same"
 NAMED = ("speaker", "source", "session", "user", "kind")
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What somebody wants erased: some records, or all of a session, of a user, or from a source."""
+    """What is to be erased: some records, or all of a session, of a user, or from a source."""
 
     ids: tuple[str, ...] = ()
     session: str | None = None
@@ -48,30 +44,28 @@ class Wanted(msgspec.Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """In one word, without saying whose or which."""
+        """The kind of what is erased in one word, without saying whose or which."""
         if self.ids:
             return "records"
-        return (
-            "user" if self.user is not None else "session" if self.session is not None else "source"
-        )
+        if self.user is not None:
+            return "user"
+        return "source" if self.session is None else "session"
 
     def takes(self, user: str | None, session: str | None, source: str | None) -> bool:
-        """Whether a record is one of these, when they are not named by their ids."""
+        """Tell whether a record is one of these, when they are not named by their ids."""
         if self.scope is not None and user != self.scope:
             return False
         if self.user is not None:
             return user == self.user
         if self.session is not None:
             return session == self.session
-        return (
-            self.source is not None
-            and source is not None
-            and text.normalise(source) == text.normalise(self.source)
-        )
+        if self.source is None or source is None:
+            return False
+        return words.normalise(source) == words.normalise(self.source)
 
 
-class Line(msgspec.Struct, frozen=True):
-    """What a line of the archive says, as far as an erasure asks."""
+class ArchivedLine(msgspec.Struct, frozen=True):
+    """A line of the archive, as far as an erasure reads it."""
 
     id: str
     layer: str
@@ -87,7 +81,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What an erasure does: which records it was asked for, and what becomes of those that rest on them."""
+    """What an erasure does: the records that are meant, and what becomes of what rests on them."""
 
     chosen: list[str]
     verdicts: list[Verdict]
@@ -95,11 +89,13 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def goes(self) -> list[str]:
-        return [*self.chosen, *(one.id for one in self.verdicts if one.goes)]
+        """The ids of all records that are erased."""
+        return [*self.chosen, *(verdict.id for verdict in self.verdicts if verdict.goes)]
 
     @property
     def kept(self) -> list[Verdict]:
-        return [one for one in self.verdicts if not one.goes]
+        """The records that are related to them and stay, with the reason."""
+        return [verdict for verdict in self.verdicts if not verdict.goes]
 
 
 class Certified(msgspec.Struct, frozen=True):
@@ -109,57 +105,54 @@ class Certified(msgspec.Struct, frozen=True):
 
 
 def remains(store: Store, record_id: str, user: str | None) -> Record | None:
-    """What is left of an erased record, if this user may know."""
-    with translated(store.database.address):
-        stub = erased.find(store.database.reader(), record_id)
+    """Make a record of what is left of an erased one, if this user may know."""
+    with store.read() as db:
+        stub = erased.find(db, record_id)
     if stub is None or (user is not None and stub.private):
         return None
     return stub.record(store.agent)
 
 
 def plan(store: Store, connection: Connection, wanted: Wanted) -> Plan:
-    """What an erasure would do, at one moment of the store."""
-    lines = {one.id: one for one in _lines(store)}
+    """Plan what an erasure does, at one moment of the store."""
+    lines = _lines(store)
     chosen = _chosen(connection, wanted, lines)
     resting = _resting(connection, chosen, lines)
-    found = {one.id: one for one in _traces(connection, [*chosen, *resting], lines)}
-    held = Held(connection, found, lines)
-    own = {word for word in erased_words.words(found.values()) if not held.has_word(word)}
+    traces = {trace.id: trace for trace in _traces(connection, [*chosen, *resting], lines)}
+    others = OtherRecords(connection, traces, lines)
+    own = {word for word in erased_words.words(traces.values()) if not others.have_word(word)}
     verdicts = erased_words.verdicts(
-        [found[one] for one in chosen], [found[one] for one in resting], own
+        [traces[record_id] for record_id in chosen],
+        [traces[record_id] for record_id in resting],
+        own,
     )
-    going = {*chosen, *(one.id for one in verdicts if one.goes)}
-    verdicts += [
-        Verdict(one, False, "another version of it")
-        for one in _versions(connection, chosen)
-        if one not in going
-    ]
-    named = dict.fromkeys(source for one in chosen for source in found[one].sources)
-    there = {one for (one,) in records.rows_of(connection, "SELECT id FROM records", list(named))}
-    flagged = {*going, *(one.id for one in verdicts)}
-    verdicts += [
-        Verdict(one, False, TAKEN_FROM)
-        for one in named
-        if (one in there or one in lines) and one not in flagged
-    ]
-    return Plan(chosen, verdicts, [one for one in going if one in lines])
+    going = {*chosen, *(verdict.id for verdict in verdicts if verdict.goes)}
+    versions = [one for one in _versions(connection, chosen) if one not in going]
+    verdicts += [Verdict(record_id, False, "another version of it") for record_id in versions]
+    flagged = {*going, *(verdict.id for verdict in verdicts)}
+    sources = dict.fromkeys(source for one in chosen for source in traces[one].sources)
+    there = {*_present(connection, list(sources)), *lines} - flagged
+    verdicts += [Verdict(source, False, TAKEN_FROM) for source in sources if source in there]
+    return Plan(chosen, verdicts, [record_id for record_id in going if record_id in lines])
 
 
 def signature(store: Store, connection: Connection, gone: Collection[Trace]) -> Signature:
-    """By what records would be known again, once they are gone: what nothing else has."""
-    lines = {one.id: one for one in _lines(store)}
-    held = Held(connection, {one.id: one for one in gone}, lines)
-    words = frozenset(word for word in erased_words.words(gone) if not held.has_word(word))
+    """Find by what records would be known again, once they are gone: what no other record has."""
+    others = OtherRecords(connection, {trace.id: trace for trace in gone}, _lines(store))
     return Signature(
-        words, frozenset(run for run in erased_words.runs(gone) if not held.has_run(run))
+        frozenset(word for word in erased_words.words(gone) if not others.have_word(word)),
+        frozenset(run for run in erased_words.runs(gone) if not others.have_run(run)),
     )
 
 
-class Held:
-    """What all other records hold, in the store and in its archive."""
+class OtherRecords:
+    """The texts of all other records, in the store and in its archive."""
 
     def __init__(
-        self, connection: Connection, without: Mapping[str, Trace], lines: Mapping[str, Line]
+        self,
+        connection: Connection,
+        without: Mapping[str, Trace],
+        lines: Mapping[str, ArchivedLine],
     ) -> None:
         self._connection = connection
         self._without = _numbers(connection, without)
@@ -171,21 +164,24 @@ class Held:
         self._words = erased_words.words(others) | _names(connection, without)
         self._runs = erased_words.runs(others)
 
-    def has_word(self, word: str) -> bool:
-        """Whether another record holds a word. One that only has the same stem does not."""
-        return word in self._words or any(word in text.tokens(said) for said in self._holding(word))
+    def have_word(self, word: str) -> bool:
+        """Tell whether one of them holds a word; another word with the same stem does not count."""
+        if word in self._words:
+            return True
+        return any(word in words.tokens(text) for text in self._holding(word))
 
-    def has_run(self, run: str) -> bool:
-        return run in self._runs or any(
-            f" {run} " in f" {' '.join(text.row(said))} " for said in self._holding(run)
-        )
+    def have_run(self, run: str) -> bool:
+        """Tell whether one of them holds a run of words."""
+        if run in self._runs:
+            return True
+        rows_of_words = (" ".join(words.row(text)) for text in self._holding(run))
+        return any(f" {run} " in f" {row} " for row in rows_of_words)
 
-    def _holding(self, said: str) -> Iterator[str]:
-        """Texts of other records that seem to hold a word or a run of them."""
+    def _holding(self, phrase: str) -> Iterator[str]:
+        """Read texts of other records that seem to hold a word or a run of them."""
         limit = len(self._without) + LOOKED_AT
-        found = fulltext.words(self._connection).matching(
-            self._connection, [text.analyse(said)], limit
-        )
+        index = fulltext.words(self._connection)
+        found = index.matching(self._connection, [words.analyse(phrase)], limit)
         for number in [one for one in found if one not in self._without][:LOOKED_AT]:
             row = records.by_number(self._connection, number)
             if row is not None:
@@ -193,9 +189,10 @@ class Held:
 
 
 def _versions(connection: Connection, ids: Collection[str]) -> list[str]:
-    """What some records have superseded, and what has superseded them, however far."""
+    """Find what some records have superseded, and what has superseded them, however far."""
     query = (
-        "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'supersedes' AND l.target = ?1"
+        "SELECT r.id FROM links l JOIN records r ON r.seq = l.record"
+        " WHERE l.relation = 'supersedes' AND l.target = ?1"
         " UNION SELECT e.value FROM records r, json_each(r.supersedes) e WHERE r.id = ?1"
     )
     found: dict[str, None] = {}
@@ -209,49 +206,53 @@ def _versions(connection: Connection, ids: Collection[str]) -> list[str]:
 
 
 def texts_of(connection: Connection, store: Store, ids: Collection[str]) -> list[Trace]:
-    """What some records hold, wherever they are."""
-    return _traces(connection, ids, {one.id: one for one in _lines(store)})
+    """Read what some records hold, wherever they are."""
+    return _traces(connection, ids, _lines(store))
 
 
-def _chosen(connection: Connection, wanted: Wanted, lines: Mapping[str, Line]) -> list[str]:
+def _chosen(connection: Connection, wanted: Wanted, lines: Mapping[str, ArchivedLine]) -> list[str]:
     if wanted.ids:
-        there = {
-            one for (one,) in records.rows_of(connection, "SELECT id FROM records", wanted.ids)
-        }
+        there = _present(connection, wanted.ids)
         return [one for one in dict.fromkeys(wanted.ids) if one in there or one in lines]
     query = (
         "SELECT id, user, session, source FROM records"
         " WHERE user IS NOT DISTINCT FROM ?1 OR session = ?2 OR source IS NOT NULL ORDER BY seq"
     )
     named = rows(connection, query, (wanted.user, wanted.session))
-    found = [one for one, *fields in named if wanted.takes(*fields)]
-    return found + [
-        one.id for one in lines.values() if wanted.takes(one.user, one.session, one.source)
+    stored = [record_id for record_id, *fields in named if wanted.takes(*fields)]
+    archived = [
+        line.id for line in lines.values() if wanted.takes(line.user, line.session, line.source)
     ]
+    return stored + archived
 
 
-def _resting(connection: Connection, chosen: Sequence[str], lines: Mapping[str, Line]) -> list[str]:
-    """Everything that rests on these, however far."""
+def _resting(
+    connection: Connection, chosen: Sequence[str], lines: Mapping[str, ArchivedLine]
+) -> list[str]:
+    """Find everything that rests on these, however far."""
     above: dict[str, list[str]] = {}
     for line in lines.values():
         for target in line.evidence:
             above.setdefault(target, []).append(line.id)
-    query = "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'evidence' AND l.target = ?"
+    query = (
+        "SELECT r.id FROM links l JOIN records r ON r.seq = l.record"
+        " WHERE l.relation = 'evidence' AND l.target = ?"
+    )
     found: dict[str, None] = {}
     fresh = list(chosen)
     while fresh:
         target = fresh.pop()
-        for one in [
-            *(name for (name,) in rows(connection, query, (target,))),
-            *above.get(target, ()),
-        ]:
-            if one not in found and one not in chosen:
-                found[one] = None
-                fresh.append(one)
+        stored = [record_id for (record_id,) in rows(connection, query, (target,))]
+        for record_id in [*stored, *above.get(target, ())]:
+            if record_id not in found and record_id not in chosen:
+                found[record_id] = None
+                fresh.append(record_id)
     return list(found)
 
 
-def _traces(connection: Connection, ids: Collection[str], lines: Mapping[str, Line]) -> list[Trace]:
+def _traces(
+    connection: Connection, ids: Collection[str], lines: Mapping[str, ArchivedLine]
+) -> list[Trace]:
     found = [
         _trace_of(connection, row) for row in records.rows_of(connection, records.SELECT, list(ids))
     ]
@@ -269,9 +270,14 @@ def _trace_of(connection: Connection, row: Row, *, judged: bool = True) -> Trace
 
 
 def _is_written(connection: Connection, row: Row) -> bool:
-    """Whether somebody said this in own words: the event that made it tells."""
-    told = list(events.trail(events.Book(connection), row[COLUMN["id"]], row[COLUMN["event"]]))
-    return bool(told) and told[-1].action in WRITING
+    """Tell whether an operator said this in own words, by the event that made it."""
+    trail = list(events.trail(events.Book(connection), row[COLUMN["id"]], row[COLUMN["event"]]))
+    return bool(trail) and trail[-1].action in WRITING
+
+
+def _present(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Find those of some records that are in the store, not in its archive."""
+    return {name for (name,) in records.rows_of(connection, "SELECT id FROM records", ids)}
 
 
 def _numbers(connection: Connection, ids: Collection[str]) -> set[int]:
@@ -281,49 +287,56 @@ def _numbers(connection: Connection, ids: Collection[str]) -> set[int]:
 
 
 def _names(connection: Connection, without: Collection[str]) -> set[str]:
-    """Words of the names that records have besides their texts: of speakers, sources, sessions, users; and of the tables."""
+    """Collect the words of names: of speakers, sources, sessions, users and tables."""
     found: set[str] = set()
     if isinstance(connection, apsw.Connection):  # a file holds how its tables were made
         for (sql,) in rows(connection, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
-            found |= text.tokens(sql)
+            found |= words.tokens(sql)
     own = json.dumps(list(without))
     for name in NAMED:
-        query = f"SELECT DISTINCT {name} FROM records WHERE {name} IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?))"
+        query = (
+            f"SELECT DISTINCT {name} FROM records WHERE {name} IS NOT NULL"
+            " AND id NOT IN (SELECT value FROM json_each(?))"
+        )
         for (value,) in rows(connection, query, (own,)):
-            found |= text.tokens(value)
+            found |= words.tokens(value)
     return found
 
 
 def count_of(store: Store, user: str) -> int:
-    """How many records are this user's own, in the store and in its archive."""
-    query = "SELECT (SELECT count(*) FROM records WHERE user = ?1) + (SELECT count(*) FROM archived WHERE user = ?1)"
-    with translated(store.database.address):
-        number = store.database.reader().execute(query, (user,)).get
+    """Count the records that are this user's own, in the store and in its archive."""
+    query = (
+        "SELECT (SELECT count(*) FROM records WHERE user = ?1)"
+        " + (SELECT count(*) FROM archived WHERE user = ?1)"
+    )
+    with store.read() as db:
+        number = db.execute(query, (user,)).get
     return number if isinstance(number, int) else 0
 
 
 def naming(connection: Connection, name: str) -> set[str]:
-    """The records whose texts hold a name, or whose speaker has it."""
-    held = fulltext.words(connection).matching(connection, text.asked(name), EVERY)
+    """Find the records whose texts hold a name, or whose speaker has it."""
+    held = fulltext.words(connection).matching(connection, words.asked(name), EVERY)
     query = (
         "SELECT id FROM records WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))"
         " OR (speaker IS NOT NULL AND lower(speaker) = ?2)"
     )
-    small = (
-        name.encode().lower().decode()
-    )  # ASCII alone, as a file has it; a server would ask its locale
+    # ASCII alone, as a file has it; a server would ask its locale.
+    small = name.encode().lower().decode()
     return {one for (one,) in rows(connection, query, (json.dumps(held), small))}
 
 
-def _lines(store: Store) -> Iterator[Line]:
-    decode = msgspec.json.Decoder(Line).decode
-    return (decode(line) for _, _, line in store.archived_lines())
+def _lines(store: Store) -> dict[str, ArchivedLine]:
+    """Read the whole archive, by the ids of its records."""
+    decode = msgspec.json.Decoder(ArchivedLine).decode
+    lines = (decode(line) for _, _, line in store.archived_lines())
+    return {line.id: line for line in lines}
 
 
 def notes_about(
     connection: Connection, told: Collection[int], known: Signature
 ) -> list[tuple[int, int]]:
-    """The notes of some events, and those by which what is erased would be known again."""
+    """Find the notes of some events, and those by which what is erased would be known again."""
     found: set[tuple[int, int]] = set()
     for event, position, body in rows(connection, "SELECT event, position, body FROM notes"):
         if event in told or known.is_among(erased_words.strings(hashing.decode(body))):
@@ -332,37 +345,32 @@ def notes_about(
 
 
 def events_about(connection: Connection, ids: Collection[str]) -> set[int]:
-    """Every event that tells of some records."""
+    """Find every event about some records."""
     book = events.Book(connection)
     found = (events.trail(book, one, records.last_event(connection, one)) for one in ids)
     return {event.seq for trail in found for event in trail}
 
 
 def archives_of(connection: Connection, ids: Collection[str]) -> list[str]:
-    """The files of the archive that hold some records."""
+    """List the files of the archive that hold some records."""
     places = [archive.find(connection, one) for one in ids]
     return sorted({place.file for place in places if place is not None})
 
 
 def everything(store_folder: Path, connection: Connection | None) -> set[str]:
-    """All that was ever erased here, as far as the stubs tell, and the certificates that the trail
-    vouches for."""
+    """List all that was ever erased, by the stubs and by certificates that the trail vouches for."""
     found = set() if connection is None else erased.every(connection)
-    trail = None if connection is None else told.about_erasures(connection)
+    trail = None if connection is None else trail_check.about_erasures(connection)
     for path, _ in certificates.vouched(store_folder, trail):
         try:
             found |= set(msgspec.json.decode(path.read_bytes(), type=Certified).records)
-        except (
-            OSError,
-            msgspec.DecodeError,
-            UnicodeDecodeError,
-        ):  # somebody has written there; it proves nothing
-            continue
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            continue  # another program has written there; it proves nothing
     return found
 
 
 def held_of(connection: Connection, ids: Collection[str]) -> list[str]:
-    """Those of some records that are in a store or in its archive."""
+    """Find those of some records that are in a store or in its archive."""
     queries = ("SELECT id FROM records", "SELECT id FROM archived")
     wanted = sorted(ids)
     return sorted(
@@ -377,12 +385,12 @@ def mark_returned(connection: Connection, ids: Collection[str]) -> None:
 
 
 def is_unfinished(connection: Connection) -> bool:
-    """Whether something that was erased is still somewhere, or back."""
+    """Tell whether something that was erased is still somewhere, or back."""
     marked = meta.get(connection, meta.ERASE_AGAIN)
     return marked is not None or bool(erased.open_erasures(connection))
 
 
 def brought_back(connection: Connection) -> list[str]:
-    """What was erased and is back: an import, or a restore by an older version, was interrupted."""
+    """List what was erased and is back: an import or an older version's restore was cut off."""
     found = meta.get(connection, meta.ERASE_AGAIN)
     return hashing.decode(found) if isinstance(found, str) else []
