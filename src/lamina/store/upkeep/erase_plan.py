@@ -358,7 +358,7 @@ def archives_of(connection: Connection, ids: Collection[str]) -> list[str]:
 
 
 def everything(store_folder: Path, connection: Connection | None) -> set[str]:
-    """List all that was ever erased, by the stubs and by certificates that the trail vouches for."""
+    """List all that was ever erased, by the stubs and the certificates the trail vouches for."""
     found = set() if connection is None else erased.every(connection)
     trail = None if connection is None else trail_check.about_erasures(connection)
     for path, _ in certificates.vouched(store_folder, trail):

@@ -45,7 +45,7 @@ def sqlite_version() -> str:
 def inspect(
     folder: Path, agent: str, settings: Settings, progress: Progress | None = None
 ) -> Iterator[Finding]:
-    """Check the store of an agent, read-only; yield the level, check and message of each finding."""
+    """Check the store of an agent, read-only; yield level, check and message of each finding."""
     version = sqlite_version()
     if tuple(map(int, version.split("."))) < OLDEST_SAFE_SQLITE:
         what = f"SQLite {version} can corrupt a database under load"

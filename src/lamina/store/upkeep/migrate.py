@@ -1,4 +1,4 @@
-"""A memory moves to another database: copied, compared row by row, and only then believed in its new place."""
+"""Move a memory to another database: copy it, compare it row by row, and only then switch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FILE = "file"
 def move(
     store: Store, to: str, settings: Settings, now: datetime, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Move everything to an address, or back into the file of the agent's folder; what was moved.
+    """Move everything to an address, or back into the file of the agent's folder; report it.
 
     Nobody else writes meanwhile. Run again after a crash, a move to a server goes on where it was,
     unless the memory has changed since; a move into a file begins again.
@@ -57,7 +57,7 @@ def move(
                         meta.put(transaction.cursor, ARRIVING, "")
                     raise
             meta.put(hold, MOVED, target.address)
-        return _told(store, target, target.address, head)
+        return _report(store, target, target.address, head)
     finally:
         target.close()
 
@@ -78,13 +78,13 @@ def _into_file(
             copying = Transfer(hold.connection, store.folder, progress)
             _copy(copying, target, place)
             _check(target, store, copying, head, place)
-            told = _told(store, target, str(path), head)
+            report = _report(store, target, str(path), head)
         _keep_left(store, path, now)
         obsolete = sorted(set(old).difference(staging.beside(place)))
         staging.exchange(place, staging.Plan(obsolete=tuple(obsolete)))
         certificates.write_missing(hold.connection, store.folder)  # also those of other homes
         meta.put(hold, MOVED, str(path))
-    return told
+    return report
 
 
 @contextmanager
@@ -102,14 +102,14 @@ def _copy(work: Transfer, target: Database, folder: Path) -> None:
             put(transaction.cursor.connection)
 
 
-def _told(store: Store, target: Database, to: str, head: events.Head) -> dict[str, Any]:
+def _report(store: Store, target: Database, to: str, head: events.Head) -> dict[str, Any]:
     numbers = {name: _count(target, name) for name in ("records", "archived")}
-    told = {"agent": store.agent, "from": store.database.address, "to": to}
-    return {**told, **numbers, "events": head.seq}
+    places = {"agent": store.agent, "from": store.database.address, "to": to}
+    return {**places, **numbers, "events": head.seq}
 
 
 def place(folder: Path, to: str) -> str:
-    """How people are told of the place that a memory moves to."""
+    """Return the place that a memory moves to as people see it, without a password."""
     if to == FILE:
         return str(folder / FILE_NAME)
     from lamina.store.engine.postgres.pool import parameters, shown
@@ -151,14 +151,14 @@ def _replaceable(store: Store, path: Path, source: Connection) -> list[str]:
 
 
 def _is_part(there: Connection, source: Connection, store: Store) -> bool:
-    """Whether a place has only a part of our history, as a crash at the end of a move leaves it."""
+    """Tell whether a place has a part of our history, as a crash at the end of a move leaves it."""
     last = events.head(there, store.seed)
     same = source.execute("SELECT hash FROM events WHERE seq = ?", (last.seq,)).get
     return bool(same == last.hash)
 
 
 def _has_tables(path: Path) -> bool:
-    """Whether a file holds a memory; a process may have been killed before it made the tables."""
+    """Tell whether a file holds a memory; a process may have died before it made the tables."""
     if not has_bytes(path):
         return False
     with _file(path) as database, database.snapshot() as connection:
@@ -178,14 +178,13 @@ def _keep(kept: Path) -> None:
     with closing(apsw.Connection(str(kept / FILE_NAME))) as connection:
         meta.delete(connection, MOVED)
     manifest = msgspec.json.decode((kept / backup.MANIFEST).read_bytes(), type=backup.Manifest)
-    told = structs.replace(
-        manifest, files={**manifest.files, FILE_NAME: backup.digest(kept / FILE_NAME)}
-    )
-    write_private(kept / backup.MANIFEST, hashing.encode(told) + b"\n")
+    files = {**manifest.files, FILE_NAME: backup.digest(kept / FILE_NAME)}
+    changed = structs.replace(manifest, files=files)
+    write_private(kept / backup.MANIFEST, hashing.encode(changed) + b"\n")
 
 
 def is_unmoved(path: Path) -> bool:
-    """Whether a file holds a memory that was never moved: whoever looks on a server does not see it."""
+    """Tell whether a file holds a memory that was never moved, and is hidden by one on a server."""
     if not _has_tables(path):
         return False
     with _file(path) as database:
@@ -193,7 +192,7 @@ def is_unmoved(path: Path) -> bool:
 
 
 def is_copy(path: Path) -> bool:
-    """Whether a file says itself that its memory is elsewhere, or not all there yet."""
+    """Tell whether a file says itself that its memory is elsewhere, or not all there yet."""
     if not _has_tables(path):
         return True
     with _file(path) as database, database.snapshot() as connection:
@@ -201,7 +200,7 @@ def is_copy(path: Path) -> bool:
 
 
 def _file(path: Path) -> closing[SqliteDatabase]:
-    """A file of the home, to be looked at as it is."""
+    """Open a file of the home as it is."""
     return closing(SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000))
 
 
@@ -210,9 +209,10 @@ def _is_copy(said: dict[str, str]) -> bool:
 
 
 def hollow(store: Store, now: datetime) -> list[Path]:
-    """Leave nothing of the copy in the home but where the memory went, since it is kept elsewhere; what was cleaned.
+    """Empty the copy in the home of a memory that is kept elsewhere; return the cleaned files.
 
-    A file that does not say so itself is no copy of ours, but a memory of its own.
+    Only where the memory went stays. A file that does not say so itself is no copy of ours, but a
+    memory of its own.
     """
     path = store.folder / FILE_NAME
     if isinstance(store.database, SqliteDatabase) or not _has_tables(path):
@@ -239,12 +239,12 @@ def hollow(store: Store, now: datetime) -> list[Path]:
 
 
 def _mark(head: events.Head) -> str:
-    """What a place says of what arrives there: up to where it goes."""
+    """Write down up to where a memory goes that arrives at a place."""
     return hashing.encode({"event": head.seq, "hash": head.hash.hex()}).decode()
 
 
 def _begin(target: Database, store: Store, source: Connection, head: events.Head) -> bool:
-    """Say in the new place that something arrives there; False when all of it has arrived already."""
+    """Say in the new place that a memory arrives there; False when all of it has arrived."""
     mark = _mark(head)
     with target.atomic() as transaction:
         connection = transaction.cursor.connection
@@ -261,9 +261,8 @@ def _begin(target: Database, store: Store, source: Connection, head: events.Head
                 if there == head:
                     return False
                 if not _is_part(connection, source, store):
-                    raise Conflict(
-                        f"{target.address} holds a memory of {store.agent} that is in use; nothing was moved"
-                    )
+                    what = f"{target.address} holds a memory of {store.agent} that is in use"
+                    raise Conflict(f"{what}; nothing was moved")
             transfer.clear(connection)  # half of a copy, or one that the memory has left long ago
         meta.put(transaction.cursor, ARRIVING, mark)
         meta.delete(transaction.cursor, MOVED)
@@ -286,13 +285,13 @@ def _check(target: Database, store: Store, work: Transfer, head: events.Head, fo
 
 
 def copies_left(source: Connection | Cursor) -> list[str]:
-    """The servers that a memory has been on, each of which may still have what it was then."""
+    """List the servers that a memory has been on, which may still have what it was then."""
     servers: list[str] = hashing.decode(meta.get(source, LEFT) or "[]")
     return servers
 
 
 def _any(connection: Connection) -> bool:
-    """Whether anything has ever happened in a memory."""
+    """Tell whether anything has ever happened in a memory."""
     return connection.execute("SELECT 1 FROM events LIMIT 1").get is not None
 
 

@@ -1,4 +1,4 @@
-"""How a store is opened, wherever the settings have it."""
+"""Open a store wherever the settings have it; make, migrate and tidy it first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def opened(
     store_id: str | None = None,
     steps: Sequence[Step] = migrations.STEPS,
 ) -> Store:
-    """The agent's store where the settings have it; made if there is none, migrated if it is older than we are."""
+    """Open the agent's store where the settings have it; make one, or migrate an older one."""
     if not settings["store.url"]:
         return in_file(folder, agent, settings, now, store_id, steps)
     from lamina.store.tables.postgres.opening import connected
@@ -45,7 +45,7 @@ def opened(
 
 
 def has_erased(store: Store) -> bool:
-    """Whether an interrupted restore by an older version has brought back what was erased."""
+    """Tell whether a cut-off import or older restore has brought back what was erased."""
     return meta.get(store.database.reader(), meta.ERASE_AGAIN) is not None
 
 
@@ -60,11 +60,9 @@ def _refuse_hidden(folder: Path, agent: str) -> None:
 
     path = folder / FILE_NAME
     if migrate.is_unmoved(path):
-        do = "`lamina migrate --to` that database moves it there, or move the file away to begin anew"
-        raise Refused(
-            f"the memory of {agent} is still in {path}, and the database of store.url has none; {do}",
-            place=str(path),
-        )
+        what = f"the memory of {agent} is still in {path}, and the database of store.url has none"
+        do = "`lamina migrate --to` that database moves it there"
+        raise Refused(f"{what}; {do}, or move the file away to begin anew", place=str(path))
 
 
 def in_file(
@@ -75,7 +73,7 @@ def in_file(
     store_id: str | None = None,
     steps: Sequence[Step] = migrations.STEPS,
 ) -> Store:
-    """A store in a file of the agent's folder, whatever the settings say."""
+    """Open a store in a file of the agent's folder, whatever the settings say."""
     for name in FILES:
         refuse_untrusted(folder / name)
     path = folder / FILE_NAME
