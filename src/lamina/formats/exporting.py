@@ -22,10 +22,9 @@ from lamina.formats import (
 )
 from lamina.model import hashing
 from lamina.model.record import Layer, Record
-from lamina.store.archive import archive
 from lamina.store.core.store import Store
 from lamina.store.engine import foreign
-from lamina.store.tables import records
+from lamina.store.tables import archived, records
 from lamina.text.words import shown
 
 Progress = Callable[[int, int], None]
@@ -71,8 +70,8 @@ def write(
         with whole_files.put(target, force) as work:
             chosen = parting.chosen(map(store.record, records.every(db)))
             WRITERS[name](work, store, chosen, summaries)
-        if archived := archive.count(db, None):
-            parting.left_out["it is archived"] += archived
+        if number := archived.count(db, None):
+            parting.left_out["it is archived"] += number
         parting.lost["history"] = store.head().seq
     return {
         "format": name,

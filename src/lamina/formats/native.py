@@ -23,7 +23,7 @@ from lamina.store.archive import archive
 from lamina.store.core.store import Store
 from lamina.store.engine import raw_file
 from lamina.store.engine.sql import Connection
-from lamina.store.tables import certificates, events, grants, record_lines, records
+from lamina.store.tables import archived, certificates, events, grants, record_lines, records
 from lamina.store.tables.record_lines import Written, row_of
 from lamina.store.upkeep import erase, opening
 from lamina.store.upkeep.adopt import Exported, adopt
@@ -167,7 +167,7 @@ def write(
         }
         head = store.head()
         manifest = Manifest(
-            archived=archive.count(db, None),
+            archived=archived.count(db, None),
             archives=len(archives),
             certificates=len(certified),
             events=head.seq,
@@ -191,7 +191,7 @@ def write(
 def _archive_files(db: Connection) -> list[dict[str, Any]]:
     return [
         {"number": file.number, "file": file.file, "why": file.why, "made_at": iso(file.made_at)}
-        for file in reversed(archive.files(db))
+        for file in reversed(archived.files(db))
     ]
 
 

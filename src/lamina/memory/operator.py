@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lamina.memory.reviews import Reviews
     from lamina.memory.sharing import Sharing
     from lamina.memory.viewer import Times
-    from lamina.store.archive.archive import File
+    from lamina.store.tables.archived import File
     from lamina.store.tables.grants import Grant
     from lamina.store.tables.reads import Read
     from lamina.store.tables.records import Filter

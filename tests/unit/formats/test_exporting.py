@@ -15,9 +15,8 @@ from lamina import Operator
 from lamina.errors import InvalidInput, Refused
 from lamina.formats import entries, exporting
 from lamina.model.record import Record
-from lamina.store.archive import archive
 from lamina.store.engine import foreign
-from lamina.store.tables import records
+from lamina.store.tables import archived, records
 from lamina.text import words
 from tests.conftest import CONTRACTS, START, Desk, move, size, supersede
 from tests.unit.formats.test_registry import GOLDEN, everything
@@ -121,8 +120,8 @@ def test_every_memory_is_written_or_told(desk: Desk, tmp_path: Path, form: str) 
     op.prune(tags=["drink"])
     report = op.export_as(form, tmp_path / "export")
     with op._store.read() as db:
-        counts, archived = records.counts(db, None), archive.count(db, None)
-    total = sum(sum(states.values()) for states in counts.values()) + archived
+        counts, number = records.counts(db, None), archived.count(db, None)
+    total = sum(sum(states.values()) for states in counts.values()) + number
     assert report["records"] + sum(report["left_out"].values()) == total
     assert report["left_out"]["it is archived"] == 1
     assert report["lost"]["trust"] == report["records"]

@@ -10,50 +10,18 @@ from typing import NamedTuple
 
 from lamina.errors import Conflict, Corrupt, NotFound, Refused, StoreUnavailable
 from lamina.model import hashing
-from lamina.model.clock import from_micros, to_micros
+from lamina.model.clock import to_micros
 from lamina.model.record import Actor, Record, plain
 from lamina.store.archive.file_changes import ArchiveStore, ArchiveTransaction, Filing
 from lamina.store.archive.files import Laid, Shelf, stamp
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.engine.sqlite import translated
-from lamina.store.tables import record_lines, records
+from lamina.store.tables import archived, record_lines, records
+from lamina.store.tables.archived import File, Place, files, find
 from lamina.store.tables.record_lines import Written
 
 # How many lines one file takes, so that nobody waits long for its transaction.
 AT_ONCE = 10_000
-INSERT_FILE = (
-    "INSERT INTO archives (number, file, why, lines, sha256, made_at) VALUES (?, ?, ?, ?, ?, ?)"
-)
-INSERT = "INSERT INTO archived (id, user, key, archive, line, start, bytes, hash, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-PLACES = "SELECT id, user, file, line, start, bytes, hash, event FROM archived JOIN archives ON archive = archives.number"
-
-
-class Place(NamedTuple):
-    """Where an archived record lies, and what fixes it."""
-
-    id: str
-    user: str | None
-    file: str
-    line: int
-    start: int
-    size: int
-    hash: bytes
-    event: int
-
-    @property
-    def label(self) -> str:
-        return f"{self.file}:{self.line}"
-
-
-class File(NamedTuple):
-    """One file of the archive."""
-
-    number: int
-    file: str
-    why: str
-    lines: int
-    sha256: bytes
-    made_at: datetime
 
 
 class Copy(NamedTuple):
@@ -64,38 +32,6 @@ class Copy(NamedTuple):
     why: str
     made_at: datetime
     lines: list[tuple[Written, int]]
-
-
-def find(connection: Connection, record_id: str) -> Place | None:
-    row = connection.execute(f"{PLACES} WHERE id = ?", (record_id,)).get
-    return None if row is None else Place(*row)
-
-
-def find_key(connection: Connection, key: str, user: str | None) -> Place | None:
-    row = connection.execute(
-        f"{PLACES} WHERE key = ? AND coalesce(user, '') = ?", (key, user or "")
-    ).get
-    return None if row is None else Place(*row)
-
-
-def files(connection: Connection) -> list[File]:
-    """Every file, the newest first."""
-    found = rows(
-        connection,
-        "SELECT number, file, why, lines, sha256, made_at FROM archives ORDER BY number DESC",
-    )
-    return [
-        File(number, file, why, lines, digest, from_micros(made))
-        for number, file, why, lines, digest, made in found
-    ]
-
-
-def count(connection: Connection, user: str | None) -> int:
-    """How many archived records this user may see."""
-    number = connection.execute(
-        f"SELECT count(*) FROM archived WHERE {records.visible('?1')}", (user,)
-    ).get
-    return number if isinstance(number, int) else 0
 
 
 class Archive:
@@ -238,16 +174,16 @@ class Archive:
         )
         made = to_micros(copy.made_at)
         connection.execute(
-            INSERT_FILE, (copy.number, copy.file, copy.why, len(found), laid.sha256, made)
+            archived.INSERT_FILE, (copy.number, copy.file, copy.why, len(found), laid.sha256, made)
         )
-        connection.execute("DELETE FROM strays WHERE file = ?", (copy.file,))
+        archived.clear_stray(connection, copy.file)
         id_, user, key = (records.COLUMN[name] for name in ("id", "user", "key"))
         for line, ((row, event), (start, size)) in enumerate(
             zip(found, laid.places, strict=True), 1
         ):
             digest = records.row_hash(row[:-2], row[-1])
             connection.execute(
-                INSERT,
+                archived.INSERT,
                 (row[id_], row[user], row[key], copy.number, line, start, size, digest, event),
             )
 

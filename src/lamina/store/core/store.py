@@ -18,13 +18,14 @@ from lamina.model import hashing
 from lamina.model.clock import Ids
 from lamina.model.record import Actor, Entry, Event, Record
 from lamina.model.slots import Slot
-from lamina.store.archive import archive, search
+from lamina.store.archive import search
 from lamina.store.archive.archive import Archive
 from lamina.store.archive.search import Wanted
 from lamina.store.core.transaction import EVERY, Transaction
 from lamina.store.engine.sql import Connection, Cursor, Database
 from lamina.store.engine.sqlite import FROM_SQLITE, translate, translated
 from lamina.store.tables import (
+    archived,
     derived,
     events,
     learned,
@@ -217,10 +218,10 @@ class Store:
 
         return self.steadily(look)
 
-    def archives(self) -> list[archive.File]:
+    def archives(self) -> list[archived.File]:
         """List every file of the archive, the newest first."""
         with self.read() as db:
-            return archive.files(db)
+            return archived.files(db)
 
     def steadily(self, look: Callable[[], Result]) -> Result:
         """Look at files of the archive; again, if one of them was written anew meanwhile."""
@@ -289,7 +290,7 @@ class Store:
 
     def count_archived(self, user: str | None) -> int:
         with self.read() as db:
-            return archive.count(db, user)
+            return archived.count(db, user)
 
     def decisions(self, limit: int) -> dict[str, Decided]:
         with self.read() as db:

@@ -15,11 +15,11 @@ from lamina.home.folder import user_name
 from lamina.model import rules
 from lamina.model.clock import is_id, to_micros
 from lamina.model.record import Actor, Change, Draft, Event, Layer, Record, State
-from lamina.store.archive import archive
 from lamina.store.archive.files import Laid
 from lamina.store.core.guard import Guard
 from lamina.store.engine.sql import Atomic, Connection
 from lamina.store.tables import (
+    archived,
     derived,
     events,
     fulltext,
@@ -191,7 +191,7 @@ class Transaction(Atomic):
         row = records.by_key(self.db, key, user)
         if row is not None:
             return self._store.record(row)
-        place = archive.find_key(self.db, key, user)
+        place = archived.find_key(self.db, key, user)
         return None if place is None else self._store.archive.read(place)
 
     def insert(self, drafts: Sequence[Draft]) -> list[Record]:
@@ -282,7 +282,7 @@ class Transaction(Atomic):
             places.append(
                 (record_id, row[user], row[key], number, line, start, size, digest, event)
             )
-        self.cursor.executemany(archive.INSERT, places)
+        self.cursor.executemany(archived.INSERT, places)
         derived.forget(self.cursor, leaving)
         self.cursor.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in leaving])
 
@@ -295,28 +295,22 @@ class Transaction(Atomic):
         laid: Laid | None,
     ) -> list[Record]:
         """Put records back into the store; a new file has the others, the old one is a stray."""
-        number = self.cursor.execute("SELECT number FROM archives WHERE file = ?", (old,)).get
-        self.cursor.execute("INSERT INTO strays (file, doomed) VALUES (?, 1)", (old,))
+        number = archived.number_of(self.cursor, old)
+        archived.doom(self.cursor, old)
         if laid is None:
-            self.cursor.execute("DELETE FROM archives WHERE number = ?", (number,))
+            archived.drop_file(self.cursor, number)
             self._say_archive(number, file=None, lines=0, sha256=None)
         else:
-            self.cursor.execute("DELETE FROM strays WHERE file = ?", (new,))
-            moved = "UPDATE archives SET file = ?, lines = ?, sha256 = ? WHERE number = ?"
-            self.cursor.execute(moved, (new, len(kept), laid.sha256, number))
+            archived.clear_stray(self.cursor, new)
+            archived.replace_file(self.cursor, number, new, len(kept), laid.sha256)
             self._say_archive(number, file=new, lines=len(kept), sha256=laid.sha256.hex())
-            moved = "UPDATE archived SET line = ?, start = ?, bytes = ? WHERE id = ?"
             places = enumerate(zip(kept, laid.places, strict=True), 1)
-            self.cursor.executemany(
-                moved,
-                [(line, start, size, written.id) for line, (written, (start, size)) in places],
-            )
+            moved = [(line, start, size, written.id) for line, (written, (start, size)) in places]
+            self.cursor.executemany(archived.MOVE, moved)
         return [self._put_back(written, number) for written in back]
 
-    def _put_back(self, written: Written, number: Any) -> Record:
-        event = self.cursor.execute("SELECT event FROM archived WHERE id = ?", (written.id,)).get
-        assert isinstance(event, int)
-        self.cursor.execute("DELETE FROM archived WHERE id = ?", (written.id,))
+    def _put_back(self, written: Written, number: int) -> Record:
+        _, event = archived.take_out(self.cursor, written.id)
         self._last_record += 1
         row = list(record_lines.row_of(written))
         row[COLUMN["seq"]] = self._last_record
@@ -336,15 +330,14 @@ class Transaction(Atomic):
         return back
 
     def _new_archive(self, file: str, why: str, laid: Laid) -> int:
-        number = self.cursor.execute("SELECT coalesce(max(number), 0) + 1 FROM archives").get
-        assert isinstance(number, int)
+        number = archived.next_number(self.cursor)
         lines, sha256 = len(laid.places), laid.sha256
-        self.cursor.execute(archive.INSERT_FILE, (number, file, why, lines, sha256, self._micros))
-        self.cursor.execute("DELETE FROM strays WHERE file = ?", (file,))
+        self.cursor.execute(archived.INSERT_FILE, (number, file, why, lines, sha256, self._micros))
+        archived.clear_stray(self.cursor, file)
         self._say_archive(number, file=file, lines=lines, sha256=sha256.hex(), why=why)
         return number
 
-    def _say_archive(self, number: Any, **said: Any) -> None:
+    def _say_archive(self, number: int, **said: Any) -> None:
         """Let the event say what became of a file of the archive."""
         self.tell("archives", {"archive": number, **said})
 

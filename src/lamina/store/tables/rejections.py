@@ -130,6 +130,12 @@ def lift(cursor: Cursor, record: str) -> int:
     return number
 
 
+def forget(cursor: Cursor, gone: Sequence[str]) -> None:
+    """Remove the values of rejected records that are erased."""
+    bound = [(record_id,) for record_id in gone]
+    cursor.executemany("DELETE FROM rejected WHERE record = ?", bound)
+
+
 def told(connection: Connection) -> set[tuple[bytes, str]]:
     """What the events say is rejected, and not lifted since."""
     query = "SELECT seq, body FROM events WHERE body ->> 'action' IN (?, ?, ?) ORDER BY seq"

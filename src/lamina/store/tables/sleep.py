@@ -175,6 +175,24 @@ def hear(cursor: Cursor, turns: Sequence[str], what: str) -> None:
     )
 
 
+def read_again(cursor: Cursor, turns: Sequence[str]) -> None:
+    """Let sleep read turns once more, and sum them up anew."""
+    again = "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING"
+    cursor.executemany(again, [(turn,) for turn in turns])
+    summed_up = "DELETE FROM heard WHERE turn = ? AND what = 'summary'"
+    cursor.executemany(summed_up, [(turn,) for turn in turns])
+
+
+def forget(cursor: Cursor, gone: Sequence[str]) -> None:
+    """Remove what is kept about records that are erased."""
+    for query in (
+        "DELETE FROM heard WHERE turn = ?",
+        "DELETE FROM reread WHERE turn = ?",
+        "DELETE FROM aged WHERE record = ?",
+    ):
+        cursor.executemany(query, [(record_id,) for record_id in gone])
+
+
 def age(cursor: Cursor, aged: Sequence[tuple[str, float, float]]) -> None:
     """Keep the original importance of records beside what it became."""
     cursor.executemany(AGE, aged)

@@ -16,19 +16,21 @@ from lamina.home.folder import make_private_folder, write_private
 from lamina.model import erased_words, hashing
 from lamina.model.erased_words import Signature, Trace
 from lamina.model.record import Actor
-from lamina.store.archive import archive
 from lamina.store.core.transaction import Transaction
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.index import writing
 from lamina.store.tables import (
+    archived,
     derived,
     erased,
     events,
     fulltext,
     grants,
+    learned,
     meta,
     records,
     rejections,
+    sleep,
     trail_check,
 )
 from lamina.store.tables.events import Changed
@@ -111,15 +113,14 @@ class Removal(Transaction):
         self.unarchive((), kept, old, new, laid)
 
     def _leave_line(self, line: Written, number: int) -> None:
-        place = archive.find(self.db, line.id)
+        place = archived.find(self.db, line.id)
         assert place is not None, "the file has just been compared with it"
-        at = self.cursor.execute("SELECT archive FROM archived WHERE id = ?", (line.id,)).get
+        at, _ = archived.take_out(self.cursor, line.id)
         after = {"archived": None, "erased": number, "private": line.user is not None}
         before = {"archived": at, "erased": None, "private": None}
         event = self._next_event()
         self._changes.append(Changed(line.id, place.hash, before, after, place.event))
         self._leave_stub(line.id, line.user, number, event, line.layer, line.content, line.key)
-        self.cursor.execute("DELETE FROM archived WHERE id = ?", (line.id,))
 
     def _leave_stub(
         self,
@@ -172,14 +173,9 @@ class Removal(Transaction):
 
     def _forget_work(self, going: Sequence[str]) -> None:
         """Remove what is kept beside them: marks of sleep, barred values, what was learned."""
-        for query in (
-            "DELETE FROM heard WHERE turn = ?",
-            "DELETE FROM reread WHERE turn = ?",
-            "DELETE FROM aged WHERE record = ?",
-            "DELETE FROM rejected WHERE record = ?",
-        ):
-            self.cursor.executemany(query, [(one,) for one in going])
-        self.cursor.execute("DELETE FROM models")
+        sleep.forget(self.cursor, going)
+        rejections.forget(self.cursor, going)
+        learned.forget(self.cursor)
 
     def _forget_outcomes(self, known: Signature) -> None:
         """Remove what jobs report of their last run; whether it went well stays."""
@@ -192,10 +188,8 @@ class Removal(Transaction):
 
     def read_again(self, turns: Collection[str]) -> int:
         """Let sleep reread turns of which something was made that is erased; count them."""
-        there = [(turn,) for turn in turns if records.by_id(self.db, turn) is not None]
-        again = "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING"
-        self.cursor.executemany(again, there)
-        self.cursor.executemany("DELETE FROM heard WHERE turn = ? AND what = 'summary'", there)
+        there = [turn for turn in turns if records.by_id(self.db, turn) is not None]
+        sleep.read_again(self.cursor, there)
         return len(there)
 
     def keep(self, begun: Begun) -> None:

@@ -13,9 +13,17 @@ import msgspec
 from lamina.model import erased_words, hashing
 from lamina.model.erased_words import Signature, Trace, Verdict
 from lamina.model.record import Record, Trust
-from lamina.store.archive import archive
 from lamina.store.engine.sql import Connection, rows
-from lamina.store.tables import certificates, erased, events, fulltext, meta, records, trail_check
+from lamina.store.tables import (
+    archived,
+    certificates,
+    erased,
+    events,
+    fulltext,
+    meta,
+    records,
+    trail_check,
+)
 from lamina.store.tables.records import COLUMN, Row
 from lamina.text import words
 
@@ -353,7 +361,7 @@ def events_about(connection: Connection, ids: Collection[str]) -> set[int]:
 
 def archives_of(connection: Connection, ids: Collection[str]) -> list[str]:
     """List the files of the archive that hold some records."""
-    places = [archive.find(connection, one) for one in ids]
+    places = [archived.find(connection, one) for one in ids]
     return sorted({place.file for place in places if place is not None})
 
 

@@ -17,6 +17,7 @@ from lamina.store.core.store import FILE_NAME, READS_NAME
 from lamina.store.engine.sql import Connection, Database
 from lamina.store.engine.sqlite import SqliteDatabase
 from lamina.store.tables import (
+    archived,
     certificates,
     facets,
     fulltext,
@@ -232,7 +233,7 @@ def _archive(connection: Connection, folder: Path, progress: Progress | None) ->
         what = f"{len(strays)} files belong to no archive of this store, such as {strays[0]}"
         yield "warn", "archive", f"{what}; see its backups"
     elif not problems and known:
-        lines = connection.execute("SELECT CAST(sum(lines) AS BIGINT) FROM archives").get or 0
+        lines = archived.count_lines(connection)
         what = f"{len(known)} files with {lines:,} memories are as they were archived"
         yield "ok", "archive", what
 

@@ -20,9 +20,9 @@ from lamina.model import hashing
 from lamina.model.clock import to_micros
 from lamina.store.archive import files as shelf
 from lamina.store.core.store import FILE_NAME, Store
-from lamina.store.engine.sql import Connection, Cursor, Database, rows
+from lamina.store.engine.sql import Connection, Cursor, Database
 from lamina.store.engine.sqlite import SqliteDatabase
-from lamina.store.tables import certificates, events, meta, migrations
+from lamina.store.tables import archived, certificates, events, meta, migrations
 from lamina.store.tables.meta import ARRIVING, LEFT, MOVED
 from lamina.store.upkeep import backup, staging, transfer, verify
 from lamina.store.upkeep.transfer import Transfer
@@ -147,7 +147,7 @@ def _replaceable(store: Store, path: Path, source: Connection) -> list[str]:
         is_ours = _is_copy(meta.read(connection)) or _is_part(connection, source, store)
         if _any(connection) and not is_ours:
             raise Conflict(f"{path} holds another memory of {store.agent}; move it away first")
-        return [file for (file,) in rows(connection, "SELECT file FROM archives")]
+        return archived.names(connection)
 
 
 def _is_part(there: Connection, source: Connection, store: Store) -> bool:
@@ -221,7 +221,7 @@ def hollow(store: Store, now: datetime) -> list[Path]:
         said = meta.read(database.reader())
         if not _is_copy(said) or said.get("store_id") != store.id:
             return []
-        files = [file for (file,) in rows(database.reader(), "SELECT file FROM archives")]
+        files = archived.names(database.reader())
         for file in files:
             shelf.Folder(store.folder).remove(database.reader(), file)
     work = path.with_name(path.name + ".tmp")

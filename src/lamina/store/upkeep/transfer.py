@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from lamina.errors import Corrupt
 from lamina.store.archive.files import Shelf, shelf
 from lamina.store.engine.sql import Connection, Half, rows
-from lamina.store.tables import fulltext, meta
+from lamina.store.tables import archived, fulltext, meta
 from lamina.store.tables.records import COLUMNS
 
 PAGE = 1000
@@ -162,13 +162,13 @@ class Transfer:
                 if table is RECORDS:
                     self._step(1)
         own, other = shelf(self._source, self._folder), shelf(target, folder)
-        for (file,) in rows(self._source, "SELECT file FROM archives"):
+        for file in archived.names(self._source):
             with own.open(self._source, file) as before, other.open(target, file) as after:
                 if before.read() != after.read():
                     raise Corrupt(f"{other.label(file)} arrived as something else; {UNCHANGED}")
 
     def _copy_files(self, target: Connection, own: Shelf, other: Shelf) -> None:
-        for (file,) in rows(self._source, "SELECT file FROM archives ORDER BY number"):
+        for file in archived.names(self._source):
             other.make_ready(file)
             with own.open(self._source, file) as opened:
                 body = opened.read()

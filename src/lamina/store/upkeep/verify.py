@@ -18,6 +18,7 @@ from lamina.store.archive.files import shelf
 from lamina.store.core.store import Store
 from lamina.store.engine.sql import Connection
 from lamina.store.tables import (
+    archived,
     certificates,
     grants,
     meta,
@@ -172,7 +173,7 @@ def store(
             report = verify(connection, whole.seed, expected, progress)
             if not report.ok or not files:
                 return report
-            before = archive.files(connection)
+            before = archived.files(connection)
             problems = files_differ(connection, whole.folder, progress)
             altered, uncovered = certificates_differ(connection, whole.folder)
         # Else files were written anew while we looked.
@@ -381,8 +382,7 @@ def files_differ(
     connection: Connection, folder: Path, progress: Progress | None = None
 ) -> list[Problem]:
     """Find what is not as it was archived, in the files that belong to a store."""
-    total = connection.execute("SELECT CAST(coalesce(sum(lines), 0) AS BIGINT) FROM archives").get
-    step = _counter(int(str(total)), progress)
+    step = _counter(archived.count_lines(connection), progress)
     return [
         Problem(place, message)
         for place, message in archive.damaged(shelf(connection, folder), connection, step)
