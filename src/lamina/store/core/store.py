@@ -1,4 +1,4 @@
-"""The store of one agent: opened, asked, changed in transactions, closed."""
+"""Read and change the store of one agent; every change is a transaction."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Store:
 
     @functools.cached_property
     def index(self) -> Index:
-        """What searches read."""
+        """The catalogue, postings and vectors that searches read."""
         from lamina.store.index.snapshot import Index  # needs numpy, as nothing else does
 
         return Index(self)
@@ -167,8 +167,8 @@ class Store:
     def numbered(self, numbers: Sequence[int]) -> list[Record]:
         """Read the records with these numbers, in the same order, as far as they are there."""
         with self.read() as db:
-            found = [records.by_number(db, number) for number in numbers]
-        return [self.record(row) for row in found if row is not None]
+            rows = [records.by_number(db, number) for number in numbers]
+        return [self.record(row) for row in rows if row is not None]
 
     def pending(
         self, user: str | None, since: int, until: int
@@ -194,7 +194,7 @@ class Store:
             return events.head(db, self.seed)
 
     def history(self, record_id: str) -> list[Event]:
-        """List the events that made a record what it is, oldest first; each names the last one."""
+        """List the events that made a record what it is, oldest first."""
         return self.histories([record_id])[record_id]
 
     def histories(self, record_ids: Sequence[str]) -> dict[str, list[Event]]:
@@ -361,16 +361,16 @@ def _identity(
 ) -> tuple[str, int]:
     """Return the id of a store and its analyser; raise when it is elsewhere or not this agent's."""
     with translated(database.address):
-        said = meta.read(connection or database.reader())
-    meta.refuse_elsewhere(said, database.address, agent)
-    if said.get("agent") != agent or "store_id" not in said:
-        made_for = words.shown(said.get("agent", "nobody"))
+        identity = meta.read(connection or database.reader())
+    meta.refuse_elsewhere(identity, database.address, agent)
+    if identity.get("agent") != agent or "store_id" not in identity:
+        made_for = words.shown(identity.get("agent", "nobody"))
         what = f"{database.address}: this store was made for the agent {made_for}"
         do = "put it back under that name, then `lamina export` there and `lamina import` here"
         raise Corrupt(f"{what}; {do}", foreign=True)
-    analyser = int(said.get("analyser", 0))
+    analyser = int(identity.get("analyser", 0))
     if analyser > words.ANALYSER_VERSION:
         what = f"{database.address}: its index was made by analyser {analyser}"
         known = f"but this Lamina knows only up to {words.ANALYSER_VERSION}"
         raise StoreUnavailable(f"{what}, {known}; upgrade Lamina to open it", foreign=True)
-    return str(said["store_id"]), analyser
+    return str(identity["store_id"]), analyser

@@ -114,7 +114,7 @@ class Transaction(Atomic):
 
     @property
     def db(self) -> Connection:
-        """Where the tables are read as this transaction sees them."""
+        """The connection that reads the tables as this transaction sees them."""
         connection: Connection = self.cursor.connection
         return connection
 
@@ -125,7 +125,7 @@ class Transaction(Atomic):
 
     @property
     def guard(self) -> Guard:
-        """What watches over everything that would be believed; most transactions need none."""
+        """The guard over everything that would be believed; most transactions need none."""
         if self._guard is None:
             self._guard = Guard(self._store, self._actor, self._micros, self.cursor)
         return self._guard

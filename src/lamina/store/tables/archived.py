@@ -12,9 +12,15 @@ from lamina.store.tables import records
 INSERT_FILE = (
     "INSERT INTO archives (number, file, why, lines, sha256, made_at) VALUES (?, ?, ?, ?, ?, ?)"
 )
-INSERT = "INSERT INTO archived (id, user, key, archive, line, start, bytes, hash, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT = (
+    "INSERT INTO archived (id, user, key, archive, line, start, bytes, hash, event)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 MOVE = "UPDATE archived SET line = ?, start = ?, bytes = ? WHERE id = ?"
-PLACES = "SELECT id, user, file, line, start, bytes, hash, event FROM archived JOIN archives ON archive = archives.number"
+PLACES = (
+    "SELECT id, user, file, line, start, bytes, hash, event FROM archived"
+    " JOIN archives ON archive = archives.number"
+)
 
 
 class Place(NamedTuple):

@@ -1,4 +1,4 @@
-"""Keep what is left of erased records: their stubs, and by what their texts would be known again."""
+"""Keep what is left of erased records: stubs, and fingerprints that keep their texts out."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from lamina.store.tables import (
     erased,
     events,
     grants,
+    meta,
     rejections,
     sleep,
     trail_check,
@@ -32,7 +33,7 @@ IMPORT = Actor(Role.SYSTEM, "import", "store")
 
 
 class Exported(msgspec.Struct, frozen=True):
-    """All that an export says of a store."""
+    """A whole store, as an export has it."""
 
     store_id: str
     rows: Sequence[Row]
@@ -44,7 +45,7 @@ class Exported(msgspec.Struct, frozen=True):
 
 
 class _Rejected(Exception):
-    """What was adopted does not agree with itself; the transaction must not be kept."""
+    """The export does not agree with itself; the transaction must not be kept."""
 
 
 def adopt(store: Store, exported: Exported, progress: Progress | None = None) -> Report:
@@ -79,7 +80,7 @@ def adopt(store: Store, exported: Exported, progress: Progress | None = None) ->
 
 
 def _put_trail(db: Connection, exported: Exported) -> None:
-    db.execute("UPDATE meta SET value = ? WHERE name = 'store_id'", (exported.store_id,))
+    meta.put(db, "store_id", exported.store_id)
     for seq, (body, digest) in enumerate(exported.events, 1):
         db.execute(events.INSERT, (seq, events.body_of(body).records, body, digest))
     db.executemany(events.INSERT_NOTE, exported.notes)

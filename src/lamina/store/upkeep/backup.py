@@ -32,7 +32,7 @@ READ_THROUGH = ("records", "events")
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a backup holds: each file with its SHA-256."""
+    """The files of a backup, each with its SHA-256."""
 
     files: dict[str, str]
     format: str

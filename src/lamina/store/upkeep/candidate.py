@@ -1,4 +1,4 @@
-"""A copy of a backup that is made ready to become the store, in a folder that nobody reads from."""
+"""Prepare a copy of a backup to become the store, in a folder that no handle reads from."""
 
 from __future__ import annotations
 

@@ -294,7 +294,7 @@ def unfinished(store: Store, connection: Connection) -> list[Begun]:
 def erase_again(store: Store, actor: Actor, now: datetime) -> None:
     """Erase what an import or an older version's restore has brought back, before anybody reads it.
 
-    Only what a certificate names: a mark that somebody put into the file erases nothing.
+    Only what a certificate names: a mark that another program wrote erases nothing.
     """
     with store.database.moment() as connection:
         marked = erase_plan.brought_back(connection)

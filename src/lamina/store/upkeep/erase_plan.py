@@ -42,7 +42,7 @@ NAMED = ("speaker", "source", "session", "user", "kind")
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What is to be erased: some records, or all of a session, of a user, or from a source."""
+    """The records to erase: some by their ids, or all of a session, of a user, or from a source."""
 
     ids: tuple[str, ...] = ()
     session: str | None = None
@@ -89,7 +89,7 @@ class ArchivedLine(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What an erasure does: the records that are meant, and what becomes of what rests on them."""
+    """The records that an erasure was asked for, and what becomes of those that rest on them."""
 
     chosen: list[str]
     verdicts: list[Verdict]
@@ -107,7 +107,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Certified(msgspec.Struct, frozen=True):
-    """What a certificate says was erased."""
+    """A certificate, as far as it names the erased records."""
 
     records: list[str]
 

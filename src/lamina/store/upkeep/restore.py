@@ -27,7 +27,7 @@ from lamina.text.words import counted
 
 
 class Outlook(msgspec.Struct, frozen=True):
-    """What restoring a backup would mean: its age, what it holds, and what it does not have."""
+    """The effect of restoring a backup: its age, what it holds, and what would be lost."""
 
     made_at: datetime
     age: timedelta
@@ -39,7 +39,7 @@ class Outlook(msgspec.Struct, frozen=True):
 
     @property
     def sentences(self) -> list[str]:
-        """The same for people who have to decide."""
+        """The effect in words, for people who have to decide."""
         held = counted(self.records, "memory", "memories")
         made = self.made_at.strftime("%Y-%m-%d %H:%M")
         if self.lost is None:
@@ -155,7 +155,7 @@ def _tried(
 
 
 class Present(NamedTuple):
-    """What a copy has to know of the store that it replaces."""
+    """The facts that a copy needs of the store that it replaces."""
 
     erased: set[str]
     number: int  # of the last erasure

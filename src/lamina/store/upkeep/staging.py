@@ -40,7 +40,7 @@ SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What becomes of the files that are replaced."""
+    """A plan for the files that are replaced."""
 
     aside: str | None = None  # the folder below `damaged` for old databases; None removes them
     obsolete: tuple[str, ...] = ()  # archive files without a successor, to be removed with them
@@ -65,7 +65,7 @@ def restoring(folder: Path) -> Iterator[Path]:
 def arriving(folder: Path) -> Iterator[Path]:
     """Make a private folder for the only move into the home that runs, and remove it afterwards.
 
-    A crash leaves it, and with it there nobody begins a new memory.
+    A crash leaves it, and while it is there no new memory is begun.
     """
     with alone(folder / LOCK):
         place = folder / ARRIVING

@@ -44,7 +44,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a check found; no problem means that every row is what the events say."""
+    """The result of a check; without a problem every row is what the events say."""
 
     events: int
     records: int
@@ -61,7 +61,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class RecordState(msgspec.Struct):
-    """What the events so far say about one record."""
+    """One record, as the events so far have it."""
 
     hash: str
     event: int
@@ -119,7 +119,7 @@ class Replay:
             for said in told.details.get("grants", ()):
                 self._hear_of_grant(said)
             self.told.hear(told)
-        except (KeyError, TypeError, AttributeError):  # a chain that somebody has written anew
+        except (KeyError, TypeError, AttributeError):  # a chain that was written anew
             return "what it tells makes no sense"
         for change in changes_of(told):
             problem = self._apply(change, seq)

@@ -1,1 +1,1 @@
-"""Make our tables in a PostgreSQL database, open an agent's rows there, and check the schema's rules."""
+"""Make our tables in PostgreSQL, open an agent's rows there, and check the rules it keeps."""
