@@ -24,7 +24,7 @@ PLACES = (
 
 
 class Place(NamedTuple):
-    """Where an archived record lies, and what fixes it."""
+    """The place of an archived record, and the hash that fixes it."""
 
     id: str
     user: str | None
@@ -52,34 +52,28 @@ class File(NamedTuple):
 
 
 def find(connection: Connection, record_id: str) -> Place | None:
+    """Find where an archived record lies."""
     row = connection.execute(f"{PLACES} WHERE id = ?", (record_id,)).get
     return None if row is None else Place(*row)
 
 
 def find_key(connection: Connection, key: str, user: str | None) -> Place | None:
-    row = connection.execute(
-        f"{PLACES} WHERE key = ? AND coalesce(user, '') = ?", (key, user or "")
-    ).get
+    """Find where a record with an idempotency key lies."""
+    query = f"{PLACES} WHERE key = ? AND coalesce(user, '') = ?"
+    row = connection.execute(query, (key, user or "")).get
     return None if row is None else Place(*row)
 
 
 def files(connection: Connection) -> list[File]:
-    """Every file, the newest first."""
-    found = rows(
-        connection,
-        "SELECT number, file, why, lines, sha256, made_at FROM archives ORDER BY number DESC",
-    )
-    return [
-        File(number, file, why, lines, digest, from_micros(made))
-        for number, file, why, lines, digest, made in found
-    ]
+    """List every file, the newest first."""
+    query = "SELECT number, file, why, lines, sha256, made_at FROM archives ORDER BY number DESC"
+    return [File(*row, from_micros(made)) for *row, made in rows(connection, query)]
 
 
 def count(connection: Connection, user: str | None) -> int:
-    """How many archived records this user may see."""
-    number = connection.execute(
-        f"SELECT count(*) FROM archived WHERE {records.visible('?1')}", (user,)
-    ).get
+    """Count the archived records that this user may see."""
+    query = f"SELECT count(*) FROM archived WHERE {records.visible('?1')}"
+    number = connection.execute(query, (user,)).get
     return number if isinstance(number, int) else 0
 
 
