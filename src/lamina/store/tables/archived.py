@@ -67,7 +67,10 @@ def find_key(connection: Connection, key: str, user: str | None) -> Place | None
 def files(connection: Connection) -> list[File]:
     """List every file, the newest first."""
     query = "SELECT number, file, why, lines, sha256, made_at FROM archives ORDER BY number DESC"
-    return [File(*row, from_micros(made)) for *row, made in rows(connection, query)]
+    return [
+        File(number, file, why, lines, digest, from_micros(made))
+        for number, file, why, lines, digest, made in rows(connection, query)
+    ]
 
 
 def count(connection: Connection, user: str | None) -> int:
