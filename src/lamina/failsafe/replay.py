@@ -107,10 +107,12 @@ class Replay:
 
     def _unstored(self, contents: Contents) -> Contents:
         """Leave out parts of batches that an interrupted replay has already stored and archived."""
-        unfinished = [
-            one for one in contents.broken if one.id is None or not self._store.exists(one.id)
-        ]
+        unfinished = [one for one in contents.broken if one.id is None or not self._exists(one.id)]
         return contents._replace(broken=tuple(unfinished))
+
+    def _exists(self, record_id: str) -> bool:
+        with self._store.read() as db:
+            return records.exists(db, record_id)
 
     def _stamp(self) -> str:
         return self._clock().strftime("%Y%m%dT%H%M%SZ")

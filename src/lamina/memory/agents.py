@@ -12,6 +12,7 @@ from lamina.errors import LaminaError
 from lamina.home import settings as config
 from lamina.home.folder import Home, size_of
 from lamina.model.record import iso
+from lamina.store.tables import events, records
 from lamina.store.upkeep import read_only
 
 
@@ -46,9 +47,10 @@ def _looked_at(home: Home, name: str, settings: config.Settings) -> Resident:
         if store is None:
             return Resident(name, 0, size, None)
         try:
-            with store.snapshot():
-                last = next(iter(store.events(1)), None)
-                memories = sum(states.get("active", 0) for states in store.counts(None).values())
+            with store.database.moment() as db:
+                last = next(iter(events.latest(db, 1, events.LAST)), None)
+                counts = records.counts(db, None).values()
+            memories = sum(states.get("active", 0) for states in counts)
             return Resident(name, memories, size, last.at if last else None)
         finally:
             store.close()

@@ -11,6 +11,7 @@ from lamina.errors import Corrupt, InvalidInput
 from lamina.home.folder import Violations
 from lamina.model import rules
 from lamina.model.record import Event
+from lamina.store.tables import events
 from lamina.store.tables.reads import Read
 from lamina.store.upkeep import verify
 from lamina.text.words import shown
@@ -49,8 +50,9 @@ class Audit:
     def log(self, limit: int, before: int | None) -> list[Event]:
         """List changes, newest first; with `before`, those before the event of this number."""
         self._scope.check_whole("audit log")
-        number = None if before is None else rules.event_number(before)
-        return self._store.events(rules.limit(limit), number)
+        number = events.LAST if before is None else rules.event_number(before)
+        with self._store.read() as db:
+            return events.latest(db, rules.limit(limit), number)
 
     def reads(self, limit: int) -> list[Read]:
         """List reads, newest first, of every process that has written its own."""
@@ -78,8 +80,8 @@ class Audit:
         self._store.identify()
         expected = _expected_head(head, self._store.id)
         return {
-            "events": self._store.verify(expected.get("events"), progress),
-            "reads": self._store.reads.verify(expected.get("reads")),
+            "events": verify.store(self._store, expected.get("events"), progress),
+            "reads": verify.reads(self._store.reads, expected.get("reads")),
         }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lamina.formats import native
 from lamina.home.folder import given_path
 from lamina.model import rules
-from lamina.store.upkeep import restore
+from lamina.store.upkeep import backup, restore
 from lamina.store.upkeep.verify import Progress
 from lamina.text.words import one_line
 
@@ -31,7 +31,7 @@ class Backups:
             native.refuse_work_tree(target)
         self._scope.audit("backup", (), path=one_line(str(to or "")))
         self._store.reads.flush()
-        return self._store.backup(self._scope.clock(), target)
+        return backup.make(self._store, self._scope.clock(), target)
 
     def restore(self, folder: Path | str, progress: Progress | None) -> dict[str, Any]:
         """Replace the store by a backup of it. The store is backed up first."""

@@ -12,6 +12,7 @@ from lamina.errors import LaminaError
 from lamina.model import rules
 from lamina.model.record import Layer, Record
 from lamina.search import is_quick
+from lamina.store.tables import derived
 
 if TYPE_CHECKING:
     from lamina.memory.failsafe import Progress
@@ -151,7 +152,7 @@ class Derived:
         if not (worked or wrote) or self._scope.store.database.inherited:
             return
         try:
-            if not worked and self._scope.store.count_unpacked() < FEW:
+            if not worked and self._unpacked() < FEW:
                 return
             if worked:
                 self._scope.recall.worker.stop()
@@ -159,3 +160,7 @@ class Derived:
                 self._scope.recall.index()
         except LaminaError as error:  # the next process makes what is missing
             log.warning("the index was not finished: %s", error.message)
+
+    def _unpacked(self) -> int:
+        with self._scope.store.read() as db:
+            return derived.count_unpacked(db)

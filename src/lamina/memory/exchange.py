@@ -10,6 +10,7 @@ from lamina.formats import exporting, jsonl, milton, native, registry
 from lamina.formats.importing import policy
 from lamina.home.folder import given_path, make_private_folder, refuse_link
 from lamina.model import rules
+from lamina.store.archive.files import stamp
 from lamina.store.upkeep import backup
 from lamina.store.upkeep.verify import Progress
 from lamina.text.words import one_line
@@ -35,7 +36,7 @@ class Exchange:
             folder = self._scope.resilient.path_of("exports")
             refuse_link(folder)
             make_private_folder(folder)
-            target = backup.unused(folder / f"{backup.stamp(self._scope.clock())}.json")
+            target = backup.unused(folder / f"{stamp(self._scope.clock())}.json")
         else:
             target = _target(path, force=public or force)
         write = native.write_public if public else native.write

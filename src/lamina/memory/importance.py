@@ -71,17 +71,19 @@ class Experience:
         """Learn anew from the history of this store; with too little history the tables stand."""
         from lamina.engines.learning import learn
 
-        erasures = self._scope.store.count_erasures()
+        store = self._scope.store
+        with store.read() as db:
+            erasures, former = learned.count_erasures(db), learned.load(db, NAME)
         examples = list(self._examples())
         model = learn(examples)
         body = None if model is None else msgspec.json.encode(model, order="sorted").decode()
-        if body != self._scope.store.learned(NAME):
-            with self._scope.store.database.atomic() as transaction:
-                if (
-                    self._scope.store.count_erasures() != erasures
-                ):  # what was just learned may be erased
+        if body != former:
+            with store.database.atomic() as transaction:
+                cursor = transaction.cursor
+                # What was just learned from may have been erased.
+                if learned.count_erasures(cursor.connection) != erasures:
                     body = model = None
-                learned.keep(transaction.cursor, NAME, body, to_micros(self._scope.clock()))
+                learned.keep(cursor, NAME, body, to_micros(self._scope.clock()))
         self._model = model
         gain = {} if model is None else {"gain": model.gain}
         return {"ok": True, "examples": len(examples), "learned": model is not None, **gain}
@@ -89,7 +91,8 @@ class Experience:
     @cached_property
     def _model(self) -> Model | None:
         """The learned model, read when the first memory is judged."""
-        body = self._scope.store.learned(NAME)
+        with self._scope.store.read() as db:
+            body = learned.load(db, NAME)
         if body is None:
             return None
         from lamina.engines.learning import Model
@@ -104,10 +107,9 @@ class Experience:
     def _examples(self) -> Iterator[Example]:
         from lamina.engines.learning import Example
 
-        decided = {
-            **dict.fromkeys(self._wanted(), WANTED),
-            **self._scope.store.decisions(MOST_EXAMPLES),
-        }
+        with self._scope.store.read() as db:
+            decisions = learned.decisions(db, MOST_EXAMPLES)
+        decided = {**dict.fromkeys(self._wanted(), WANTED), **decisions}
         for record_id, (liked, weight) in sorted(decided.items())[-MOST_EXAMPLES:]:
             record = self._scope.store.get(record_id)
             if record is not None:

@@ -14,8 +14,9 @@ from lamina.errors import EmbedderFailed, InvalidInput
 from lamina.home.retention import Retention, Rules
 from lamina.model import hashing, rules
 from lamina.model.record import Draft, Entry, Layer, Record, State
-from lamina.store.archive.archive import File
 from lamina.store.core.transaction import Transaction
+from lamina.store.tables import records
+from lamina.store.tables.archived import File
 from lamina.store.tables.records import COLUMN, Filter, Row
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ class Lifecycle:
 
     def plan(self, retention: Retention) -> list[Decision]:
         """Decide what a run would do now with each entry, and by which rule."""
-        now, entries = self._scope.clock(), self._scope.store.short_term(self._scope.user)
+        now = self._scope.clock()
+        with self._scope.store.read() as db:
+            entries = records.short_term(db, self._scope.user)
         twins: Mapping[str, str] = {}
         if retention.deduplicate:
             twins = self._duplicates(
@@ -100,7 +103,7 @@ class Lifecycle:
             joined=self._join(chosen[Action.JOIN]),
             expired=self._leave("expire", "expired", chosen[Action.EXPIRE]),
             rotated=self._leave("rotate", "rotated", chosen[Action.ROTATE]),
-            remaining=self._scope.store.count_short_term(self._scope.user),
+            remaining=self._remaining(),
             threshold=retention.promote_threshold,
         )
 
@@ -130,15 +133,15 @@ class Lifecycle:
     def prunable(self, limit: int, bounds: Mapping[str, Any]) -> dict[str, Any]:
         """Count what `prune` would move, and show the newest of it."""
         chosen, below = self._bounded(**bounds)
-        numbers = [number for number, _ in self._scope.store.matching(chosen, below)]
-        records = self._scope.store.numbered(numbers[: -rules.limit(limit) - 1 : -1])
-        self._scope.audit("prunable", tuple(record.id for record in records))
-        return {"pruned": len(numbers), "records": records}
+        numbers = [number for number, _ in self._matching(chosen, below)]
+        newest = self._scope.store.numbered(numbers[: -rules.limit(limit) - 1 : -1])
+        self._scope.audit("prunable", tuple(record.id for record in newest))
+        return {"pruned": len(numbers), "records": newest}
 
     def prune(self, dry_run: bool, bounds: Mapping[str, Any]) -> dict[str, Any]:
         """Archive records of any layer that keep within all bounds."""
         chosen, below = self._bounded(**bounds)
-        wanted = self._scope.store.matching(chosen, below)
+        wanted = self._matching(chosen, below)
         if dry_run:
             return {"pruned": len(wanted), "dry_run": True}
         count = self._scope.store.archive.add(
@@ -146,6 +149,14 @@ class Lifecycle:
         )
         self._scope.parts.derived.settle()
         return {"pruned": count, "dry_run": False}
+
+    def _matching(self, chosen: Filter, below: float | None) -> list[tuple[int, int]]:
+        with self._scope.store.read() as db:
+            return records.matching(db, chosen, below)
+
+    def _remaining(self) -> int:
+        with self._scope.store.read() as db:
+            return records.count_short_term(db, self._scope.user)
 
     def _bounded(
         self,

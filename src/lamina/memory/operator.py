@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lamina.home.folder import Violations
     from lamina.memory.erasure import Certificate
     from lamina.memory.scope import Times
-    from lamina.store.archive.archive import File
+    from lamina.store.tables.archived import File
     from lamina.store.tables.grants import Grant
     from lamina.store.tables.reads import Read
     from lamina.store.upkeep.verify import Progress, Report

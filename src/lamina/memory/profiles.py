@@ -19,6 +19,7 @@ from lamina.model import clock as clocks
 from lamina.model import rules
 from lamina.model.record import Draft, Layer, Record, Role, State, Trust
 from lamina.store.core.transaction import Transaction
+from lamina.store.tables import records
 from lamina.store.tables.records import Filter, Row
 from lamina.text import words
 
@@ -161,7 +162,9 @@ class Profiles:
             allowance = EVERY
         stay: dict[str | None, list[Decision]] = {}
         items: dict[str | None, list[Record]] = {}
-        for entry in self._store.short_term(self._scope.user):
+        with self._store.read() as db:
+            entries = records.short_term(db, self._scope.user)
+        for entry in entries:
             if self._scope.user in (None, entry.user):
                 left = compression.staying(
                     entry.id, entry.kind, entry.tags, entry.since, now, hours

@@ -16,6 +16,7 @@ from lamina.model import clock as clocks
 from lamina.model import rules
 from lamina.model.record import LONG_TERM, Hits, Layer, Record, State
 from lamina.search import RANKERS
+from lamina.store.tables import records
 from lamina.store.tables.records import Filter
 from lamina.text.words import shown
 
@@ -188,9 +189,9 @@ class Read:
 
     def _listed(self, action: str, chosen: Filter, limit: int) -> builtins.list[Record]:
         granted = self._scope.granted(chosen)
-        records = self._scope.resilient.listed(granted, rules.limit(limit))
-        self._scope.audit(action, tuple(record.id for record in records))
-        return records
+        listed = self._scope.resilient.listed(granted, rules.limit(limit))
+        self._scope.audit(action, tuple(record.id for record in listed))
+        return listed
 
     def _ids_like(self, part: str, limit: int) -> builtins.list[str]:
         """List the ids of visible records that begin or end so; then archived and erased ones."""
@@ -198,7 +199,8 @@ class Read:
         ids = [record.id for record in self._scope.resilient.listed(chosen, limit)]
         if self._scope.shared_by is None:
             try:
-                ids += self._scope.store.gone_alike(part, self._scope.user, limit)
+                with self._scope.store.read() as db:
+                    ids += records.gone_alike(db, part, self._scope.user, limit)
             except OUTAGES as error:
                 self._scope.resilient.note(error)
         return [*dict.fromkeys(ids)][:limit]

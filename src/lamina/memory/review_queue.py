@@ -12,6 +12,8 @@ from lamina.model.record import Layer, Record, State
 from lamina.model.rejection import named
 from lamina.model.slots import Slot
 from lamina.store.core.store import Store
+from lamina.store.tables import events, records
+from lamina.store.tables import slots as holding
 from lamina.store.tables.records import COLUMN, Filter, Row
 from lamina.store.tables.rejections import Barred
 from lamina.text import words
@@ -44,7 +46,8 @@ def read(
         start = _start(ranked, after)
         part = ranked[start:] if limit is None else ranked[start : start + limit]
         rejected = review.Rejected(_rejected(store, user, barred) if part else ())
-        actions = store.actions({one.event for one in part})
+        with store.read() as db:
+            actions = events.actions(db, {one.event for one in part})
         rivals = _rivals(ranked)
         described = [_proposal(one, actions[one.event], rivals, rejected) for one in part]
         return Queue(described, start, len(ranked))
@@ -91,10 +94,11 @@ def _replaced(store: Store, waiting: Sequence[Entry]) -> list[list[Entry]]:
     names = [
         named(one.record) if place is None else [] for one, place in zip(waiting, here, strict=True)
     ]
-    standing = store.standing({place for place in here if place is not None})
-    rows = store.named({name for some in names for name in some})
+    with store.read() as db:
+        holders = holding.among(store, db, {slot for slot in here if slot is not None})
+        rows = records.by_ids(db, {name for some in names for name in some})
     found = [
-        [rows[name] for name in some if name in rows] if place is None else standing.get(place, ())
+        [rows[name] for name in some if name in rows] if place is None else holders.get(place, ())
         for place, some in zip(here, names, strict=True)
     ]
     return [[entry(store, row) for row in some] for some in found]
@@ -113,7 +117,8 @@ def _problem(waiting: Entry, replaced: Sequence[Entry], barred: Barred) -> str |
 
 def _rejected(store: Store, user: str | None, barred: Barred) -> list[Record]:
     """List rejected records that this user may see, wherever they are now."""
-    rows = store.named(barred.records)
+    with store.read() as db:
+        rows = records.by_ids(db, barred.records)
     found = [
         store.record(rows[one]) if one in rows else store.get(one, user) for one in barred.records
     ]

@@ -12,6 +12,7 @@ from msgspec import structs
 from lamina.errors import InvalidInput, Refused
 from lamina.model import rules
 from lamina.model.record import Draft, Hits, Layer, Record, State
+from lamina.store.tables import records
 from lamina.text import fence
 from lamina.text.words import shown
 
@@ -50,7 +51,9 @@ class Run:
     @property
     def note_count(self) -> int:
         """How many notes the run has."""
-        return self._scope.store.count_notes(self.id, self._scope.user)
+        with self._scope.store.read() as db:
+            # The note that names the task does not count.
+            return max(0, records.count_notes(db, self.id, self._scope.user) - 1)
 
     def search(self, query: str, limit: int = 10, **filters: Any) -> Hits:
         """Search this run's notes along with everything else."""
@@ -102,9 +105,11 @@ class Runs:
 
     def unfinished(self) -> list[Run]:
         """List runs that were not closed, such as those of a process that died."""
-        records = self._scope.store.open_runs(self._scope.user)
-        self._scope.audit("runs", tuple(record.id for record in records))
-        return [Run(self._scope, record) for record in records]
+        with self._scope.store.read() as db:
+            rows = records.open_runs(db, self._scope.user)
+        first_notes = [self._scope.store.record(row) for row in rows]
+        self._scope.audit("runs", tuple(note.id for note in first_notes))
+        return [Run(self._scope, note) for note in first_notes]
 
     def end(
         self, run_id: str, task: str, summary: str | None, failure: BaseException | str | None

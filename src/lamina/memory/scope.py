@@ -17,6 +17,7 @@ from lamina.model import rules
 from lamina.model.clock import Clock
 from lamina.model.record import Actor, Draft, Layer, Record, State
 from lamina.store.core.store import Store
+from lamina.store.tables import records
 from lamina.store.tables.reads import Read
 from lamina.store.tables.records import Filter
 from lamina.text.words import shown
@@ -120,12 +121,17 @@ class Scope:
     def note_crossing(self, record_id: str) -> None:
         """Log an attempt to reach a record of another user or agent, if there is such a record."""
         waiting = self.resilient.waiting()
-        if any(
-            one.id == record_id and not self.is_mine(one) for one in waiting
-        ) or self.store.exists(record_id):
+        if any(one.id == record_id and not self.is_mine(one) for one in waiting) or self.exists(
+            record_id
+        ):
             self.violation("reach another user's record", record_id)
         elif clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
             self.violation("reach another agent's record", record_id)
+
+    def exists(self, record_id: str) -> bool:
+        """Say whether there is or was such a record, whoever may see it."""
+        with self.store.read() as db:
+            return records.exists(db, record_id)
 
     def violation(self, attempt: str, value: object) -> None:
         """Log an attempt to cross a boundary of this home."""

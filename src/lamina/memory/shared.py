@@ -70,7 +70,7 @@ class GuestScope(Scope):
         return None
 
     def note_crossing(self, record_id: str) -> None:
-        if self.store.exists(record_id):
+        if self.exists(record_id):
             self.violation(UNSHARED, record_id)
         elif clocks.tag_of(record_id) != clocks.agent_tag(self.agent):
             self.violation("reach another agent's record", record_id)

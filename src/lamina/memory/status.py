@@ -13,6 +13,7 @@ from lamina.home.settings import shown_value
 from lamina.model.clock import to_micros
 from lamina.model.record import Role
 from lamina.store.core.store import FILE_NAME
+from lamina.store.tables import archived, records, sources
 
 if TYPE_CHECKING:
     from lamina.memory.jobs import Outlook
@@ -64,12 +65,16 @@ class Status:
     def _stored(self) -> dict[str, Any]:
         scope, store, user = self._scope, self._scope.store, self._scope.user
         found = self._bursts()
+        with store.read() as db:
+            counts = records.counts(db, user)
+            archived_count = archived.count(db, user)
+            open_runs = len(records.open_runs(db, user))
         report: dict[str, Any] = {
             "store": store.id,
             "place": store.database.address,
-            "records": store.counts(user),
-            "archived": store.count_archived(user),
-            "open_runs": len(store.open_runs(user)),
+            "records": counts,
+            "archived": archived_count,
+            "open_runs": open_runs,
             "bursts": found,
             "problems": [
                 *self.problems(),
@@ -98,11 +103,11 @@ class Status:
         """Find external sources that sent many records at once, or many that begin alike."""
         since = to_micros(self._scope.clock() - bursts.LATELY)
         slot = bursts.SLOT // timedelta(microseconds=1)
-        return bursts.found(
-            *self._scope.store.outside(
-                self._scope.user, since, slot, bursts.BEGINNING, bursts.ALIKE
-            )
-        )
+        user = self._scope.user
+        with self._scope.store.read() as db:
+            repeated = sources.repeated(db, user, since, bursts.BEGINNING, bursts.ALIKE)
+            arrived = sources.arrived(db, user, since, slot)
+        return bursts.found(arrived, repeated)
 
     def _jobs(self) -> tuple[list[Outlook], list[str | None]]:
         """Say how the jobs stand, and what is wrong with the two files that rule them."""

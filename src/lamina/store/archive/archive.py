@@ -6,59 +6,22 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lamina.errors import Conflict, Corrupt, NotFound, Refused, StoreUnavailable
 from lamina.model import hashing
-from lamina.model.clock import from_micros, to_micros
+from lamina.model.clock import to_micros
 from lamina.model.record import Actor, Record, plain
-from lamina.store.archive.file_changes import Filing
-from lamina.store.archive.files import Laid, Shelf
+from lamina.store.archive.file_changes import ArchiveStore, ArchiveTransaction, Filing
+from lamina.store.archive.files import Laid, Shelf, stamp
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.engine.sqlite import translated
-from lamina.store.tables import record_lines, records
+from lamina.store.tables import archived, record_lines, records
+from lamina.store.tables.archived import File, Place, files, find
 from lamina.store.tables.record_lines import Written
-from lamina.store.upkeep import backup
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
-    from lamina.store.core.transaction import Transaction
 
 # How many lines one file takes, so that nobody waits long for its transaction.
 AT_ONCE = 10_000
-INSERT_FILE = (
-    "INSERT INTO archives (number, file, why, lines, sha256, made_at) VALUES (?, ?, ?, ?, ?, ?)"
-)
-INSERT = "INSERT INTO archived (id, user, key, archive, line, start, bytes, hash, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-PLACES = "SELECT id, user, file, line, start, bytes, hash, event FROM archived JOIN archives ON archive = archives.number"
-
-
-class Place(NamedTuple):
-    """Where an archived record lies, and what fixes it."""
-
-    id: str
-    user: str | None
-    file: str
-    line: int
-    start: int
-    size: int
-    hash: bytes
-    event: int
-
-    @property
-    def label(self) -> str:
-        return f"{self.file}:{self.line}"
-
-
-class File(NamedTuple):
-    """One file of the archive."""
-
-    number: int
-    file: str
-    why: str
-    lines: int
-    sha256: bytes
-    made_at: datetime
 
 
 class Copy(NamedTuple):
@@ -71,42 +34,10 @@ class Copy(NamedTuple):
     lines: list[tuple[Written, int]]
 
 
-def find(connection: Connection, record_id: str) -> Place | None:
-    row = connection.execute(f"{PLACES} WHERE id = ?", (record_id,)).get
-    return None if row is None else Place(*row)
-
-
-def find_key(connection: Connection, key: str, user: str | None) -> Place | None:
-    row = connection.execute(
-        f"{PLACES} WHERE key = ? AND coalesce(user, '') = ?", (key, user or "")
-    ).get
-    return None if row is None else Place(*row)
-
-
-def files(connection: Connection) -> list[File]:
-    """Every file, the newest first."""
-    found = rows(
-        connection,
-        "SELECT number, file, why, lines, sha256, made_at FROM archives ORDER BY number DESC",
-    )
-    return [
-        File(number, file, why, lines, digest, from_micros(made))
-        for number, file, why, lines, digest, made in found
-    ]
-
-
-def count(connection: Connection, user: str | None) -> int:
-    """How many archived records this user may see."""
-    number = connection.execute(
-        f"SELECT count(*) FROM archived WHERE {records.visible('?1')}", (user,)
-    ).get
-    return number if isinstance(number, int) else 0
-
-
 class Archive:
     """The archive of one store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ArchiveStore) -> None:
         self._store = store
         self.filing = Filing(store)
 
@@ -146,8 +77,12 @@ class Archive:
         places = [self._place(record_id) for record_id in wanted]
         old = list(dict.fromkeys(place.file for place in places))
 
-        def fill(transaction: Transaction, new: Sequence[str]) -> list[Record]:
-            if not all(transaction.is_archived(place.id, place.file) for place in places):
+        def fill(transaction: ArchiveTransaction, new: Sequence[str]) -> list[Record]:
+            there = [find(transaction.db, place.id) for place in places]
+            if not all(
+                here is not None and here.file == place.file
+                for place, here in zip(places, there, strict=True)
+            ):
                 raise Conflict("some of these were moved meanwhile; try again")
             made: list[Record] = []
             for name, anew in zip(old, new, strict=True):
@@ -155,7 +90,12 @@ class Archive:
             return made
 
         made = self.filing.filled(
-            actor, "archive.restore", now, [name.removesuffix(".jsonl") for name in old], fill
+            self._store.change,
+            actor,
+            "archive.restore",
+            now,
+            [name.removesuffix(".jsonl") for name in old],
+            fill,
         )
         self.filing.tidy()
         found = {record.id: record for record in made}
@@ -163,18 +103,19 @@ class Archive:
 
     def _place(self, record_id: str) -> Place:
         with translated(self._store.database.address):
-            place = find(self._store.database.reader(), record_id)
-        if place is None:
-            if self._store.exists(record_id):
+            connection = self._store.database.reader()
+            place = find(connection, record_id)
+            if place is not None:
+                return place
+            if records.exists(connection, record_id):
                 raise Refused(f"the record {record_id} is not archived")
-            raise NotFound(f"there is no record {record_id}")
-        return place
+        raise NotFound(f"there is no record {record_id}")
 
     def _take_out(
-        self, transaction: Transaction, old: str, new: str, wanted: Collection[str]
+        self, transaction: ArchiveTransaction, old: str, new: str, wanted: Collection[str]
     ) -> list[Record]:
         """Put some records of a file back into the store, and the others into a new file."""
-        back, kept, laid = self.parted(transaction.cursor.connection, old, new, wanted)
+        back, kept, laid = self.parted(transaction.db, old, new, wanted)
         return transaction.unarchive(back, kept, old, new, laid)
 
     def parted(
@@ -233,16 +174,16 @@ class Archive:
         )
         made = to_micros(copy.made_at)
         connection.execute(
-            INSERT_FILE, (copy.number, copy.file, copy.why, len(found), laid.sha256, made)
+            archived.INSERT_FILE, (copy.number, copy.file, copy.why, len(found), laid.sha256, made)
         )
-        connection.execute("DELETE FROM strays WHERE file = ?", (copy.file,))
+        archived.clear_stray(connection, copy.file)
         id_, user, key = (records.COLUMN[name] for name in ("id", "user", "key"))
         for line, ((row, event), (start, size)) in enumerate(
             zip(found, laid.places, strict=True), 1
         ):
             digest = records.row_hash(row[:-2], row[-1])
             connection.execute(
-                INSERT,
+                archived.INSERT,
                 (row[id_], row[user], row[key], copy.number, line, start, size, digest, event),
             )
 
@@ -255,8 +196,8 @@ class Archive:
         wanted: Sequence[tuple[int, int]],
         name: str,
     ) -> int:
-        def fill(transaction: Transaction, new: Sequence[str]) -> int:
-            leaving = transaction.unchanged(wanted)
+        def fill(transaction: ArchiveTransaction, new: Sequence[str]) -> int:
+            leaving = records.unchanged(transaction.db, wanted)
             if leaving:
                 lines = (record_lines.line(row, self._store.agent) for row in leaving)
                 laid = self.filing.shelf.write(transaction.cursor, new[0], lines)
@@ -264,7 +205,8 @@ class Archive:
             return len(leaving)
 
         place = self._store.path_of("archive").relative_to(self._store.folder).as_posix()
-        return self.filing.filled(actor, action, now, [f"{place}/{name}_{backup.stamp(now)}"], fill)
+        names = [f"{place}/{name}_{stamp(now)}"]
+        return self.filing.filled(self._store.change, actor, action, now, names, fill)
 
     def checked(self, found: Written, file: str, connection: Connection) -> Written:
         """A line of a file, when it is what was archived there."""

@@ -6,7 +6,6 @@ A new process reads packed blocks and the records after them; a process that has
 from __future__ import annotations
 
 import functools
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from enum import Enum
@@ -20,12 +19,11 @@ from lamina.errors import Corrupt
 from lamina.model.clock import EPOCH, from_micros, to_micros
 from lamina.model.record import Layer, State, Trust
 from lamina.store.engine.sql import Connection, numbers, rows
-from lamina.store.tables import events
+from lamina.store.tables import events, meta
+from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 from lamina.store.tables.records import EVER, SHARED, Filter, marks
 from lamina.text import cues, dates, words
 
-BLOCK = 256
-SEAL = 4  # bytes of the checksum in front of a block
 # Rather read the blocks again than so many records one by one.
 MANY = 20_000
 KEPT = 8  # filters whose result is kept
@@ -65,21 +63,6 @@ def mark(name: str | None) -> int:
 
 def day_number(day: date) -> int:
     return (day - FIRST_DAY).days
-
-
-def sealed(packed: bytes) -> bytes:
-    """A block behind a checksum: one that was damaged would hide the records in it from every search."""
-    return zlib.crc32(packed).to_bytes(SEAL, "little") + packed
-
-
-def opened(stored: bytes, size: int) -> bytes | None:
-    """What is in a sealed block; nothing when it is not as it was written."""
-    packed = stored[SEAL:]
-    return (
-        packed
-        if len(packed) == size and zlib.crc32(packed) == int.from_bytes(stored[:SEAL], "little")
-        else None
-    )
 
 
 def is_earlier(stored: bytes) -> bool:
@@ -265,9 +248,7 @@ class Catalogue:
             self._columns[name][: len(whole) * BLOCK] = np.frombuffer(joined, kind)
             start = end
         self.size = len(whole) * BLOCK
-        self.event = int(
-            connection.execute("SELECT value FROM meta WHERE name = 'blocks'").get or 0
-        )
+        self.event = int(meta.get(connection, "blocks") or 0)
         self._join(0)
 
     def _put(self, found: Iterable[Sequence[Any]], *, tell_days: bool = False) -> None:

@@ -10,9 +10,10 @@ import msgspec
 
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.index import catalogue
-from lamina.store.index.catalogue import BLOCK, Catalogue
+from lamina.store.index.catalogue import Catalogue
 from lamina.store.index.snapshot import unseen
-from lamina.store.tables import events, vectors
+from lamina.store.tables import events, meta, vectors
+from lamina.store.tables.blocks import BLOCK, SEAL
 from lamina.store.tables.vectors import Codes, Space, Vectors
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _head(connection: Connection) -> int:
 
 def _told(connection: Connection) -> int:
     """The last event that the blocks know."""
-    return int(connection.execute("SELECT value FROM meta WHERE name = 'blocks'").get or 0)
+    return int(meta.get(connection, "blocks") or 0)
 
 
 def _missing(connection: Connection) -> Iterator[tuple[Space | None, list[int]]]:
@@ -163,11 +164,11 @@ def _missing(connection: Connection) -> Iterator[tuple[Space | None, list[int]]]
     size = "SELECT block FROM blocks WHERE length(columns) = ?"
     yield (
         None,
-        _absent(connection, _last(connection), size, (catalogue.SEAL + BLOCK * catalogue.WIDTH,)),
+        _absent(connection, _last(connection), size, (SEAL + BLOCK * catalogue.WIDTH,)),
     )
     for space in vectors.every(connection):
         size = "SELECT block FROM codes WHERE space = ? AND length(bits) = ?"
-        parameters = (space.number, catalogue.SEAL + vectors.packed_size(space.dimensions))
+        parameters = (space.number, SEAL + vectors.packed_size(space.dimensions))
         yield space, _absent(connection, space.seen, size, parameters)
 
 

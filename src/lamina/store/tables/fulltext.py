@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +13,7 @@ from lamina.store.engine.sql import Connection, Cursor
 from lamina.store.tables import records
 from lamina.store.tables.fts5 import Fts5
 from lamina.store.tables.records import Row
+from lamina.store.tables.tsvectors import Tsvectors
 from lamina.text import words as text
 
 if TYPE_CHECKING:
@@ -47,8 +49,12 @@ def words(source: Connection | Cursor) -> Words:
     """The words that lie where a connection leads."""
     if isinstance(source, (apsw.Connection, apsw.Cursor)):
         return _FTS5
-    found: Words = source.words  # type: ignore[union-attr]
-    return found
+    return _tsvectors(source.agent)  # type: ignore[union-attr]
+
+
+@functools.cache
+def _tsvectors(agent: str) -> Tsvectors:
+    return Tsvectors(agent)
 
 
 def entry(seq: int, content: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> Entry:

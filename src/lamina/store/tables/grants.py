@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -14,11 +14,8 @@ from lamina.model.record import plain
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.engine.sqlite import translated
 from lamina.store.tables import events
+from lamina.store.tables.interfaces import OpenTransaction, RecordSource
 from lamina.store.tables.records import Row, one, row_hash
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
-    from lamina.store.core.transaction import Transaction
 
 # The hash of a row covers these; `salt` follows and is not covered.
 HASHED = (
@@ -95,7 +92,7 @@ class Grant(Terms, frozen=True, kw_only=True):
         return {name: plain(getattr(self, name)) for name in order}
 
 
-def given(store: Store) -> list[Grant]:
+def given(store: RecordSource) -> list[Grant]:
     """Every grant of a store, the ended ones too, in their order."""
     with translated(store.database.address):
         return [
@@ -103,15 +100,12 @@ def given(store: Store) -> list[Grant]:
         ]
 
 
-def in_transaction(store: Store, transaction: Transaction) -> list[Grant]:
+def in_transaction(store: RecordSource, transaction: OpenTransaction) -> list[Grant]:
     """The same, as a transaction sees them."""
-    return [
-        _grant(store, row)
-        for row in rows(transaction.cursor.connection, f"{SELECT} ORDER BY number")
-    ]
+    return [_grant(store, row) for row in rows(transaction.db, f"{SELECT} ORDER BY number")]
 
 
-def add(store: Store, transaction: Transaction, terms: Terms) -> Grant:
+def add(store: RecordSource, transaction: OpenTransaction, terms: Terms) -> Grant:
     """Keep a grant, and tell of it."""
     ends = None if terms.expires_at is None else to_micros(terms.expires_at)
     what = (terms.agent, terms.user, terms.layer, terms.tag, terms.record)
@@ -121,19 +115,19 @@ def add(store: Store, transaction: Transaction, terms: Terms) -> Grant:
     return _grant(store, row)
 
 
-def end(store: Store, transaction: Transaction, number: int) -> Grant:
+def end(store: RecordSource, transaction: OpenTransaction, number: int) -> Grant:
     """End a grant that is there, and tell of it."""
     transaction.cursor.execute(
         "UPDATE grants SET ended_at = ? WHERE number = ?", (to_micros(transaction.now), number)
     )
-    row = one(transaction.cursor.connection, f"{SELECT} WHERE number = ?", (number,))
+    row = one(transaction.db, f"{SELECT} WHERE number = ?", (number,))
     assert row is not None, "the caller has looked"
     _tell(transaction, row)
     return _grant(store, row)
 
 
 def remove(
-    transaction: Transaction,
+    transaction: OpenTransaction,
     records: Collection[str] = (),
     tags: Collection[str] = (),
     user: str | None = None,
@@ -147,7 +141,7 @@ def remove(
         " OR tag IN (SELECT value FROM json_each(?)) OR user = ? ORDER BY number"
     )
     named = (hashing.encode(sorted(records)).decode(), hashing.encode(sorted(tags)).decode(), user)
-    numbers = [number for (number,) in rows(transaction.cursor.connection, query, named)]
+    numbers = [number for (number,) in rows(transaction.db, query, named)]
     for number in numbers:
         transaction.cursor.execute("DELETE FROM grants WHERE number = ?", (number,))
         transaction.tell(TOLD, {"grant": number, "hash": None})
@@ -168,17 +162,17 @@ def digest(row: Sequence[Any]) -> str:
     return row_hash(tuple(row[:-1]), row[-1]).hex()
 
 
-def written(store: Store) -> list[dict[str, Any]]:
+def written(store: RecordSource) -> list[dict[str, Any]]:
     """Every row as an export holds it."""
     found = rows(store.database.reader(), f"{SELECT} ORDER BY number")
     return [{**_grant(store, row).to_dict(), "salt": row[-1].hex()} for row in found]
 
 
-def _tell(transaction: Transaction, row: Row) -> None:
+def _tell(transaction: OpenTransaction, row: Row) -> None:
     transaction.tell(TOLD, {"grant": row[0], "hash": digest(row)})
 
 
-def _grant(store: Store, row: Row) -> Grant:
+def _grant(store: RecordSource, row: Row) -> Grant:
     number, agent, user, layer, tag, record, granted, expires, ended, _ = row
     return Grant(
         agent,

@@ -84,6 +84,11 @@ def keep(cursor: Cursor, name: str, body: str | None, now: int) -> None:
         )
 
 
+def forget(cursor: Cursor) -> None:
+    """Remove everything that was learned."""
+    cursor.execute("DELETE FROM models")
+
+
 def count_erasures(connection: Connection) -> int:
     """How often something was erased: what was learned before must not be kept after."""
     number = connection.execute("SELECT count(*) FROM erasures").get

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,11 +10,9 @@ from lamina.model.clock import is_id
 from lamina.model.record import Record, State, Trust
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables import records
+from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.records import COLUMN, Row
 from lamina.text import words
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
 
 BATCH = 500
 TIME = 10  # characters of an id
@@ -30,15 +27,15 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     evidence: tuple[str, ...] = ()
 
 
-def revocable(store: Store, source: str, user: str | None) -> tuple[list[Record], int]:
+def revocable(store: RecordSource, source: str, user: str | None) -> tuple[list[Record], int]:
     """The active records that go back to a source, and how many records of the archive do."""
-    with store.snapshot():
-        found, archived, _ = tainted(store, store.database.reader(), source, user)
+    with store.database.moment() as connection:
+        found, archived, _ = tainted(store, connection, source, user)
         return [store.record(row) for row in found], archived
 
 
 def tainted(
-    store: Store, connection: Connection, source: str, user: str | None
+    store: RecordSource, connection: Connection, source: str, user: str | None
 ) -> tuple[list[Row], int, set[str]]:
     """The active rows that go back to a source, in their order, how many records of the archive do, and the ids of all.
 
@@ -76,7 +73,7 @@ def tainted(
     return active, sum(one.id in found and user in (None, one.user) for one in archived), found
 
 
-def trusts(store: Store, connection: Connection, ids: Sequence[str]) -> set[Trust]:
+def trusts(store: RecordSource, connection: Connection, ids: Sequence[str]) -> set[Trust]:
     """How far some records may be believed, wherever they are."""
     found: dict[str, Trust] = {}
     for start in range(0, len(ids), BATCH):
@@ -126,7 +123,7 @@ def _active(connection: Connection, ids: list[str], user: str | None) -> list[Ro
     return sorted(found, key=lambda row: row[COLUMN["seq"]])
 
 
-def _archived(store: Store) -> list[Origin]:
+def _archived(store: RecordSource) -> list[Origin]:
     """Where each archived record came from, of those that can say so."""
     decode = msgspec.json.Decoder(Origin).decode
     found = [decode(line) for _, _, line in store.archived_lines()]

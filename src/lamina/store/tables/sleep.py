@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lamina.model.clock import from_micros, to_micros
 from lamina.model.record import Layer, Record
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.tables import events, records
+from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.records import COLUMN, Row
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
 
 RECENT = 20_000
 LONGEST_SESSION = 5_000
@@ -76,7 +74,7 @@ class Aging(NamedTuple):
 class Night:
     """What sleep reads of a store, each look at one moment of it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RecordSource) -> None:
         self._store = store
 
     def slept(self) -> Marks:
@@ -175,6 +173,24 @@ def hear(cursor: Cursor, turns: Sequence[str], what: str) -> None:
         "INSERT INTO heard (turn, what) VALUES (?, ?) ON CONFLICT DO NOTHING",
         [(turn, what) for turn in turns],
     )
+
+
+def read_again(cursor: Cursor, turns: Sequence[str]) -> None:
+    """Let sleep read turns once more, and sum them up anew."""
+    again = "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING"
+    cursor.executemany(again, [(turn,) for turn in turns])
+    summed_up = "DELETE FROM heard WHERE turn = ? AND what = 'summary'"
+    cursor.executemany(summed_up, [(turn,) for turn in turns])
+
+
+def forget(cursor: Cursor, gone: Sequence[str]) -> None:
+    """Remove what is kept about records that are erased."""
+    for query in (
+        "DELETE FROM heard WHERE turn = ?",
+        "DELETE FROM reread WHERE turn = ?",
+        "DELETE FROM aged WHERE record = ?",
+    ):
+        cursor.executemany(query, [(record_id,) for record_id in gone])
 
 
 def age(cursor: Cursor, aged: Sequence[tuple[str, float, float]]) -> None:

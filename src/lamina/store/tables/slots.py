@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lamina.model import hashing, slots
 from lamina.model.record import Draft, Record, State
 from lamina.model.slots import Slot
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables import records
+from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.records import Row
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
 
 FACETS = "SELECT record FROM facets WHERE name = ? AND value IN (SELECT value FROM json_each(?))"
 ROWS = f"{records.SELECT} WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state = ? ORDER BY seq"
 
 
-def find(store: Store, connection: Connection, memory: Record | Draft) -> list[Row]:
+def find(store: RecordSource, connection: Connection, memory: Record | Draft) -> list[Row]:
     """The active rows in the place of a memory, without itself."""
     here = slots.slot(memory)
     if here is None:
@@ -28,7 +26,9 @@ def find(store: Store, connection: Connection, memory: Record | Draft) -> list[R
     return [row for row in among(store, connection, {here}).get(here, ()) if row[1] != own]
 
 
-def among(store: Store, connection: Connection, wanted: Collection[Slot]) -> dict[Slot, list[Row]]:
+def among(
+    store: RecordSource, connection: Connection, wanted: Collection[Slot]
+) -> dict[Slot, list[Row]]:
     """The active rows in each of some places, asked for at once."""
     found: dict[Slot, list[Row]] = {}
     for row in holding(

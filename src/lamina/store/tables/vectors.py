@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.store.engine.sql import Connection, rows
-from lamina.store.index.catalogue import BLOCK, Mask, opened, sealed
+from lamina.store.engine.sql import Connection, Half, rows
+from lamina.store.tables.blocks import BLOCK, opened, sealed
 
 HALF = np.dtype("<f2")
 WORD = 64  # bits are compared so many at a time
@@ -21,10 +21,6 @@ KEPT = 16384  # exact vectors of a space that a process keeps, at most
 Vectors = NDArray[np.float16]
 Numbers = NDArray[np.int64]
 Bits = NDArray[np.uint64]
-
-
-class Half(bytes):
-    """A vector of half-precision numbers, as it is stored."""
 
 
 class Space(msgspec.Struct, frozen=True):
@@ -237,7 +233,7 @@ class Kept:
         self._vectors = np.zeros((most, dimensions), np.float32)
         self._next = 0
 
-    def find(self, wanted: Numbers) -> tuple[Mask, NDArray[np.float32]]:
+    def find(self, wanted: Numbers) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         """Which of some records have a vector here, and these vectors."""
         self._reserve(int(wanted.max(initial=0)) + 1)
         places = self._place[wanted]

@@ -16,7 +16,6 @@ from lamina.errors import StoreUnavailable
 from lamina.store.engine.postgres.dialect import spelled
 from lamina.store.engine.postgres.errors import translate
 from lamina.store.engine.postgres.pool import Link, Pool, Silent
-from lamina.store.engine.postgres.words import Tsvectors
 from lamina.store.engine.sql import Connection, Cursor, Database
 
 Value = TypeVar("Value")
@@ -54,9 +53,9 @@ class Rows(list[Any]):
 class Session:
     """Statements on one connection."""
 
-    def __init__(self, link: Link, place: str, words: Tsvectors) -> None:
+    def __init__(self, link: Link, place: str, agent: str) -> None:
         self.link = link
-        self.words = words
+        self.agent = agent
         self._place = place
         self._changed = 0
 
@@ -89,19 +88,13 @@ class Session:
     def changes(self) -> int:
         return self._changed
 
-    def problems(self) -> Iterator[tuple[str, str]]:
-        """What is not as we have made it: a rule that is gone or sleeps is a door left open."""
-        from lamina.store.engine.postgres import constraints
-
-        return constraints.problems(self)
-
 
 class Loose:
     """Single statements, each on whichever connection is free."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
-        self.words = database.words
+        self.agent = database.agent
 
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> Rows:
         session, found = self._database.begun(
@@ -124,7 +117,7 @@ class PostgresDatabase(Database):
         super().__init__()
         self._pool = Pool(url, agent, size, patience)
         self.address = self._pool.address
-        self.words = Tsvectors(agent)
+        self.agent = agent
         self._busy_ms = busy_ms
         self._local = threading.local()
         self._loose = Loose(self)
@@ -161,7 +154,7 @@ class PostgresDatabase(Database):
         self.check_usable()
         while True:
             link, is_old = self._pool.take()
-            session = Session(link, self.address, self.words)
+            session = Session(link, self.address, self.agent)
             try:
                 return session, first(session)
             except BaseException as error:
@@ -234,7 +227,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def alone(self, what: str, patience: float | None = None) -> Iterator[None]:
         self.check_usable()
-        session = Session(self._pool.apart(), self.address, self.words)
+        session = Session(self._pool.apart(), self.address, self.agent)
         try:
             session.script(ALONE.format(round((patience or 0) * 1000)))
             session.execute("INSERT INTO meta (name, value) VALUES (?, '')", (f"alone.{what}",))

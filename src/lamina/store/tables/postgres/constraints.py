@@ -33,7 +33,7 @@ VIEWS = "SELECT viewname, definition FROM pg_views WHERE schemaname = 'lamina_ow
 
 def problems(connection: Connection) -> Iterator[tuple[str, str]]:
     """Every trigger, function and view that is gone, asleep, or says something else, and every right of everybody."""
-    made = resources.files("lamina.store.engine.postgres").joinpath("schema.sql").read_text("utf-8")
+    made = resources.files("lamina.store.tables.postgres").joinpath("schema.sql").read_text("utf-8")
     triggers = {name: (said, awake) for name, said, awake in connection.execute(TRIGGERS)}
     for found in TRIGGER.finditer(made):
         said, awake = triggers.get(found[1], ("", False))

@@ -11,6 +11,7 @@ from psycopg import errors
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.home.settings import Settings
 from lamina.store.engine.postgres.database import PostgresDatabase, Session
+from lamina.store.tables import meta
 from lamina.store.tables.migrations import STEPS
 from lamina.text import words
 
@@ -61,9 +62,7 @@ def looked_at(settings: Settings, agent: str) -> PostgresDatabase | None:
 
 def exists(database: PostgresDatabase) -> bool:
     """Whether the agent has a memory here."""
-    return (
-        database.reader().execute("SELECT value FROM meta WHERE name = 'store_id'").get is not None
-    )
+    return meta.get(database.reader(), "store_id") is not None
 
 
 def _prepare(database: PostgresDatabase, *, make: bool) -> None:
@@ -90,7 +89,7 @@ def _make_tables(database: PostgresDatabase) -> None:
         session.script("CREATE SCHEMA lamina")
         _need_vectors(session, database.address)
         session.script(
-            resources.files("lamina.store.engine.postgres")
+            resources.files("lamina.store.tables.postgres")
             .joinpath("schema.sql")
             .read_text("utf-8")
         )
@@ -150,6 +149,6 @@ def _identify(
     own = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
     own += [("analyser", str(words.ANALYSER_VERSION)), ("blocks", "0"), *made]
     with database.atomic() as transaction:
-        insert = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
-        if not transaction.cursor.execute("SELECT 1 FROM meta WHERE name = 'store_id'").get:
+        if meta.get(transaction.cursor, "store_id") is None:
+            insert = f"{meta.INSERT} ON CONFLICT (name) DO NOTHING"
             transaction.cursor.executemany(insert, own)
