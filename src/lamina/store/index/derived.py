@@ -1,4 +1,4 @@
-"""What is derived from the records, and can be made from them again at any time."""
+"""Derive words, tags, links and facets from the records; all can be made again at any time."""
 
 from __future__ import annotations
 
@@ -18,72 +18,76 @@ LINK = "INSERT INTO links (target, relation, record) VALUES (?, ?, ?)"
 
 
 def rebuild(connection: Connection, *, vectors: bool = False) -> None:
-    """Make the index and the facets anew, and drop what the next indexing makes; inside the caller's transaction."""
+    """Make words and facets anew, and drop what the next indexing makes.
+
+    It happens inside the caller's transaction.
+    """
     fulltext.rebuild(connection)
     facets.rebuild(connection)
     for table in ("blocks", "codes", "days", *(("vectors", "spaces") if vectors else ())):
         connection.execute(f"DELETE FROM {table}")
-    connection.executemany(
-        events.PUT_META, [("analyser", str(words.ANALYSER_VERSION)), ("blocks", "0")]
-    )
+    meta = [("analyser", str(words.ANALYSER_VERSION)), ("blocks", "0")]
+    connection.executemany(events.PUT_META, meta)
 
 
 def follow(cursor: Cursor, stored: Sequence[Record]) -> None:
-    """Keep what follows from new records."""
-    fulltext.words(cursor).put(
-        cursor, [fulltext.entry(one.seq, one.content, one.tags, one.metadata) for one in stored]
-    )
+    """Index new records: their words, and what `turn` writes."""
+    entries = [
+        fulltext.entry(record.seq, record.content, record.tags, record.metadata)
+        for record in stored
+    ]
+    fulltext.words(cursor).put(cursor, entries)
     turn(cursor, stored)
 
 
 def turn(cursor: Cursor, stored: Sequence[Record]) -> None:
-    """Turn tags, references and metadata round, so that they can be asked from the other side."""
-    tags = [(tag, one.seq) for one in stored for tag in one.tags]
-    links = [
-        (target, "evidence", one.seq) for one in stored for target in one.evidence if is_id(target)
-    ]
-    links += [(target, "supersedes", one.seq) for one in stored for target in one.supersedes]
-    plain = [
-        (*facet, one.seq)
-        for one in stored
-        if one.metadata
-        for facet in facets.all_of(one.user, one.metadata)
-    ]
-    for insert, found in ((TAG, tags), (LINK, links), (facets.INSERT, plain)):
-        if found:
-            cursor.executemany(insert, found)
+    """Write the tables by which records are found from their tags, links and metadata."""
+    tags: list[tuple[str, int]] = []
+    links: list[tuple[str, str, int]] = []
+    found_by: list[tuple[str, str, int]] = []
+    for record in stored:
+        seq = record.seq
+        tags += [(tag, seq) for tag in record.tags]
+        links += [(target, "evidence", seq) for target in record.evidence if is_id(target)]
+        links += [(target, "supersedes", seq) for target in record.supersedes]
+        if record.metadata:
+            found_by += [(*facet, seq) for facet in facets.all_of(record.user, record.metadata)]
+    if tags:
+        cursor.executemany(TAG, tags)
+    if links:
+        cursor.executemany(LINK, links)
+    if found_by:
+        cursor.executemany(facets.INSERT, found_by)
 
 
 def forget(cursor: Cursor, leaving: Sequence[Row]) -> None:
-    """Remove what follows from records that leave; blocks that still have them are told by the event."""
-    numbers = [(row[0],) for row in leaving]
-    fulltext.words(cursor).drop(cursor, [row[0] for row in leaving])
+    """Remove what was derived from records that leave.
+
+    Blocks may still have them; readers learn from the event that they are gone.
+    """
+    numbers = [row[0] for row in leaving]
+    fulltext.words(cursor).drop(cursor, numbers)
     for (space,) in rows(cursor.connection, "SELECT number FROM spaces"):
-        cursor.executemany(
-            "DELETE FROM vectors WHERE space = ? AND record = ?",
-            [(space, *number) for number in numbers],
-        )
-    chosen = json.dumps([row[0] for row in leaving])
-    cursor.execute(
-        "DELETE FROM days WHERE record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
-        (chosen,),
-    )
+        delete = "DELETE FROM vectors WHERE space = ? AND record = ?"
+        cursor.executemany(delete, [(space, number) for number in numbers])
+    delete = "DELETE FROM days WHERE record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    cursor.execute(delete, (json.dumps(numbers),))
     forget_turned(cursor, leaving)
 
 
 def forget_turned(cursor: Cursor, leaving: Sequence[Row]) -> None:
-    """Remove tags, references and metadata of records, as they were turned round."""
-    tags, links, plain = [], [], []
+    """Remove what `turn` wrote for these records."""
+    tags: list[tuple[str, int]] = []
+    links: list[tuple[str, str, int]] = []
+    found_by: list[tuple[str, str, int]] = []
     for row in leaving:
-        seq = row[0]
+        seq, evidence, metadata = row[0], row[COLUMN["evidence"]], row[COLUMN["metadata"]]
         tags += [(tag, seq) for tag in texts(row[COLUMN["tags"]])]
-        links += [
-            (target, "evidence", seq) for target in texts(row[COLUMN["evidence"]]) if is_id(target)
-        ]
+        links += [(target, "evidence", seq) for target in texts(evidence) if is_id(target)]
         links += [(target, "supersedes", seq) for target in texts(row[COLUMN["supersedes"]])]
-        if row[COLUMN["metadata"]] != "{}":
-            metadata = hashing.decode(row[COLUMN["metadata"]])
-            plain += [(*facet, seq) for facet in facets.all_of(row[COLUMN["user"]], metadata)]
+        if metadata != "{}":
+            pairs = facets.all_of(row[COLUMN["user"]], hashing.decode(metadata))
+            found_by += [(*facet, seq) for facet in pairs]
     cursor.executemany("DELETE FROM tags WHERE tag = ? AND record = ?", tags)
     cursor.executemany("DELETE FROM links WHERE target = ? AND relation = ? AND record = ?", links)
-    cursor.executemany("DELETE FROM facets WHERE name = ? AND value = ? AND record = ?", plain)
+    cursor.executemany("DELETE FROM facets WHERE name = ? AND value = ? AND record = ?", found_by)

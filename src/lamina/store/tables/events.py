@@ -197,7 +197,7 @@ def actions(connection: Connection, numbers: Collection[int]) -> dict[int, str]:
 
 
 def settled(book: Book, record_id: str, last: int | None) -> int:
-    """Find the last event about a record that was not undone; 0 when there is none.
+    """Find the last event about a record that was not undone; 0 without any.
 
     An undo leads to the event before the one that it undid.
     """

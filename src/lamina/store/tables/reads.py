@@ -338,7 +338,7 @@ def _create(database: SqliteDatabase, path: Path, agent: str) -> str:
 
 
 def _log_id(connection: Connection, path: Path) -> str | None:
-    """Read the id of a log; None for a new file. Refuse a foreign file before anything is written."""
+    """Read the id of a log; None for a new file. Refuse a foreign file before writing to it."""
     if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
         return None
     if connection.execute("PRAGMA application_id").get != file_header.READS:

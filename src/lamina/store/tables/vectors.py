@@ -93,7 +93,7 @@ def exact(connection: Connection, space: Space, numbers: Sequence[int]) -> tuple
 
 
 def unpacked(stored: Sequence[tuple[int, bytes]], space: Space) -> tuple[Numbers, Vectors]:
-    """Unpack stored vectors; leave out those of the wrong size or with values that are not finite."""
+    """Unpack stored vectors, without those of the wrong size or with values that are not finite."""
     size = space.dimensions * HALF.itemsize
     sound = [pair for pair in stored if len(pair[1]) == size]
     numbers = np.array([number for number, _ in sound], np.int64)
@@ -183,7 +183,7 @@ class Codes:
             word[numbers] = bits[:, column]
 
     def pack(self, size: int) -> bytes:
-        """Pack the first rows as a block: a byte for each row that says if it is known, then bits."""
+        """Pack the first rows: a byte for each that says if it is known, then the bits."""
         bits = np.stack([word[:size] for word in self._words], axis=1)
         return sealed(self.known[:size].tobytes() + bits.astype("<u8").tobytes())
 
