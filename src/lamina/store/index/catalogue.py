@@ -44,6 +44,9 @@ READ = (
     "created_at", "valid_from", "valid_to", "importance", "content", "tags", "trust",
 )  # fmt: skip
 POSITION = {name: position for position, name in enumerate(READ)}
+SPEAKER, OCCURRED, CONTENT, TAGS = (
+    POSITION[name] for name in ("speaker", "occurred_at", "content", "tags")
+)
 SELECT = f"SELECT {', '.join(READ)} FROM records"
 STATES = {state.value: number for number, state in enumerate(State, 1)}
 LAYERS = {layer.value: number for number, layer in enumerate(Layer, 1)}
@@ -69,7 +72,7 @@ def day_number(day: date) -> int:
 
 
 def sealed(packed: bytes) -> bytes:
-    """Put a checksum in front of a block: a damaged one would hide its records from all searches."""
+    """Put a checksum in front of a block: a damaged one would hide its records from searches."""
     return zlib.crc32(packed).to_bytes(SEAL, "little") + packed
 
 
@@ -87,7 +90,7 @@ def is_earlier(stored: bytes) -> bool:
 
 
 class Since(Enum):
-    """What a refresh has learned since the one before."""
+    """The news that a refresh has found since the one before."""
 
     MORE = "nothing, or new records"
     CHANGED = "known records have changed or left"
@@ -157,7 +160,7 @@ class Catalogue:
         return Since.MORE if news.only_made else Since.CHANGED
 
     def allowed(self, wanted: Filter, connection: Connection) -> Mask:
-        """Mark the records that pass a filter; the latest results are kept, as agents repeat theirs."""
+        """Mark the records that pass a filter; results are kept, as agents repeat their filters."""
         if wanted.guest is not None:  # never kept: grants also end by the clock
             return self._pass(wanted, connection)
         passed = self._passed.get(wanted)
@@ -168,7 +171,7 @@ class Catalogue:
         return passed
 
     def _pass(self, wanted: Filter, connection: Connection) -> Mask:
-        """Apply a filter to the columns. Names are hashes here, so hits are checked again in SQL."""
+        """Apply a filter to the columns. Names are hashes here, so SQL checks the hits again."""
         layer, state = self["layer"], self["state"]
         passed: Mask = state > 0
         if wanted.states:
@@ -353,14 +356,13 @@ def _whole(blocks: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
 
 def days_of(row: Sequence[Any]) -> Days:
     """List the days that the text of a row speaks of."""
-    seq, content, occurred = row[0], row[POSITION["content"]], row[POSITION["occurred_at"]]
-    mentions = dates.find(content, from_micros(occurred))
-    return [(day_number(mention.start), day_number(mention.end), seq) for mention in mentions]
+    mentions = dates.find(row[CONTENT], from_micros(row[OCCURRED]))
+    return [(day_number(mention.start), day_number(mention.end), row[0]) for mention in mentions]
 
 
 def _values(row: Sequence[Any]) -> tuple[Any, ...]:
     """Convert a row of a record to the values of all columns, in their order."""
-    speaker, content, tags = (row[POSITION[name]] for name in ("speaker", "content", "tags"))
+    speaker, content, tags = row[SPEAKER], row[CONTENT], row[TAGS]
     length = len(words.analyse(content).split()) + (tags.count(",") + 1 if tags != "[]" else 0)
     return (*_fields(row), length, cues.of(content, speaker))
 

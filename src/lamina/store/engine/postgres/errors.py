@@ -1,4 +1,4 @@
-"""What errors of PostgreSQL mean to the user, and what to do about them."""
+"""Translate errors of PostgreSQL: say what they mean to the user, and what to do about them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ MEANINGS: tuple[tuple[Kinds, type[LaminaError], str], ...] = (
         "the server cannot be reached",
     ),
 )
-# What is refused while connecting comes without a code: its words tell.
+# An error while connecting comes without a code: only its words tell what it is.
 WORDS: tuple[tuple[str, type[LaminaError], str], ...] = (
     ("authentication failed", Refused, LOCKED_OUT),
     ("no password supplied", Refused, LOCKED_OUT),
@@ -68,15 +68,14 @@ WORDS: tuple[tuple[str, type[LaminaError], str], ...] = (
 
 
 def translate(error: psycopg.Error, place: str) -> LaminaError:
-    """The error as one of ours; never with more of the server's words than a line."""
-    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    """Convert an error to one of ours, with one line of the server's words at most."""
+    name = type(error).__name__
+    first_line = (str(error).strip() or name).splitlines()[0]
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
         for word, make, message in WORDS:
-            if word in said:
+            if word in first_line:
                 return make(f"{place}: {message}", place=place)
     for kinds, make, message in MEANINGS:
         if isinstance(error, kinds):
-            return make(f"{place}: {message} ({said})", place=place)
-    return StoreUnavailable(
-        f"{place}: PostgreSQL reports {type(error).__name__} ({said})", place=place
-    )
+            return make(f"{place}: {message} ({first_line})", place=place)
+    return StoreUnavailable(f"{place}: PostgreSQL reports {name} ({first_line})", place=place)
