@@ -14,7 +14,7 @@ EVERY = "SELECT seq, user, metadata FROM records WHERE metadata <> '{}'"
 
 
 def of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield names and values: a dotted name for an inner mapping, a pair for each item of a list."""
+    """Yield names and values: dotted names for an inner mapping, a pair for each item of a list."""
     for name, value in metadata.items():
         yield from _below(name, value)
 
