@@ -91,7 +91,7 @@ def find_key(connection: Connection, key: str, user: str | None) -> Place | None
 def files(connection: Connection) -> list[File]:
     """List every file, newest first."""
     query = "SELECT number, file, why, lines, sha256, made_at FROM archives ORDER BY number DESC"
-    return [File(*row[:-1], from_micros(row[-1])) for row in rows(connection, query)]
+    return [File(*row)._replace(made_at=from_micros(row[-1])) for row in rows(connection, query)]
 
 
 def count(connection: Connection, user: str | None) -> int:

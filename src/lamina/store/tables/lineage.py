@@ -66,13 +66,13 @@ def tainted(
 
 def trusts(store: Store, connection: Connection, ids: Sequence[str]) -> set[Trust]:
     """Collect the levels of trust of some records, in the store or archived."""
-    found: dict[str, Trust] = {}
+    stored: dict[str, Trust] = {}
     for start in range(0, len(ids), BATCH):
         part = ids[start : start + BATCH]
         query = f"SELECT id, trust FROM records WHERE id IN ({records.marks(part)})"
-        found |= {record_id: Trust(trust) for record_id, trust in rows(connection, query, part)}
-    archived = (store.get(record_id) for record_id in ids if record_id not in found)
-    return {*found.values(), *(record.trust for record in archived if record is not None)}
+        stored |= {record_id: Trust(trust) for record_id, trust in rows(connection, query, part)}
+    archived = (store.get(record_id) for record_id in ids if record_id not in stored)
+    return {*stored.values(), *(record.trust for record in archived if record is not None)}
 
 
 def resting(connection: Connection, target: str, user: str | None) -> list[str]:

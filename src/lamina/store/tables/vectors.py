@@ -147,8 +147,8 @@ class Codes:
 
     def are_of(self, space: Space) -> bool:
         """Tell whether these bits are of this space: another one may have taken its name."""
-        own = self._number in (None, space.number) and self._upto <= space.seen + 1
-        return own and self.dimensions == space.dimensions
+        is_same = self._number in (None, space.number) and self.dimensions == space.dimensions
+        return is_same and self._upto <= space.seen + 1
 
     def refresh(self, connection: Connection, space: Space) -> None:
         """Read the vectors that were stored since the last refresh, by any process."""
