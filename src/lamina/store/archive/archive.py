@@ -121,9 +121,12 @@ class Archive:
 
         Each is given by its number and last event: one that has changed since then stays.
         """
+        folder = self._store.path_of("archive").relative_to(self._store.folder).as_posix()
+        names = [f"{folder}/{name}_{backup.stamp(now)}"]
         moved = 0
         for start in range(0, len(wanted), AT_ONCE):
-            moved += self._add_some(actor, action, now, why, wanted[start : start + AT_ONCE], name)
+            move = self._mover(wanted[start : start + AT_ONCE], why)
+            moved += self.filing.filled(actor, action, now, names, move)
         return moved
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
@@ -237,16 +240,12 @@ class Archive:
             digest = records.row_hash(row[:-2], row[-1])
             connection.execute(INSERT, (*named, copy.number, number, start, size, digest, event))
 
-    def _add_some(
-        self,
-        actor: Actor,
-        action: str,
-        now: datetime,
-        why: str,
-        wanted: Sequence[tuple[int, int]],
-        name: str,
-    ) -> int:
-        def fill(transaction: Transaction, new: Sequence[str]) -> int:
+    def _mover(
+        self, wanted: Sequence[tuple[int, int]], why: str
+    ) -> Callable[[Transaction, Sequence[str]], int]:
+        """Make the function that moves some records into one new file, and counts them."""
+
+        def move(transaction: Transaction, new: Sequence[str]) -> int:
             leaving = transaction.unchanged(wanted)
             if leaving:
                 lines = (record_lines.line(row, self._store.agent) for row in leaving)
@@ -254,9 +253,7 @@ class Archive:
                 transaction.archive(leaving, new[0], why, laid)
             return len(leaving)
 
-        folder = self._store.path_of("archive").relative_to(self._store.folder).as_posix()
-        names = [f"{folder}/{name}_{backup.stamp(now)}"]
-        return self.filing.filled(actor, action, now, names, fill)
+        return move
 
     def checked(self, written: Written, file: str, connection: Connection) -> Written:
         """Return the record of a line; raise unless it is what was archived in this file."""

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from lamina.errors import Refused
+from lamina.errors import Refused, StoreUnavailable
 
 if TYPE_CHECKING:
     from numpy import int64
@@ -66,6 +66,7 @@ class Database(ABC):
 
     def __init__(self) -> None:
         self.write_lock = threading.RLock()
+        self._closed = False
 
     @abstractmethod
     def reader(self) -> Connection:
@@ -97,9 +98,14 @@ class Database(ABC):
     def roll_back(self, cursor: Cursor, error: BaseException) -> None:
         """Undo the transaction, and let others write."""
 
-    @abstractmethod
     def check_usable(self) -> None:
         """Raise when this handle is closed, or belongs to another process."""
+        if self.inherited:
+            raise StoreUnavailable(
+                "this handle was opened in another process; open a new one after a fork"
+            )
+        if self._closed:
+            raise StoreUnavailable("this handle is closed; open a new one")
 
     @abstractmethod
     def fold(self) -> bool:

@@ -56,7 +56,6 @@ class SqliteDatabase(Database):
         # Weak, so that the connections of a thread end with the thread.
         self.readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self.writers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
-        self._closed = False
         _OPEN.add(self)
 
     def reader(self) -> apsw.Connection:
@@ -214,12 +213,7 @@ class SqliteDatabase(Database):
             raise StoreUnavailable(
                 "this process was forked while its parent was reading the store; start it by spawn"
             )
-        if self.inherited:
-            raise StoreUnavailable(
-                "this handle was opened in another process; open a new one after a fork"
-            )
-        if self._closed:
-            raise StoreUnavailable("this handle is closed; open a new one")
+        super().check_usable()
 
     def close(self) -> None:
         """Close every connection, unless they belong to our parent process."""
@@ -455,33 +449,20 @@ def translate(error: apsw.Error | UnicodeDecodeError, path: Path | str) -> Lamin
 
 SAYS_NOTHING = ("", "not an error")  # from a connection that knows nothing of the failure
 FULL = "the disk is full; free some space, nothing was stored"
+NOT_SQLITE = "this is not a SQLite database, or its first page is damaged; see `lamina restore`"
+DAMAGED = "the database is damaged; see `lamina restore`"
+BUSY = "another process holds the store; try again"
+READ_ONLY = "the store is read-only; check the file's permissions"
+CLOSED = "the store cannot be opened; check the path and its permissions"
+BROKEN_RULE = "what was to be stored breaks a rule of the store"
+DISK_ERROR = "the disk reported an error; retry with the same key, so that it is stored once"
 MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[LaminaError], str], ...] = (
-    (
-        (apsw.NotADBError,),
-        Corrupt,
-        "this is not a SQLite database, or its first page is damaged; see `lamina restore`",
-    ),
-    ((apsw.CorruptError,), Corrupt, "the database is damaged; see `lamina restore`"),
-    (
-        (apsw.BusyError, apsw.LockedError),
-        StoreUnavailable,
-        "another process holds the store; try again",
-    ),
+    ((apsw.NotADBError,), Corrupt, NOT_SQLITE),
+    ((apsw.CorruptError,), Corrupt, DAMAGED),
+    ((apsw.BusyError, apsw.LockedError), StoreUnavailable, BUSY),
     ((apsw.FullError,), StoreUnavailable, FULL),
-    (
-        (apsw.ReadOnlyError, apsw.PermissionsError),
-        StoreUnavailable,
-        "the store is read-only; check the file's permissions",
-    ),
-    (
-        (apsw.CantOpenError,),
-        StoreUnavailable,
-        "the store cannot be opened; check the path and its permissions",
-    ),
-    ((apsw.ConstraintError,), Conflict, "what was to be stored breaks a rule of the store"),
-    (
-        (apsw.IOError,),
-        StoreUnavailable,
-        "the disk reported an error; retry with the same key, so that it is stored once",
-    ),
+    ((apsw.ReadOnlyError, apsw.PermissionsError), StoreUnavailable, READ_ONLY),
+    ((apsw.CantOpenError,), StoreUnavailable, CLOSED),
+    ((apsw.ConstraintError,), Conflict, BROKEN_RULE),
+    ((apsw.IOError,), StoreUnavailable, DISK_ERROR),
 )

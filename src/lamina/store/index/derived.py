@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lamina.model import hashing
 from lamina.model.clock import is_id
@@ -42,22 +43,16 @@ def follow(cursor: Cursor, stored: Sequence[Record]) -> None:
 
 def turn(cursor: Cursor, stored: Sequence[Record]) -> None:
     """Write the tables by which records are found from their tags, links and metadata."""
-    tags: list[tuple[str, int]] = []
-    links: list[tuple[str, str, int]] = []
-    found_by: list[tuple[str, str, int]] = []
+    turned = Turned()
     for record in stored:
-        seq = record.seq
-        tags += [(tag, seq) for tag in record.tags]
-        links += [(target, "evidence", seq) for target in record.evidence if is_id(target)]
-        links += [(target, "supersedes", seq) for target in record.supersedes]
-        if record.metadata:
-            found_by += [(*facet, seq) for facet in facets.all_of(record.user, record.metadata)]
-    if tags:
-        cursor.executemany(TAG, tags)
-    if links:
-        cursor.executemany(LINK, links)
-    if found_by:
-        cursor.executemany(facets.INSERT, found_by)
+        evidence, supersedes = record.evidence, record.supersedes
+        turned.add(record.seq, record.user, record.tags, evidence, supersedes, record.metadata)
+    if turned.tags:
+        cursor.executemany(TAG, turned.tags)
+    if turned.links:
+        cursor.executemany(LINK, turned.links)
+    if turned.facets:
+        cursor.executemany(facets.INSERT, turned.facets)
 
 
 def forget(cursor: Cursor, leaving: Sequence[Row]) -> None:
@@ -77,17 +72,39 @@ def forget(cursor: Cursor, leaving: Sequence[Row]) -> None:
 
 def forget_turned(cursor: Cursor, leaving: Sequence[Row]) -> None:
     """Remove what `turn` wrote for these records."""
-    tags: list[tuple[str, int]] = []
-    links: list[tuple[str, str, int]] = []
-    found_by: list[tuple[str, str, int]] = []
+    turned = Turned()
     for row in leaving:
-        seq, evidence, metadata = row[0], row[COLUMN["evidence"]], row[COLUMN["metadata"]]
-        tags += [(tag, seq) for tag in texts(row[COLUMN["tags"]])]
-        links += [(target, "evidence", seq) for target in texts(evidence) if is_id(target)]
-        links += [(target, "supersedes", seq) for target in texts(row[COLUMN["supersedes"]])]
-        if metadata != "{}":
-            pairs = facets.all_of(row[COLUMN["user"]], hashing.decode(metadata))
-            found_by += [(*facet, seq) for facet in pairs]
-    cursor.executemany("DELETE FROM tags WHERE tag = ? AND record = ?", tags)
-    cursor.executemany("DELETE FROM links WHERE target = ? AND relation = ? AND record = ?", links)
-    cursor.executemany("DELETE FROM facets WHERE name = ? AND value = ? AND record = ?", found_by)
+        tags, evidence = texts(row[COLUMN["tags"]]), texts(row[COLUMN["evidence"]])
+        supersedes, metadata = texts(row[COLUMN["supersedes"]]), row[COLUMN["metadata"]]
+        decoded = {} if metadata == "{}" else hashing.decode(metadata)
+        turned.add(row[0], row[COLUMN["user"]], tags, evidence, supersedes, decoded)
+    delete = "DELETE FROM tags WHERE tag = ? AND record = ?"
+    cursor.executemany(delete, turned.tags)
+    delete = "DELETE FROM links WHERE target = ? AND relation = ? AND record = ?"
+    cursor.executemany(delete, turned.links)
+    delete = "DELETE FROM facets WHERE name = ? AND value = ? AND record = ?"
+    cursor.executemany(delete, turned.facets)
+
+
+class Turned:
+    """Rows of the tables `tags`, `links` and `facets`, which lead from a value to its records."""
+
+    def __init__(self) -> None:
+        self.tags: list[tuple[str, int]] = []
+        self.links: list[tuple[str, str, int]] = []
+        self.facets: list[tuple[str, str, int]] = []
+
+    def add(
+        self,
+        seq: int,
+        user: str | None,
+        tags: Sequence[str],
+        evidence: Sequence[str],
+        supersedes: Sequence[str],
+        metadata: Mapping[str, Any],
+    ) -> None:
+        self.tags += [(tag, seq) for tag in tags]
+        self.links += [(target, "evidence", seq) for target in evidence if is_id(target)]
+        self.links += [(target, "supersedes", seq) for target in supersedes]
+        if metadata:
+            self.facets += [(*facet, seq) for facet in facets.all_of(user, metadata)]

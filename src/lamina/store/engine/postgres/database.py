@@ -132,7 +132,6 @@ class PostgresDatabase(Database):
         self._busy_ms = busy_ms
         self._local = threading.local()
         self._single_statements = SingleStatements(self)
-        self._closed = False
         self._died = 0.0  # when the server was last found dead
         _OPEN.add(self)
 
@@ -249,14 +248,6 @@ class PostgresDatabase(Database):
             yield
         finally:
             session.raw.close()  # which takes the row back, whatever happened meanwhile
-
-    def check_usable(self) -> None:
-        if self.inherited:
-            raise StoreUnavailable(
-                "this handle was opened in another process; open a new one after a fork"
-            )
-        if self._closed:
-            raise StoreUnavailable("this handle is closed; open a new one")
 
     def leave(self) -> None:
         """Stop using the connections in a forked process: they belong to its parent."""

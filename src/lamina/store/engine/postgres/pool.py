@@ -89,9 +89,9 @@ class ServerWatch:
         try:
             step = next(steps)
             while True:
-                descriptor, wanted = (
-                    step if connection is None else (connection.pgconn.socket, step)
-                )
+                if connection is not None:
+                    step = connection.pgconn.socket, step
+                descriptor, wanted = step
                 poll = select.poll()
                 poll.register(descriptor, _poll_mask(wanted))
                 while not (ready := poll.poll(self.patience() * 1000)):
