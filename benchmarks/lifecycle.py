@@ -18,6 +18,7 @@ import lamina
 from benchmarks.speed import ROUNDS, SEED, folder, texts
 from lamina import Memory
 from lamina.store.archive import archive
+from lamina.store.tables import records
 
 Row = tuple[str, str, str]
 
@@ -86,7 +87,8 @@ def searched(number: int) -> tuple[float, float]:
             ]
             memory.remember_many(items)
             store = memory._store  # noqa: SLF001 - all of them, not only what is above a limit
-            wanted = [(entry.seq, entry.event) for entry in store.short_term(None)]
+            with store.read() as db:
+                wanted = [(entry.seq, entry.event) for entry in records.short_term(db, None)]
             store.archive.add(memory.actor, "rotate", memory._clock(), "rotated", wanted)  # noqa: SLF001
         times = []
         for text, found in (("GARMIN", 1), ("xyzzy", 0)):

@@ -28,9 +28,8 @@ import lamina
 from benchmarks import lifecycle, searching
 from benchmarks.speed import Floor, folder, opened, remember_each, texts, timed
 from lamina import Memory
-from lamina.store.archive import archive
 from lamina.store.engine.sqlite import SqliteDatabase
-from lamina.store.tables import fts5, fulltext, records
+from lamina.store.tables import archived, fts5, fulltext, records
 from lamina.store.tables.vectors import STEP
 from lamina.text import words as text
 
@@ -315,7 +314,7 @@ def _least_run(copy: Path, file: Path) -> float:
         places = [
             (row[1], None, None, 1, line, 0, 9, bytes(32), 9) for line, row in enumerate(out, 1)
         ]
-        connection.executemany(archive.INSERT, places)
+        connection.executemany(archived.INSERT, places)
         connection.executemany("DELETE FROM words WHERE rowid = ?", [(row[0],) for row in out])
         connection.executemany(
             "DELETE FROM vectors WHERE space = 1 AND record = ?", [(row[0],) for row in out]

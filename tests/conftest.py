@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from lamina import Memory, Operator
 from lamina.memory.opening import connect
 from lamina.model.record import Actor, Record, Role, State
+from lamina.store.tables import records
 from tests import surroundings
 from tests.security.offline import sitecustomize as offline
 
@@ -176,7 +177,7 @@ def op(desk: Desk) -> Operator:
 def move(handle: Memory, record_id: str, **fields: Any) -> Record:
     """Change open fields of a record in one transaction, as a later verb would."""
     with handle._store.change(TESTER, "test", handle._clock()) as transaction:
-        row = transaction.find(record_id)
+        row = records.by_id(transaction.db, record_id)
         assert row is not None
         return transaction.update(row, **fields)
 
@@ -188,8 +189,9 @@ def supersede(handle: Memory, old: str, new: str) -> Record:
 
 def size(handle: Memory) -> tuple[int, int]:
     """How many records and events a store holds: what must not change when a call fails."""
-    records = handle._store.counts(None)
-    return sum(sum(states.values()) for states in records.values()), handle._store.head().seq
+    with handle._store.read() as db:
+        counts = records.counts(db, None)
+    return sum(sum(states.values()) for states in counts.values()), handle._store.head().seq
 
 
 def contents(records: Any) -> list[str]:

@@ -20,6 +20,7 @@ from lamina.home import settings
 from lamina.memory import importance as experience
 from lamina.memory.profiles import FILE_NAME as PROFILE
 from lamina.model.record import Actor, Draft, Record, Role, Trust
+from lamina.store.tables import learned
 from lamina.store.tables.migrations import STEPS
 from lamina.store.upkeep import opening
 from lamina.surfaces.hooks import capture as keeping
@@ -239,7 +240,9 @@ def much_decided(operator: lamina.Operator) -> None:
 
 def learnt(operator: lamina.Operator) -> Any:
     """The memories, and whether anything is learned."""
-    return everything(operator), operator._store.learned(experience.NAME) is not None
+    return everything(operator), learned.load(
+        operator._store.database.reader(), experience.NAME
+    ) is not None
 
 
 def keep_message(operator: lamina.Operator) -> object:

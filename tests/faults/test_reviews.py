@@ -18,6 +18,7 @@ import pytest
 import lamina
 from lamina import Layer, Record, State
 from lamina.model.record import Change, Draft, Event, Trust
+from lamina.store.tables import events, records
 from lamina.text import words
 from tests.conftest import TESTER, Ticking
 from tests.property.test_state_machine import NEXT
@@ -306,12 +307,14 @@ def test_many_review_at_once(tmp_path: Path) -> None:
     )
     with lamina.operator(AGENT, home=tmp_path) as operator:
         check_sound(operator)
-        records = list(operator._store.records())
-        events = operator._store.events(1 << 31)[::-1]
-        replay = Replay(records)
-        for event in events:
+        store = operator._store
+        with store.read() as db:
+            stored = [store.record(row) for row in records.every(db)]
+            trail = events.latest(db, 1 << 31)[::-1]
+        replay = Replay(stored)
+        for event in trail:
             replay.follow(event)
-        assert replay.states == {record.id: record.state for record in records}
+        assert replay.states == {record.id: record.state for record in stored}
         # Decided once each time that it was waiting, and each time somebody was told so.
         assert all(replay.decided[one] <= replay.returned[one] for one in replay.decided)
         decisions = [
@@ -322,7 +325,7 @@ def test_many_review_at_once(tmp_path: Path) -> None:
         assert Counter(decisions) == replay.decided
         for name, each in told.items():
             check_nothing_is_lost(
-                each, [event for event in events if event.actor == f"operator:{name}"]
+                each, [event for event in trail if event.actor == f"operator:{name}"]
             )
     done = {line["verb"] for line in lines if line["outcome"] == "done"}
     assert done >= {"propose", "confirm", "reject", "rollback", "correct", "undo", "promote"}

@@ -24,6 +24,7 @@ from lamina.engines import facts, summary
 from lamina.model import slots
 from lamina.model.clock import is_id
 from lamina.model.record import Role
+from lamina.store.tables import records
 from lamina.store.tables.records import COLUMN
 from tests.conftest import START, Desk, Ticking
 
@@ -462,7 +463,7 @@ def archive_and_restore(is_chosen: Callable[[Record], bool]) -> Callable[[Path, 
                 for one in operator.list(layers=list(Layer), states=None, limit=ALL)
                 if is_chosen(one)
             ]
-            rows = [row for one in ids if (row := operator._store.row(one)) is not None]
+            rows = [*records.by_ids(operator._store.database.reader(), ids).values()]
             wanted = [(row[COLUMN["seq"]], row[COLUMN["event"]]) for row in rows]
             assert (
                 operator._store.archive.add(operator.actor, "prune", TONIGHT, "pruned", wanted)

@@ -354,7 +354,7 @@ def test_the_documentation_says_of_every_table_what_protects_it(crowded: Path) -
     no others."""
     in_files = tables(database_of(crowded)) | tables(database_of(crowded, "reads.db"))
     schema = (
-        resources.files("lamina.store.engine.postgres").joinpath("schema.sql").read_text("utf-8")
+        resources.files("lamina.store.tables.postgres").joinpath("schema.sql").read_text("utf-8")
     )
     on_servers = set(re.findall(r"CREATE TABLE lamina\.(\w+)", schema))
     assert in_files - documented().keys() == set()

@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 from lamina import Memory, Operator
 from lamina.errors import Conflict, LaminaError, NotFound, Refused
 from lamina.model.record import Draft, Layer, Record, State, Trust
+from lamina.store.tables import events
 from tests.conftest import FULL, TESTER, Desk, move, size, verified
 
 from .review_model import GUARDED, UNDONE, Deed, Fact, Model, Moves, Stand
@@ -70,7 +71,9 @@ class Reviewing(RuleBasedStateMachine):
             for one in self.model.paths:
                 self.check_history(one)
             changes = [
-                change for event in self.op._store.events(10_000) for change in event.changes
+                change
+                for event in events.latest(self.op._store.database.reader(), 10_000)
+                for change in event.changes
             ]
             steps = [
                 (change.before["state"], change.after["state"])

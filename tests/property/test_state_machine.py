@@ -25,6 +25,7 @@ from lamina.errors import Conflict, InvalidInput, Refused
 from lamina.memory.runs import Run
 from lamina.model import rules
 from lamina.model.record import Layer, Record, Role, State
+from lamina.store.tables.records import by_id
 from tests.conftest import FULL, TESTER, Desk
 
 ACTIVE, CONSTRAINED, SUPERSEDED, TOMBSTONED = (
@@ -211,7 +212,7 @@ class Store(RuleBasedStateMachine):
         with self.op._store.change(
             TESTER, "test", self.desk.clock(), note={"reason": "test"}
         ) as transaction:
-            row = transaction.find(record_id)
+            row = by_id(transaction.db, record_id)
             assert row is not None
             transaction.update(row, **fields)
 

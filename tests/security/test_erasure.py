@@ -19,6 +19,7 @@ from lamina.home.tokens import Access
 from lamina.memory import opening as handles
 from lamina.memory.sleep.facts import Knowledge
 from lamina.store.index import snapshot
+from lamina.store.tables import learned
 from tests.conftest import Desk
 from tests.security.tally import probe
 
@@ -261,7 +262,7 @@ def test_what_was_learned_is_forgotten(desk: Desk) -> None:
     operator._store.reads.flush()
     operator.learn()
     operator.erase(*ids[1::2])
-    assert operator._store.learned("importance") is None
+    assert learned.load(operator._store.database.reader(), "importance") is None
     operator.close()
     assert holding(desk.home, MARK) == []
 

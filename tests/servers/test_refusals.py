@@ -17,7 +17,7 @@ from lamina.home.folder import Home
 from lamina.memory import doctor, migrate
 from lamina.memory.opening import look, restore
 from lamina.store.engine.postgres import errors, pool
-from lamina.store.engine.postgres.opening import VERSION
+from lamina.store.tables.postgres.opening import VERSION
 from lamina.surfaces.cli.main import cli
 from tests.conftest import Desk, contents, verified
 from tests.contract.keeping import lived

@@ -24,6 +24,7 @@ from lamina.model import hashing
 from lamina.model.record import Layer, Record
 from lamina.store.core.store import Store
 from lamina.store.engine import foreign
+from lamina.store.tables import archived, records
 from lamina.text.words import shown
 
 Progress = Callable[[int, int], None]
@@ -63,16 +64,14 @@ def write(
 
     `summaries` are lines of Milton's that are no memories: the profile and the projects.
     """
-    with store.snapshot():
-        parting = Parting(
-            FORMS[name],
-            sum(sum(states.values()) for states in store.counts(None).values()),
-            progress,
-        )
+    with store.database.moment() as db:
+        total = sum(sum(states.values()) for states in records.counts(db, None).values())
+        parting = Parting(FORMS[name], total, progress)
         with whole_files.put(target, force) as work:
-            WRITERS[name](work, store, parting.chosen(store.records()), summaries)
-        if archived := store.count_archived(None):
-            parting.left_out["it is archived"] += archived
+            chosen = parting.chosen(map(store.record, records.every(db)))
+            WRITERS[name](work, store, chosen, summaries)
+        if number := archived.count(db, None):
+            parting.left_out["it is archived"] += number
         parting.lost["history"] = store.head().seq
     return {
         "format": name,
@@ -94,8 +93,8 @@ class Parting:
         self._total = total
         self._progress = progress
 
-    def chosen(self, records: Iterable[Record]) -> Iterator[Record]:
-        for number, record in enumerate(records, 1):
+    def chosen(self, chosen: Iterable[Record]) -> Iterator[Record]:
+        for number, record in enumerate(chosen, 1):
             why = (
                 "working memory ends with its run"
                 if record.layer is Layer.WORKING
@@ -117,31 +116,31 @@ def _lines(work: Path, lines: Iterable[Fields]) -> None:
             file.write(hashing.encode(line) + b"\n")
 
 
-def _sky(work: Path, _: Store, records: Iterable[Record], __: Sequence[Fields]) -> None:
-    _lines(work, map(sky.line_of, records))
+def _sky(work: Path, _: Store, chosen: Iterable[Record], __: Sequence[Fields]) -> None:
+    _lines(work, map(sky.line_of, chosen))
 
 
-def _milton(work: Path, _: Store, records: Iterable[Record], summaries: Sequence[Fields]) -> None:
-    _lines(work, (*map(milton.long_line_of, records), *summaries))
+def _milton(work: Path, _: Store, chosen: Iterable[Record], summaries: Sequence[Fields]) -> None:
+    _lines(work, (*map(milton.long_line_of, chosen), *summaries))
 
 
-def _skylattice(work: Path, _: Store, records: Iterable[Record], __: Sequence[Fields]) -> None:
-    native.write_json(work, {}, {"records": map(skylattice.line_of, records)})
+def _skylattice(work: Path, _: Store, chosen: Iterable[Record], __: Sequence[Fields]) -> None:
+    native.write_json(work, {}, {"records": map(skylattice.line_of, chosen)})
 
 
-def _mem0(work: Path, _: Store, records: Iterable[Record], __: Sequence[Fields]) -> None:
-    native.write_json(work, {}, {"results": map(mem0.line_of, records)})
+def _mem0(work: Path, _: Store, chosen: Iterable[Record], __: Sequence[Fields]) -> None:
+    native.write_json(work, {}, {"results": map(mem0.line_of, chosen)})
 
 
-def _mcp_memory(work: Path, _: Store, records: Iterable[Record], __: Sequence[Fields]) -> None:
-    _lines(work, mcp_memory.lines_of(records))
+def _mcp_memory(work: Path, _: Store, chosen: Iterable[Record], __: Sequence[Fields]) -> None:
+    _lines(work, mcp_memory.lines_of(chosen))
 
 
-def _sentinel(work: Path, _: Store, records: Iterable[Record], __: Sequence[Fields]) -> None:
+def _sentinel(work: Path, _: Store, chosen: Iterable[Record], __: Sequence[Fields]) -> None:
     facts: list[tuple[Any, ...]] = []
 
     def episodes() -> Iterator[tuple[Any, ...]]:
-        for record in records:
+        for record in chosen:
             if record.layer is Layer.EPISODIC:
                 yield sentinel.row_of(record)
             else:
@@ -150,9 +149,9 @@ def _sentinel(work: Path, _: Store, records: Iterable[Record], __: Sequence[Fiel
     foreign.write(work, {foreign.EPISODES: episodes(), foreign.FACTS: facts})
 
 
-def _markdown(work: Path, store: Store, records: Iterable[Record], _: Sequence[Fields]) -> None:
+def _markdown(work: Path, store: Store, chosen: Iterable[Record], _: Sequence[Fields]) -> None:
     with work.open("wb") as file:
-        for line in markdown.document(store.agent, records):
+        for line in markdown.document(store.agent, chosen):
             file.write(line.encode() + b"\n")
 
 

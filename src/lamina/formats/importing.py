@@ -20,6 +20,7 @@ from lamina.model.rules import BELIEVED
 from lamina.model.slots import Slot
 from lamina.store.core.store import Store
 from lamina.store.core.transaction import Transaction
+from lamina.store.tables import records
 from lamina.store.tables.records import Row
 from lamina.text.words import shown
 
@@ -232,7 +233,11 @@ class Arrivals:
     def _own(self, entry: Entry, user: str | None) -> Record | None:
         """The record of this user that has this very id, of this store or one that was merged into it."""
         record_id = entry.id
-        if record_id is None or not is_id(record_id) or not self._transaction.exists(record_id):
+        if (
+            record_id is None
+            or not is_id(record_id)
+            or not records.exists(self._transaction.db, record_id)
+        ):
             return None
         row = self._row(record_id)
         found = self._store.get(record_id) if row is None else self._store.record(row)
@@ -342,7 +347,7 @@ class Arrivals:
             self._lineage.append((entry.id, entry.succeeded_by))
 
     def _row(self, record_id: str | None) -> Row | None:
-        return None if record_id is None else self._transaction.find(record_id)
+        return None if record_id is None else records.by_id(self._transaction.db, record_id)
 
     def _resolved(self, draft: Draft) -> Draft:
         """The draft, in which references to records that are not here stay as words."""

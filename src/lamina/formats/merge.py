@@ -19,6 +19,7 @@ from lamina.model.rejection import BELIEVABLE
 from lamina.model.rules import BELIEVED
 from lamina.store.core.store import Store
 from lamina.store.core.transaction import Transaction
+from lamina.store.tables import records
 from lamina.store.tables.record_lines import Written
 from lamina.store.tables.records import Row
 from lamina.store.upkeep import erase_plan
@@ -79,9 +80,13 @@ class Merger:
         ):
 
             def known(target: str) -> bool:
-                return target in incoming or transaction.exists(target)
+                return target in incoming or records.exists(transaction.db, target)
 
-            new = [record for record in incoming.values() if not transaction.exists(record.id)]
+            new = [
+                record
+                for record in incoming.values()
+                if not records.exists(transaction.db, record.id)
+            ]
             certified = erase_plan.everything(self._store.folder, None)
             fresh = [
                 record for record in new if not self._is_erased(transaction, record, certified)
@@ -144,7 +149,7 @@ class Merger:
 
     def _meet(self, transaction: Transaction, found: Written, theirs: Record) -> None:
         """A record that both have: ours grows, or theirs takes its place."""
-        row = transaction.find(found.id)
+        row = records.by_id(transaction.db, found.id)
         if row is None:  # archived or erased
             return
         ours = self._store.record(row)
@@ -191,13 +196,15 @@ class Merger:
         draft = Draft(trust=theirs.trust, **fields, **same)
         rules.check_contract(draft.layer, draft.metadata)
         transaction.guard.refuse_rejected(draft)
-        evidence = tuple(one for one in draft.evidence if not is_id(one) or transaction.exists(one))
+        evidence = tuple(
+            one for one in draft.evidence if not is_id(one) or records.exists(transaction.db, one)
+        )
         transaction.replace([row], structs.replace(draft, evidence=evidence))
         self._replaced += 1
 
     def _is_less_trusted(self, transaction: Transaction, found: Written) -> bool:
         """Whether a record has less trust here than in a trusted file; it keeps the trust it came with."""
-        row = transaction.find(found.id)
+        row = records.by_id(transaction.db, found.id)
         ours = None if row is None else self._store.record(row)
         return ours is not None and ours.state in BELIEVABLE and _is_more_trusted(found, ours)
 

@@ -19,12 +19,14 @@ from lamina.formats.merge import Merger
 from lamina.model import hashing
 from lamina.model.clock import to_micros
 from lamina.model.record import Actor, Draft, Layer, Record, State, iso
-from lamina.store.archive.archive import Copy as ArchiveCopy
+from lamina.store.archive import archive
 from lamina.store.core.store import Store
 from lamina.store.engine import raw_file
-from lamina.store.tables import grants
+from lamina.store.engine.sql import Connection
+from lamina.store.tables import archived, certificates, events, grants, record_lines, records
 from lamina.store.tables.record_lines import Written, row_of
 from lamina.store.upkeep import erase, opening
+from lamina.store.upkeep.adopt import Exported, adopt
 
 Progress = Callable[[int, int], None]
 FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 2
@@ -149,30 +151,28 @@ def write(
     store: Store, target: Path, progress: Progress | None = None, *, force: bool = False
 ) -> int:
     """Write everything that the store holds at one moment. The same store gives the same bytes."""
-    with store.snapshot():
-        total = sum(sum(states.values()) for states in store.counts(None).values())
-        given, archives, certified = (
-            list(grants.written(store)),
-            _archive_files(store),
-            store.certificates(),
-        )
+    with store.database.moment() as db:
+        total = sum(sum(states.values()) for states in records.counts(db, None).values())
+        given, archives = list(grants.written(store)), _archive_files(db)
+        certified = certificates.bodies(db)
+        lines = (record_lines.line(row, store.agent) for row in records.every(db))
         lists = {
             "archived": _archived_lines(store),
             "archives": archives,
             "certificates": ({"body": body, "number": number} for number, body in certified),
-            "events": ({"body": body, "hash": digest.hex()} for body, digest in store.event_rows()),
+            "events": ({"body": body, "hash": digest.hex()} for body, digest in events.bodies(db)),
             "grants": given,
-            "notes": _notes(store),
-            "records": _counted(map(msgspec.Raw, store.record_lines()), total, progress),
+            "notes": _notes(db),
+            "records": _counted(map(msgspec.Raw, lines), total, progress),
         }
         head = store.head()
         manifest = Manifest(
-            archived=store.count_archived(None),
+            archived=archived.count(db, None),
             archives=len(archives),
             certificates=len(certified),
             events=head.seq,
             grants=len(given),
-            notes=sum(1 for _ in store.note_rows()),
+            notes=sum(1 for _ in events.notes(db)),
             records=total,
             head=ExportedHead(head.seq, head.hash.hex()),
         )
@@ -188,10 +188,10 @@ def write(
     return total + manifest.archived
 
 
-def _archive_files(store: Store) -> list[dict[str, Any]]:
+def _archive_files(db: Connection) -> list[dict[str, Any]]:
     return [
         {"number": file.number, "file": file.file, "why": file.why, "made_at": iso(file.made_at)}
-        for file in reversed(store.archives())
+        for file in reversed(archived.files(db))
     ]
 
 
@@ -200,8 +200,8 @@ def _archived_lines(store: Store) -> Iterator[dict[str, Any]]:
         yield {"archive": number, "event": event, "record": msgspec.Raw(line)}
 
 
-def _notes(store: Store) -> Iterator[dict[str, Any]]:
-    for event, position, salt, body in store.note_rows():
+def _notes(db: Connection) -> Iterator[dict[str, Any]]:
+    for event, position, salt, body in events.notes(db):
         yield {"body": body, "event": event, "position": position, "salt": salt.hex()}
 
 
@@ -209,8 +209,8 @@ def write_public(
     store: Store, target: Path, progress: Progress | None = None, *, force: bool = False
 ) -> int:
     """Write what may be shown to others: active memories that are not about a person, without raw payloads."""
-    with store.snapshot():
-        chosen = [record for record in store.records() if _is_public(record)]
+    with store.database.moment() as db:
+        chosen = [record for record in map(store.record, records.every(db)) if _is_public(record)]
         opening = {"agent": store.agent, "format": PUBLIC_FORMAT, "version": VERSION}
         with whole_files.put(target, force) as work:
             write_json(
@@ -282,7 +282,7 @@ def read(
     Trust, grants and history give a file authority, so only an operator who trusts it restores them.
     """
     export = load(source)
-    is_restorable = export.agent == store.agent and store.is_empty()
+    is_restorable = export.agent == store.agent and store.head().seq == 0
     if trusted and is_restorable:
         if dry_run:
             return {**_rehearsed(store, export, source, now), **_shared(export, now)}
@@ -349,7 +349,7 @@ def _restore(
     """Everything as it was, checked against its own chain before it is kept."""
     _check_manifest(export, source)
     try:
-        events = [(event.body, bytes.fromhex(event.hash)) for event in export.events]
+        trail = [(event.body, bytes.fromhex(event.hash)) for event in export.events]
         notes = [
             (note.event, note.position, bytes.fromhex(note.salt), note.body)
             for note in export.notes
@@ -357,9 +357,8 @@ def _restore(
         rows = [row_of(record) for record in export.records]
         given = [_grant_row(grant) for grant in export.grants]
         certified = [(one.number, one.body) for one in export.certificates]
-        report = store.adopt(
-            export.store, rows, events, notes, _archives(export), given, certified, progress
-        )
+        exported = Exported(export.store, rows, trail, notes, _archives(export), given, certified)
+        report = adopt(store, exported, progress)
     except (ValueError, TypeError, OverflowError, Conflict, Corrupt) as error:
         raise Corrupt(f"{source} was altered: {error}; nothing was imported") from error
     if not report.ok:
@@ -412,12 +411,12 @@ def _grant_row(grant: ExportedGrant) -> tuple[Any, ...]:
     return (*what, *times, bytes.fromhex(grant.salt))
 
 
-def _archives(export: Export) -> list[ArchiveCopy]:
+def _archives(export: Export) -> list[archive.Copy]:
     """The files of the archive, as they were."""
     lines: dict[int, list[tuple[Written, int]]] = {}
     for line in export.archived:
         lines.setdefault(line.archive, []).append((line.record, line.event))
     return [
-        ArchiveCopy(one.number, one.file, one.why, one.made_at, lines.get(one.number, []))
+        archive.Copy(one.number, one.file, one.why, one.made_at, lines.get(one.number, []))
         for one in export.archives
     ]

@@ -32,7 +32,7 @@ from lamina.store.engine.sqlite import SqliteDatabase
 from lamina.store.tables import certificates
 from lamina.store.tables.lineage import TIME
 from lamina.store.tables.reads import Read
-from lamina.store.upkeep import erase, erase_plan, leftovers
+from lamina.store.upkeep import backup, erase, erase_plan, leftovers
 from lamina.store.upkeep.copies import Copies
 from lamina.store.upkeep.erase import Begun
 from lamina.store.upkeep.erase_plan import Wanted
@@ -263,7 +263,7 @@ class Erasures:
         copies = Copies(self._store, begun.ids, begun.known)
         backups = list(copies.backups())
         if backups and not begun.keep_backups:
-            self._store.backup(now)  # there must be one at any time
+            backup.make(self._store, now)  # there must be one at any time
         doomed = [
             *copies.exports(),
             *copies.damaged(),

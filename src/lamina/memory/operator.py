@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lamina.memory.reviews import Reviews
     from lamina.memory.sharing import Sharing
     from lamina.memory.viewer import Times
-    from lamina.store.archive.archive import File
+    from lamina.store.tables.archived import File
     from lamina.store.tables.grants import Grant
     from lamina.store.tables.reads import Read
     from lamina.store.tables.records import Filter
@@ -75,12 +75,14 @@ class Operator(Memory):
         self, head: Mapping[str, Any] | None = None, progress: verify.Progress | None = None
     ) -> dict[str, verify.Report]:
         """Check every row against the chain, and both chains against a head that was kept elsewhere."""
+        from lamina.store.upkeep import verify
+
         self._check_whole("audit verify")
         rules.progress(progress)
         self._store.identify()
         expected = _expected_head(head, self._store.id)
-        report = {"events": self._store.verify(expected.get("events"), progress)}
-        report["reads"] = self._store.reads.verify(expected.get("reads"))
+        report = {"events": verify.store(self._store, expected.get("events"), progress)}
+        report["reads"] = verify.reads(self._store.reads, expected.get("reads"))
         return report
 
     def reindex(self, progress: verify.Progress | None = None) -> None:
@@ -93,6 +95,7 @@ class Operator(Memory):
     def backup(self, to: Path | str | None = None) -> Path:
         """A complete, checked copy of the store as it is now."""
         from lamina.formats import native
+        from lamina.store.upkeep import backup
 
         self._check_whole("backup")
         target = None if to is None else given_path(to)
@@ -100,7 +103,7 @@ class Operator(Memory):
             native.refuse_work_tree(target)
         self._audit("backup", (), path=text.one_line(str(to or "")))
         self._store.reads.flush()
-        return self._store.backup(self._clock(), target)
+        return backup.make(self._store, self._clock(), target)
 
     def restore(
         self, folder: Path | str, progress: verify.Progress | None = None
@@ -128,6 +131,7 @@ class Operator(Memory):
     ) -> Path:
         """Write every record, in every state, with its events, as JSON that another program can read."""
         from lamina.formats import native
+        from lamina.store.archive.files import stamp
         from lamina.store.upkeep import backup
 
         self._check_whole("export")
@@ -136,7 +140,7 @@ class Operator(Memory):
             folder = self._store.path_of("exports")
             refuse_link(folder)
             make_private_folder(folder)
-            target = backup.unused(folder / f"{backup.stamp(self._clock())}.json")
+            target = backup.unused(folder / f"{stamp(self._clock())}.json")
         else:
             target = self._target(path, force=public or force)
         write = native.write_public if public else native.write

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lamina.mirrors import Damaged, Mirror, Position, Settling
 from lamina.model.record import Layer, State
 from lamina.store.core.store import Store
-from lamina.store.tables import outbox
+from lamina.store.tables import outbox, records
 from lamina.store.tables.outbox import Changes
 from lamina.store.tables.records import COLUMN, Row
 
@@ -48,8 +48,13 @@ def sync(
         followed = None
     done = rebuild(store, mirror, limit, progress) if followed is None else followed
     if isinstance(mirror, Settling):
-        mirror.settle(lambda record_id: store.row(record_id) is not None)
+        mirror.settle(lambda record_id: _is_stored(store, record_id))
     return done
+
+
+def _is_stored(store: Store, record_id: str) -> bool:
+    with store.read() as db:
+        return records.by_id(db, record_id) is not None
 
 
 def _most(mirror: Mirror, limit: int) -> int:
@@ -96,7 +101,9 @@ def rebuild(
 ) -> Synced:
     """Everything anew. Until its end, a commit says that nothing is complete: an interrupted one is followed from event 0."""
     head, limit = outbox.head(store.database), _most(mirror, limit)
-    total = sum(number.get(State.ACTIVE, 0) for number in store.counts(None).values())
+    with store.read() as db:
+        counts = records.counts(db, None)
+    total = sum(number.get(State.ACTIVE, 0) for number in counts.values())
     mirror.clear()
     put = committed = 0
     for found in outbox.every_active(store.database, PAGE):

@@ -19,6 +19,7 @@ from lamina.formats import jsonl, lines, sky
 from lamina.formats.importing import Arrivals
 from lamina.formats.rejects import Rejects
 from lamina.model.record import Layer, State, Trust
+from lamina.store.tables import events
 from tests.conftest import FULL, Desk, contents, move, size, verified
 from tests.unit.formats.test_sky import (
     AFTER_LONG,
@@ -404,10 +405,10 @@ def test_trust_is_never_raised(op: Operator, source: Path) -> None:
 def test_one_action_in_the_trail(op: Operator, source: Path) -> None:
     """P4: the import is in the trail under its name, with the file; one that takes nothing leaves nothing."""
     read(op, source, MORNING_REPORT)
-    (event,) = op._store.events(10)
+    (event,) = events.latest(op._store.database.reader(), 10)
     assert (event.action, event.note, len(event.changes)) == ("import", {"file": str(source)}, 4)
     read(op, source)
-    assert len(op._store.events(10)) == 1
+    assert len(events.latest(op._store.database.reader(), 10)) == 1
 
 
 def test_progress_is_shown(op: Operator, source: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from lamina import Operator
 from lamina.errors import Corrupt
 from lamina.model.record import Layer, State
+from lamina.store.tables import records
 from tests.conftest import CONTRACTS, START, Desk, contents, digest, size, verified
 from tests.unit.formats.test_native import fill, load
 
@@ -300,8 +301,8 @@ def test_ten_thousand_memories_of_all_kinds_come_back(desk: Desk, tmp_path: Path
         assert digest(first) == digest(second)
         assert verified(twin)
         assert twin.grants(include_ended=True) == op.grants(include_ended=True)
-        counts = twin._store.counts(None)
-        assert counts == op._store.counts(None)
+        counts = records.counts(twin._store.database.reader(), None)
+        assert counts == records.counts(op._store.database.reader(), None)
     assert report["taken"] >= 10_000
     assert set(counts) == set(Layer)
     assert {state for states in counts.values() for state in states} == set(State)

@@ -17,7 +17,7 @@ from lamina.memory.shared import Guest
 from lamina.model import hashing
 from lamina.model.record import Record, State
 from lamina.search import RANKERS
-from lamina.store.tables import grants
+from lamina.store.tables import events, grants
 from tests.conftest import (
     CONTRACTS,
     START,
@@ -512,7 +512,9 @@ def test_the_chain_holds_no_words_of_a_grant(sky: Operator, milton: Memory) -> N
     sky.grant("milton", tag="zanzibar", reason="zanzibar it is")
     (event, *_) = sky.audit_log(1)
     assert event.note == {"to": "milton", "covers": "tag zanzibar", "reason": "zanzibar it is"}
-    assert "zanzibar" not in "".join(body for body, _ in sky._store.event_rows())
+    assert "zanzibar" not in "".join(
+        body for body, _ in events.bodies(sky._store.database.reader())
+    )
 
 
 def test_erased_words_leave_with_their_grants(sky: Operator, milton: Memory) -> None:

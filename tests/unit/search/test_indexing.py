@@ -16,7 +16,8 @@ from lamina.embedders import Embedder
 from lamina.model.record import State
 from lamina.search import RANKERS, indexing
 from lamina.store.engine.sql import rows
-from lamina.store.index.catalogue import BLOCK, Catalogue
+from lamina.store.index.catalogue import Catalogue
+from lamina.store.tables.blocks import BLOCK
 from tests.conftest import CONTRACTS, START, Desk, contents, digest, move, size, tamper, verified
 
 TABLES = ("spaces", "vectors", "codes", "blocks", "days")
@@ -154,7 +155,8 @@ def without_created(made: dict[str, list[Any]]) -> dict[str, list[Any]]:
 def blanked(packed: bytes) -> bytes:
     import numpy as np
 
-    from lamina.store.index.catalogue import COLUMNS, SEAL
+    from lamina.store.index.catalogue import COLUMNS
+    from lamina.store.tables.blocks import SEAL
 
     packed, start = packed[SEAL:], 0
     for name, kind in COLUMNS.items():

@@ -25,7 +25,8 @@ from lamina.model.record import Record
 from lamina.search import RANKERS
 from lamina.store.archive import archive
 from lamina.store.index import writing
-from lamina.store.index.catalogue import BLOCK
+from lamina.store.tables import records
+from lamina.store.tables.blocks import BLOCK
 from tests.conftest import Desk, contents, quietly, size, supersede, verified
 from tests.unit.formats.test_native import Export, chained, load
 from tests.unit.search.test_indexing import answers, spoken
@@ -338,7 +339,8 @@ def test_blocks_forget_what_has_left(
     op.remember_many(spoken(2 * BLOCK + 50))
     op.index()
     answers(op)
-    leaving = op._store.matching(op._filter(None, None, None, None, None, None), None)[staying:]
+    chosen = op._filter(None, None, None, None, None, None)
+    leaving = records.matching(op._store.database.reader(), chosen, None)[staying:]
     op._store.archive.add(op.actor, "test", desk.clock(), "test", leaving)
     op.index()
     assert answers(op) == answers(desk.agent())

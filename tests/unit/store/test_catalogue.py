@@ -19,14 +19,13 @@ from lamina import Memory, Operator
 from lamina.model.record import State
 from lamina.search import RANKERS
 from lamina.store.index.catalogue import (
-    BLOCK,
     COLUMNS,
     EARLIER_WIDTHS,
-    SEAL,
     WIDTH,
     Catalogue,
     mark,
 )
+from lamina.store.tables.blocks import BLOCK, SEAL
 from lamina.store.tables.records import Filter
 from lamina.store.upkeep import inspection
 from tests.conftest import FULL, START, STORE_ID, Desk, contents, move, supersede, tamper

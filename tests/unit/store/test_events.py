@@ -8,6 +8,7 @@ from lamina import Operator
 from lamina.errors import LaminaError
 from lamina.model import hashing
 from lamina.model.record import State
+from lamina.store.tables import events, records
 from tests.conftest import TESTER, Desk, move, size, verified
 
 SECRET = "xylophone"
@@ -18,7 +19,7 @@ def test_each_event_hangs_on_the_one_before(op: Operator) -> None:
     for number in range(5):
         op.remember(f"m {number}")
     last = hashing.chain_seed(op._store.id, "sky", "events")
-    for body, digest in op._store.event_rows():
+    for body, digest in events.bodies(op._store.database.reader()):
         last = hashing.chain_hash(last, body.encode())
         assert digest == last
     assert op.audit_head()["events"] == {"seq": 5, "hash": last.hex()}
@@ -37,7 +38,7 @@ def test_no_text_of_a_memory_is_in_the_chain(op: Operator) -> None:
     record = op.remember(SECRET, **given)  # type: ignore[arg-type]
     move(op, record.id, importance=0.1)
     op.run(SECRET).note(SECRET)
-    assert not [body for body, _ in op._store.event_rows() if SECRET in body]
+    assert not [body for body, _ in events.bodies(op._store.database.reader()) if SECRET in body]
 
 
 def test_a_note_is_kept_beside_its_event(op: Operator) -> None:
@@ -46,8 +47,8 @@ def test_a_note_is_kept_beside_its_event(op: Operator) -> None:
         pass
     (event,) = op.audit_log()
     assert (event.reason, event.details, event.changes) == (SECRET, {"n": 1}, ())
-    ((number, position, salt, body),) = op._store.note_rows()
-    ((text, _),) = op._store.event_rows()
+    ((number, position, salt, body),) = events.notes(op._store.database.reader())
+    ((text, _),) = events.bodies(op._store.database.reader())
     assert (number, position, hashing.decode(body)) == (1, 0, {"reason": SECRET})
     assert len(hashing.decode(text)["notes"]) == 1
     assert SECRET not in text
@@ -69,7 +70,7 @@ def test_a_failed_change_leaves_no_event(op: Operator) -> None:
 
     def fail() -> None:
         with op._store.change(TESTER, "test", op._clock(), note={"reason": "r"}) as transaction:
-            row = transaction.find(record.id)
+            row = records.by_id(transaction.db, record.id)
             assert row is not None
             transaction.update(row, state=State.TOMBSTONED)
             raise KeyError
@@ -94,7 +95,7 @@ def test_a_record_changed_twice_in_one_event(op: Operator) -> None:
     record = op.remember("x", importance=0.1)
     with op._store.change(TESTER, "test", op._clock()) as transaction:
         for importance in (0.2, 0.3):
-            row = transaction.find(record.id)
+            row = records.by_id(transaction.db, record.id)
             assert row is not None
             transaction.update(row, importance=importance)
     _, event = op.history(record.id)
@@ -110,7 +111,7 @@ def test_many_changes_are_several_events(op: Operator) -> None:
     with op._store.change(TESTER, "test", op._clock(), note={"reason": "r"}) as transaction:
         for _ in range(334):
             for record in made:
-                row = transaction.find(record.id)
+                row = records.by_id(transaction.db, record.id)
                 assert row is not None
                 transaction.update(row, importance=0.9)
     assert [len(event.changes) for event in op.audit_log()] == [2, 500, 500, 3]

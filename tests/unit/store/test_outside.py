@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lamina.errors import Corrupt
-from lamina.store.index import catalogue
+from lamina.store.tables import blocks
 from lamina.store.upkeep import backup
 
 
@@ -38,10 +38,10 @@ def test_a_backup_writes_nothing_outside_of_its_folder(tmp_path: Path, name: str
 
 def test_a_block_is_opened_only_as_it_was_sealed() -> None:
     """B7, Q7: of the right size and with the right checksum; one of the two is not enough."""
-    sealed = catalogue.sealed(b"block")
-    assert catalogue.opened(sealed, 5) == b"block"
-    assert catalogue.opened(sealed, 6) is None
+    sealed = blocks.sealed(b"block")
+    assert blocks.opened(sealed, 5) == b"block"
+    assert blocks.opened(sealed, 6) is None
     for place in range(len(sealed)):
         damaged = bytearray(sealed)
         damaged[place] ^= 1
-        assert catalogue.opened(bytes(damaged), 5) is None
+        assert blocks.opened(bytes(damaged), 5) is None

@@ -20,7 +20,7 @@ from lamina.memory import opening
 from lamina.model import hashing
 from lamina.store.archive.file_changes import Filing
 from lamina.store.engine import file_header
-from lamina.store.tables.migrations import ERASE_AGAIN
+from lamina.store.tables.meta import ERASE_AGAIN
 from lamina.store.upkeep import erase_plan, staging
 from lamina.store.upkeep.candidate import Candidate
 from tests.conftest import Desk, contents, tamper

@@ -14,7 +14,7 @@ from lamina import Operator
 from lamina.errors import Corrupt
 from lamina.store.engine.sqlite import SqliteDatabase
 from lamina.store.tables import events, fulltext, migrations
-from lamina.store.tables.migrations import ARRIVING, MOVED
+from lamina.store.tables.meta import ARRIVING, MOVED
 from lamina.store.upkeep import transfer, verify
 from lamina.store.upkeep.transfer import TABLES, Transfer
 from tests.conftest import STORE_ID, Desk

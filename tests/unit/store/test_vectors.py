@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from lamina import Memory
 from lamina.embedders.wordllama import WordLlama
-from lamina.store.index.catalogue import BLOCK, opened
 from lamina.store.tables import vectors
+from lamina.store.tables.blocks import BLOCK, opened
 from lamina.store.tables.vectors import Codes, Kept, Space
 from tests.conftest import START, Desk, contents, tamper
 

@@ -13,9 +13,9 @@ from lamina import Memory, Operator
 from lamina.embedders import wordllama
 from lamina.model.record import State
 from lamina.store.engine.sql import rows
-from lamina.store.index import catalogue, writing
-from lamina.store.index.catalogue import BLOCK
+from lamina.store.index import writing
 from lamina.store.tables import vectors
+from lamina.store.tables.blocks import BLOCK, SEAL, sealed
 from tests.conftest import Desk, move, tamper, verified
 
 NAME = "wordllama-256"
@@ -242,13 +242,11 @@ def resealed(op: Operator, table_: str, column: str, place: int) -> None:
     with op._store.database.atomic() as transaction:
         connection = transaction.cursor.connection
         packed = bytearray(
-            rows(connection, f"SELECT {column} FROM {table_} WHERE block = 0")[0][0][
-                catalogue.SEAL :
-            ]
+            rows(connection, f"SELECT {column} FROM {table_} WHERE block = 0")[0][0][SEAL:]
         )
         packed[place] ^= 1
         connection.execute(
-            f"UPDATE {table_} SET {column} = ? WHERE block = 0", (catalogue.sealed(bytes(packed)),)
+            f"UPDATE {table_} SET {column} = ? WHERE block = 0", (sealed(bytes(packed)),)
         )
 
 

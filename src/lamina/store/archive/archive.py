@@ -6,65 +6,22 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from lamina.errors import Conflict, Corrupt, NotFound, Refused, StoreUnavailable
 from lamina.model import hashing
-from lamina.model.clock import from_micros, to_micros
+from lamina.model.clock import to_micros
 from lamina.model.record import Actor, Record, plain
-from lamina.store.archive.file_changes import Filing
-from lamina.store.archive.files import Laid, Shelf
+from lamina.store.archive.file_changes import ArchiveStore, ArchiveTransaction, Filing
+from lamina.store.archive.files import Laid, Shelf, stamp
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.engine.sqlite import translated
-from lamina.store.tables import record_lines, records
+from lamina.store.tables import archived, record_lines, records
+from lamina.store.tables.archived import File, Place, files, find
 from lamina.store.tables.record_lines import Written
-from lamina.store.upkeep import backup
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
-    from lamina.store.core.transaction import Transaction
 
 # Lines that one file takes, so that other writers do not wait long for its transaction.
 AT_ONCE = 10_000
-INSERT_FILE = (
-    "INSERT INTO archives (number, file, why, lines, sha256, made_at) VALUES (?, ?, ?, ?, ?, ?)"
-)
-INSERT = (
-    "INSERT INTO archived (id, user, key, archive, line, start, bytes, hash, event)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-PLACES = (
-    "SELECT id, user, file, line, start, bytes, hash, event"
-    " FROM archived JOIN archives ON archive = archives.number"
-)
-
-
-class Place(NamedTuple):
-    """The line of an archived record, and the hash that fixes it."""
-
-    id: str
-    user: str | None
-    file: str
-    line: int
-    start: int
-    size: int
-    hash: bytes
-    event: int
-
-    @property
-    def label(self) -> str:
-        return f"{self.file}:{self.line}"
-
-
-class File(NamedTuple):
-    """One file of the archive."""
-
-    number: int
-    file: str
-    why: str
-    lines: int
-    sha256: bytes
-    made_at: datetime
 
 
 class Copy(NamedTuple):
@@ -77,34 +34,10 @@ class Copy(NamedTuple):
     lines: list[tuple[Written, int]]
 
 
-def find(connection: Connection, record_id: str) -> Place | None:
-    row = connection.execute(f"{PLACES} WHERE id = ?", (record_id,)).get
-    return None if row is None else Place(*row)
-
-
-def find_key(connection: Connection, key: str, user: str | None) -> Place | None:
-    query = f"{PLACES} WHERE key = ? AND coalesce(user, '') = ?"
-    row = connection.execute(query, (key, user or "")).get
-    return None if row is None else Place(*row)
-
-
-def files(connection: Connection) -> list[File]:
-    """List every file, newest first."""
-    query = "SELECT number, file, why, lines, sha256, made_at FROM archives ORDER BY number DESC"
-    return [File(*row)._replace(made_at=from_micros(row[-1])) for row in rows(connection, query)]
-
-
-def count(connection: Connection, user: str | None) -> int:
-    """Count the archived records that this user may see."""
-    query = f"SELECT count(*) FROM archived WHERE {records.visible('?1')}"
-    number = connection.execute(query, (user,)).get
-    return number if isinstance(number, int) else 0
-
-
 class Archive:
     """The archive of one store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ArchiveStore) -> None:
         self._store = store
         self.filing = Filing(store)
 
@@ -122,11 +55,11 @@ class Archive:
         Each is given by its number and last event: one that has changed since then stays.
         """
         folder = self._store.path_of("archive").relative_to(self._store.folder).as_posix()
-        names = [f"{folder}/{name}_{backup.stamp(now)}"]
+        names = [f"{folder}/{name}_{stamp(now)}"]
         moved = 0
         for start in range(0, len(wanted), AT_ONCE):
             move = self._mover(wanted[start : start + AT_ONCE], why)
-            moved += self.filing.filled(actor, action, now, names, move)
+            moved += self.filing.filled(self._store.change, actor, action, now, names, move)
         return moved
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
@@ -147,8 +80,12 @@ class Archive:
         places = [self._place(record_id) for record_id in wanted]
         old = list(dict.fromkeys(place.file for place in places))
 
-        def fill(transaction: Transaction, new: Sequence[str]) -> list[Record]:
-            if not all(transaction.is_archived(place.id, place.file) for place in places):
+        def fill(transaction: ArchiveTransaction, new: Sequence[str]) -> list[Record]:
+            there = [find(transaction.db, place.id) for place in places]
+            if not all(
+                here is not None and here.file == place.file
+                for place, here in zip(places, there, strict=True)
+            ):
                 raise Conflict("some of these were moved meanwhile; try again")
             restored: list[Record] = []
             for old_file, new_file in zip(old, new, strict=True):
@@ -156,25 +93,28 @@ class Archive:
             return restored
 
         names = [name.removesuffix(".jsonl") for name in old]
-        restored = self.filing.filled(actor, "archive.restore", now, names, fill)
+        restored = self.filing.filled(
+            self._store.change, actor, "archive.restore", now, names, fill
+        )
         self.filing.tidy()
         by_id = {record.id: record for record in restored}
         return [by_id[record_id] for record_id in record_ids]
 
     def _place(self, record_id: str) -> Place:
         with translated(self._store.database.address):
-            place = find(self._store.database.reader(), record_id)
-        if place is None:
-            if self._store.exists(record_id):
+            connection = self._store.database.reader()
+            place = find(connection, record_id)
+            if place is not None:
+                return place
+            if records.exists(connection, record_id):
                 raise Refused(f"the record {record_id} is not archived")
-            raise NotFound(f"there is no record {record_id}")
-        return place
+        raise NotFound(f"there is no record {record_id}")
 
     def _take_out(
-        self, transaction: Transaction, old: str, new: str, wanted: Collection[str]
+        self, transaction: ArchiveTransaction, old: str, new: str, wanted: Collection[str]
     ) -> list[Record]:
         """Put some records of a file back into the store, and the others into a new file."""
-        back, kept, laid = self.parted(transaction.cursor.connection, old, new, wanted)
+        back, kept, laid = self.parted(transaction.db, old, new, wanted)
         return transaction.unarchive(back, kept, old, new, laid)
 
     def parted(
@@ -231,22 +171,23 @@ class Archive:
         laid = self.filing.shelf.write(connection, copy.file, lines)
         made_at = to_micros(copy.made_at)
         file = (copy.number, copy.file, copy.why, len(copied), laid.sha256, made_at)
-        connection.execute(INSERT_FILE, file)
-        connection.execute("DELETE FROM strays WHERE file = ?", (copy.file,))
+        connection.execute(archived.INSERT_FILE, file)
+        archived.clear_stray(connection, copy.file)
         positions = [records.COLUMN[name] for name in ("id", "user", "key")]
         pairs = zip(copied, laid.places, strict=True)
         for number, ((row, event), (start, size)) in enumerate(pairs, 1):
             named = [row[position] for position in positions]
             digest = records.row_hash(row[:-2], row[-1])
-            connection.execute(INSERT, (*named, copy.number, number, start, size, digest, event))
+            line = (*named, copy.number, number, start, size, digest, event)
+            connection.execute(archived.INSERT, line)
 
     def _mover(
         self, wanted: Sequence[tuple[int, int]], why: str
-    ) -> Callable[[Transaction, Sequence[str]], int]:
+    ) -> Callable[[ArchiveTransaction, Sequence[str]], int]:
         """Make the function that moves some records into one new file, and counts them."""
 
-        def move(transaction: Transaction, new: Sequence[str]) -> int:
-            leaving = transaction.unchanged(wanted)
+        def move(transaction: ArchiveTransaction, new: Sequence[str]) -> int:
+            leaving = records.unchanged(transaction.db, wanted)
             if leaving:
                 lines = (record_lines.line(row, self._store.agent) for row in leaving)
                 laid = self.filing.shelf.write(transaction.cursor, new[0], lines)

@@ -13,26 +13,49 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from lamina.errors import LaminaError, StoreUnavailable
 from lamina.model.record import Actor, Record
-from lamina.store.archive.files import NAME, Shelf, shelf
+from lamina.store.archive.files import NAME, Laid, Shelf, shelf
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.engine.sqlite import translated
+from lamina.store.tables.interfaces import OpenTransaction, RecordSource
+from lamina.store.tables.record_lines import Written
+from lamina.store.tables.records import Row
 
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
-    from lamina.store.core.transaction import Transaction
-    from lamina.store.upkeep.erase import Begun
+Result = TypeVar("Result")
 
-Result = TypeVar("Result", int, list[Record], "Begun")
+
+class ArchiveTransaction(OpenTransaction, Protocol):
+    """A transaction that moves records between the store and files of the archive."""
+
+    def archive(self, leaving: Sequence[Row], file: str, why: str, laid: Laid, /) -> None: ...
+
+    def unarchive(
+        self,
+        back: Sequence[Written],
+        kept: Sequence[Written],
+        old: str,
+        new: str,
+        laid: Laid | None,
+        /,
+    ) -> list[Record]: ...
+
+
+class ArchiveStore(RecordSource, Protocol):
+    """A store that has an archive."""
+
+    def change(self, actor: Actor, action: str, now: datetime, /) -> ArchiveTransaction: ...
+
+
+Change = TypeVar("Change", bound=OpenTransaction)
 
 
 class Filing:
     """The files of one store that its rows refer to."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ArchiveStore) -> None:
         self._store = store
 
     @property
@@ -77,18 +100,18 @@ class Filing:
 
     def filled(
         self,
+        begin: Callable[[Actor, str, datetime], Change],
         actor: Actor,
         action: str,
         now: datetime,
         names: Sequence[str],
-        fill: Callable[[Transaction, Sequence[str]], Result],
-        begin: Callable[[Actor, str, datetime], Transaction] | None = None,
+        fill: Callable[[Change, Sequence[str]], Result],
     ) -> Result:
-        """Write new files and their rows together; `begin` makes another kind of transaction."""
+        """Write new files and their rows together; `begin` makes the transaction."""
         while True:
             new = self._reserve(names)
             try:
-                with (begin or self._store.change)(actor, action, now) as transaction:
+                with begin(actor, action, now) as transaction:
                     result = fill(transaction, new) if _are_strays(transaction, new) else None
             except BaseException:
                 self.abandon(new)
@@ -147,7 +170,7 @@ def _is_stray(connection: Connection | Cursor, file: str) -> bool:
     return connection.execute(query, (file,)).get is not None
 
 
-def _are_strays(transaction: Transaction, files: Sequence[str]) -> bool:
+def _are_strays(transaction: OpenTransaction, files: Sequence[str]) -> bool:
     return all(_is_stray(transaction.cursor, file) for file in files)
 
 

@@ -7,6 +7,7 @@ import io
 import os
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
@@ -18,6 +19,11 @@ from lamina.store.engine.sql import Connection, Cursor
 
 NAME = re.compile(r"[a-z_]{1,32}/[a-z_]{1,32}_archive_[0-9TZ.-]{1,64}\.jsonl")
 Source = Connection | Cursor
+
+
+def stamp(now: datetime) -> str:
+    """Write a time so that it can be a file's name everywhere."""
+    return now.strftime("%Y%m%dT%H%M%S.%fZ")
 
 
 class Laid(NamedTuple):

@@ -13,9 +13,8 @@ import msgspec
 from lamina.errors import Corrupt
 from lamina.model import hashing
 from lamina.model.record import Record
-from lamina.store.archive import archive
 from lamina.store.engine.sql import Connection
-from lamina.store.tables import record_lines
+from lamina.store.tables import archived, record_lines
 
 if TYPE_CHECKING:
     from lamina.store.archive.archive import Archive
@@ -55,7 +54,7 @@ def search(
 ) -> list[Record]:
     """Find the newest lines that match; each is checked against the index."""
     newest: list[Record] = []
-    for file in archive.files(connection):
+    for file in archived.files(connection):
         try:
             with store_archive.filing.shelf.open(connection, file.file) as opened:
                 hits = deque(matches(opened, wanted), maxlen=limit - len(newest))

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+class Half(bytes):
+    """A vector of half-precision numbers, as it is stored. PostgreSQL has a type of its own for it."""
+
+
 class Result(Protocol):
     """The result of a statement."""
 

@@ -7,7 +7,6 @@ the records after them; a process that has the catalogue reads only what later e
 from __future__ import annotations
 
 import functools
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from enum import Enum
@@ -21,12 +20,11 @@ from lamina.errors import Corrupt
 from lamina.model.clock import EPOCH, from_micros, to_micros
 from lamina.model.record import Layer, State, Trust
 from lamina.store.engine.sql import Connection, numbers, rows
-from lamina.store.tables import events
+from lamina.store.tables import events, meta
+from lamina.store.tables.blocks import BLOCK, SEAL, opened, sealed
 from lamina.store.tables.records import EVER, SHARED, Filter, marks
 from lamina.text import cues, dates, words
 
-BLOCK = 256
-SEAL = 4  # bytes of the checksum in front of a block
 # With more new records than this, reading the blocks again is faster.
 MANY = 20_000
 KEPT = 8  # filters whose result is kept
@@ -69,19 +67,6 @@ def mark(name: str | None) -> int:
 
 def day_number(day: date) -> int:
     return (day - FIRST_DAY).days
-
-
-def sealed(packed: bytes) -> bytes:
-    """Put a checksum in front of a block: a damaged one would hide its records from searches."""
-    return zlib.crc32(packed).to_bytes(SEAL, "little") + packed
-
-
-def opened(stored: bytes, size: int) -> bytes | None:
-    """Take a block out from behind its checksum; None when it is not as it was written."""
-    packed = stored[SEAL:]
-    if len(packed) != size or zlib.crc32(packed) != int.from_bytes(stored[:SEAL], "little"):
-        return None
-    return packed
 
 
 def is_earlier(stored: bytes) -> bool:
@@ -267,8 +252,7 @@ class Catalogue:
             self._columns[name][:size] = np.frombuffer(joined, kind)
             start = end
         self.size = size
-        known = connection.execute("SELECT value FROM meta WHERE name = 'blocks'").get
-        self.event = int(known or 0)
+        self.event = int(meta.get(connection, "blocks") or 0)
         self._join(0)
 
     def _put(self, found: Iterable[Sequence[Any]]) -> None:

@@ -18,14 +18,13 @@ from lamina.store.engine.sql import Connection, rows
 from lamina.store.index.catalogue import Catalogue, Mask, Rows, Since
 from lamina.store.index.postings import Postings
 from lamina.store.tables import fulltext, outbox, records, vectors
+from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.outbox import Changes, Position
 from lamina.store.tables.records import Filter
 from lamina.store.tables.vectors import Codes, Space, Vectors
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from lamina.store.core.store import Store
 
 
 AT_ONCE = 500  # ids in one query
@@ -55,7 +54,7 @@ AND (l.id, l.fact) NOT IN (SELECT id, fact FROM stated)
 class Index:
     """The memory that searches of this process share; one search at a time uses it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RecordSource) -> None:
         self.store = store
         self.catalogue = Catalogue()
         self.postings = Postings()

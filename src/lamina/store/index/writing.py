@@ -10,9 +10,10 @@ import msgspec
 
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.index import catalogue
-from lamina.store.index.catalogue import BLOCK, Catalogue
+from lamina.store.index.catalogue import Catalogue
 from lamina.store.index.snapshot import unseen
-from lamina.store.tables import events, vectors
+from lamina.store.tables import events, meta, vectors
+from lamina.store.tables.blocks import BLOCK, SEAL
 from lamina.store.tables.vectors import Codes, Space, Vectors
 
 if TYPE_CHECKING:
@@ -145,17 +146,17 @@ def _head(connection: Connection) -> int:
 
 def _sealed_event(connection: Connection) -> int:
     """Read the number of the last event that the blocks contain."""
-    return int(connection.execute("SELECT value FROM meta WHERE name = 'blocks'").get or 0)
+    return int(meta.get(connection, "blocks") or 0)
 
 
 def _missing(connection: Connection) -> Iterator[tuple[Space | None, list[int]]]:
     """Yield the full blocks that are missing or of the wrong size: of records and of spaces."""
     query = "SELECT block FROM blocks WHERE length(columns) = ?"
-    size = catalogue.SEAL + BLOCK * catalogue.WIDTH
+    size = SEAL + BLOCK * catalogue.WIDTH
     yield None, _absent(connection, _last(connection), query, (size,))
     query = "SELECT block FROM codes WHERE space = ? AND length(bits) = ?"
     for space in vectors.every(connection):
-        size = catalogue.SEAL + vectors.packed_size(space.dimensions)
+        size = SEAL + vectors.packed_size(space.dimensions)
         yield space, _absent(connection, space.seen, query, (space.number, size))
 
 

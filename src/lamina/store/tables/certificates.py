@@ -15,7 +15,7 @@ from lamina.errors import Corrupt, NotFound
 from lamina.home.folder import make_private_folder, write_private
 from lamina.model import hashing
 from lamina.store.engine.sql import Connection, rows
-from lamina.store.tables import trail_check
+from lamina.store.tables import meta, trail_check
 from lamina.store.tables.trail_check import Difference, Told, digest
 
 FOLDER = "erasures"
@@ -155,4 +155,4 @@ def _is_foreign(path: Path, store: str) -> bool:
 
 
 def _store_id(connection: Connection) -> str:
-    return str(connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get)
+    return str(meta.get(connection, "store_id"))

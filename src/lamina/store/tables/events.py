@@ -17,10 +17,8 @@ from lamina.model.record import Actor, Change, Event
 from lamina.store.engine.sql import Connection, Cursor, rows
 
 SELECT = "SELECT seq, body, hash FROM events"
-PUT_META = (
-    "INSERT INTO meta (name, value) VALUES (?, ?)"
-    " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-)
+INSERT = "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)"
+INSERT_NOTE = "INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)"
 UNDO = "undo"
 ERASED_NOTES = "erased_notes"  # the detail in which an event lists the notes that it erased
 LAST = (1 << 63) - 1  # no event has a higher number
@@ -132,17 +130,26 @@ def append(
     )
     encoded = hashing.encode(body)
     digest = hashing.chain_hash(last.hash, encoded)
-    insert = "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)"
-    cursor.execute(insert, (seq, records, encoded.decode(), digest))
+    cursor.execute(INSERT, (seq, records, encoded.decode(), digest))
     for position, (salt, note) in enumerate(salted):
-        insert = "INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)"
-        cursor.execute(insert, (seq, position, salt, note.decode()))
+        cursor.execute(INSERT_NOTE, (seq, position, salt, note.decode()))
     return Head(seq, records, digest)
 
 
 def read(connection: Connection, seq: int) -> Event | None:
     row = connection.execute(f"{SELECT} WHERE seq = ?", (seq,)).get
     return None if row is None else event_of(row, notes_of(connection, seq))
+
+
+def bodies(connection: Connection) -> Iterator[tuple[str, bytes]]:
+    """Read the bodies and hashes of the whole chain."""
+    yield from connection.execute("SELECT body, hash FROM events ORDER BY seq")
+
+
+def notes(connection: Connection) -> Iterator[tuple[int, int, bytes, str]]:
+    """Read the notes of the whole chain: event, position, salt, body."""
+    query = "SELECT event, position, salt, body FROM notes ORDER BY event, position"
+    yield from connection.execute(query)
 
 
 class Book:

@@ -5,6 +5,7 @@ It is written in the same transaction as each record.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +16,7 @@ from lamina.store.engine.sql import Connection, Cursor
 from lamina.store.tables import records
 from lamina.store.tables.fts5 import Fts5
 from lamina.store.tables.records import COLUMN, Row
+from lamina.store.tables.tsvectors import Tsvectors
 from lamina.text.words import analyse
 
 if TYPE_CHECKING:
@@ -50,8 +52,12 @@ def words(source: Connection | Cursor) -> Words:
     """Get the index of the engine that a connection belongs to."""
     if isinstance(source, (apsw.Connection, apsw.Cursor)):
         return _FTS5
-    index: Words = source.words  # type: ignore[union-attr]
-    return index
+    return _tsvectors(source.agent)  # type: ignore[union-attr]
+
+
+@functools.cache
+def _tsvectors(agent: str) -> Tsvectors:
+    return Tsvectors(agent)
 
 
 def entry(seq: int, content: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> Entry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -14,11 +14,8 @@ from lamina.model.record import plain
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.engine.sqlite import translated
 from lamina.store.tables import events
+from lamina.store.tables.interfaces import OpenTransaction, RecordSource
 from lamina.store.tables.records import Row, one, row_hash
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
-    from lamina.store.core.transaction import Transaction
 
 # The hash of a row covers these; `salt` follows and is not covered.
 HASHED = (
@@ -72,18 +69,18 @@ class Grant(Terms, frozen=True, kw_only=True):
         return {name: plain(getattr(self, name)) for name in order}
 
 
-def given(store: Store) -> list[Grant]:
+def given(store: RecordSource) -> list[Grant]:
     """Read every grant of a store, with the ended ones, oldest first."""
     with translated(store.database.address):
         return _all(store, store.database.reader())
 
 
-def in_transaction(store: Store, transaction: Transaction) -> list[Grant]:
+def in_transaction(store: RecordSource, transaction: OpenTransaction) -> list[Grant]:
     """Read every grant as `given` does, within a transaction."""
-    return _all(store, transaction.cursor.connection)
+    return _all(store, transaction.db)
 
 
-def add(store: Store, transaction: Transaction, terms: Terms) -> Grant:
+def add(store: RecordSource, transaction: OpenTransaction, terms: Terms) -> Grant:
     """Store a grant, and mention it in the event."""
     ends = None if terms.expires_at is None else to_micros(terms.expires_at)
     what = (terms.agent, terms.user, terms.layer, terms.tag, terms.record)
@@ -93,18 +90,18 @@ def add(store: Store, transaction: Transaction, terms: Terms) -> Grant:
     return _grant(store, row)
 
 
-def end(store: Store, transaction: Transaction, number: int) -> Grant:
+def end(store: RecordSource, transaction: OpenTransaction, number: int) -> Grant:
     """End a grant, which must be there, and mention it in the event."""
     update = "UPDATE grants SET ended_at = ? WHERE number = ?"
     transaction.cursor.execute(update, (to_micros(transaction.now), number))
-    row = one(transaction.cursor.connection, f"{SELECT} WHERE number = ?", (number,))
+    row = one(transaction.db, f"{SELECT} WHERE number = ?", (number,))
     assert row is not None, "the caller has looked"
     _mention(transaction, row)
     return _grant(store, row)
 
 
 def remove(
-    transaction: Transaction,
+    transaction: OpenTransaction,
     records: Collection[str] = (),
     tags: Collection[str] = (),
     user: str | None = None,
@@ -119,7 +116,7 @@ def remove(
         " OR tag IN (SELECT value FROM json_each(?)) OR user = ? ORDER BY number"
     )
     named = (hashing.encode(sorted(records)).decode(), hashing.encode(sorted(tags)).decode(), user)
-    numbers = [number for (number,) in rows(transaction.cursor.connection, query, named)]
+    numbers = [number for (number,) in rows(transaction.db, query, named)]
     for number in numbers:
         transaction.cursor.execute("DELETE FROM grants WHERE number = ?", (number,))
         transaction.tell(TOLD, {"grant": number, "hash": None})
@@ -141,21 +138,21 @@ def digest(row: Sequence[Any]) -> str:
     return row_hash(tuple(row[:-1]), row[-1]).hex()
 
 
-def written(store: Store) -> list[dict[str, Any]]:
+def written(store: RecordSource) -> list[dict[str, Any]]:
     """Convert every row to what an export holds."""
     every = rows(store.database.reader(), f"{SELECT} ORDER BY number")
     return [{**_grant(store, row).to_dict(), "salt": row[-1].hex()} for row in every]
 
 
-def _mention(transaction: Transaction, row: Row) -> None:
+def _mention(transaction: OpenTransaction, row: Row) -> None:
     transaction.tell(TOLD, {"grant": row[0], "hash": digest(row)})
 
 
-def _all(store: Store, connection: Connection) -> list[Grant]:
+def _all(store: RecordSource, connection: Connection) -> list[Grant]:
     return [_grant(store, row) for row in rows(connection, f"{SELECT} ORDER BY number")]
 
 
-def _grant(store: Store, row: Row) -> Grant:
+def _grant(store: RecordSource, row: Row) -> Grant:
     number, agent, user, layer, tag, record, granted, expires, ended, _ = row
     expires_at = None if expires is None else from_micros(expires)
     terms = (agent, user, layer, tag, record, expires_at)

@@ -81,6 +81,11 @@ def keep(cursor: Cursor, name: str, body: str | None, now: int) -> None:
         cursor.execute(insert, (name, body, now))
 
 
+def forget(cursor: Cursor) -> None:
+    """Remove everything that was learned."""
+    cursor.execute("DELETE FROM models")
+
+
 def count_erasures(connection: Connection) -> int:
     """Count the erasures: a model from before one must not be kept after it."""
     number = connection.execute("SELECT count(*) FROM erasures").get

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,11 +10,9 @@ from lamina.model.clock import is_id
 from lamina.model.record import Record, State, Trust
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables import records
+from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.records import COLUMN, Row
 from lamina.text import words
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
 
 BATCH = 500
 TIME = 10  # the first characters of an id are its time
@@ -30,15 +27,15 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     evidence: tuple[str, ...] = ()
 
 
-def revocable(store: Store, source: str, user: str | None) -> tuple[list[Record], int]:
+def revocable(store: RecordSource, source: str, user: str | None) -> tuple[list[Record], int]:
     """Find the active records that go back to a source, and count the archived ones."""
-    with store.snapshot():
-        active, archived, _ = tainted(store, store.database.reader(), source, user)
+    with store.database.moment() as connection:
+        active, archived, _ = tainted(store, connection, source, user)
         return [store.record(row) for row in active], archived
 
 
 def tainted(
-    store: Store, connection: Connection, source: str, user: str | None
+    store: RecordSource, connection: Connection, source: str, user: str | None
 ) -> tuple[list[Row], int, set[str]]:
     """Find the active rows that go back to a source, count the archived ones, and collect all ids.
 
@@ -64,7 +61,7 @@ def tainted(
     return active, sum(record_id in tainted_ids for record_id in of_user), tainted_ids
 
 
-def trusts(store: Store, connection: Connection, ids: Sequence[str]) -> set[Trust]:
+def trusts(store: RecordSource, connection: Connection, ids: Sequence[str]) -> set[Trust]:
     """Collect the levels of trust of some records, in the store or archived."""
     stored: dict[str, Trust] = {}
     for start in range(0, len(ids), BATCH):
@@ -123,7 +120,7 @@ def _active(connection: Connection, ids: list[str], user: str | None) -> list[Ro
     return sorted(active, key=lambda row: row[COLUMN["seq"]])
 
 
-def _archived(store: Store) -> list[Origin]:
+def _archived(store: RecordSource) -> list[Origin]:
     """Read the origins of the archived records that name a source or evidence."""
     decode = msgspec.json.Decoder(Origin).decode
     origins = [decode(line) for _, _, line in store.archived_lines()]

@@ -20,14 +20,8 @@ from lamina.model.record import Actor, Role
 from lamina.store.engine import file_header
 from lamina.store.engine.sql import Cursor
 from lamina.store.engine.sqlite import SqliteDatabase, translated
-from lamina.store.index import derived
-from lamina.store.tables import events
+from lamina.store.tables import derived, events, meta
 
-# Names in `meta` that mean: a memory is moving in, has moved away, or has left copies on servers.
-ARRIVING, MOVED, LEFT = "arriving", "moved", "left"
-ERASE_AGAIN = "erase_again"  # what an import, or a restore by an older version, brought back
-# All names in `meta`: the identity, the analyser of the index, the last event in the blocks.
-NAMES = frozenset({"store_id", "agent", "analyser", "blocks", ERASE_AGAIN, ARRIVING, MOVED, LEFT})
 ACTOR = Actor(Role.SYSTEM, "migration", "store")
 Step = Callable[[apsw.Connection], None]
 
@@ -41,7 +35,7 @@ def m001_initial(connection: apsw.Connection) -> None:
     """Create the first schema, which later steps change; schema.sql is never edited."""
     connection.execute(events.schema())
     connection.execute(_schema("schema.sql"))
-    connection.execute("INSERT INTO meta (name, value) VALUES ('analyser', ?)", ("1",))
+    connection.execute(meta.INSERT, ("analyser", "1"))
 
 
 def m002_recall(connection: apsw.Connection) -> None:
@@ -135,7 +129,7 @@ def migrate(
             _append_event(transaction.cursor, agent, now, before, len(steps))
         else:
             identity = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
-            connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", identity)
+            connection.executemany(meta.INSERT, identity)
         connection.execute(f"PRAGMA application_id = {file_header.STORE}")
         connection.execute(f"PRAGMA user_version = {len(steps)}")
 
@@ -153,7 +147,7 @@ def _foreign(path: Path) -> Corrupt:
 
 
 def _append_event(cursor: Cursor, agent: str, now: int, before: int, after: int) -> None:
-    store_id = cursor.execute("SELECT value FROM meta WHERE name = 'store_id'").get
+    store_id = meta.get(cursor, "store_id")
     head = events.head(cursor, hashing.chain_seed(str(store_id), agent, "events"))
     details = {"from": before, "to": after}
     events.append(cursor, head, now, ACTOR, "migrate", records=head.records, details=details)

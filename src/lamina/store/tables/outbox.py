@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lamina.store.engine.sql import Connection, rows
-from lamina.store.tables import events, records
+from lamina.store.tables import events, meta, records
 from lamina.store.tables.records import Row
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def every_active(database: Database, limit: int) -> Iterator[list[Row]]:
 
 
 def _store(connection: Connection) -> str:
-    return str(connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get)
+    return str(meta.get(connection, "store_id"))
 
 
 def _is_known(connection: Connection, position: Position) -> bool:

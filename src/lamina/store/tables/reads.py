@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -25,12 +25,9 @@ from lamina.model.record import Actor, Role, iso
 from lamina.store.engine import disk_space, file_header
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.engine.sqlite import SqliteDatabase, present, translated
-from lamina.store.tables import events
+from lamina.store.tables import events, meta
 from lamina.store.tables.events import Body, Head
 from lamina.text.words import counted
-
-if TYPE_CHECKING:
-    from lamina.store.upkeep.verify import Report
 
 FLUSH_SECONDS = 1.0
 FLUSH_READS = 2000
@@ -152,18 +149,9 @@ class ReadLog:
         with translated(self.path):
             return events.head(connection, self._seed)
 
-    def verify(self, expected: Mapping[str, Any] | None = None) -> Report:
-        """Check the chain of all reads that were written so far."""
-        from lamina.store.upkeep import verify
-
-        try:
-            if self._reader() is None:
-                return verify.Report(0, 0, bytes(32).hex(), verify.missing_chain(expected))
-            with self.database().snapshot() as connection:
-                return verify.verify_chain(connection, self._seed, expected)
-        except Corrupt as error:
-            problem = verify.Problem("database", error.message)
-            return verify.Report(0, 0, bytes(32).hex(), (problem,))
+    def chain(self) -> tuple[SqliteDatabase, bytes] | None:
+        """Return the file and the seed of the chain; None when no read was ever written."""
+        return None if self._reader() is None else (self.database(), self._seed)
 
     def database(self) -> SqliteDatabase:
         """Open the file behind the log, and create it for the first read."""
@@ -204,7 +192,7 @@ class ReadLog:
         self._check_own()
         self.flush()
         with translated(self.path), self.database().atomic() as transaction:
-            transaction.cursor.execute(events.PUT_META, (ERASED_AT, str(to_micros(now))))
+            meta.put(transaction.cursor, ERASED_AT, str(to_micros(now)))
             notes = list(_doomed(transaction.cursor.connection, is_doomed))
             if notes:
                 delete = "DELETE FROM notes WHERE event = ? AND position = ?"
@@ -252,8 +240,7 @@ class ReadLog:
     def _write(self, batch: Sequence[Read], lost: int) -> None:
         with translated(self.path), self.database().atomic() as transaction:
             cursor = transaction.cursor
-            erased_at = cursor.execute(f"SELECT value FROM meta WHERE name = '{ERASED_AT}'").get
-            erased = int(erased_at or 0)
+            erased = int(meta.get(cursor, ERASED_AT) or 0)
             batch = [
                 read if to_micros(read.at) > erased else msgspec.structs.replace(read, note={})
                 for read in batch
@@ -343,7 +330,7 @@ def _log_id(connection: Connection, path: Path) -> str | None:
         return None
     if connection.execute("PRAGMA application_id").get != file_header.READS:
         raise Corrupt(f"{path}: this SQLite file is not a log of reads; it was left as it is")
-    return str(connection.execute("SELECT value FROM meta WHERE name = 'store_id'").get)
+    return str(meta.get(connection, "store_id"))
 
 
 _OPEN: weakref.WeakSet[ReadLog] = weakref.WeakSet()

@@ -43,6 +43,7 @@ TRUSTS = {trust.value: trust for trust in Trust}
 
 # The tables in which a record that was ever stored has a row.
 EVERYWHERE = ("records", "archived", "erased")
+AT_ONCE = 500  # ids in one query
 EVER = (1 << 63) - 1
 Row = tuple[Any, ...]
 
@@ -274,8 +275,20 @@ def marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
 
+def rows_of(connection: Connection, select: str, ids: Sequence[str]) -> Iterator[Row]:
+    """Read what a query selects of some ids, not too many at a time."""
+    for start in range(0, len(ids), AT_ONCE):
+        part = ids[start : start + AT_ONCE]
+        yield from rows(connection, f"{select} WHERE id IN ({marks(part)})", part)
+
+
 def by_id(connection: Connection, record_id: str) -> Row | None:
     return one(connection, f"{SELECT} WHERE id = ?", (record_id,))
+
+
+def by_number(connection: Connection, number: int) -> Row | None:
+    """Read the row with a number."""
+    return one(connection, f"{SELECT} WHERE seq = ?", (number,))
 
 
 def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Row]:
@@ -320,6 +333,11 @@ def last_event(connection: Connection, record_id: str) -> int | None:
     query = " UNION ALL ".join(f"SELECT event FROM {table} WHERE id = ?1" for table in EVERYWHERE)
     event = connection.execute(query, (record_id,)).get
     return event if isinstance(event, int) else None
+
+
+def exists(connection: Connection, record_id: str) -> bool:
+    """Tell whether a record is in the store or its archive, or was until it was erased."""
+    return last_event(connection, record_id) is not None
 
 
 def known(connection: Connection, record_ids: Sequence[str]) -> set[str]:

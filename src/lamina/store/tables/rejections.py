@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lamina.model.clock import to_micros
 from lamina.model.record import Draft, Record, State
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.engine.sqlite import translated
 from lamina.store.tables import events
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
+from lamina.store.tables.interfaces import RecordSource
 
 REJECT, LIFT, ERASE = "reject", "lift", "erase"
 # A rejecting event lists the barred fingerprints in its note, which can be erased; a lifting event
@@ -29,7 +27,7 @@ DAY = 86_400_000_000
 class Rejections:
     """Answer the questions of plans about rejected values and the number of proposals."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RecordSource) -> None:
         self._store = store
 
     def of(self, memory: Record | Draft) -> str | None:
@@ -88,7 +86,7 @@ class Barred:
         return None
 
 
-def allowance(store: Store, connection: Connection, now: int) -> int:
+def allowance(store: RecordSource, connection: Connection, now: int) -> int:
     return max(0, int(store.settings["review.per_day"]) - count_today(connection, now))
 
 
@@ -132,6 +130,12 @@ def lift(cursor: Cursor, record: str) -> int:
     cursor.execute("DELETE FROM rejected WHERE record = ?", (record,))
     number: int = cursor.connection.changes()
     return number
+
+
+def forget(cursor: Cursor, gone: Sequence[str]) -> None:
+    """Remove the values of rejected records that are erased."""
+    bound = [(record_id,) for record_id in gone]
+    cursor.executemany("DELETE FROM rejected WHERE record = ?", bound)
 
 
 def told(connection: Connection) -> set[tuple[bytes, str]]:

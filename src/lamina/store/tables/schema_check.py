@@ -9,6 +9,7 @@ import apsw
 from lamina.store.engine.sql import Connection
 from lamina.store.tables import migrations
 from lamina.store.tables.events import schema
+from lamina.store.tables.postgres import constraints
 
 Difference = tuple[str, str]
 
@@ -19,7 +20,7 @@ def problems(connection: Connection, most: int) -> Iterator[Difference]:
         yield from _schema_differs(connection, _store_schema)
         yield from _pages_differ(connection, most)
     else:
-        yield from connection.problems()  # type: ignore[attr-defined]
+        yield from constraints.problems(connection)
 
 
 def chain_problems(connection: Connection, most: int) -> Iterator[Difference]:

@@ -6,16 +6,14 @@ import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lamina.model.clock import from_micros, to_micros
 from lamina.model.record import Layer, Record
 from lamina.store.engine.sql import Connection, Cursor, rows
 from lamina.store.tables import events, records
+from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.records import COLUMN, Row
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
 
 RECENT = 20_000
 LONGEST_SESSION = 5_000
@@ -78,7 +76,7 @@ class Aging(NamedTuple):
 class Night:
     """Read what sleep needs of a store, each answer from one moment."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RecordSource) -> None:
         self._store = store
 
     def slept(self) -> Marks:
@@ -171,6 +169,24 @@ def hear(cursor: Cursor, turns: Sequence[str], what: str) -> None:
     """Note that turns were promoted and read, or are part of a summary."""
     insert = "INSERT INTO heard (turn, what) VALUES (?, ?) ON CONFLICT DO NOTHING"
     cursor.executemany(insert, [(turn, what) for turn in turns])
+
+
+def read_again(cursor: Cursor, turns: Sequence[str]) -> None:
+    """Let sleep read turns once more, and sum them up anew."""
+    again = "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING"
+    cursor.executemany(again, [(turn,) for turn in turns])
+    summed_up = "DELETE FROM heard WHERE turn = ? AND what = 'summary'"
+    cursor.executemany(summed_up, [(turn,) for turn in turns])
+
+
+def forget(cursor: Cursor, gone: Sequence[str]) -> None:
+    """Remove what is kept about records that are erased."""
+    for query in (
+        "DELETE FROM heard WHERE turn = ?",
+        "DELETE FROM reread WHERE turn = ?",
+        "DELETE FROM aged WHERE record = ?",
+    ):
+        cursor.executemany(query, [(record_id,) for record_id in gone])
 
 
 def age(cursor: Cursor, aged: Sequence[tuple[str, float, float]]) -> None:

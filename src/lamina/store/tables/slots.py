@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lamina.model import hashing, slots
 from lamina.model.record import Draft, Record, State
 from lamina.model.slots import Slot
 from lamina.store.engine.sql import Connection, rows
 from lamina.store.tables import records
+from lamina.store.tables.interfaces import RecordSource
 from lamina.store.tables.records import Row
-
-if TYPE_CHECKING:
-    from lamina.store.core.store import Store
 
 FACETS = "SELECT record FROM facets WHERE name = ? AND value IN (SELECT value FROM json_each(?))"
 ROWS = (
@@ -22,7 +20,7 @@ ROWS = (
 )
 
 
-def find(store: Store, connection: Connection, memory: Record | Draft) -> list[Row]:
+def find(store: RecordSource, connection: Connection, memory: Record | Draft) -> list[Row]:
     """Find the active rows that hold the slot of a memory, without the memory itself."""
     slot = slots.slot(memory)
     if slot is None:
@@ -31,7 +29,9 @@ def find(store: Store, connection: Connection, memory: Record | Draft) -> list[R
     return [row for row in among(store, connection, {slot}).get(slot, ()) if row[1] != own]
 
 
-def among(store: Store, connection: Connection, wanted: Collection[Slot]) -> dict[Slot, list[Row]]:
+def among(
+    store: RecordSource, connection: Connection, wanted: Collection[Slot]
+) -> dict[Slot, list[Row]]:
     """Find the active rows that hold each of some slots, in one query."""
     holders: dict[Slot, list[Row]] = {}
     facets = {slots.slot_facet(user, name) for _, user, name in wanted}

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.store.engine.sql import Connection, rows
-from lamina.store.index.catalogue import BLOCK, Mask, opened, sealed
+from lamina.store.engine.sql import Connection, Half, rows
+from lamina.store.tables.blocks import BLOCK, opened, sealed
 
 HALF = np.dtype("<f2")
 WORD = 64  # bits that are compared at a time
@@ -22,10 +22,6 @@ SELECT_SPACE = "SELECT number, name, dimensions, seen FROM spaces"
 Vectors = NDArray[np.float16]
 Numbers = NDArray[np.int64]
 Bits = NDArray[np.uint64]
-
-
-class Half(bytes):
-    """A vector of half-precision numbers, as stored."""
 
 
 class Space(msgspec.Struct, frozen=True):
@@ -235,7 +231,7 @@ class Kept:
         self._vectors = np.zeros((most, dimensions), np.float32)
         self._next = 0
 
-    def find(self, numbers: Numbers) -> tuple[Mask, NDArray[np.float32]]:
+    def find(self, numbers: Numbers) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
         """Look up some records: a mask of those with a vector here, and these vectors."""
         self._reserve(int(numbers.max(initial=0)) + 1)
         positions = self._position[numbers]

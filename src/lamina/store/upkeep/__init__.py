@@ -1,1 +1,1 @@
-"""Look after whole stores: open, verify, back up, restore, migrate to another engine, and erase for good."""
+"""Look after whole stores: open, verify, back up, restore, migrate elsewhere, erase for good."""

@@ -1,4 +1,4 @@
-"""Copies of a live store: complete, checked, and private; and the way back."""
+"""Copy live stores into backups that are complete, checked and private, and read them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,20 @@ from lamina.errors import Corrupt, InvalidInput, NotFound, StoreUnavailable
 from lamina.home.folder import fsync_folder, make_private_file, make_private_folder, refuse_link
 from lamina.model import hashing
 from lamina.model.record import iso
+from lamina.store.archive.files import stamp
+from lamina.store.core.store import Store
 from lamina.store.engine import raw_file
 from lamina.store.engine.sql import Connection, Database, rows
 from lamina.store.engine.sqlite import SqliteDatabase, translated
+from lamina.store.tables import meta, migrations
+from lamina.store.upkeep.transfer import Transfer
 
 MANIFEST = "manifest.json"
 READ_THROUGH = ("records", "events")
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a backup holds: each file with its SHA-256."""
+    """The files of a backup, each with its SHA-256."""
 
     files: dict[str, str]
     format: str
@@ -36,18 +40,20 @@ class Manifest(msgspec.Struct, frozen=True):
     version: int
 
 
-def stamp(now: datetime) -> str:
-    """A time that can be a file's name everywhere."""
-    return now.strftime("%Y%m%dT%H%M%S.%fZ")
-
-
 def unused(path: Path) -> Path:
-    """The path, or the next one like it that nothing has taken: a clock may stand still."""
+    """Return the path, or the next one like it that is free: a clock may stand still."""
     candidate, number = path, 1
     while candidate.exists():
         number += 1
         candidate = path.with_name(f"{path.name}-{number}")
     return candidate
+
+
+def make(store: Store, now: datetime, to: Path | None = None) -> Path:
+    """Copy a store as it is now into a new folder."""
+    return store.steadily(
+        lambda: write(store.folder, store.database, store.reads.sound(), now, to=to)
+    )
 
 
 def write(
@@ -62,7 +68,8 @@ def write(
 ) -> Path:
     """Copy the store as it is at one moment into a new folder. A crash leaves only a `.tmp` behind.
 
-    A file of the archive that is gone is an error; a lenient copy goes without it: it is made before something else.
+    A file of the archive that is gone is an error. A lenient copy goes without it: it is made
+    before something else.
     """
     if to is None:
         refuse_link(folder / "backups")
@@ -97,14 +104,13 @@ def write(
 
 
 def backups(folder: Path) -> list[Path]:
-    """The backups in an agent's folder, newest first."""
-    return sorted(
-        (path.parent for path in (folder / "backups").glob(f"*/{MANIFEST}")), reverse=True
-    )
+    """List the backups in an agent's folder, newest first."""
+    manifests = (folder / "backups").glob(f"*/{MANIFEST}")
+    return sorted((path.parent for path in manifests), reverse=True)
 
 
 def holds(folder: Path, ids: Collection[str]) -> bool:
-    """Whether a backup has one of some records, in its store or in its archive. A damaged one may have them."""
+    """Tell whether a backup has one of some records, also in its archive; a damaged one may."""
     wanted = json.dumps(list(ids))
     find = "SELECT 1 FROM {} WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1"
     there = "SELECT name FROM sqlite_schema WHERE name IN ('records', 'archived')"
@@ -117,39 +123,34 @@ def holds(folder: Path, ids: Collection[str]) -> bool:
 
 
 def ids(folder: Path) -> set[str]:
-    """The memories that a backup has, in its store or in its archive."""
+    """List the memories that a backup has, in its store or in its archive."""
     with _opened(folder / "memory.db") as connection:
         return ids_of(connection)
 
 
 def ids_of(connection: Connection) -> set[str]:
-    """The same of any database; one of an older schema has no archive."""
+    """List those of any database; one of an older schema has no archive."""
     tables = [table for table in ("records", "archived") if _has(connection, table)]
     return {name for table in tables for (name,) in rows(connection, f"SELECT id FROM {table}")}
 
 
 def _has(connection: Connection, table: str) -> bool:
-    """Whether there is a table; other databases than SQLite's have all of them."""
+    """Tell whether there is a table; other databases than SQLite's have all of them."""
+    if not isinstance(connection, apsw.Connection):
+        return True
     query = "SELECT 1 FROM sqlite_schema WHERE name = ?"
-    return (
-        not isinstance(connection, apsw.Connection)
-        or connection.execute(query, (table,)).get is not None
-    )
+    return connection.execute(query, (table,)).get is not None
 
 
 def owner(folder: Path) -> str | None:
-    """The agent whose memory a backup has, if it says so."""
+    """Return the agent whose memory a backup has, if it says so."""
     with _opened(folder / "memory.db") as connection:
-        found = (
-            connection.execute("SELECT value FROM meta WHERE name = 'agent'").get
-            if _has(connection, "meta")
-            else None
-        )
-    return None if found is None else str(found)
+        agent = meta.get(connection, "agent") if _has(connection, "meta") else None
+    return None if agent is None else str(agent)
 
 
 def made_at(folder: Path) -> datetime:
-    """When a backup was made, as its manifest says."""
+    """Return the time at which a backup was made, by its manifest."""
     try:
         return datetime.fromisoformat(_manifest(folder).made_at).astimezone(UTC)
     except ValueError as error:
@@ -157,7 +158,7 @@ def made_at(folder: Path) -> datetime:
 
 
 def is_readable(folder: Path) -> bool:
-    """Whether the database of a backup can be asked."""
+    """Tell whether the database of a backup can be read."""
     try:
         with _opened(folder / "memory.db") as connection:
             return bool(connection.execute("SELECT count(*) FROM sqlite_schema").get)
@@ -166,7 +167,7 @@ def is_readable(folder: Path) -> bool:
 
 
 def notes(folder: Path) -> Iterator[str]:
-    """The texts that belong to the events and reads of a backup."""
+    """Read the notes of the events and reads of a backup."""
     for name in ("memory.db", "reads.db"):
         if (folder / name).exists():
             with _opened(folder / name) as connection:
@@ -175,7 +176,7 @@ def notes(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[apsw.Connection]:
-    """A database of a backup, to look into."""
+    """Open a database of a backup for reading."""
     with translated(path):
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -185,14 +186,14 @@ def _opened(path: Path) -> Iterator[apsw.Connection]:
 
 
 def read_through(connection: Connection) -> None:
-    """Read every memory and every event of a store: whoever cannot has a damaged one."""
+    """Read every memory and every event of a store: that fails if it is damaged."""
     for name in READ_THROUGH:
         for _ in connection.execute(f"SELECT * FROM {name} NOT INDEXED"):
             pass
 
 
 def check(folder: Path) -> Path:
-    """The database of a backup, after its bytes were compared with the manifest."""
+    """Compare the files of a backup with its manifest; return its database."""
     manifest = _manifest(folder)
     if "memory.db" not in manifest.files:
         raise Corrupt(f"{folder / MANIFEST} names no memory.db")
@@ -240,15 +241,12 @@ def _copy(database: Database, path: Path) -> str:
 
 
 def _copy_rows(database: Database, path: Path) -> str:
-    """A file with everything that is in a database of another kind; the files of its archive beside it."""
-    from lamina.store.tables import migrations
-    from lamina.store.upkeep.transfer import Transfer
-
+    """Write a file with all rows of a database of another kind, and its archive beside it."""
     target = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=2000)
     try:
         with database.snapshot() as source:
-            meta = dict(source.execute("SELECT name, value FROM meta").fetchall())
-            migrations.migrate(target, meta["agent"], meta["store_id"], lambda: None, 0)
+            said = meta.read(source)
+            migrations.migrate(target, said["agent"], said["store_id"], lambda: None, 0)
             with target.atomic() as transaction:
                 Transfer(source, path.parent).copy(transaction.cursor.connection, path.parent)
         target.writer().execute("PRAGMA journal_mode = DELETE")
@@ -258,20 +256,17 @@ def _copy_rows(database: Database, path: Path) -> str:
 
 
 def _archives(copied: Path) -> list[tuple[str, str]]:
-    """The files of the archive that a copy of the database needs, with their digests."""
+    """List the files of the archive that a copy of the database needs, with their digests."""
+    query = "SELECT file, lower(hex(sha256)) FROM archives ORDER BY number"
     with _opened(copied) as connection:
-        if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").get is None:
-            return []  # it is of an older schema, which had none
-        return list(
-            connection.execute("SELECT file, lower(hex(sha256)) FROM archives ORDER BY number")
-        )
+        # A store of an older schema has none.
+        return rows(connection, query) if _has(connection, "archives") else []
 
 
 def _copy_file(source: Path, target: Path, expected: str | None = None) -> str:
     if not source.exists():
-        raise Corrupt(
-            f"{source} is gone, but memories were archived there; put it back from a backup"
-        )
+        do = "put it back from a backup"
+        raise Corrupt(f"{source} is gone, but memories were archived there; {do}")
     make_private_folder(target.parent)
     refuse_link(source)
     raw_file.copy(source, target)
@@ -291,7 +286,7 @@ def copy_archives(source: Path, folder: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file, as a manifest has it."""
+    """Return the SHA-256 of a file, as a manifest has it."""
     with raw_file.opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

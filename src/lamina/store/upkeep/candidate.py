@@ -1,4 +1,4 @@
-"""A copy of a backup that is made ready to become the store, in a folder that nobody reads from."""
+"""Prepare a copy of a backup to become the store, in a folder that no handle reads from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lamina.store.engine import raw_file
 from lamina.store.engine.sqlite import SqliteDatabase
 from lamina.store.tables import migrations
 from lamina.store.tables.reads import ReadLog
-from lamina.store.upkeep import backup, erase, erase_plan, staging
+from lamina.store.upkeep import backup, erase, erase_plan, staging, verify
 from lamina.store.upkeep.erase import Begun
 from lamina.store.upkeep.erase_plan import Wanted
 from lamina.store.upkeep.verify import Progress, Report
@@ -58,7 +58,7 @@ class Candidate:
     def verified(self, progress: Progress | None = None) -> Report:
         """Migrate and check the rows. Files of the archive may be missing, as in the backup."""
         with self._opened() as store:
-            report = store.verify(None, progress, files=False)
+            report = verify.store(store, None, progress, files=False)
         if not report.ok:
             problem = report.problems[0]
             what = f"the backup was altered: {problem.place}: {problem.message}"

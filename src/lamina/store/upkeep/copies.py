@@ -1,4 +1,4 @@
-"""Copies of memories in files of an agent, and which of them hold what was erased."""
+"""Find the copies of memories in files of an agent that hold what was erased."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from lamina.store.core.store import Store
 
 LEFTOVER = (".tmp", ".replaced")  # what a killed process, or a restored backup, has left
-OURS = frozenset(
-    {".written.json", ".position.json"}
-)  # names and numbers that we keep about files, no text of a memory
+# Names and numbers that we keep about files, no text of a memory.
+OURS = frozenset({".written.json", ".position.json"})
 
 
 class Copies:
@@ -31,7 +30,7 @@ class Copies:
         self._known = known
 
     def exports(self) -> Iterator[Path]:
-        """Exports in any form. One of our own knows ids in its history too, so its records are asked."""
+        """Find exports in any form. Our own have ids in their history too: their records count."""
         for path in leftovers.files([self._store.path_of("exports")]):
             own = _exported(path)
             ids = self._ids if own is None else ()
@@ -39,7 +38,7 @@ class Copies:
                 yield path
 
     def backups(self) -> Iterator[Path]:
-        """Backups, also one that is being made or was being removed."""
+        """Find backups, also one that is being made or was being removed."""
         place = self._store.folder / "backups"
         for folder in sorted(place.iterdir()) if place.is_dir() else ():
             if (folder / backup.MANIFEST).is_file() and backup.is_readable(folder):
@@ -49,7 +48,7 @@ class Copies:
                 yield folder
 
     def damaged(self) -> Iterator[Path]:
-        """Damaged stores that were set aside, and what work that was cut off has left."""
+        """Find damaged stores that were set aside, and what killed processes have left."""
         place = self._store.folder / "damaged"
         found = sorted(place.iterdir()) if place.is_dir() else []
         found += [
@@ -65,17 +64,15 @@ class Copies:
         )
 
     def is_left_behind(self) -> bool:
-        """Whether the files that the memory was in, before it moved to a server, still hold what was erased."""
+        """Tell whether files that the memory was in before it moved to a server still hold it."""
         if isinstance(self._store.database, SqliteDatabase):
             return False
         own = [self._store.folder / f"memory.db{suffix}" for suffix in ("", "-wal")]
-        return any(
-            leftovers.is_in(one, self._known, self._ids)
-            for one in leftovers.files([*own, self._store.path_of("archive")])
-        )
+        files = leftovers.files([*own, self._store.path_of("archive")])
+        return any(leftovers.is_in(path, self._known, self._ids) for path in files)
 
     def mirrors(self) -> Iterator[Path]:
-        """Files of mirrors that nobody keeps up to date any more."""
+        """Find files of mirrors that are not kept up to date any more."""
         settings = self._store.settings
         folder = self._store.path_of("jsonl")
         if settings["mirrors.jsonl"] == "off" and any(
@@ -87,15 +84,15 @@ class Copies:
             yield folder  # what lies in a database page need not be found by its words
 
     def conversations(self, ids: Collection[str]) -> Iterator[Path]:
-        """The files of whole conversations of which something is erased; a part of one has no place there."""
-        return (
-            path for path in leftovers.files([self._store.path_of("episodes")]) if path.stem in ids
-        )
+        """Find files of conversations of which something is erased: they hold whole ones only."""
+        files = leftovers.files([self._store.path_of("episodes")])
+        return (path for path in files if path.stem in ids)
 
     def others(self, beside: Collection[Path]) -> Iterator[Path]:
-        """Any other file of the agent, and any at the given places, by which what was erased would be known again.
+        """Find any other file of the agent, or at the given places, that holds what was erased.
 
-        The databases were just written anew, backups were asked for the records, and an archive has nothing else.
+        The databases were just written anew, backups were asked for the records, and an archive has
+        nothing else.
         """
         if not self._known:
             return
@@ -105,10 +102,8 @@ class Copies:
             for name in ("memory.db", "reads.db")
             for end in ("", "-wal", "-shm")
         }
-        own |= {
-            folder / erase_plan.CERTIFICATES,
-            *(folder / file.file for file in self._store.archives()),
-        }
+        own |= {folder / file.file for file in self._store.archives()}
+        own.add(folder / erase_plan.CERTIFICATES)
         own |= set(backup.backups(folder))
         chroma = self._store.path_of("rag/chroma_store")
         mirrored: list[Path] = []
@@ -137,14 +132,14 @@ class _Exported(msgspec.Struct):
 
 
 def _exported(path: Path) -> set[str] | None:
-    """The ids in an export of our own; None when it is something else."""
+    """List the ids in an export of our own; None when it is something else."""
     try:
-        found = msgspec.json.decode(raw_file.read(path), type=_Exported)
+        export = msgspec.json.decode(raw_file.read(path), type=_Exported)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    if not found.format.startswith("lamina-"):
+    if not export.format.startswith("lamina-"):
         return None
-    return {one.id for one in found.records} | {line.record.id for line in found.archived}
+    return {record.id for record in export.records} | {line.record.id for line in export.archived}
 
 
 def _is_leftover(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""How records leave every table for good, in one transaction with the event that says so."""
+"""Erase records from every table for good, in one transaction with the event that says so."""
 
 from __future__ import annotations
 
@@ -16,13 +16,24 @@ from lamina.home.folder import make_private_folder, write_private
 from lamina.model import erased_words, hashing
 from lamina.model.erased_words import Signature, Trace
 from lamina.model.record import Actor
-from lamina.store.archive import archive
 from lamina.store.core.transaction import Transaction
 from lamina.store.engine.sql import Connection, rows
-from lamina.store.index import derived, writing
-from lamina.store.tables import events, fulltext, grants, records, rejections, trail_check
+from lamina.store.index import writing
+from lamina.store.tables import (
+    archived,
+    derived,
+    erased,
+    events,
+    fulltext,
+    grants,
+    learned,
+    meta,
+    records,
+    rejections,
+    sleep,
+    trail_check,
+)
 from lamina.store.tables.events import Changed
-from lamina.store.tables.migrations import ERASE_AGAIN
 from lamina.store.tables.reads import Read
 from lamina.store.tables.record_lines import Written
 from lamina.store.tables.records import COLUMN, Row
@@ -50,9 +61,8 @@ class Begun(msgspec.Struct, frozen=True):
     reread: int
     files: list[str] = []  # that they had been imported from
     keep_backups: bool = False
-    known: Signature = (
-        Signature()
-    )  # by what they would be known again: kept in a file of its own, in no copy of the store
+    # By what they would be known again: kept in a file of its own, in no copy of the store.
+    known: Signature = Signature()
     salt: str = ""  # so that the hash of this in the trail says nothing once this is gone
 
 
@@ -62,17 +72,20 @@ class Removal(Transaction):
     def erase(
         self, plan: Plan, number: int, files: Mapping[str, str], user: str | None
     ) -> Signature:
-        """Take records out of every table; by what they would be known again. `files` are archives, old name to new."""
+        """Take records out of every table; return by what they would be known again.
+
+        `files` are those of the archive that are written anew, by their old names.
+        """
         going = plan.goes
-        traced = erase_plan.texts_of(self.cursor.connection, self._store, going)
-        about = erase_plan.events_about(self.cursor.connection, going)
-        live = [row for one in going if (row := self.find(one)) is not None]
+        traced = erase_plan.texts_of(self.db, self._store, going)
+        about = erase_plan.events_about(self.db, going)
+        live = [row for one in going if (row := records.by_id(self.db, one)) is not None]
         for old, new in files.items():
             self._leave_file(old, new, set(going), number)
         self._leave(live, number)
         about |= self._end_grants(live, user)
         named = [Trace("", (), (user,))] if user is not None else []
-        known = erase_plan.signature(self._store, self.cursor.connection, [*traced, *named])
+        known = erase_plan.signature(self._store, self.db, [*traced, *named])
         self._forget_notes(about, known, set(going))
         self._forget_outcomes(known)
         self._forget_work(going)
@@ -86,30 +99,28 @@ class Removal(Transaction):
             before = {"erased": None, "private": None, "seq": row[0]}
             event = self._next_event()
             self._changes.append(Changed(row[1], digest, before, after, row[COLUMN["event"]]))
-            self._leave_stub(
-                row[1], row[COLUMN["user"]], number, event, *(row[COLUMN[name]] for name in STUBBED)
-            )
+            stubbed = (row[COLUMN[name]] for name in STUBBED)
+            self._leave_stub(row[1], row[COLUMN["user"]], number, event, *stubbed)
         derived.forget(self.cursor, leaving)
         self.cursor.executemany("DELETE FROM records WHERE seq = ?", [(row[0],) for row in leaving])
-        writing.repack(self.cursor.connection, [row[0] for row in leaving])
+        writing.repack(self.db, [row[0] for row in leaving])
 
     def _leave_file(self, old: str, new: str, going: Collection[str], number: int) -> None:
         """Write a file of the archive anew, without some of its lines."""
-        gone, kept, laid = self._store.archive.parted(self.cursor.connection, old, new, going)
-        for one in gone:
-            self._leave_line(one, number)
+        gone, kept, laid = self._store.archive.parted(self.db, old, new, going)
+        for line in gone:
+            self._leave_line(line, number)
         self.unarchive((), kept, old, new, laid)
 
-    def _leave_line(self, one: Written, number: int) -> None:
-        place = archive.find(self.cursor.connection, one.id)
+    def _leave_line(self, line: Written, number: int) -> None:
+        place = archived.find(self.db, line.id)
         assert place is not None, "the file has just been compared with it"
-        at = self.cursor.execute("SELECT archive FROM archived WHERE id = ?", (one.id,)).get
-        after = {"archived": None, "erased": number, "private": one.user is not None}
+        at, _ = archived.take_out(self.cursor, line.id)
+        after = {"archived": None, "erased": number, "private": line.user is not None}
         before = {"archived": at, "erased": None, "private": None}
         event = self._next_event()
-        self._changes.append(Changed(one.id, place.hash, before, after, place.event))
-        self._leave_stub(one.id, one.user, number, event, one.layer, one.content, one.key)
-        self.cursor.execute("DELETE FROM archived WHERE id = ?", (one.id,))
+        self._changes.append(Changed(line.id, place.hash, before, after, place.event))
+        self._leave_stub(line.id, line.user, number, event, line.layer, line.content, line.key)
 
     def _leave_stub(
         self,
@@ -121,40 +132,34 @@ class Removal(Transaction):
         content: str,
         key: str | None,
     ) -> None:
-        said = erase_plan.content_print(self._store.id, user, content)
-        keyed = None if key is None else erase_plan.fingerprint(self._store.id, user, key)
-        insert = "INSERT INTO erased (id, layer, private, erasure, event, content, key) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self.cursor.execute(
-            insert, (record_id, layer, user is not None, number, event, said, keyed)
-        )
+        known = erased.content_print(self._store.id, user, content)
+        keyed = None if key is None else erased.fingerprint(self._store.id, user, key)
+        stub = (record_id, layer, user is not None, number, event, known, keyed)
+        self.cursor.execute(erased.INSERT, stub)
 
     def _end_grants(self, gone: Sequence[Row], user: str | None) -> set[int]:
-        """Take out grants that name what is gone, a tag that nothing has any more, or the user; the events about them."""
+        """End grants of what is gone, of tags left without a record, and of the user.
+
+        Return the events about them.
+        """
         tags = {tag for row in gone for tag in records.texts(row[COLUMN["tags"]])}
         left = "SELECT 1 FROM tags WHERE tag = ? LIMIT 1"
         alone = [tag for tag in tags if self.cursor.execute(left, (tag,)).get is None]
         numbers = grants.remove(self, [row[1] for row in gone], alone, user)
-        return {*numbers, *grants.ending(self.cursor.connection, numbers)}
+        return {*numbers, *grants.ending(self.db, numbers)}
 
     def _forget_notes(
         self, about: Collection[int], known: Signature, going: Collection[str]
     ) -> None:
-        """Notes of events about what is erased, and those that hold its words. What they bar stays barred."""
-        gone = erase_plan.notes_about(self.cursor.connection, about, known)
+        """Remove notes on what is erased, or with its words; what they bar stays barred."""
+        gone = erase_plan.notes_about(self.db, about, known)
         barred: dict[str, list[str]] = {}
         for event, position in gone:
-            note = events.notes_of(self.cursor.connection, event)[position]
+            note = events.notes_of(self.db, event)[position]
             if rejections.BARRED in note:
-                barred |= {
-                    one: note[rejections.BARRED]
-                    for one in self._rejected_by(event)
-                    if one not in going
-                }
-            barred |= {
-                one: prints
-                for one, prints in note.get(rejections.STILL_BARRED, {}).items()
-                if one not in going
-            }
+                barred |= dict.fromkeys(self._rejected_by(event), note[rejections.BARRED])
+            barred |= note.get(rejections.STILL_BARRED, {})
+        barred = {record: prints for record, prints in barred.items() if record not in going}
         self.cursor.executemany("DELETE FROM notes WHERE event = ? AND position = ?", gone)
         self._details = {**(self._details or {}), events.ERASED_NOTES: gone}
         if barred:
@@ -162,53 +167,38 @@ class Removal(Transaction):
         self.erased_notes = len(gone)
 
     def _rejected_by(self, seq: int) -> list[str]:
-        event = self.event(seq)
+        event = events.read(self.db, seq)
         changes = () if event is None else event.changes
         return [change.record for change in changes if rejections.waited(change.before)]
 
     def _forget_work(self, going: Sequence[str]) -> None:
-        """What is kept beside the records: marks of sleep, values that are barred, and what was learned from them all."""
-        for query in (
-            "DELETE FROM heard WHERE turn = ?",
-            "DELETE FROM reread WHERE turn = ?",
-            "DELETE FROM aged WHERE record = ?",
-            "DELETE FROM rejected WHERE record = ?",
-        ):
-            self.cursor.executemany(query, [(one,) for one in going])
-        self.cursor.execute("DELETE FROM models")
+        """Remove what is kept beside them: marks of sleep, barred values, what was learned."""
+        sleep.forget(self.cursor, going)
+        rejections.forget(self.cursor, going)
+        learned.forget(self.cursor)
 
     def _forget_outcomes(self, known: Signature) -> None:
-        """What jobs have told about their last run; whether it went well stays."""
-        for job, outcome in rows(
-            self.cursor.connection, "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"
-        ):
-            said = hashing.decode(outcome)
-            if known.is_among(erased_words.strings(said)):
-                kept = hashing.encode({"ok": bool(said.get("ok"))}).decode()
+        """Remove what jobs report of their last run; whether it went well stays."""
+        query = "SELECT name, outcome FROM jobs WHERE outcome IS NOT NULL"
+        for job, outcome in rows(self.db, query):
+            report = hashing.decode(outcome)
+            if known.is_among(erased_words.strings(report)):
+                kept = hashing.encode({"ok": bool(report.get("ok"))}).decode()
                 self.cursor.execute("UPDATE jobs SET outcome = ? WHERE name = ?", (kept, job))
 
     def read_again(self, turns: Collection[str]) -> int:
-        """Let sleep read turns once more, of which something was made that is erased now; how many."""
-        there = [one for one in turns if self.find(one) is not None]
-        self.cursor.executemany(
-            "INSERT INTO reread (turn) VALUES (?) ON CONFLICT DO NOTHING", [(one,) for one in there]
-        )
-        self.cursor.executemany(
-            "DELETE FROM heard WHERE turn = ? AND what = 'summary'", [(one,) for one in there]
-        )
+        """Let sleep reread turns of which something was made that is erased; count them."""
+        there = [turn for turn in turns if records.by_id(self.db, turn) is not None]
+        sleep.read_again(self.cursor, there)
         return len(there)
 
     def keep(self, begun: Begun) -> None:
         """Keep what still has to be done, as long as it has to."""
         write_private(todo_file(self._store.folder, begun.number), _packed(begun.known))
-        todo = hashing.encode(
-            {**msgspec.structs.asdict(begun), "known": {}, "salt": self._store.salts.next().hex()}
-        ).decode()
+        fields, salt = msgspec.structs.asdict(begun), self._store.salts.next().hex()
+        todo = hashing.encode({**fields, "known": {}, "salt": salt}).decode()
         self.tell(trail_check.ERASURES, {"erasure": begun.number, "todo": trail_check.digest(todo)})
-        self.cursor.execute(
-            "INSERT INTO erasures (number, at, todo) VALUES (?, ?, ?)",
-            (begun.number, self._micros, todo),
-        )
+        self.cursor.execute(erased.INSERT_ERASURE, (begun.number, self._micros, todo))
 
 
 def begin(
@@ -231,15 +221,14 @@ def begin(
     def change(who: Actor, action: str, at: datetime) -> Removal:
         return Removal(store, who, action, at, None if reason is None else {"reason": reason})
 
-    def fill(transaction: Transaction, new: Sequence[str]) -> Begun:
-        assert isinstance(transaction, Removal)
+    def fill(transaction: Removal, new: Sequence[str]) -> Begun:
         connection = transaction.cursor.connection
         plan = erase_plan.plan(store, connection, wanted)
         if not plan.chosen and planned.chosen:
             raise NotFound("somebody else has erased this just now")
         if erase_plan.archives_of(connection, plan.goes) != old:
             raise Conflict("the archive was written to meanwhile; try again")
-        number = max(_last(connection), last_number(store.folder), after) + 1
+        number = max(erased.last_erasure(connection), last_number(store.folder), after) + 1
         files, turns = _files(connection, plan.goes), _turns(connection, store, plan)
         known = transaction.erase(plan, number, dict(zip(old, new, strict=True)), wanted.user)
         if reason is not None and known.is_in(reason):
@@ -259,7 +248,7 @@ def begin(
             known,
         )
         transaction.keep(begun)
-        connection.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))  # opening did it
+        meta.delete(connection, meta.ERASE_AGAIN)  # opening did it
         return begun
 
     with store.database.moment() as connection:
@@ -269,30 +258,22 @@ def begin(
         return None
     make_private_folder(store.folder / erase_plan.CERTIFICATES)
     begun = store.archive.filing.filled(
-        actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill, change
+        change, actor, ACTION, now, [name.removesuffix(".jsonl") for name in old], fill
     )
     store.archive.filing.tidy()
     return begun
 
 
-def _last(connection: Connection) -> int:
-    """The number of the last erasure."""
-    found = connection.execute("SELECT coalesce(max(number), 0) FROM erasures").get
-    assert isinstance(found, int)
-    return found
-
-
 def _turns(connection: Connection, store: Store, plan: Plan) -> set[str]:
-    """What sleep had read beside the erased, to make what is erased with them."""
-    goes = {one.id for one in plan.verdicts if one.goes}
-    found = erase_plan.texts_of(connection, store, goes)
-    return {
-        source for one in found if one.origin == erased_words.SLEEP for source in one.sources
-    } - set(plan.goes)
+    """Find what sleep had read beside the erased, to make what is erased with them."""
+    goes = {verdict.id for verdict in plan.verdicts if verdict.goes}
+    traces = erase_plan.texts_of(connection, store, goes)
+    asleep = [trace for trace in traces if trace.origin == erased_words.SLEEP]
+    return {source for trace in asleep for source in trace.sources}.difference(plan.goes)
 
 
 def _files(connection: Connection, ids: Collection[str]) -> list[str]:
-    """The files that some records came from, as the imports tell that brought them."""
+    """List the files that some records were imported from, by the events of the imports."""
     found: set[str] = set()
     for seq in erase_plan.events_about(connection, ids):
         event = events.read(connection, seq)
@@ -302,19 +283,18 @@ def _files(connection: Connection, ids: Collection[str]) -> list[str]:
 
 
 def unfinished(store: Store, connection: Connection) -> list[Begun]:
-    """The erasures that have still something to clean, the oldest first."""
-    query = "SELECT todo FROM erasures WHERE todo IS NOT NULL ORDER BY number"
-    found = [msgspec.json.decode(todo, type=Begun) for (todo,) in rows(connection, query)]
+    """List the erasures that still have something to clean, the oldest first."""
+    begun = [msgspec.json.decode(todo, type=Begun) for todo in erased.todos(connection)]
     return [
-        msgspec.structs.replace(one, known=_read(todo_file(store.folder, one.number)))
-        for one in found
+        msgspec.structs.replace(erasure, known=_read(todo_file(store.folder, erasure.number)))
+        for erasure in begun
     ]
 
 
 def erase_again(store: Store, actor: Actor, now: datetime) -> None:
     """Erase what an import or an older version's restore has brought back, before anybody reads it.
 
-    Only what a certificate names: a mark that somebody put into the file erases nothing.
+    Only what a certificate names: a mark that another program wrote erases nothing.
     """
     with store.database.moment() as connection:
         marked = erase_plan.brought_back(connection)
@@ -324,11 +304,11 @@ def erase_again(store: Store, actor: Actor, now: datetime) -> None:
         begin(store, actor, now, Wanted(tuple(back)))
     elif marked:
         with store.database.atomic() as transaction:
-            transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ERASE_AGAIN,))
+            meta.delete(transaction.cursor, meta.ERASE_AGAIN)
 
 
 def last_number(folder: Path) -> int:
-    """The highest number of an erasure that has left a file below an agent's folder."""
+    """Return the highest number of an erasure that has left a file below an agent's folder."""
     names = (
         path.stem.removeprefix(".todo-") for path in (folder / erase_plan.CERTIFICATES).glob("*")
     )
@@ -340,7 +320,7 @@ def is_doomed(
     known: Signature,
     user: str | None = None,
 ) -> Callable[[Read], bool]:
-    """Tell which notes of reads go: those that found or sought what is erased, or its user's."""
+    """Choose the notes of reads that go: on what is erased, on its words, or of its user."""
     gone = set(ids)
 
     def is_about(read: Read) -> bool:
@@ -354,30 +334,26 @@ def is_doomed(
 
 
 def todo_file(folder: Path, number: int) -> Path:
-    """Where the signature of an erasure is kept until it is done."""
+    """Locate the signature of an erasure, which is kept until it is done."""
     return folder / erase_plan.CERTIFICATES / f".todo-{number:04d}"
 
 
 def tidy(store: Store, connection: Connection) -> None:
     """Remove signatures of erasures that are done, or that never began."""
-    open_ = {
-        todo_file(store.folder, number)
-        for (number,) in rows(connection, "SELECT number FROM erasures WHERE todo IS NOT NULL")
-    }
+    open_ = {todo_file(store.folder, number) for number in erased.open_erasures(connection)}
     for path in (store.folder / erase_plan.CERTIFICATES).glob(".todo-*"):
         if path not in open_:
             path.unlink(missing_ok=True)
 
 
 def _packed(known: Signature) -> bytes:
-    """A signature in a form in which it is not found where files are searched for it."""
-    return base64.b85encode(
-        zlib.compress(hashing.encode([sorted(known.words), sorted(known.runs)]))
-    )
+    """Pack a signature so that it is not found where files are searched for it."""
+    packed = zlib.compress(hashing.encode([sorted(known.words), sorted(known.runs)]))
+    return base64.b85encode(packed)
 
 
 def _read(path: Path) -> Signature:
-    """What is looked for; nothing when somebody has removed or damaged the file."""
+    """Read a signature; an empty one when its file was removed or damaged."""
     try:
         words, runs = hashing.decode(zlib.decompress(base64.b85decode(path.read_bytes())))
     except (OSError, ValueError, zlib.error, Corrupt):
@@ -386,7 +362,7 @@ def _read(path: Path) -> Signature:
 
 
 def purge(store: Store) -> bool:
-    """Take words of erased records out of the index, and empty the log; whether nobody kept us from that."""
+    """Take words of erased records out of the index, and empty the log; False if that must wait."""
     with store.database.atomic() as transaction:
         fulltext.words(transaction.cursor).purge(transaction.cursor)
     return store.database.fold()
@@ -395,10 +371,9 @@ def purge(store: Store) -> bool:
 def finish(
     store: Store, actor: Actor, now: datetime, number: int, certificate: Mapping[str, Any]
 ) -> None:
-    """Keep the certificate of an erasure that has nothing to clean any more; the trail has its hash."""
+    """Keep the certificate of an erasure with nothing left to clean; the trail has its hash."""
     body = hashing.encode(certificate)
     details = {"erasure": number, "certificate": trail_check.digest(body)}
     with store.change(actor, trail_check.CERTIFIED, now, details=details) as transaction:
-        done = "UPDATE erasures SET todo = NULL, certificate = ? WHERE number = ?"
-        transaction.cursor.execute(done, (body.decode(), number))
+        erased.certify(transaction.cursor, number, body.decode())
     todo_file(store.folder, number).unlink(missing_ok=True)

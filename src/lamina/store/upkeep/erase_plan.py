@@ -1,11 +1,9 @@
-"""Erasure inside the store: which records are meant, what rests on them, and how both leave every table for good."""
+"""Plan an erasure: which records are meant, what rests on them, and what becomes of that."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,39 +11,38 @@ import apsw
 import msgspec
 
 from lamina.model import erased_words, hashing
-from lamina.model.clock import from_micros
 from lamina.model.erased_words import Signature, Trace, Verdict
-from lamina.model.record import Layer, Record, State, Trust
-from lamina.store.archive import archive
+from lamina.model.record import Record, Trust
 from lamina.store.engine.sql import Connection, rows
-from lamina.store.engine.sqlite import translated
-from lamina.store.tables import certificates, events, fulltext, records
-from lamina.store.tables import trail_check as told
-from lamina.store.tables.migrations import ERASE_AGAIN
+from lamina.store.tables import (
+    archived,
+    certificates,
+    erased,
+    events,
+    fulltext,
+    meta,
+    records,
+    trail_check,
+)
 from lamina.store.tables.records import COLUMN, Row
-from lamina.text import words as text
+from lamina.text import words
 
 if TYPE_CHECKING:
     from lamina.store.core.store import Store
 
-BATCH = 500
 EVERY = 1 << 31
-ERASED = "[erased]"
-FEWEST_BARRED = 3  # words of a text that is not to come back by an import
-LOOKED_AT = (
-    20  # records that seem to hold a word, of which each may hold another with the same stem
-)
+# Records that seem to hold a word, of which each may hold another one with the same stem.
+LOOKED_AT = 20
 CERTIFICATES = certificates.FOLDER
 UNFINISHED = "an erasure is not finished; run `lamina erase --resume`"
-WRITING = frozenset(
-    {"remember", "correct", "profile.upsert"}
-)  # what an operator does to say something in own words
+# Actions by which an operator says something in own words.
+WRITING = frozenset({"remember", "correct", "profile.upsert"})
 TAKEN_FROM = "what goes was taken from it, and it may say the same"
 NAMED = ("speaker", "source", "session", "user", "kind")
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What somebody wants erased: some records, or all of a session, of a user, or from a source."""
+    """The records to erase: some by their ids, or all of a session, of a user, or from a source."""
 
     ids: tuple[str, ...] = ()
     session: str | None = None
@@ -55,30 +52,28 @@ class Wanted(msgspec.Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """In one word, without saying whose or which."""
+        """The kind of what is erased in one word, without saying whose or which."""
         if self.ids:
             return "records"
-        return (
-            "user" if self.user is not None else "session" if self.session is not None else "source"
-        )
+        if self.user is not None:
+            return "user"
+        return "source" if self.session is None else "session"
 
     def takes(self, user: str | None, session: str | None, source: str | None) -> bool:
-        """Whether a record is one of these, when they are not named by their ids."""
+        """Tell whether a record is one of these, when they are not named by their ids."""
         if self.scope is not None and user != self.scope:
             return False
         if self.user is not None:
             return user == self.user
         if self.session is not None:
             return session == self.session
-        return (
-            self.source is not None
-            and source is not None
-            and text.normalise(source) == text.normalise(self.source)
-        )
+        if self.source is None or source is None:
+            return False
+        return words.normalise(source) == words.normalise(self.source)
 
 
-class Line(msgspec.Struct, frozen=True):
-    """What a line of the archive says, as far as an erasure asks."""
+class ArchivedLine(msgspec.Struct, frozen=True):
+    """A line of the archive, as far as an erasure reads it."""
 
     id: str
     layer: str
@@ -94,7 +89,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What an erasure does: which records it was asked for, and what becomes of those that rest on them."""
+    """The records that an erasure was asked for, and what becomes of those that rest on them."""
 
     chosen: list[str]
     verdicts: list[Verdict]
@@ -102,158 +97,70 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def goes(self) -> list[str]:
-        return [*self.chosen, *(one.id for one in self.verdicts if one.goes)]
+        """The ids of all records that are erased."""
+        return [*self.chosen, *(verdict.id for verdict in self.verdicts if verdict.goes)]
 
     @property
     def kept(self) -> list[Verdict]:
-        return [one for one in self.verdicts if not one.goes]
+        """The records that are related to them and stay, with the reason."""
+        return [verdict for verdict in self.verdicts if not verdict.goes]
 
 
 class Certified(msgspec.Struct, frozen=True):
-    """What a certificate says was erased."""
+    """A certificate, as far as it names the erased records."""
 
     records: list[str]
 
 
-class Stub(msgspec.Struct, frozen=True):
-    """What is left of an erased record."""
-
-    id: str
-    layer: Layer
-    private: bool
-    erasure: int
-    event: int
-    at: datetime
-
-    def record(self, agent: str) -> Record:
-        """A record that says nothing, under the id that others may still refer to."""
-        told = {"erased": {"erasure": self.erasure, "event": self.event}}
-        none: tuple[str, ...] = ()
-        start = (
-            self.id,
-            0,
-            agent,
-            None,
-            self.layer,
-            State.TOMBSTONED,
-            "erased",
-            ERASED,
-            0.0,
-            0.0,
-            Trust.EXTERNAL,
-            None,
-        )
-        return Record(*start, none, told, none, None, None, None, self.at, self.at, self.at)
-
-
 def remains(store: Store, record_id: str, user: str | None) -> Record | None:
-    """What is left of an erased record, if this user may know."""
-    with translated(store.database.address):
-        found = stub(store.database.reader(), record_id)
-    return (
-        None if found is None or (user is not None and found.private) else found.record(store.agent)
-    )
-
-
-def stub(connection: Connection, record_id: str) -> Stub | None:
-    at = "(SELECT CAST(body ->> 'at' AS BIGINT) FROM events WHERE seq = erased.event)"
-    query = f"SELECT id, layer, private, erasure, event, {at} FROM erased WHERE id = ?"
-    found = connection.execute(query, (record_id,)).get
-    if found is None:
+    """Make a record of what is left of an erased one, if this user may know."""
+    with store.read() as db:
+        stub = erased.find(db, record_id)
+    if stub is None or (user is not None and stub.private):
         return None
-    name, layer, private, number, event, at = found
-    return Stub(name, Layer(layer), bool(private), number, event, from_micros(at))
-
-
-def is_erased(connection: Connection, record_id: str) -> bool:
-    return connection.execute("SELECT 1 FROM erased WHERE id = ?", (record_id,)).get is not None
-
-
-def fingerprint(store_id: str, user: str | None, said: str) -> bytes:
-    """By what a text is known again that nobody can read any more. It is of this store and this user alone."""
-    return hashlib.sha256(hashing.encode([store_id, user, said])).digest()
-
-
-def content_print(store_id: str, user: str | None, content: str) -> bytes | None:
-    """The same for what a memory says; what anybody might say bars nothing."""
-    row = text.row(content)
-    return fingerprint(store_id, user, " ".join(row)) if len(row) >= FEWEST_BARRED else None
-
-
-def any_erased(connection: Connection) -> bool:
-    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM erased)").get)
-
-
-def is_back(connection: Connection, store_id: str, user: str | None, content: str) -> bool:
-    """Whether a text says what was erased here."""
-    if not any_erased(connection):
-        return False
-    print_ = content_print(store_id, user, content)
-    return connection.execute("SELECT 1 FROM erased WHERE content = ?", (print_,)).get is not None
-
-
-def has_key(connection: Connection, store_id: str, user: str | None, key: str) -> bool:
-    """Whether an idempotency key was that of a record which is erased."""
-    return (
-        connection.execute(
-            "SELECT 1 FROM erased WHERE key = ?", (fingerprint(store_id, user, key),)
-        ).get
-        is not None
-    )
-
-
-def erased_of(connection: Connection, ids: Collection[str]) -> list[str]:
-    """Those of some records that are erased."""
-    return (
-        [one for (one,) in _some(connection, "SELECT id FROM erased", list(ids))]
-        if any_erased(connection)
-        else []
-    )
+    return stub.record(store.agent)
 
 
 def plan(store: Store, connection: Connection, wanted: Wanted) -> Plan:
-    """What an erasure would do, at one moment of the store."""
-    lines = {one.id: one for one in _lines(store)}
+    """Plan what an erasure does, at one moment of the store."""
+    lines = _lines(store)
     chosen = _chosen(connection, wanted, lines)
     resting = _resting(connection, chosen, lines)
-    found = {one.id: one for one in _traces(connection, [*chosen, *resting], lines)}
-    held = Held(connection, found, lines)
-    own = {word for word in erased_words.words(found.values()) if not held.has_word(word)}
+    traces = {trace.id: trace for trace in _traces(connection, [*chosen, *resting], lines)}
+    others = OtherRecords(connection, traces, lines)
+    own = {word for word in erased_words.words(traces.values()) if not others.have_word(word)}
     verdicts = erased_words.verdicts(
-        [found[one] for one in chosen], [found[one] for one in resting], own
+        [traces[record_id] for record_id in chosen],
+        [traces[record_id] for record_id in resting],
+        own,
     )
-    going = {*chosen, *(one.id for one in verdicts if one.goes)}
-    verdicts += [
-        Verdict(one, False, "another version of it")
-        for one in _versions(connection, chosen)
-        if one not in going
-    ]
-    named = dict.fromkeys(source for one in chosen for source in found[one].sources)
-    there = {one for (one,) in _some(connection, "SELECT id FROM records", list(named))}
-    flagged = {*going, *(one.id for one in verdicts)}
-    verdicts += [
-        Verdict(one, False, TAKEN_FROM)
-        for one in named
-        if (one in there or one in lines) and one not in flagged
-    ]
-    return Plan(chosen, verdicts, [one for one in going if one in lines])
+    going = {*chosen, *(verdict.id for verdict in verdicts if verdict.goes)}
+    versions = [one for one in _versions(connection, chosen) if one not in going]
+    verdicts += [Verdict(record_id, False, "another version of it") for record_id in versions]
+    flagged = {*going, *(verdict.id for verdict in verdicts)}
+    sources = dict.fromkeys(source for one in chosen for source in traces[one].sources)
+    there = {*_present(connection, list(sources)), *lines} - flagged
+    verdicts += [Verdict(source, False, TAKEN_FROM) for source in sources if source in there]
+    return Plan(chosen, verdicts, [record_id for record_id in going if record_id in lines])
 
 
 def signature(store: Store, connection: Connection, gone: Collection[Trace]) -> Signature:
-    """By what records would be known again, once they are gone: what nothing else has."""
-    lines = {one.id: one for one in _lines(store)}
-    held = Held(connection, {one.id: one for one in gone}, lines)
-    words = frozenset(word for word in erased_words.words(gone) if not held.has_word(word))
+    """Find by what records would be known again, once they are gone: what no other record has."""
+    others = OtherRecords(connection, {trace.id: trace for trace in gone}, _lines(store))
     return Signature(
-        words, frozenset(run for run in erased_words.runs(gone) if not held.has_run(run))
+        frozenset(word for word in erased_words.words(gone) if not others.have_word(word)),
+        frozenset(run for run in erased_words.runs(gone) if not others.have_run(run)),
     )
 
 
-class Held:
-    """What all other records hold, in the store and in its archive."""
+class OtherRecords:
+    """The texts of all other records, in the store and in its archive."""
 
     def __init__(
-        self, connection: Connection, without: Mapping[str, Trace], lines: Mapping[str, Line]
+        self,
+        connection: Connection,
+        without: Mapping[str, Trace],
+        lines: Mapping[str, ArchivedLine],
     ) -> None:
         self._connection = connection
         self._without = _numbers(connection, without)
@@ -265,31 +172,35 @@ class Held:
         self._words = erased_words.words(others) | _names(connection, without)
         self._runs = erased_words.runs(others)
 
-    def has_word(self, word: str) -> bool:
-        """Whether another record holds a word. One that only has the same stem does not."""
-        return word in self._words or any(word in text.tokens(said) for said in self._holding(word))
+    def have_word(self, word: str) -> bool:
+        """Tell whether one of them holds a word; another word with the same stem does not count."""
+        if word in self._words:
+            return True
+        return any(word in words.tokens(text) for text in self._holding(word))
 
-    def has_run(self, run: str) -> bool:
-        return run in self._runs or any(
-            f" {run} " in f" {' '.join(text.row(said))} " for said in self._holding(run)
-        )
+    def have_run(self, run: str) -> bool:
+        """Tell whether one of them holds a run of words."""
+        if run in self._runs:
+            return True
+        rows_of_words = (" ".join(words.row(text)) for text in self._holding(run))
+        return any(f" {run} " in f" {row} " for row in rows_of_words)
 
-    def _holding(self, said: str) -> Iterator[str]:
-        """Texts of other records that seem to hold a word or a run of them."""
+    def _holding(self, phrase: str) -> Iterator[str]:
+        """Read texts of other records that seem to hold a word or a run of them."""
         limit = len(self._without) + LOOKED_AT
-        found = fulltext.words(self._connection).matching(
-            self._connection, [text.analyse(said)], limit
-        )
+        index = fulltext.words(self._connection)
+        found = index.matching(self._connection, [words.analyse(phrase)], limit)
         for number in [one for one in found if one not in self._without][:LOOKED_AT]:
-            row = records.one(self._connection, f"{records.SELECT} WHERE seq = ?", (number,))
+            row = records.by_number(self._connection, number)
             if row is not None:
                 yield from _trace_of(self._connection, row, judged=False).texts
 
 
 def _versions(connection: Connection, ids: Collection[str]) -> list[str]:
-    """What some records have superseded, and what has superseded them, however far."""
+    """Find what some records have superseded, and what has superseded them, however far."""
     query = (
-        "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'supersedes' AND l.target = ?1"
+        "SELECT r.id FROM links l JOIN records r ON r.seq = l.record"
+        " WHERE l.relation = 'supersedes' AND l.target = ?1"
         " UNION SELECT e.value FROM records r, json_each(r.supersedes) e WHERE r.id = ?1"
     )
     found: dict[str, None] = {}
@@ -299,52 +210,60 @@ def _versions(connection: Connection, ids: Collection[str]) -> list[str]:
             if one not in found and one not in ids:
                 found[one] = None
                 fresh.append(one)
-    return [one for one in found if not is_erased(connection, one)]
+    return [one for one in found if not erased.is_erased(connection, one)]
 
 
 def texts_of(connection: Connection, store: Store, ids: Collection[str]) -> list[Trace]:
-    """What some records hold, wherever they are."""
-    return _traces(connection, ids, {one.id: one for one in _lines(store)})
+    """Read what some records hold, wherever they are."""
+    return _traces(connection, ids, _lines(store))
 
 
-def _chosen(connection: Connection, wanted: Wanted, lines: Mapping[str, Line]) -> list[str]:
+def _chosen(connection: Connection, wanted: Wanted, lines: Mapping[str, ArchivedLine]) -> list[str]:
     if wanted.ids:
-        there = {one for (one,) in _some(connection, "SELECT id FROM records", wanted.ids)}
+        there = _present(connection, wanted.ids)
         return [one for one in dict.fromkeys(wanted.ids) if one in there or one in lines]
     query = (
         "SELECT id, user, session, source FROM records"
         " WHERE user IS NOT DISTINCT FROM ?1 OR session = ?2 OR source IS NOT NULL ORDER BY seq"
     )
     named = rows(connection, query, (wanted.user, wanted.session))
-    found = [one for one, *fields in named if wanted.takes(*fields)]
-    return found + [
-        one.id for one in lines.values() if wanted.takes(one.user, one.session, one.source)
+    stored = [record_id for record_id, *fields in named if wanted.takes(*fields)]
+    archived = [
+        line.id for line in lines.values() if wanted.takes(line.user, line.session, line.source)
     ]
+    return stored + archived
 
 
-def _resting(connection: Connection, chosen: Sequence[str], lines: Mapping[str, Line]) -> list[str]:
-    """Everything that rests on these, however far."""
+def _resting(
+    connection: Connection, chosen: Sequence[str], lines: Mapping[str, ArchivedLine]
+) -> list[str]:
+    """Find everything that rests on these, however far."""
     above: dict[str, list[str]] = {}
     for line in lines.values():
         for target in line.evidence:
             above.setdefault(target, []).append(line.id)
-    query = "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'evidence' AND l.target = ?"
+    query = (
+        "SELECT r.id FROM links l JOIN records r ON r.seq = l.record"
+        " WHERE l.relation = 'evidence' AND l.target = ?"
+    )
     found: dict[str, None] = {}
     fresh = list(chosen)
     while fresh:
         target = fresh.pop()
-        for one in [
-            *(name for (name,) in rows(connection, query, (target,))),
-            *above.get(target, ()),
-        ]:
-            if one not in found and one not in chosen:
-                found[one] = None
-                fresh.append(one)
+        stored = [record_id for (record_id,) in rows(connection, query, (target,))]
+        for record_id in [*stored, *above.get(target, ())]:
+            if record_id not in found and record_id not in chosen:
+                found[record_id] = None
+                fresh.append(record_id)
     return list(found)
 
 
-def _traces(connection: Connection, ids: Collection[str], lines: Mapping[str, Line]) -> list[Trace]:
-    found = [_trace_of(connection, row) for row in _some(connection, records.SELECT, list(ids))]
+def _traces(
+    connection: Connection, ids: Collection[str], lines: Mapping[str, ArchivedLine]
+) -> list[Trace]:
+    found = [
+        _trace_of(connection, row) for row in records.rows_of(connection, records.SELECT, list(ids))
+    ]
     return found + [
         erased_words.trace(msgspec.structs.asdict(lines[one])) for one in ids if one in lines
     ]
@@ -359,66 +278,73 @@ def _trace_of(connection: Connection, row: Row, *, judged: bool = True) -> Trace
 
 
 def _is_written(connection: Connection, row: Row) -> bool:
-    """Whether somebody said this in own words: the event that made it tells."""
-    told = list(events.trail(events.Book(connection), row[COLUMN["id"]], row[COLUMN["event"]]))
-    return bool(told) and told[-1].action in WRITING
+    """Tell whether an operator said this in own words, by the event that made it."""
+    trail = list(events.trail(events.Book(connection), row[COLUMN["id"]], row[COLUMN["event"]]))
+    return bool(trail) and trail[-1].action in WRITING
+
+
+def _present(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Find those of some records that are in the store, not in its archive."""
+    return {name for (name,) in records.rows_of(connection, "SELECT id FROM records", ids)}
 
 
 def _numbers(connection: Connection, ids: Collection[str]) -> set[int]:
-    return {number for (number,) in _some(connection, "SELECT seq FROM records", list(ids))}
+    return {
+        number for (number,) in records.rows_of(connection, "SELECT seq FROM records", list(ids))
+    }
 
 
 def _names(connection: Connection, without: Collection[str]) -> set[str]:
-    """Words of the names that records have besides their texts: of speakers, sources, sessions, users; and of the tables."""
+    """Collect the words of names: of speakers, sources, sessions, users and tables."""
     found: set[str] = set()
     if isinstance(connection, apsw.Connection):  # a file holds how its tables were made
         for (sql,) in rows(connection, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
-            found |= text.tokens(sql)
+            found |= words.tokens(sql)
     own = json.dumps(list(without))
     for name in NAMED:
-        query = f"SELECT DISTINCT {name} FROM records WHERE {name} IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?))"
+        query = (
+            f"SELECT DISTINCT {name} FROM records WHERE {name} IS NOT NULL"
+            " AND id NOT IN (SELECT value FROM json_each(?))"
+        )
         for (value,) in rows(connection, query, (own,)):
-            found |= text.tokens(value)
+            found |= words.tokens(value)
     return found
 
 
 def count_of(store: Store, user: str) -> int:
-    """How many records are this user's own, in the store and in its archive."""
-    query = "SELECT (SELECT count(*) FROM records WHERE user = ?1) + (SELECT count(*) FROM archived WHERE user = ?1)"
-    with translated(store.database.address):
-        number = store.database.reader().execute(query, (user,)).get
+    """Count the records that are this user's own, in the store and in its archive."""
+    query = (
+        "SELECT (SELECT count(*) FROM records WHERE user = ?1)"
+        " + (SELECT count(*) FROM archived WHERE user = ?1)"
+    )
+    with store.read() as db:
+        number = db.execute(query, (user,)).get
     return number if isinstance(number, int) else 0
 
 
 def naming(connection: Connection, name: str) -> set[str]:
-    """The records whose texts hold a name, or whose speaker has it."""
-    held = fulltext.words(connection).matching(connection, text.asked(name), EVERY)
+    """Find the records whose texts hold a name, or whose speaker has it."""
+    held = fulltext.words(connection).matching(connection, words.asked(name), EVERY)
     query = (
         "SELECT id FROM records WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))"
         " OR (speaker IS NOT NULL AND lower(speaker) = ?2)"
     )
-    small = (
-        name.encode().lower().decode()
-    )  # ASCII alone, as a file has it; a server would ask its locale
+    # ASCII alone, as a file has it; a server would ask its locale.
+    small = name.encode().lower().decode()
     return {one for (one,) in rows(connection, query, (json.dumps(held), small))}
 
 
-def _lines(store: Store) -> Iterator[Line]:
-    decode = msgspec.json.Decoder(Line).decode
-    return (decode(line) for _, _, line in store.archived_lines())
-
-
-def _some(connection: Connection, select: str, ids: Sequence[str]) -> Iterator[Row]:
-    """The rows of some ids, not too many at a time."""
-    for start in range(0, len(ids), BATCH):
-        part = ids[start : start + BATCH]
-        yield from rows(connection, f"{select} WHERE id IN ({records.marks(part)})", part)
+def _lines(store: Store) -> dict[str, ArchivedLine]:
+    """Read the whole archive, by the ids of its records."""
+    decode = msgspec.json.Decoder(ArchivedLine).decode
+    lines = (decode(line) for _, _, line in store.archived_lines())
+    return {line.id: line for line in lines}
 
 
 def notes_about(
     connection: Connection, told: Collection[int], known: Signature
 ) -> list[tuple[int, int]]:
-    """The notes of some events, and those by which what is erased would be known again."""
+    """Find the notes of some events, and those by which what is erased would be known again."""
     found: set[tuple[int, int]] = set()
     for event, position, body in rows(connection, "SELECT event, position, body FROM notes"):
         if event in told or known.is_among(erased_words.strings(hashing.decode(body))):
@@ -427,82 +353,52 @@ def notes_about(
 
 
 def events_about(connection: Connection, ids: Collection[str]) -> set[int]:
-    """Every event that tells of some records."""
+    """Find every event about some records."""
     book = events.Book(connection)
     found = (events.trail(book, one, records.last_event(connection, one)) for one in ids)
     return {event.seq for trail in found for event in trail}
 
 
 def archives_of(connection: Connection, ids: Collection[str]) -> list[str]:
-    """The files of the archive that hold some records."""
-    places = [archive.find(connection, one) for one in ids]
+    """List the files of the archive that hold some records."""
+    places = [archived.find(connection, one) for one in ids]
     return sorted({place.file for place in places if place is not None})
 
 
-def rebuild(connection: Connection) -> None:
-    """Make the stubs anew from the events. By what an erased text would be known again, these do not say."""
-    layers: dict[str, str] = {}
-    for seq, at, body in rows(
-        connection, "SELECT seq, CAST(body ->> 'at' AS BIGINT), body FROM events ORDER BY seq"
-    ):
-        for change in events.changes_of(events.body_of(body)):
-            layers[change.record] = change.after.get("layer", layers.get(change.record))
-            number = change.after.get("erased")
-            if number is not None:
-                connection.execute(
-                    "INSERT INTO erasures (number, at) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                    (number, at),
-                )
-                insert = (
-                    "INSERT INTO erased (id, layer, private, erasure, event) VALUES (?, ?, ?, ?, ?)"
-                )
-                connection.execute(
-                    insert,
-                    (change.record, layers[change.record], change.after["private"], number, seq),
-                )
-
-
 def everything(store_folder: Path, connection: Connection | None) -> set[str]:
-    """All that was ever erased here, as far as the stubs tell, and the certificates that the trail
-    vouches for."""
-    found = (
-        set()
-        if connection is None
-        else {one for (one,) in rows(connection, "SELECT id FROM erased")}
-    )
-    trail = None if connection is None else told.about_erasures(connection)
+    """List all that was ever erased, by the stubs and the certificates the trail vouches for."""
+    found = set() if connection is None else erased.every(connection)
+    trail = None if connection is None else trail_check.about_erasures(connection)
     for path, _ in certificates.vouched(store_folder, trail):
         try:
             found |= set(msgspec.json.decode(path.read_bytes(), type=Certified).records)
-        except (
-            OSError,
-            msgspec.DecodeError,
-            UnicodeDecodeError,
-        ):  # somebody has written there; it proves nothing
-            continue
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            continue  # another program has written there; it proves nothing
     return found
 
 
 def held_of(connection: Connection, ids: Collection[str]) -> list[str]:
-    """Those of some records that are in a store or in its archive."""
+    """Find those of some records that are in a store or in its archive."""
     queries = ("SELECT id FROM records", "SELECT id FROM archived")
     wanted = sorted(ids)
-    return sorted({one for query in queries for (one,) in _some(connection, query, wanted)})
+    return sorted(
+        {one for query in queries for (one,) in records.rows_of(connection, query, wanted)}
+    )
 
 
 def mark_returned(connection: Connection, ids: Collection[str]) -> None:
     """Note which of some erased records an import has brought back: they are erased again first."""
     if there := held_of(connection, ids):
-        connection.execute(events.PUT_META, (ERASE_AGAIN, hashing.encode(there).decode()))
+        meta.put(connection, meta.ERASE_AGAIN, hashing.encode(there).decode())
 
 
 def is_unfinished(connection: Connection) -> bool:
-    """Whether something that was erased is still somewhere, or back."""
-    query = "SELECT EXISTS (SELECT 1 FROM erasures WHERE todo IS NOT NULL) OR EXISTS (SELECT 1 FROM meta WHERE name = ?)"
-    return bool(connection.execute(query, (ERASE_AGAIN,)).get)
+    """Tell whether something that was erased is still somewhere, or back."""
+    marked = meta.get(connection, meta.ERASE_AGAIN)
+    return marked is not None or bool(erased.open_erasures(connection))
 
 
 def brought_back(connection: Connection) -> list[str]:
-    """What was erased and is back: an import, or a restore by an older version, was interrupted."""
-    found = connection.execute("SELECT value FROM meta WHERE name = ?", (ERASE_AGAIN,)).get
+    """List what was erased and is back: an import or an older version's restore was cut off."""
+    found = meta.get(connection, meta.ERASE_AGAIN)
     return hashing.decode(found) if isinstance(found, str) else []

@@ -1,4 +1,4 @@
-"""What is left of erased texts in files: an erasure looks, instead of believing that it was thorough."""
+"""Search files for erased texts: an erasure looks instead of believing that it was thorough."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VALUE = re.compile(rb'": ?"((?:[^"\\]|\\.)*)"')
 
 
 def files(folders: Iterable[Path]) -> Iterator[Path]:
-    """Every file below some folders, by name; links are not followed, and what is removed meanwhile is left out."""
+    """List every file below some folders, by name; follow no links, skip what vanishes."""
     for folder in folders:
         if is_file(folder):
             yield folder
@@ -41,54 +41,54 @@ def files(folders: Iterable[Path]) -> Iterator[Path]:
 
 
 def is_in(path: Path, known: Signature, ids: Collection[str] = ()) -> bool:
-    """Whether a file holds what was erased: by what that is known again, or one of its ids."""
+    """Tell whether a file holds what was erased: by its words, or one of its ids."""
     return any(holds(part, known, ids) for part in _parts(path))
 
 
 def holds(part: bytes, known: Signature, ids: Collection[str] = ()) -> bool:
-    """Whether some bytes hold what was erased."""
+    """Tell whether some bytes hold what was erased."""
     if ids and not {one.encode() for one in ids}.isdisjoint(ID.findall(part)):
         return True
     return bool(known) and known.is_in(_text(part))
 
 
 def is_sampled(path: Path, known: Signature) -> bool:
-    """Whether a large file of our own holds one of the longest words: a quick look that would show a careless disk.
+    """Tell whether a large file of our own holds one of the longest words: a quick look.
 
-    Everything was deleted there in the same way, so some of it stands for all.
+    It would show a careless disk. Everything was deleted there in the same way, so some of it
+    stands for all.
     """
-    telling = sorted(
-        (word for word in known.words if word.isascii() and len(word) >= TELLING), key=len
-    )[-SAMPLED:]
-    if not telling:
+    telling = [word for word in known.words if word.isascii() and len(word) >= TELLING]
+    longest = sorted(telling, key=len)[-SAMPLED:]
+    if not longest:
         return False
-    looked_for = re.compile(b"|".join(re.escape(word.encode()) for word in telling), re.IGNORECASE)
-    return any(looked_for.search(part) for part in _parts(path))
+    pattern = re.compile(b"|".join(re.escape(word.encode()) for word in longest), re.IGNORECASE)
+    return any(pattern.search(part) for part in _parts(path))
 
 
 def holding(paths: Sequence[Path], known: Signature) -> list[Path]:
-    """Which of some files hold it, as a process says that has none of them open.
+    """Find those of some files that hold it, by a process that has none of them open.
 
-    A library with a SQLite of its own, such as Chroma, does its own bookkeeping: nothing that we close here would respect it.
+    A library with a SQLite of its own, such as Chroma, does its own bookkeeping: nothing that we
+    close here would respect it.
     """
-    asked = msgspec.json.encode(([os.fsencode(path) for path in paths], known))
+    question = msgspec.json.encode(([os.fsencode(path) for path in paths], known))
     command = [sys.executable, "-P", "-m", "lamina.store.upkeep.leftovers"]
-    done = subprocess.run(command, input=asked, capture_output=True, check=False)  # noqa: S603 - our own program
+    # S603: it is our own program.
+    done = subprocess.run(command, input=question, capture_output=True, check=False)  # noqa: S603
     if done.returncode:
-        raise OSError(
-            errno.EIO,
-            f"a process could not search it: {done.stderr.decode(errors='replace')[-200:]}",
-            str(paths[0]),
-        )
+        why = done.stderr.decode(errors="replace")[-200:]
+        raise OSError(errno.EIO, f"a process could not search it: {why}", str(paths[0]))
     return [paths[number] for number in msgspec.json.decode(done.stdout, type=list[int])]
 
 
 def is_below(folder: Path, known: Signature, ids: Collection[str] = ()) -> bool:
+    """Tell whether any file below a folder holds what was erased."""
     return any(is_in(path, known, ids) for path in files([folder]))
 
 
 def _parts(path: Path) -> Iterator[bytes]:
-    """A file in parts that overlap; nothing when somebody has just removed it, or when it can hold no text."""
+    """Read a file in parts that overlap; none if it was just removed, or can hold no text."""
     if raw_file.is_index(path):
         return
     with suppress(FileNotFoundError), raw_file.opened(path) as file:
@@ -99,25 +99,28 @@ def _parts(path: Path) -> Iterator[bytes]:
 
 
 def _text(part: bytes) -> str:
-    """What people could read of some bytes."""
-    said = b"\n".join(PRINTED.findall(part)).decode(errors="ignore")
-    return ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), said) if "\\u" in said else said
+    """Extract what people could read of some bytes."""
+    text = b"\n".join(PRINTED.findall(part)).decode(errors="ignore")
+    if "\\u" not in text:
+        return text
+    return ESCAPED.sub(lambda escape: chr(int(escape.group(1), 16)), text)
 
 
 def masked(path: Path, known: Signature) -> int:
-    """Overwrite texts in a log of JSON where they stand; how many.
+    """Overwrite texts in a log of JSON where they stand; count them.
 
-    Others may append to the log meanwhile, and mask the same: each text is replaced by as many bytes, and nothing else moves.
+    Others may append to the log meanwhile, and mask the same: each text is replaced by as many
+    bytes, and nothing else moves.
     """
     if not known or not is_file(path):
         return 0
     number = start = 0
     with path.open("rb") as lines, path.open("r+b", buffering=0) as file:
         for line in lines:
-            for found in VALUE.finditer(line):
-                if known.is_in(_text(found.group(1))):
-                    file.seek(start + found.start(1))
-                    file.write(b"x" * len(found.group(1)))
+            for value in VALUE.finditer(line):
+                if known.is_in(_text(value.group(1))):
+                    file.seek(start + value.start(1))
+                    file.write(b"x" * len(value.group(1)))
                     number += 1
             start += len(line)
         os.fsync(file.fileno())
@@ -125,10 +128,7 @@ def masked(path: Path, known: Signature) -> int:
 
 
 if __name__ == "__main__":
-    places, looked_for = msgspec.json.decode(
-        sys.stdin.buffer.read(), type=tuple[list[bytes], Signature]
-    )
-    found = [
-        number for number, place in enumerate(places) if is_in(Path(os.fsdecode(place)), looked_for)
-    ]
-    sys.stdout.buffer.write(msgspec.json.encode(found))
+    question = msgspec.json.decode(sys.stdin.buffer.read(), type=tuple[list[bytes], Signature])
+    searched = [Path(os.fsdecode(path)) for path in question[0]]
+    hits = [number for number, path in enumerate(searched) if is_in(path, question[1])]
+    sys.stdout.buffer.write(msgspec.json.encode(hits))

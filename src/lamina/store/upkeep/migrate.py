@@ -1,4 +1,4 @@
-"""A memory moves to another database: copied, compared row by row, and only then believed in its new place."""
+"""Move a memory to another database: copy it, compare it row by row, and only then switch."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import apsw
 import msgspec
 from msgspec import structs
 
-from lamina.errors import Conflict, Corrupt, InvalidInput, Refused
+from lamina.errors import Conflict, Corrupt, InvalidInput
 from lamina.home.folder import fsync_folder, has_bytes, make_private_file, write_private
 from lamina.home.settings import Settings
 from lamina.model import hashing
 from lamina.model.clock import to_micros
 from lamina.store.archive import files as shelf
 from lamina.store.core.store import FILE_NAME, Store
-from lamina.store.engine.sql import Connection, Cursor, Database, rows
+from lamina.store.engine.sql import Connection, Cursor, Database
 from lamina.store.engine.sqlite import SqliteDatabase
-from lamina.store.tables import certificates, events, migrations
-from lamina.store.tables.migrations import ARRIVING, LEFT, MOVED
+from lamina.store.tables import archived, certificates, events, meta, migrations
+from lamina.store.tables.meta import ARRIVING, LEFT, MOVED
 from lamina.store.upkeep import backup, staging, transfer, verify
 from lamina.store.upkeep.transfer import Transfer
 
@@ -34,7 +34,7 @@ FILE = "file"
 def move(
     store: Store, to: str, settings: Settings, now: datetime, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Move everything to an address, or back into the file of the agent's folder; what was moved.
+    """Move everything to an address, or back into the file of the agent's folder; report it.
 
     Nobody else writes meanwhile. Run again after a crash, a move to a server goes on where it was,
     unless the memory has changed since; a move into a file begins again.
@@ -54,10 +54,10 @@ def move(
                     _check(target, store, work, head, store.folder)
                 except Corrupt:
                     with target.atomic() as transaction:  # the next try begins anew
-                        transaction.cursor.execute(events.PUT_META, (ARRIVING, ""))
+                        meta.put(transaction.cursor, ARRIVING, "")
                     raise
-            hold.execute(events.PUT_META, (MOVED, target.address))
-        return _told(store, target, target.address, head)
+            meta.put(hold, MOVED, target.address)
+        return _report(store, target, target.address, head)
     finally:
         target.close()
 
@@ -78,13 +78,13 @@ def _into_file(
             copying = Transfer(hold.connection, store.folder, progress)
             _copy(copying, target, place)
             _check(target, store, copying, head, place)
-            told = _told(store, target, str(path), head)
+            report = _report(store, target, str(path), head)
         _keep_left(store, path, now)
         obsolete = sorted(set(old).difference(staging.beside(place)))
         staging.exchange(place, staging.Plan(obsolete=tuple(obsolete)))
         certificates.write_missing(hold.connection, store.folder)  # also those of other homes
-        hold.execute(events.PUT_META, (MOVED, str(path)))
-    return told
+        meta.put(hold, MOVED, str(path))
+    return report
 
 
 @contextmanager
@@ -102,14 +102,14 @@ def _copy(work: Transfer, target: Database, folder: Path) -> None:
             put(transaction.cursor.connection)
 
 
-def _told(store: Store, target: Database, to: str, head: events.Head) -> dict[str, Any]:
+def _report(store: Store, target: Database, to: str, head: events.Head) -> dict[str, Any]:
     numbers = {name: _count(target, name) for name in ("records", "archived")}
-    told = {"agent": store.agent, "from": store.database.address, "to": to}
-    return {**told, **numbers, "events": head.seq}
+    places = {"agent": store.agent, "from": store.database.address, "to": to}
+    return {**places, **numbers, "events": head.seq}
 
 
 def place(folder: Path, to: str) -> str:
-    """How people are told of the place that a memory moves to."""
+    """Return the place that a memory moves to as people see it, without a password."""
     if to == FILE:
         return str(folder / FILE_NAME)
     from lamina.store.engine.postgres.pool import parameters, shown
@@ -119,7 +119,7 @@ def place(folder: Path, to: str) -> str:
 
 def _opened(store: Store, settings: Settings) -> Database:
     """Open the agent's place on a server; a new one says at once that its memory is to arrive."""
-    from lamina.store.engine.postgres.opening import connected
+    from lamina.store.tables.postgres.opening import connected
 
     return connected(settings, store.agent, store.id, made=((ARRIVING, ""),))
 
@@ -144,21 +144,21 @@ def _replaceable(store: Store, path: Path, source: Connection) -> list[str]:
         return []
     with _file(path) as database:
         connection = database.reader()
-        is_ours = _is_copy(_meta(connection)) or _is_part(connection, source, store)
+        is_ours = _is_copy(meta.read(connection)) or _is_part(connection, source, store)
         if _any(connection) and not is_ours:
             raise Conflict(f"{path} holds another memory of {store.agent}; move it away first")
-        return [file for (file,) in rows(connection, "SELECT file FROM archives")]
+        return archived.names(connection)
 
 
 def _is_part(there: Connection, source: Connection, store: Store) -> bool:
-    """Whether a place has only a part of our history, as a crash at the end of a move leaves it."""
+    """Tell whether a place has a part of our history, as a crash at the end of a move leaves it."""
     last = events.head(there, store.seed)
     same = source.execute("SELECT hash FROM events WHERE seq = ?", (last.seq,)).get
     return bool(same == last.hash)
 
 
 def _has_tables(path: Path) -> bool:
-    """Whether a file holds a memory; a process may have been killed before it made the tables."""
+    """Tell whether a file holds a memory; a process may have died before it made the tables."""
     if not has_bytes(path):
         return False
     with _file(path) as database, database.snapshot() as connection:
@@ -169,59 +169,59 @@ def _keep_left(store: Store, path: Path, now: datetime) -> None:
     """Make what was left behind when the memory moved away a backup, before it is replaced."""
     if _has_tables(path):
         with _file(path) as database:
-            if MOVED in _meta(database.reader()):
+            if MOVED in meta.read(database.reader()):
                 _keep(backup.write(store.folder, database, None, now, label="moved", lenient=True))
 
 
 def _keep(kept: Path) -> None:
     """Let a backup of what was left behind be one like any other, which can be restored."""
     with closing(apsw.Connection(str(kept / FILE_NAME))) as connection:
-        connection.execute("DELETE FROM meta WHERE name = ?", (MOVED,))
+        meta.delete(connection, MOVED)
     manifest = msgspec.json.decode((kept / backup.MANIFEST).read_bytes(), type=backup.Manifest)
-    told = structs.replace(
-        manifest, files={**manifest.files, FILE_NAME: backup.digest(kept / FILE_NAME)}
-    )
-    write_private(kept / backup.MANIFEST, hashing.encode(told) + b"\n")
+    files = {**manifest.files, FILE_NAME: backup.digest(kept / FILE_NAME)}
+    changed = structs.replace(manifest, files=files)
+    write_private(kept / backup.MANIFEST, hashing.encode(changed) + b"\n")
 
 
 def is_unmoved(path: Path) -> bool:
-    """Whether a file holds a memory that was never moved: whoever looks on a server does not see it."""
+    """Tell whether a file holds a memory that was never moved, and is hidden by one on a server."""
     if not _has_tables(path):
         return False
     with _file(path) as database:
-        return not _is_copy(_meta(database.reader())) and _any(database.reader())
+        return not _is_copy(meta.read(database.reader())) and _any(database.reader())
 
 
 def is_copy(path: Path) -> bool:
-    """Whether a file says itself that its memory is elsewhere, or not all there yet."""
+    """Tell whether a file says itself that its memory is elsewhere, or not all there yet."""
     if not _has_tables(path):
         return True
     with _file(path) as database, database.snapshot() as connection:
-        return _is_copy(_meta(connection))
+        return _is_copy(meta.read(connection))
 
 
 def _file(path: Path) -> closing[SqliteDatabase]:
-    """A file of the home, to be looked at as it is."""
+    """Open a file of the home as it is."""
     return closing(SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000))
 
 
-def _is_copy(meta: dict[str, str]) -> bool:
-    return MOVED in meta or ARRIVING in meta
+def _is_copy(said: dict[str, str]) -> bool:
+    return MOVED in said or ARRIVING in said
 
 
 def hollow(store: Store, now: datetime) -> list[Path]:
-    """Leave nothing of the copy in the home but where the memory went, since it is kept elsewhere; what was cleaned.
+    """Empty the copy in the home of a memory that is kept elsewhere; return the cleaned files.
 
-    A file that does not say so itself is no copy of ours, but a memory of its own.
+    Only where the memory went stays. A file that does not say so itself is no copy of ours, but a
+    memory of its own.
     """
     path = store.folder / FILE_NAME
     if isinstance(store.database, SqliteDatabase) or not _has_tables(path):
         return []
     with _file(path) as database:
-        meta = _meta(database.reader())
-        if not _is_copy(meta) or meta.get("store_id") != store.id:
+        said = meta.read(database.reader())
+        if not _is_copy(said) or said.get("store_id") != store.id:
             return []
-        files = [file for (file,) in rows(database.reader(), "SELECT file FROM archives")]
+        files = archived.names(database.reader())
         for file in files:
             shelf.Folder(store.folder).remove(database.reader(), file)
     work = path.with_name(path.name + ".tmp")
@@ -230,9 +230,7 @@ def hollow(store: Store, now: datetime) -> list[Path]:
     with _file(work) as empty:
         migrations.migrate(empty, store.agent, store.id, lambda: None, to_micros(now))
         with empty.atomic() as transaction:
-            transaction.cursor.execute(
-                events.PUT_META, (MOVED, meta.get(MOVED, store.database.address))
-            )
+            meta.put(transaction.cursor, MOVED, said.get(MOVED, store.database.address))
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     os.replace(work, path)
@@ -241,35 +239,33 @@ def hollow(store: Store, now: datetime) -> list[Path]:
 
 
 def _mark(head: events.Head) -> str:
-    """What a place says of what arrives there: up to where it goes."""
+    """Write down up to where a memory goes that arrives at a place."""
     return hashing.encode({"event": head.seq, "hash": head.hash.hex()}).decode()
 
 
 def _begin(target: Database, store: Store, source: Connection, head: events.Head) -> bool:
-    """Say in the new place that something arrives there; False when all of it has arrived already."""
+    """Say in the new place that a memory arrives there; False when all of it has arrived."""
     mark = _mark(head)
     with target.atomic() as transaction:
         connection = transaction.cursor.connection
-        meta = _meta(connection)
-        if meta.get("store_id") != store.id:
+        said = meta.read(connection)
+        if said.get("store_id") != store.id:
             if _any(connection):
                 other = f"{target.address} holds another memory of {store.agent}"
                 raise Conflict(f"{other}; use another database, or export and import")
-            transaction.cursor.execute(
-                events.PUT_META, ("store_id", store.id)
-            )  # somebody has looked there, and no more
+            # Another process has looked there, and no more.
+            meta.put(transaction.cursor, "store_id", store.id)
         there = events.head(connection, store.seed)
-        if meta.get(ARRIVING) != mark and there.seq:
-            if not _is_copy(meta):
+        if said.get(ARRIVING) != mark and there.seq:
+            if not _is_copy(said):
                 if there == head:
                     return False
                 if not _is_part(connection, source, store):
-                    raise Conflict(
-                        f"{target.address} holds a memory of {store.agent} that is in use; nothing was moved"
-                    )
+                    what = f"{target.address} holds a memory of {store.agent} that is in use"
+                    raise Conflict(f"{what}; nothing was moved")
             transfer.clear(connection)  # half of a copy, or one that the memory has left long ago
-        transaction.cursor.execute(events.PUT_META, (ARRIVING, mark))
-        transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (MOVED,))
+        meta.put(transaction.cursor, ARRIVING, mark)
+        meta.delete(transaction.cursor, MOVED)
     return True
 
 
@@ -283,47 +279,20 @@ def _check(target: Database, store: Store, work: Transfer, head: events.Head, fo
         raise Corrupt(f"{target.address}: {problem.place}: {problem.message}; nothing was switched")
     with target.atomic() as transaction:
         left = {*copies_left(transaction.cursor), store.database.address} - {target.address}
-        transaction.cursor.execute(
-            events.PUT_META,
-            (LEFT, hashing.encode(sorted(one for one in left if "://" in one)).decode()),
-        )
-        transaction.cursor.execute("DELETE FROM meta WHERE name = ?", (ARRIVING,))
+        servers = sorted(address for address in left if "://" in address)
+        meta.put(transaction.cursor, LEFT, hashing.encode(servers).decode())
+        meta.delete(transaction.cursor, ARRIVING)
 
 
 def copies_left(source: Connection | Cursor) -> list[str]:
-    """The servers that a memory has been on, each of which may still have what it was then."""
-    found: list[str] = hashing.decode(
-        source.execute("SELECT value FROM meta WHERE name = ?", (LEFT,)).get or "[]"
-    )
-    return found
-
-
-def refuse_elsewhere(meta: dict[str, str], place: str, agent: str) -> None:
-    """Raise when a memory is not here any more, or not yet."""
-    if MOVED in meta:
-        is_server = "://" in meta[MOVED]
-        do = (
-            "set store.url to that database"
-            if is_server
-            else "take store.url out of the settings of that home"
-        )
-        raise Refused(
-            f"{place}: the memory of {agent} was moved to {meta[MOVED]}; {do}",
-            place=place,
-            moved=meta[MOVED],
-        )
-    if ARRIVING in meta:
-        what = f"a move of {agent} into this place is not finished; run `lamina migrate` from where it was"
-        raise Refused(f"{place}: {what}", place=place)
+    """List the servers that a memory has been on, which may still have what it was then."""
+    servers: list[str] = hashing.decode(meta.get(source, LEFT) or "[]")
+    return servers
 
 
 def _any(connection: Connection) -> bool:
-    """Whether anything has ever happened in a memory."""
+    """Tell whether anything has ever happened in a memory."""
     return connection.execute("SELECT 1 FROM events LIMIT 1").get is not None
-
-
-def _meta(connection: Connection) -> dict[str, str]:
-    return dict(connection.execute("SELECT name, value FROM meta").fetchall())
 
 
 def _count(database: Database, table: str) -> int:

@@ -1,4 +1,4 @@
-"""How a store is opened, wherever the settings have it."""
+"""Open a store wherever the settings have it; make, migrate and tidy it first."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from lamina.store.core.store import FILE_NAME, READS_NAME, Store
 from lamina.store.engine import file_header
 from lamina.store.engine.sql import Database
 from lamina.store.engine.sqlite import SqliteDatabase, translated
-from lamina.store.tables import migrations
-from lamina.store.tables.migrations import ERASE_AGAIN, Step
+from lamina.store.tables import meta, migrations
+from lamina.store.tables.migrations import Step
 from lamina.store.upkeep import staging
 from lamina.text import words
 
@@ -32,10 +32,10 @@ def opened(
     store_id: str | None = None,
     steps: Sequence[Step] = migrations.STEPS,
 ) -> Store:
-    """The agent's store where the settings have it; made if there is none, migrated if it is older than we are."""
+    """Open the agent's store where the settings have it; make one, or migrate an older one."""
     if not settings["store.url"]:
         return in_file(folder, agent, settings, now, store_id, steps)
-    from lamina.store.engine.postgres.opening import connected
+    from lamina.store.tables.postgres.opening import connected
 
     for name in FILES:
         refuse_untrusted(folder / name)
@@ -45,14 +45,13 @@ def opened(
 
 
 def has_erased(store: Store) -> bool:
-    """Whether an interrupted restore by an older version has brought back what was erased."""
-    query = "SELECT 1 FROM meta WHERE name = ?"
-    return store.database.reader().execute(query, (ERASE_AGAIN,)).get is not None
+    """Tell whether a cut-off import or older restore has brought back what was erased."""
+    return meta.get(store.database.reader(), meta.ERASE_AGAIN) is not None
 
 
 def refuse_unmoved(store: Store) -> None:
     """Raise when an empty memory on a server hides the one in the home, which is to move there."""
-    if not isinstance(store.database, SqliteDatabase) and store.is_empty():
+    if not isinstance(store.database, SqliteDatabase) and store.head().seq == 0:
         _refuse_hidden(store.folder, store.agent)
 
 
@@ -61,11 +60,9 @@ def _refuse_hidden(folder: Path, agent: str) -> None:
 
     path = folder / FILE_NAME
     if migrate.is_unmoved(path):
-        do = "`lamina migrate --to` that database moves it there, or move the file away to begin anew"
-        raise Refused(
-            f"the memory of {agent} is still in {path}, and the database of store.url has none; {do}",
-            place=str(path),
-        )
+        what = f"the memory of {agent} is still in {path}, and the database of store.url has none"
+        do = "`lamina migrate --to` that database moves it there"
+        raise Refused(f"{what}; {do}, or move the file away to begin anew", place=str(path))
 
 
 def in_file(
@@ -76,7 +73,7 @@ def in_file(
     store_id: str | None = None,
     steps: Sequence[Step] = migrations.STEPS,
 ) -> Store:
-    """A store in a file of the agent's folder, whatever the settings say."""
+    """Open a store in a file of the agent's folder, whatever the settings say."""
     for name in FILES:
         refuse_untrusted(folder / name)
     path = folder / FILE_NAME

@@ -1,4 +1,4 @@
-"""Stores as they are: nothing is made, migrated or tidied for who only reads, such as another agent, or the doctor."""
+"""Open a store read-only, as another agent or the doctor does; never create, migrate or tidy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lamina.store.upkeep.opening import FILES
 
 
 def attached(folder: Path, agent: str, settings: Settings) -> Store | None:
-    """The store of an agent; None when there is none, or one from before anything could be shared."""
+    """Open the store of an agent; None without one, or if it is too old for sharing."""
     found = database(folder, agent, settings)
     if found is None:
         return None
@@ -43,11 +43,11 @@ def _held_back(store: Store) -> Store:
 
 
 def database(folder: Path, agent: str, settings: Settings) -> Database | None:
-    """Where an agent's memory is; None when it has none yet."""
+    """Open the database of an agent; None when it has none yet."""
     for step in (folder.parent, folder, *(folder / name for name in FILES)):
         refuse_untrusted(step)
     if settings["store.url"]:
-        from lamina.store.engine.postgres.opening import looked_at
+        from lamina.store.tables.postgres.opening import looked_at
 
         return looked_at(settings, agent)
     path = folder / FILE_NAME
@@ -62,7 +62,7 @@ def database(folder: Path, agent: str, settings: Settings) -> Database | None:
 
 
 def version(found: Database, connection: Any) -> int:
-    """The schema that a memory has."""
+    """Return the version of the schema that a memory has."""
     if isinstance(found, SqliteDatabase):
         return migrations.version_of(connection, found)
     return len(migrations.STEPS)  # else it would not have been opened

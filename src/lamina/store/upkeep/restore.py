@@ -1,9 +1,9 @@
-"""The way back: a backup takes the place of the store, which is kept, whether it is sound or damaged."""
+"""Put a backup in the place of the store, sound or damaged, which is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,48 +14,47 @@ import msgspec
 from lamina.errors import Corrupt, LaminaError, Refused, StoreUnavailable
 from lamina.home.settings import Settings
 from lamina.model.record import Actor, iso
+from lamina.store.archive.files import stamp
 from lamina.store.core.store import FILE_NAME, READS_NAME, Store
 from lamina.store.engine import file_header
 from lamina.store.engine.sql import Connection
 from lamina.store.engine.sqlite import SqliteDatabase, translated
 from lamina.store.tables import certificates, trail_check
-from lamina.store.upkeep import backup, erase, erase_plan, staging, transfer
+from lamina.store.upkeep import backup, erase, erase_plan, read_only, staging, transfer
 from lamina.store.upkeep.candidate import Candidate
 from lamina.store.upkeep.verify import Progress, Report
 from lamina.text.words import counted
 
 
 class Outlook(msgspec.Struct, frozen=True):
-    """What restoring a backup would mean: when it was made, what it holds, and what of the present would not be there."""
+    """The effect of restoring a backup: its age, what it holds, and what would be lost."""
 
     made_at: datetime
     age: timedelta
     records: int
-    lost: (
-        int | None
-    )  # memories of the present store that it does not have; None when that cannot be read
+    lost: int | None  # memories of the present store that it lacks; None if that cannot be read
 
     def to_dict(self) -> dict[str, Any]:
         return {"made_at": iso(self.made_at), "lost": self.lost}
 
     @property
     def sentences(self) -> list[str]:
-        """The same for people who have to decide."""
-        held, made = (
-            counted(self.records, "memory", "memories"),
-            self.made_at.strftime("%Y-%m-%d %H:%M"),
-        )
+        """The effect in words, for people who have to decide."""
+        held = counted(self.records, "memory", "memories")
+        made = self.made_at.strftime("%Y-%m-%d %H:%M")
         if self.lost is None:
-            lost = "the present store cannot be read, so nobody knows what it has that the backup has not"
+            unknown = "so nobody knows what it has that the backup has not"
+            lost = f"the present store cannot be read, {unknown}"
         elif self.lost:
-            lost = f"{counted(self.lost, 'memory', 'memories')} of the present store will not be there afterwards"
+            memories = counted(self.lost, "memory", "memories")
+            lost = f"{memories} of the present store will not be there afterwards"
         else:
             lost = "it has every memory of the present store"
         return [f"the backup was made {made} UTC, {_ago(self.age)}, and holds {held}", lost]
 
 
 def _ago(age: timedelta) -> str:
-    """How long ago something was, roughly; a clock may have been set back since."""
+    """Say roughly how long ago something was; a clock may have been set back since."""
     if age < timedelta(hours=1):
         return "less than an hour ago"
     hours = age // timedelta(hours=1)
@@ -74,21 +73,24 @@ def outlook(folder: Path, agent: str, settings: Settings, source: Path, now: dat
 
 
 def checked(source: Path, agent: str) -> Path:
-    """The database of a backup that is whole, and of this agent."""
+    """Return the database of a backup; raise when it is not whole, or another agent's."""
     file = backup.check(source)
     own = backup.owner(source)
     if own not in (None, agent):
-        raise Refused(
-            f"{source} is a backup of the agent {own}, and cannot replace the memory of {agent}; {_way(source, own, agent)}"
-        )
+        what = f"{source} is a backup of the agent {own}, and cannot replace the memory of {agent}"
+        raise Refused(f"{what}; {_detour(source, own, agent)}")
     return file
 
 
-def _way(source: Path, own: str, agent: str) -> str:
-    """How the memories of a backup come to another agent."""
+def _detour(source: Path, own: str, agent: str) -> str:
+    """Say how the memories of a backup come to another agent."""
     elsewhere = f"lamina --home NEW --agent {own}"
-    steps = f"`{elsewhere} restore {source} --yes`, `{elsewhere} export {own}.json`, `lamina --agent {agent} import {own}.json`"
-    return f"to bring its memories here, restore it in a new folder NEW, export it there and import that: {steps}"
+    restore = f"`{elsewhere} restore {source} --yes`"
+    steps = (
+        f"{restore}, `{elsewhere} export {own}.json`, `lamina --agent {agent} import {own}.json`"
+    )
+    do = "restore it in a new folder NEW, export it there and import that"
+    return f"to bring its memories here, {do}: {steps}"
 
 
 def _present(
@@ -98,8 +100,6 @@ def _present(
     ask: Callable[[Connection], set[str]],
 ) -> set[str]:
     """Ask the store that is there now, if there is one."""
-    from lamina.store.upkeep import read_only
-
     database = read_only.database(folder, agent, settings)
     if database is None:
         return set()
@@ -142,7 +142,7 @@ def _tried(
 ) -> dict[str, Any] | None:
     """Replace the store by a copy; None when something was erased meanwhile."""
     replace = _replaced_file if isinstance(store.database, SqliteDatabase) else _replaced_rows
-    with _disk(store.folder):
+    with _restoring(store.folder):
         copy.copy(source)
         report = copy.verified(progress)
         present = Present.of(store)
@@ -151,11 +151,11 @@ def _tried(
         here, lock = store.database.address, store.database.write_lock
         with translated(here), closing(_reader(copy.file)) as origin, lock:
             kept = replace(store, copy, origin, present, now)
-    return None if kept is None else _told(source, kept, report)
+    return None if kept is None else _report(source, kept, report)
 
 
 class Present(NamedTuple):
-    """What a copy has to know of the store that it replaces."""
+    """The facts that a copy needs of the store that it replaces."""
 
     erased: set[str]
     number: int  # of the last erasure
@@ -168,7 +168,7 @@ class Present(NamedTuple):
         return cls(erased, erase.last_number(store.folder), files)
 
     def is_still(self, now: Present) -> bool:
-        """Whether nothing was erased since."""
+        """Tell whether nothing was erased since."""
         return (self.erased, self.number) == (now.erased, now.number)
 
 
@@ -203,7 +203,7 @@ def _replaced_rows(
     present: Present,
     now: datetime,
 ) -> Path | None:
-    """The same where there is no file to copy over another; the archive is in rows there."""
+    """Do the same where there is no file to copy over another; the archive is in rows there."""
     with store.database.atomic() as transaction:
         store.database.linger(transaction.cursor)
         if not present.is_still(Present.of(store)):
@@ -219,18 +219,12 @@ def _replaced_rows(
 
 
 def _kept(store: Store, copy: Candidate, now: datetime) -> Path:
-    """A backup of what is about to be replaced; what replaces it tells of that."""
-    before = store.head()
-    kept = backup.write(
-        store.folder, store.database, None, now, label="before-restore", lenient=True
-    )
-    found = certificates.hashes(store.folder, store.database.reader())
-    copy.tell(
-        {
-            "replaced": {"seq": before.seq, "hash": before.hash.hex()},
-            trail_check.CERTIFICATES: found,
-        }
-    )
+    """Back up what is about to be replaced; the trail of what replaces it says so."""
+    head, folder, database = store.head(), store.folder, store.database
+    kept = backup.write(folder, database, None, now, label="before-restore", lenient=True)
+    replaced = {"seq": head.seq, "hash": head.hash.hex()}
+    hashes = certificates.hashes(folder, database.reader())
+    copy.tell({"replaced": replaced, trail_check.CERTIFICATES: hashes})
     return kept
 
 
@@ -243,9 +237,9 @@ def over_damage(
     now: datetime,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Put a backup in the place of a store that cannot be opened or copied. The damaged files are kept."""
+    """Put a backup in the place of a store that cannot be opened or copied, which is kept."""
     checked(source, agent)
-    with staging.restoring(folder) as place, _disk(folder):
+    with staging.restoring(folder) as place, _restoring(folder):
         copy = Candidate(place, agent, settings, actor, now)
         copy.copy(source)
         report = copy.verified(progress)
@@ -257,7 +251,7 @@ def over_damage(
         if not _is_sound(folder / READS_NAME):
             copy.take_reads(source, erased, begun)
         aside = _exchanged(place, now)
-    return _told(source, aside, report)
+    return _report(source, aside, report)
 
 
 def _erased(folder: Path, agent: str, settings: Settings) -> set[str]:
@@ -271,29 +265,21 @@ def _erased(folder: Path, agent: str, settings: Settings) -> set[str]:
 
 
 def _exchanged(place: Path, now: datetime) -> Path:
-    """Where a damaged store is kept, after another one has taken its place."""
-    aside = backup.unused(place.parent / staging.DAMAGED / backup.stamp(now))
+    """Put another store in the place of a damaged one; return where the damaged one is kept."""
+    aside = backup.unused(place.parent / staging.DAMAGED / stamp(now))
     staging.exchange(place, staging.Plan(aside.name))
     return aside
 
 
-@contextmanager
-def _disk(folder: Path) -> Iterator[None]:
-    """Errors of the disk in our words."""
-    try:
-        yield
-    except OSError as error:
-        what = f"{error.filename or folder} cannot be restored: {error.strerror}"
-        raise StoreUnavailable(what) from error
+def _restoring(folder: Path) -> AbstractContextManager[None]:
+    return staging.disk_errors(folder, "cannot be restored", of_file=True)
 
 
 def damage(folder: Path, agent: str, settings: Settings) -> str | None:
-    """Why the memories of a store in the home cannot all be read; nothing when they can, or when there are none.
+    """Say why the memories of a store in the home cannot all be read; None when they can.
 
     That an index is damaged does not count: it is made anew.
     """
-    from lamina.store.upkeep import read_only
-
     if settings["store.url"]:
         return None  # a server looks after its own files
     try:
@@ -316,30 +302,34 @@ def damage(folder: Path, agent: str, settings: Settings) -> str | None:
 def empty(
     folder: Path, agent: str, settings: Settings, actor: Actor, now: datetime
 ) -> dict[str, Any]:
-    """Begin an empty store in the place of one that cannot be read and has no backup. The damaged files are kept."""
+    """Begin an empty store in the place of one that cannot be read and has no backup.
+
+    The damaged files are kept.
+    """
     if settings["store.url"]:
         raise Refused("the store is on a server; only its own backup can replace it there")
     staging.settle(folder)
-    found = damage(folder, agent, settings)
-    if found is None:
-        raise Refused(
-            f"the store of {agent} can be read, and only a damaged one is replaced by an empty one; nothing was changed"
+    problem = damage(folder, agent, settings)
+    if problem is None:
+        what = (
+            f"the store of {agent} can be read, and only a damaged one is replaced by an empty one"
         )
-    with staging.restoring(folder) as place, _disk(folder):
+        raise Refused(f"{what}; nothing was changed")
+    with staging.restoring(folder) as place, _restoring(folder):
         fresh = Candidate(place, agent, settings, actor, now)
-        found_files = certificates.hashes(folder, None)
-        fresh.tell({"replaced": None, "empty": True, trail_check.CERTIFICATES: found_files})
+        hashes = certificates.hashes(folder, None)
+        fresh.tell({"replaced": None, "empty": True, trail_check.CERTIFICATES: hashes})
         if not _is_sound(folder / READS_NAME):
             fresh.take_reads(None, (), None)
         aside = _exchanged(place, now)
-    return {"restored": None, "kept": str(aside), "damage": found}
+    return {"restored": None, "kept": str(aside), "damage": problem}
 
 
 def _reader(path: Path) -> apsw.Connection:
     return apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
 
 
-def _told(source: Path, kept: Path, report: Report) -> dict[str, Any]:
+def _report(source: Path, kept: Path, report: Report) -> dict[str, Any]:
     return {
         "restored": str(source),
         "kept": str(kept),
@@ -349,14 +339,13 @@ def _told(source: Path, kept: Path, report: Report) -> dict[str, Any]:
 
 
 def _is_sound(path: Path) -> bool:
-    """Whether a trail of reads can go on; one that is not there cannot."""
+    """Tell whether a trail of reads can go on; one that is not there cannot."""
     if not path.exists():
         return False
     database = SqliteDatabase(path, busy_ms=5000, checkpoint_pages=1000)
     try:
         with database.snapshot() as connection:
-            found = connection.execute("PRAGMA integrity_check(1)").get
-        return bool(found == "ok")
+            return bool(connection.execute("PRAGMA integrity_check(1)").get == "ok")
     except Corrupt:
         return False
     finally:

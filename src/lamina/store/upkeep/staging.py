@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -40,7 +40,7 @@ SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What becomes of the files that are replaced."""
+    """A plan for the files that are replaced."""
 
     aside: str | None = None  # the folder below `damaged` for old databases; None removes them
     obsolete: tuple[str, ...] = ()  # archive files without a successor, to be removed with them
@@ -65,12 +65,12 @@ def restoring(folder: Path) -> Iterator[Path]:
 def arriving(folder: Path) -> Iterator[Path]:
     """Make a private folder for the only move into the home that runs, and remove it afterwards.
 
-    A crash leaves it, and with it there nobody begins a new memory.
+    A crash leaves it, and while it is there no new memory is begun.
     """
     with alone(folder / LOCK):
         place = folder / ARRIVING
         if _is_planned(place):
-            with _disk(folder):
+            with _replacing(folder):
                 _finish(place)
         _remove([place])
         make_private_folder(place)
@@ -87,7 +87,7 @@ def exchange(place: Path, plan: Plan) -> None:
             raise StoreUnavailable(
                 f"{place / name} could not be written whole; nothing was replaced"
             )
-    with _disk(place.parent):
+    with _replacing(place.parent):
         _sync(place)
         write_private(place / PLAN, hashing.encode(plan))
         _finish(place)
@@ -96,7 +96,10 @@ def exchange(place: Path, plan: Plan) -> None:
 def settle(folder: Path) -> None:
     """Finish exchanges that were planned, and remove restores that were not, after a crash."""
     if _planned(folder):
-        with alone(folder / LOCK), _disk(folder):  # a process that is finishing one is waited for
+        with (
+            alone(folder / LOCK),
+            _replacing(folder),
+        ):  # a process that is finishing one is waited for
             for place in _planned(folder):
                 _finish(place)
     remove_restores(folder)
@@ -146,12 +149,17 @@ def put(place: Path, folder: Path, files: Iterable[str], *, keep: bool = True) -
 
 
 @contextmanager
-def _disk(folder: Path) -> Iterator[None]:
+def disk_errors(path: Path, problem: str, *, of_file: bool = False) -> Iterator[None]:
+    """Raise errors of the disk as a problem of a path, or of the file that the error names."""
     try:
         yield
     except OSError as error:
-        what = f"{folder / FILE_NAME} cannot be replaced: {error.strerror}"
-        raise StoreUnavailable(what) from error
+        place = (error.filename or path) if of_file else path
+        raise StoreUnavailable(f"{place} {problem}: {error.strerror}") from error
+
+
+def _replacing(folder: Path) -> AbstractContextManager[None]:
+    return disk_errors(folder / FILE_NAME, "cannot be replaced")
 
 
 def _restores(folder: Path) -> list[Path]:

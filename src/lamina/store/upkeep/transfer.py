@@ -1,22 +1,22 @@
-"""A whole memory from one database into another, row by row: only the place differs afterwards."""
+"""Copy a whole memory from one database into another, row by row, and compare both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lamina.errors import Corrupt
 from lamina.store.archive.files import Shelf, shelf
-from lamina.store.engine.sql import Connection, rows
-from lamina.store.tables import events, fulltext
-from lamina.store.tables.migrations import ARRIVING, MOVED
+from lamina.store.engine.sql import Connection, Half, rows
+from lamina.store.tables import archived, fulltext, meta
 from lamina.store.tables.records import COLUMNS
-from lamina.store.tables.vectors import Half
 
 PAGE = 1000
-OWN = (ARRIVING, MOVED)  # what `meta` says of the place alone
+OWN = (meta.ARRIVING, meta.MOVED)  # what `meta` says of the place alone
+UNCHANGED = "nothing was switched"
 Progress = Callable[[int, int], None]
 
 
@@ -33,10 +33,11 @@ class Table(NamedTuple):
 
     @property
     def insert(self) -> str:
-        return f"INSERT INTO {self.name} ({', '.join(self.columns)}) VALUES ({', '.join('?' * len(self.columns))})"
+        columns, marks = ", ".join(self.columns), ", ".join("?" * len(self.columns))
+        return f"INSERT INTO {self.name} ({columns}) VALUES ({marks})"
 
     def pages(self, source: Connection, after: Sequence[Any] | None = None) -> Iterator[list[Any]]:
-        """The rows in the order of their keys, some at a time."""
+        """Read the rows in the order of their keys, some at a time."""
         order = f"ORDER BY {', '.join(self.key)} LIMIT {PAGE}"
         later = f"({', '.join(self.key)}) > ({', '.join('?' * len(self.key))})"
         places = [self.columns.index(name) for name in self.key]
@@ -51,12 +52,10 @@ class Table(NamedTuple):
             after = [page[-1][place] for place in places]
 
     def last(self, source: Connection) -> Sequence[Any] | None:
-        """The key of the last row."""
-        order = ", ".join(f"{name} DESC" for name in self.key)
-        found = rows(
-            source, f"SELECT {', '.join(self.key)} FROM {self.name} ORDER BY {order} LIMIT 1"
-        )
-        return found[0] if found else None
+        """Read the key of the last row."""
+        key, order = ", ".join(self.key), ", ".join(f"{name} DESC" for name in self.key)
+        last = rows(source, f"SELECT {key} FROM {self.name} ORDER BY {order} LIMIT 1")
+        return last[0] if last else None
 
     def count(self, source: Connection) -> int:
         return int(rows(source, f"SELECT count(*) FROM {self.name}")[0][0])
@@ -117,7 +116,6 @@ UNTOLD = (
     ),
 )
 TABLES = TOLD + UNTOLD
-META = Table("meta", ("name", "value"), ("name",))
 
 
 class Transfer:
@@ -136,16 +134,14 @@ class Transfer:
             put(target)
 
     def pages(self, there: Connection, folder: Path) -> Iterator[Callable[[Connection], None]]:
-        """What has to be put to bring over what is not there yet: piece by piece, so that each may be made durable."""
+        """Yield writes that bring over what is missing, in pieces that can be made durable."""
         yield lambda target: _empty(target, UNTOLD)
         for table in TABLES:
             after = table.last(there)
             if after is not None:
                 self._step(table.count(there))
             for page in table.pages(self._source, after):
-                yield lambda target, table=table, page=page: target.executemany(
-                    table.insert, _typed(table, page)
-                )  # type: ignore[misc]
+                yield partial(_insert, table, page)
                 self._step(len(page))
         own, other = shelf(self._source, self._folder), shelf(there, folder)
         yield lambda target: self._copy_files(target, own, other)
@@ -158,25 +154,21 @@ class Transfer:
         for table in TABLES:
             for ours, theirs in zip_longest(_paged(table, self._source), _paged(table, target)):
                 if ours is None:
-                    raise Corrupt(
-                        f"{table.name} has more than there was: {_keyed(table, theirs)}; nothing was switched"
-                    )
+                    what = f"{table.name} has more than there was: {_key(table, theirs)}"
+                    raise Corrupt(f"{what}; {UNCHANGED}")
                 if ours != theirs:
-                    raise Corrupt(
-                        f"a row of {table.name} arrived as something else: {_keyed(table, ours)}; nothing was switched"
-                    )
+                    what = f"a row of {table.name} arrived as something else: {_key(table, ours)}"
+                    raise Corrupt(f"{what}; {UNCHANGED}")
                 if table is RECORDS:
                     self._step(1)
         own, other = shelf(self._source, self._folder), shelf(target, folder)
-        for (file,) in rows(self._source, "SELECT file FROM archives"):
+        for file in archived.names(self._source):
             with own.open(self._source, file) as before, other.open(target, file) as after:
                 if before.read() != after.read():
-                    raise Corrupt(
-                        f"{other.label(file)} arrived as something else; nothing was switched"
-                    )
+                    raise Corrupt(f"{other.label(file)} arrived as something else; {UNCHANGED}")
 
     def _copy_files(self, target: Connection, own: Shelf, other: Shelf) -> None:
-        for (file,) in rows(self._source, "SELECT file FROM archives ORDER BY number"):
+        for file in archived.names(self._source):
             other.make_ready(file)
             with own.open(self._source, file) as opened:
                 body = opened.read()
@@ -184,19 +176,14 @@ class Transfer:
                 with other.open(target, file) as there:
                     if there.read() == body:
                         continue
-                other.remove(
-                    target, file
-                )  # an older one, which was left when the memory moved away
+                other.remove(target, file)  # an older one, left when the memory moved away
             other.write(target, file, body.split(b"\n")[:-1])
 
     def _copy_meta(self, target: Connection) -> None:
-        there = dict(
-            rows(target, META.select)
-        )  # what is the same stays untouched: somebody may hold that row
-        found = [
-            (name, value) for name, value in rows(self._source, META.select) if name not in OWN
-        ]
-        target.executemany(events.PUT_META, [row for row in found if there.get(row[0]) != row[1]])
+        there, ours = meta.read(target), meta.read(self._source)
+        # What is the same stays untouched: another process may hold that row.
+        changed = [row for row in ours.items() if there.get(row[0]) != row[1]]
+        target.executemany(meta.PUT, [row for row in changed if row[0] not in OWN])
 
     def _step(self, number: int) -> None:
         self._done += number
@@ -205,7 +192,7 @@ class Transfer:
 
 
 def clear(target: Connection) -> None:
-    """Leave nothing of a memory on a server, within the caller's transaction, which has made sure that it is meant."""
+    """Empty a memory on a server; the caller's transaction has made sure that it is meant."""
     target.execute("SELECT set_config('lamina.replacing', 'on', true)")
     _empty(target, TABLES)
     for name in ("files", "strays"):  # those that come bear names of their own
@@ -218,8 +205,10 @@ def _empty(target: Connection, tables: Sequence[Table]) -> None:
         target.execute(f"DELETE FROM {table.name}")
 
 
-def _typed(table: Table, page: list[Any]) -> list[Any]:
-    return [(*row[:2], Half(row[2])) for row in page] if table.name == "vectors" else page
+def _insert(table: Table, page: list[Any], target: Connection) -> None:
+    if table.name == "vectors":
+        page = [(space, record, Half(vector)) for space, record, vector in page]
+    target.executemany(table.insert, page)
 
 
 def _paged(table: Table, source: Connection) -> Iterator[Any]:
@@ -227,5 +216,5 @@ def _paged(table: Table, source: Connection) -> Iterator[Any]:
         yield from (tuple(row) for row in page)
 
 
-def _keyed(table: Table, row: Sequence[Any]) -> str:
+def _key(table: Table, row: Sequence[Any]) -> str:
     return ", ".join(f"{name} {row[table.columns.index(name)]}" for name in table.key)

@@ -1,4 +1,4 @@
-"""Does the store still say what was written into it? The chain first, then every row against the chain."""
+"""Verify that a store says what was written into it: the chain, then every row against it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from lamina.model.clock import is_id
 from lamina.model.record import Change
 from lamina.store.archive import archive, file_changes
 from lamina.store.archive.files import shelf
+from lamina.store.core.store import Store
 from lamina.store.engine.sql import Connection
 from lamina.store.tables import (
+    archived,
     certificates,
     grants,
-    migrations,
+    meta,
     records,
     rejections,
     schema_check,
     sleep,
 )
 from lamina.store.tables.events import ERASED_NOTES, Head, body_of, changes_of
+from lamina.store.tables.reads import ReadLog
 from lamina.store.tables.records import COLUMN, Row
 from lamina.store.tables.trail_check import Told
 
@@ -41,7 +44,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What a check found; no problem means that every row is what the events say."""
+    """The result of a check; without a problem every row is what the events say."""
 
     events: int
     records: int
@@ -57,8 +60,8 @@ class Report(msgspec.Struct, frozen=True):
         return {"ok": self.ok, **msgspec.to_builtins(self)}
 
 
-class Known(msgspec.Struct):
-    """What the events so far say about one record."""
+class RecordState(msgspec.Struct):
+    """One record, as the events so far have it."""
 
     hash: str
     event: int
@@ -66,7 +69,7 @@ class Known(msgspec.Struct):
 
     @property
     def is_here(self) -> bool:
-        """Whether it is neither archived nor erased."""
+        """Tell whether it is neither archived nor erased."""
         return self.fields.get("archived") is None and self.fields.get("erased") is None
 
 
@@ -75,17 +78,16 @@ class Replay:
 
     def __init__(self, seed: bytes) -> None:
         self.head = Head(0, 0, seed)
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, RecordState] = {}
         self.notes: dict[tuple[int, int], bytes] = {}
-        self.archives: dict[Any, dict[str, Any]] = {}  # what was last told about each that is there
+        self.archives: dict[Any, dict[str, Any]] = {}  # what was last said of each that is there
         self.grants: dict[Any, str] = {}  # the hash of each that is there
         self.told = Told()
 
     def problems(self, connection: Connection, step: Callable[[], None]) -> Iterator[Problem]:
-        """What is wrong with the chain, in its order. Only the links that hold are believed."""
-        for row in _rows(
-            connection, "SELECT seq, records, body, hash FROM events ORDER BY seq", "event"
-        ):
+        """Find what is wrong with the chain, in its order. Only links that hold are believed."""
+        query = "SELECT seq, records, body, hash FROM events ORDER BY seq"
+        for row in _rows(connection, query, "event"):
             step()
             if isinstance(row, Problem):
                 yield row
@@ -117,7 +119,7 @@ class Replay:
             for said in told.details.get("grants", ()):
                 self._hear_of_grant(said)
             self.told.hear(told)
-        except (KeyError, TypeError, AttributeError):  # a chain that somebody has written anew
+        except (KeyError, TypeError, AttributeError):  # a chain that was written anew
             return "what it tells makes no sense"
         for change in changes_of(told):
             problem = self._apply(change, seq)
@@ -127,7 +129,7 @@ class Replay:
         return None
 
     def _hear_of_archive(self, said: Mapping[str, Any], at: int) -> None:
-        """What an event says about a file of the archive: that it is there, is another one now, or is gone."""
+        """Take in what an event says of a file of the archive: it is new, another one, or gone."""
         number = said["archive"]
         if not said.get("lines"):
             self.archives.pop(number, None)
@@ -135,7 +137,7 @@ class Replay:
             self.archives[number] = {"made_at": at, **self.archives.get(number, {}), **said}
 
     def _hear_of_grant(self, said: Mapping[str, Any]) -> None:
-        """What an event says about a grant: how its row reads now, or that it was erased."""
+        """Take in what an event says of a grant: the hash of its row, or that it was erased."""
         if said["hash"] is None:
             self.grants.pop(said["grant"], None)
         else:
@@ -146,7 +148,7 @@ class Replay:
         if known is None:
             if change.previous is not None:
                 return f"it changes record {change.record}, which no event made"
-            self.known[change.record] = Known(change.hash, seq, dict(change.after))
+            self.known[change.record] = RecordState(change.hash, seq, dict(change.after))
             return None
         if change.previous != known.event:
             return f"its change of record {change.record} does not follow event {known.event}"
@@ -157,15 +159,54 @@ class Replay:
         return None
 
 
+def store(
+    whole: Store,
+    expected: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    *,
+    files: bool = True,
+) -> Report:
+    """Compare every row of a store with its chain, and the files of the archive with both."""
+    while True:
+        with whole.database.snapshot() as connection:
+            whole.identify(connection)
+            report = verify(connection, whole.seed, expected, progress)
+            if not report.ok or not files:
+                return report
+            before = archived.files(connection)
+            problems = files_differ(connection, whole.folder, progress)
+            altered, uncovered = certificates_differ(connection, whole.folder)
+        # Else files were written anew while we looked.
+        if not problems or whole.archives() == before:
+            return msgspec.structs.replace(
+                report,
+                problems=(*problems, *altered),
+                uncovered=(*report.uncovered, *uncovered),
+            )
+
+
+def reads(log: ReadLog, expected: Mapping[str, Any] | None = None) -> Report:
+    """Check the chain of every read that was written so far."""
+    try:
+        chain = log.chain()
+        if chain is None:
+            return Report(0, 0, bytes(32).hex(), missing_chain(expected))
+        database, seed = chain
+        with database.snapshot() as connection:
+            return verify_chain(connection, seed, expected)
+    except Corrupt as error:
+        return Report(0, 0, bytes(32).hex(), (Problem("database", error.message),))
+
+
 def verify(
     connection: Connection,
     seed: bytes,
     expected: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Check the chain, every row, tag, link and note, the schema, and a head that was exported earlier.
+    """Check the chain, every row, tag, link and note, the schema, and a head exported earlier.
 
-    The caller holds a transaction, so that all tables are of one moment, whatever others write meanwhile.
+    The caller holds a transaction, so that all tables are of one moment, whatever others write.
     """
     replay = Replay(seed)
     try:
@@ -185,7 +226,7 @@ def verify(
             _strays_differ,
             _meta_differs,
         ):
-            # A broken chain says nothing reliable about the rows, nor a broken row about what is derived from it.
+            # A broken chain says nothing about rows, nor a broken row about what is derived.
             problems = problems or check(connection, replay, step)
         problems += head_differs(connection, expected) if expected else ()
         problems += [Problem(*one) for one in schema_check.problems(connection, MAX_PROBLEMS)]
@@ -216,31 +257,26 @@ def verify_chain(
 
 
 def missing_chain(expected: Mapping[str, Any] | None) -> tuple[Problem, ...]:
-    """What it means that a chain is not there at all: nothing, unless a head of it was exported."""
+    """Say what it means that a chain is not there: nothing, unless a head of it was exported."""
     if expected is None or expected["seq"] == 0:
         return ()
-    return (
-        Problem(f"event {expected['seq']}", "the exported head is not here: the trail is gone"),
-    )
+    problem = "the exported head is not here: the trail is gone"
+    return (Problem(f"event {expected['seq']}", problem),)
 
 
 def head_differs(connection: Connection, expected: Mapping[str, Any]) -> list[Problem]:
-    """Whether the history up to an exported head is still the one that was exported."""
+    """Check that the history up to an exported head is still the one that was exported."""
     seq, digest = expected["seq"], expected["hash"]
     if seq == 0:
         return []  # the head of an empty trail: anything may follow it
     found = connection.execute("SELECT hash FROM events WHERE seq = ?", (seq,)).get
     if found is None:
-        return [
-            Problem(
-                f"event {seq}", "the exported head is not here: the end of the trail was cut off"
-            )
-        ]
-    if not isinstance(found, bytes) or found.hex() != digest:
-        return [
-            Problem(f"event {seq}", "it differs from the exported head: the history was rewritten")
-        ]
-    return []
+        problem = "the exported head is not here: the end of the trail was cut off"
+    elif not isinstance(found, bytes) or found.hex() != digest:
+        problem = "it differs from the exported head: the history was rewritten"
+    else:
+        return []
+    return [Problem(f"event {seq}", problem)]
 
 
 def _rows_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
@@ -251,36 +287,35 @@ def _rows_differ(connection: Connection, replay: Replay, step: Callable[[], None
         if isinstance(row, Problem):
             return [*problems, row]
         record_id = row[COLUMN["id"]]
-        known = replay.known.get(record_id)
         unseen.discard(record_id)
-        if known is None:
-            problems.append(Problem(f"record {record_id}", "no event made it"))
-        elif known.hash != records.row_hash(row[:-2], row[-1]).hex():
-            problems.append(
-                Problem(f"record {record_id}", f"it differs from what event {known.event} left")
-            )
-        elif row[COLUMN["seq"]] > replay.head.records:
-            problems.append(
-                Problem(
-                    f"record {record_id}", f"its number {row[COLUMN['seq']]} was never given out"
-                )
-            )
-        elif known.event != row[COLUMN["event"]]:
-            problems.append(Problem(f"record {record_id}", f"its last event is {known.event}"))
-        elif any(
-            row[COLUMN[name]] != value for name, value in known.fields.items() if name in COLUMN
-        ):
-            problems.append(
-                Problem(f"record {record_id}", "its open fields differ from the events")
-            )
+        problem = _row_differs(row, replay)
+        if problem is not None:
+            problems.append(Problem(f"record {record_id}", problem))
     problems += [Problem(f"record {record_id}", "it is missing") for record_id in sorted(unseen)]
     return problems
+
+
+def _row_differs(row: Row, replay: Replay) -> str | None:
+    """Compare one row with what the events say of it; return what is wrong."""
+    known = replay.known.get(row[COLUMN["id"]])
+    if known is None:
+        return "no event made it"
+    if known.hash != records.row_hash(row[:-2], row[-1]).hex():
+        return f"it differs from what event {known.event} left"
+    if row[COLUMN["seq"]] > replay.head.records:
+        return f"its number {row[COLUMN['seq']]} was never given out"
+    if known.event != row[COLUMN["event"]]:
+        return f"its last event is {known.event}"
+    open_fields = [(COLUMN[name], value) for name, value in known.fields.items() if name in COLUMN]
+    if any(row[place] != value for place, value in open_fields):
+        return "its open fields differ from the events"
+    return None
 
 
 def _archive_differs(
     connection: Connection, replay: Replay, step: Callable[[], None]
 ) -> list[Problem]:
-    """The index of the archive against the events; the files themselves are checked beside the database."""
+    """Compare the index of the archive with the events; its files are checked elsewhere."""
     problems: list[Problem] = []
     unseen = {
         record_id: known
@@ -291,12 +326,10 @@ def _archive_differs(
     for row in _rows(connection, query, "archived record"):
         if isinstance(row, Problem):
             return [*problems, row]
-        known = unseen.pop(row[0], None)
-        if known is None or (known.fields["archived"], known.hash, known.event) != (
-            row[1],
-            row[2].hex(),
-            row[3],
-        ):
+        record_id, number, digest, event = row
+        known = unseen.pop(record_id, None)
+        expected = known and (known.fields["archived"], known.hash, known.event)
+        if expected is None or expected != (number, digest.hex(), event):
             problems.append(Problem(f"archived record {row[0]}", "the events say otherwise"))
     problems += [
         Problem(f"archived record {record_id}", "it is missing") for record_id in sorted(unseen)
@@ -316,7 +349,7 @@ def _archive_differs(
 def _erased_differ(
     connection: Connection, replay: Replay, step: Callable[[], None]
 ) -> list[Problem]:
-    """The stubs of erased records against the events."""
+    """Compare the stubs of erased records with the events."""
     told = {
         (
             record_id,
@@ -340,7 +373,7 @@ def _erased_differ(
 def certificates_differ(
     connection: Connection, folder: Path
 ) -> tuple[list[Problem], list[Problem]]:
-    """The files of certificates that are not what was certified, and those that no event tells of."""
+    """Find files of certificates that are not what was certified, and those without an event."""
     problems, uncovered = certificates.files_differ(connection, folder)
     return [Problem(*one) for one in problems], [Problem(*one) for one in uncovered]
 
@@ -348,9 +381,8 @@ def certificates_differ(
 def files_differ(
     connection: Connection, folder: Path, progress: Progress | None = None
 ) -> list[Problem]:
-    """What is not as it was archived, in the files that belong to a store."""
-    total = connection.execute("SELECT CAST(coalesce(sum(lines), 0) AS BIGINT) FROM archives").get
-    step = _counter(int(str(total)), progress)
+    """Find what is not as it was archived, in the files that belong to a store."""
+    step = _counter(archived.count_lines(connection), progress)
     return [
         Problem(place, message)
         for place, message in archive.damaged(shelf(connection, folder), connection, step)
@@ -421,7 +453,10 @@ def _notes_differ(
 def _rejected_differ(
     connection: Connection, replay: Replay, step: Callable[[], None]
 ) -> list[Problem]:
-    """The values that are kept out against the decisions; a decision whose note was erased says no longer which."""
+    """Compare the values that are kept out with the decisions.
+
+    A decision whose note was erased no longer says which values.
+    """
     found = _fetched(connection, "SELECT fingerprint, record, user FROM rejected")
     if isinstance(found, Problem):
         return [found]
@@ -438,7 +473,7 @@ def _rejected_differ(
 def _grants_differ(
     connection: Connection, replay: Replay, step: Callable[[], None]
 ) -> list[Problem]:
-    """What other agents may read against what was given and ended."""
+    """Compare what other agents may read with what was granted and ended."""
     problems: list[Problem] = []
     unseen = dict(replay.grants)
     for row in _rows(connection, f"{grants.SELECT} ORDER BY number", "grant"):
@@ -455,13 +490,12 @@ def _grants_differ(
 
 
 def _told_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
-    """Erasures with their certificates, what a backup brought back, and counters, against what
-    events say of them."""
+    """Compare erasures, certificates, what backups brought back, and counters with the events."""
     return [Problem(*one) for one in replay.told.differences(connection)]
 
 
 def _aged_differ(connection: Connection, replay: Replay, step: Callable[[], None]) -> list[Problem]:
-    """The importance of records before sleep adjusted it, against the events that adjusted it."""
+    """Compare the importance of records before sleep adjusted it with the events that did."""
     erased = {
         record_id
         for record_id, known in replay.known.items()
@@ -481,7 +515,7 @@ def _aged_differ(connection: Connection, replay: Replay, step: Callable[[], None
 def _strays_differ(
     connection: Connection, replay: Replay, step: Callable[[], None]
 ) -> list[Problem]:
-    """Files that are to be removed: none may be one that memories lie in."""
+    """Check that no file which is to be removed is one that memories lie in."""
     wrong = file_changes.wrong_strays(connection)
     return [
         Problem(f"stray {file}", "it names a file that must not be removed; delete this row")
@@ -492,16 +526,16 @@ def _strays_differ(
 def _meta_differs(
     connection: Connection, replay: Replay, step: Callable[[], None]
 ) -> list[Problem]:
-    """Names that this program knows, and no others."""
+    """Check that `meta` has only names that this program knows."""
     names = {str(name) for (name,) in connection.execute("SELECT name FROM meta")}
     return [
         Problem(f"meta {name}", "no Lamina writes such a row")
-        for name in sorted(names - migrations.NAMES)
+        for name in sorted(names - meta.NAMES)
     ]
 
 
 def _rows(connection: Connection, query: str, name: str) -> Iterator[Row | Problem]:
-    """The rows of a query; one that cannot even be read becomes the last item, as a problem."""
+    """Read the rows of a query; one that cannot be read becomes the last item, as a problem."""
     last: object = "the start"
     try:
         for row in connection.execute(query):

@@ -16,7 +16,6 @@ from lamina.errors import StoreUnavailable
 from lamina.store.engine.postgres.dialect import spelled
 from lamina.store.engine.postgres.errors import translate
 from lamina.store.engine.postgres.pool import Pool, ServerSilent, WatchedConnection
-from lamina.store.engine.postgres.words import Tsvectors
 from lamina.store.engine.sql import Connection, Cursor, Database
 
 Value = TypeVar("Value")
@@ -58,9 +57,9 @@ class Rows(list[Any]):
 class Session:
     """Run statements on one connection."""
 
-    def __init__(self, raw: WatchedConnection, address: str, words: Tsvectors) -> None:
+    def __init__(self, raw: WatchedConnection, address: str, agent: str) -> None:
         self.raw = raw
-        self.words = words
+        self.agent = agent
         self._address = address
         self._changed = 0
 
@@ -93,19 +92,13 @@ class Session:
     def changes(self) -> int:
         return self._changed
 
-    def problems(self) -> Iterator[tuple[str, str]]:
-        """Check what the database enforces: a trigger that is gone or off is a door left open."""
-        from lamina.store.engine.postgres import constraints
-
-        return constraints.problems(self)
-
 
 class SingleStatements:
     """Run reading statements, each on any free connection."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
-        self.words = database.words
+        self.agent = database.agent
 
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> Rows:
         session, result = self._database.begin_with(
@@ -128,7 +121,7 @@ class PostgresDatabase(Database):
         super().__init__()
         self._pool = Pool(url, agent, size, patience)
         self.address = self._pool.address
-        self.words = Tsvectors(agent)
+        self.agent = agent
         self._busy_ms = busy_ms
         self._local = threading.local()
         self._single_statements = SingleStatements(self)
@@ -164,7 +157,7 @@ class PostgresDatabase(Database):
         self.check_usable()
         while True:
             raw, was_used = self._pool.take()
-            session = Session(raw, self.address, self.words)
+            session = Session(raw, self.address, self.agent)
             try:
                 return session, first(session)
             except BaseException as error:
@@ -241,7 +234,7 @@ class PostgresDatabase(Database):
     def alone(self, what: str, patience: float | None = None) -> Iterator[None]:
         self.check_usable()
         # Beside the pool: the work under this lock still needs all of the pool.
-        session = Session(self._pool.connect(), self.address, self.words)
+        session = Session(self._pool.connect(), self.address, self.agent)
         try:
             session.script(ALONE.format(round((patience or 0) * 1000)))
             session.execute("INSERT INTO meta (name, value) VALUES (?, '')", (f"alone.{what}",))

@@ -14,7 +14,7 @@ from psycopg.types.numeric import Int8BinaryDumper
 from psycopg.types.string import StrBinaryDumper
 
 from lamina.errors import StoreUnavailable
-from lamina.store.tables.vectors import Half
+from lamina.store.engine.sql import Half
 
 
 class BoolDumper(Dumper):

@@ -10,7 +10,7 @@ from lamina.model import hashing
 from lamina.model.clock import is_id
 from lamina.model.record import Record
 from lamina.store.engine.sql import Connection, Cursor, rows
-from lamina.store.tables import events, facets, fulltext
+from lamina.store.tables import facets, fulltext, meta
 from lamina.store.tables.records import COLUMN, Row, texts
 from lamina.text import words
 
@@ -27,8 +27,16 @@ def rebuild(connection: Connection, *, vectors: bool = False) -> None:
     facets.rebuild(connection)
     for table in ("blocks", "codes", "days", *(("vectors", "spaces") if vectors else ())):
         connection.execute(f"DELETE FROM {table}")
-    meta = [("analyser", str(words.ANALYSER_VERSION)), ("blocks", "0")]
-    connection.executemany(events.PUT_META, meta)
+    connection.executemany(meta.PUT, [("analyser", str(words.ANALYSER_VERSION)), ("blocks", "0")])
+
+
+def count_unpacked(connection: Connection) -> int:
+    """Count the records that are in no block yet, without what searches need."""
+    query = (
+        "SELECT coalesce((SELECT max(seq) FROM records), 0) - 256 * (SELECT count(*) FROM blocks)"
+    )
+    number = connection.execute(query).get
+    return number if isinstance(number, int) else 0
 
 
 def follow(cursor: Cursor, stored: Sequence[Record]) -> None:

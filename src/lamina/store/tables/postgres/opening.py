@@ -11,6 +11,7 @@ from psycopg import errors
 from lamina.errors import Corrupt, InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.home.settings import Settings
 from lamina.store.engine.postgres.database import PostgresDatabase, Session
+from lamina.store.tables import meta
 from lamina.store.tables.migrations import STEPS
 from lamina.text import words
 
@@ -59,8 +60,7 @@ def looked_at(settings: Settings, agent: str) -> PostgresDatabase | None:
 
 def exists(database: PostgresDatabase) -> bool:
     """Tell whether the agent has a memory here."""
-    store_id = database.reader().execute("SELECT value FROM meta WHERE name = 'store_id'").get
-    return store_id is not None
+    return meta.get(database.reader(), "store_id") is not None
 
 
 def _prepare(database: PostgresDatabase, *, make: bool) -> None:
@@ -82,7 +82,7 @@ def _make_tables(database: PostgresDatabase) -> None:
     """Create everything in one transaction; a second process waits at the schema, and finds it."""
     begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
     session, _ = database.begin_with(lambda session: session.script(begin))
-    schema = resources.files("lamina.store.engine.postgres").joinpath("schema.sql")
+    schema = resources.files("lamina.store.tables.postgres").joinpath("schema.sql")
     try:
         session.script("CREATE SCHEMA lamina")
         _need_vectors(session, database.address)
@@ -137,9 +137,9 @@ def _identify(
     if exists(database):
         return
     before_new()
-    meta = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
-    meta += [("analyser", str(words.ANALYSER_VERSION)), ("blocks", "0"), *made]
+    own = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
+    own += [("analyser", str(words.ANALYSER_VERSION)), ("blocks", "0"), *made]
     with database.atomic() as transaction:
-        insert = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
-        if not transaction.cursor.execute("SELECT 1 FROM meta WHERE name = 'store_id'").get:
-            transaction.cursor.executemany(insert, meta)
+        if meta.get(transaction.cursor, "store_id") is None:
+            insert = f"{meta.INSERT} ON CONFLICT (name) DO NOTHING"
+            transaction.cursor.executemany(insert, own)

@@ -39,7 +39,7 @@ VIEWS = "SELECT viewname, definition FROM pg_views WHERE schemaname = 'lamina_ow
 
 def problems(connection: Connection) -> Iterator[tuple[str, str]]:
     """Yield triggers, functions and views that are gone, off or altered, and rights of PUBLIC."""
-    schema = resources.files("lamina.store.engine.postgres").joinpath("schema.sql")
+    schema = resources.files("lamina.store.tables.postgres").joinpath("schema.sql")
     expected = schema.read_text("utf-8")
     triggers = {name: (text, is_on) for name, text, is_on in connection.execute(TRIGGERS)}
     for trigger in TRIGGER.finditer(expected):
