@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Half(bytes):
-    """A vector of half-precision numbers, as it is stored. PostgreSQL has a type of its own for it."""
+    """A stored vector of half-precision numbers, for which PostgreSQL has a type of its own."""
 
 
 class Result(Protocol):
