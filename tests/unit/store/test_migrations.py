@@ -15,6 +15,7 @@ from lamina.errors import Corrupt, LaminaError, Refused, StoreUnavailable
 from lamina.home import settings
 from lamina.model.record import State
 from lamina.store.core.store import Store
+from lamina.store.tables import events
 from lamina.store.tables.migrations import STEPS, Step
 from lamina.store.tables.records import Filter
 from lamina.store.upkeep import opening
@@ -78,7 +79,7 @@ def test_an_older_store_is_migrated(desk: Desk, path: Path) -> None:
     """B1: missing steps are taken in order, the data stays, and an event says so."""
     with opened(desk, add_column, add_table) as store:
         assert contents(store.listed(Filter(), 10)) == ["tea"]
-        (event, *_) = store.events(1)
+        (event, *_) = events.latest(store.database.reader(), 1)
         assert (event.action, event.actor, event.details) == (
             "migrate",
             "system:migration",

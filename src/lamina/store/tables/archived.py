@@ -24,7 +24,7 @@ PLACES = (
 
 
 class Place(NamedTuple):
-    """The line of an archived record, and the hash that fixes it."""
+    """The place of an archived record, and the hash that fixes it."""
 
     id: str
     user: str | None
@@ -52,20 +52,25 @@ class File(NamedTuple):
 
 
 def find(connection: Connection, record_id: str) -> Place | None:
+    """Find where an archived record lies."""
     row = connection.execute(f"{PLACES} WHERE id = ?", (record_id,)).get
     return None if row is None else Place(*row)
 
 
 def find_key(connection: Connection, key: str, user: str | None) -> Place | None:
+    """Find where a record with an idempotency key lies."""
     query = f"{PLACES} WHERE key = ? AND coalesce(user, '') = ?"
     row = connection.execute(query, (key, user or "")).get
     return None if row is None else Place(*row)
 
 
 def files(connection: Connection) -> list[File]:
-    """List every file, newest first."""
+    """List every file, the newest first."""
     query = "SELECT number, file, why, lines, sha256, made_at FROM archives ORDER BY number DESC"
-    return [File(*row)._replace(made_at=from_micros(row[-1])) for row in rows(connection, query)]
+    return [
+        File(number, file, why, lines, digest, from_micros(made))
+        for number, file, why, lines, digest, made in rows(connection, query)
+    ]
 
 
 def count(connection: Connection, user: str | None) -> int:
