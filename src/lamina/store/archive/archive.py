@@ -1,4 +1,4 @@
-"""The archive: files that take what leaves the store, line by line, and the index that still finds each of them."""
+"""The archive: files of records that have left the store, and the index of their lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from lamina.errors import Conflict, Corrupt, NotFound, Refused, StoreUnavailable
 from lamina.model import hashing
@@ -20,7 +20,7 @@ from lamina.store.tables import archived, record_lines, records
 from lamina.store.tables.archived import File, Place, files, find
 from lamina.store.tables.record_lines import Written
 
-# How many lines one file takes, so that nobody waits long for its transaction.
+# Lines that one file takes, so that other writers do not wait long for its transaction.
 AT_ONCE = 10_000
 
 
@@ -50,17 +50,20 @@ class Archive:
         wanted: Sequence[tuple[int, int]],
         name: str = "short_term_archive",
     ) -> int:
-        """Move records out of the store into new files; how many.
+        """Move records out of the store into new files, and count them.
 
-        They are named by their number and last event: one that has changed since it was chosen stays.
+        Each is given by its number and last event: one that has changed since then stays.
         """
+        folder = self._store.path_of("archive").relative_to(self._store.folder).as_posix()
+        names = [f"{folder}/{name}_{stamp(now)}"]
         moved = 0
         for start in range(0, len(wanted), AT_ONCE):
-            moved += self._add_some(actor, action, now, why, wanted[start : start + AT_ONCE], name)
+            move = self._mover(wanted[start : start + AT_ONCE], why)
+            moved += self.filing.filled(self._store.change, actor, action, now, names, move)
         return moved
 
     def get(self, record_id: str, user: str | None = None) -> Record | None:
-        """The record, read from its line, if this user may see it: of others' not even a loss is told."""
+        """Read a record from its line if this user may see it; else even a loss is kept quiet."""
         with translated(self._store.database.address):
             place = find(self._store.database.reader(), record_id)
         if place is None or (user is not None and place.user not in (None, user)):
@@ -68,11 +71,11 @@ class Archive:
         return self.read(place)
 
     def read(self, place: Place) -> Record:
-        """The record at a place, once it is certain that it is what was archived."""
+        """Read the record at a place; raise unless it is exactly what was archived."""
         return record_lines.record_of(self._line(place), place.label)
 
     def restore(self, actor: Actor, now: datetime, record_ids: Sequence[str]) -> list[Record]:
-        """Bring records back with their ids and their histories, all or none; their lines leave the archive."""
+        """Bring records back with ids and histories, all or none; their lines leave the archive."""
         wanted = dict.fromkeys(record_ids)
         places = [self._place(record_id) for record_id in wanted]
         old = list(dict.fromkeys(place.file for place in places))
@@ -84,22 +87,18 @@ class Archive:
                 for place, here in zip(places, there, strict=True)
             ):
                 raise Conflict("some of these were moved meanwhile; try again")
-            made: list[Record] = []
-            for name, anew in zip(old, new, strict=True):
-                made += self._take_out(transaction, name, anew, wanted.keys())
-            return made
+            restored: list[Record] = []
+            for old_file, new_file in zip(old, new, strict=True):
+                restored += self._take_out(transaction, old_file, new_file, wanted.keys())
+            return restored
 
-        made = self.filing.filled(
-            self._store.change,
-            actor,
-            "archive.restore",
-            now,
-            [name.removesuffix(".jsonl") for name in old],
-            fill,
+        names = [name.removesuffix(".jsonl") for name in old]
+        restored = self.filing.filled(
+            self._store.change, actor, "archive.restore", now, names, fill
         )
         self.filing.tidy()
-        found = {record.id: record for record in made}
-        return [found[record_id] for record_id in record_ids]
+        by_id = {record.id: record for record in restored}
+        return [by_id[record_id] for record_id in record_ids]
 
     def _place(self, record_id: str) -> Place:
         with translated(self._store.database.address):
@@ -121,29 +120,29 @@ class Archive:
     def parted(
         self, connection: Connection, old: str, new: str, wanted: Collection[str]
     ) -> tuple[list[Written], list[Written], Laid | None]:
-        """Some records of a file, the others, and the new file that those are in; none when nothing is left."""
+        """Split a file into the wanted records and the others, which a new file takes.
+
+        Without others there is no new file.
+        """
         (file,) = [file for file in files(connection) if file.file == old]
         back: list[Written] = []
-        kept: list[tuple[Written, bytes]] = []
+        kept: list[Written] = []
+        kept_lines: list[bytes] = []
         for line in self._lines(file):
-            found = self.checked(record_lines.read(line), old, connection)
-            if found.id in wanted:
-                back.append(found)
+            record = self.checked(record_lines.read(line), old, connection)
+            if record.id in wanted:
+                back.append(record)
             else:
-                kept.append((found, line))
-        laid = (
-            self.filing.shelf.write(connection, new, (line for _, line in kept)) if kept else None
-        )
-        return back, [one for one, _ in kept], laid
+                kept.append(record)
+                kept_lines.append(line)
+        laid = self.filing.shelf.write(connection, new, kept_lines) if kept else None
+        return back, kept, laid
 
     def lines(self, connection: Connection) -> Iterator[tuple[int, int, bytes]]:
-        """Every line from the oldest file on, with its archive and the last event about it."""
+        """Yield every line from the oldest file on, after its archive and its last event."""
+        query = "SELECT line, event FROM archived WHERE archive = ?"
         for file in reversed(files(connection)):
-            events = dict(
-                rows(
-                    connection, "SELECT line, event FROM archived WHERE archive = ?", (file.number,)
-                )
-            )
+            events = dict(rows(connection, query, (file.number,)))
             for number, line in enumerate(self._lines(file), 1):
                 if number not in events:
                     raise self.altered(f"{file.file}:{number}")
@@ -151,14 +150,13 @@ class Archive:
 
     @contextmanager
     def copying(self, copies: Sequence[Copy]) -> Iterator[None]:
-        """Note the names of files that are about to be put here; those that were not are removed again."""
+        """Note the names of files that are about to come; those that do not are removed again."""
+        shelf = self.filing.shelf
         names = [copy.file for copy in copies]
         for name in names:
-            if self.filing.shelf.has(self._store.database.reader(), name):
-                raise Conflict(
-                    f"{self.filing.shelf.label(name)} is there already; move it away first"
-                )
-            self.filing.shelf.make_ready(name)
+            if shelf.has(self._store.database.reader(), name):
+                raise Conflict(f"{shelf.label(name)} is there already; move it away first")
+            shelf.make_ready(name)
         if names:
             self.filing.note(names)
         try:
@@ -167,36 +165,28 @@ class Archive:
             self.filing.abandon(names)
 
     def put_copy(self, connection: Connection, copy: Copy) -> None:
-        """A file of another archive with its index, inside the caller's transaction."""
-        found = [(record_lines.row_of(one), event) for one, event in copy.lines]
-        laid = self.filing.shelf.write(
-            connection, copy.file, (hashing.encode(_named(one)) for one, _ in copy.lines)
-        )
-        made = to_micros(copy.made_at)
-        connection.execute(
-            archived.INSERT_FILE, (copy.number, copy.file, copy.why, len(found), laid.sha256, made)
-        )
+        """Write a file of another archive with its index, inside the caller's transaction."""
+        copied = [(record_lines.row_of(written), event) for written, event in copy.lines]
+        lines = (hashing.encode(_fields(written)) for written, _ in copy.lines)
+        laid = self.filing.shelf.write(connection, copy.file, lines)
+        made_at = to_micros(copy.made_at)
+        file = (copy.number, copy.file, copy.why, len(copied), laid.sha256, made_at)
+        connection.execute(archived.INSERT_FILE, file)
         archived.clear_stray(connection, copy.file)
-        id_, user, key = (records.COLUMN[name] for name in ("id", "user", "key"))
-        for line, ((row, event), (start, size)) in enumerate(
-            zip(found, laid.places, strict=True), 1
-        ):
+        positions = [records.COLUMN[name] for name in ("id", "user", "key")]
+        pairs = zip(copied, laid.places, strict=True)
+        for number, ((row, event), (start, size)) in enumerate(pairs, 1):
+            named = [row[position] for position in positions]
             digest = records.row_hash(row[:-2], row[-1])
-            connection.execute(
-                archived.INSERT,
-                (row[id_], row[user], row[key], copy.number, line, start, size, digest, event),
-            )
+            line = (*named, copy.number, number, start, size, digest, event)
+            connection.execute(archived.INSERT, line)
 
-    def _add_some(
-        self,
-        actor: Actor,
-        action: str,
-        now: datetime,
-        why: str,
-        wanted: Sequence[tuple[int, int]],
-        name: str,
-    ) -> int:
-        def fill(transaction: ArchiveTransaction, new: Sequence[str]) -> int:
+    def _mover(
+        self, wanted: Sequence[tuple[int, int]], why: str
+    ) -> Callable[[ArchiveTransaction, Sequence[str]], int]:
+        """Make the function that moves some records into one new file, and counts them."""
+
+        def move(transaction: ArchiveTransaction, new: Sequence[str]) -> int:
             leaving = records.unchanged(transaction.db, wanted)
             if leaving:
                 lines = (record_lines.line(row, self._store.agent) for row in leaving)
@@ -204,47 +194,43 @@ class Archive:
                 transaction.archive(leaving, new[0], why, laid)
             return len(leaving)
 
-        place = self._store.path_of("archive").relative_to(self._store.folder).as_posix()
-        names = [f"{place}/{name}_{stamp(now)}"]
-        return self.filing.filled(self._store.change, actor, action, now, names, fill)
+        return move
 
-    def checked(self, found: Written, file: str, connection: Connection) -> Written:
-        """A line of a file, when it is what was archived there."""
-        place = find(connection, found.id)
-        if place is None or place.file != file or self._hash(found, file) != place.hash:
+    def checked(self, written: Written, file: str, connection: Connection) -> Written:
+        """Return the record of a line; raise unless it is what was archived in this file."""
+        place = find(connection, written.id)
+        if place is None or place.file != file or self._hash(written, file) != place.hash:
             raise self.altered(file)
-        return found
+        return written
 
     def _line(self, place: Place) -> Written:
         try:
             with self.filing.shelf.open(self._store.database.reader(), place.file) as file:
                 file.seek(place.start)
-                found = record_lines.read(file.read(place.size))
+                written = record_lines.read(file.read(place.size))
         except FileNotFoundError:
             raise self.missing(place.file) from None
         except OSError as error:
-            raise StoreUnavailable(
-                f"{self.filing.shelf.label(place.file)} cannot be read: {error.strerror}"
-            ) from error
+            raise self.unreadable(place.file, error) from error
         except Corrupt:
             raise self.altered(place.label) from None
-        if found.id != place.id or self._hash(found, place.label) != place.hash:
+        if written.id != place.id or self._hash(written, place.label) != place.hash:
             raise self.altered(place.label)
-        return found
+        return written
 
-    def _hash(self, found: Written, label: str) -> bytes:
-        """What fixes a record, made again from its line."""
+    def _hash(self, written: Written, label: str) -> bytes:
+        """Compute the hash of a record from its line."""
         try:
-            row = record_lines.row_of(found)
+            row = record_lines.row_of(written)
         except Corrupt:
             raise self.altered(label) from None
         return records.row_hash(row[:-2], row[-1])
 
     def _lines(self, file: File) -> Iterator[bytes]:
-        """The lines of a file, once it is certain that it is what was archived."""
+        """Yield the lines of a file; raise unless it is exactly what was archived."""
         try:
             with self.filing.shelf.open(self._store.database.reader(), file.file) as opened:
-                if hashlib.file_digest(opened, "sha256").digest() != file.sha256:  # type: ignore[arg-type]
+                if _sha256(opened) != file.sha256:
                     raise self.altered(file.file)
                 opened.seek(0)
                 for line in opened:
@@ -252,26 +238,31 @@ class Archive:
         except FileNotFoundError:
             raise self.missing(file.file) from None
         except OSError as error:
-            raise StoreUnavailable(
-                f"{self.filing.shelf.label(file.file)} cannot be read: {error.strerror}"
-            ) from error
+            raise self.unreadable(file.file, error) from error
 
     def missing(self, file: str) -> Corrupt:
-        """What to say about a file that is gone."""
-        return Corrupt(
-            f"{self.filing.shelf.label(file)} is gone, but memories were archived there; put it back from a backup"
-        )
+        """Make the error for a file that is gone."""
+        gone = "is gone, but memories were archived there; put it back from a backup"
+        return Corrupt(f"{self.filing.shelf.label(file)} {gone}")
 
     def altered(self, label: str) -> Corrupt:
-        """What to say about a file or line that somebody has changed."""
-        return Corrupt(
-            f"{self.filing.shelf.label(label)} is not what was archived; see `lamina audit verify`"
-        )
+        """Make the error for a file or line that was changed."""
+        changed = "is not what was archived; see `lamina audit verify`"
+        return Corrupt(f"{self.filing.shelf.label(label)} {changed}")
+
+    def unreadable(self, file: str, error: OSError) -> StoreUnavailable:
+        """Make the error for a file that cannot be read."""
+        label = self.filing.shelf.label(file)
+        return StoreUnavailable(f"{label} cannot be read: {error.strerror}")
 
 
-def _named(found: Written) -> dict[str, object]:
-    """A line with exactly what was given: made again from its row, what somebody has altered would look right."""
-    fields = {name: plain(getattr(found, name)) for name in found.__struct_fields__}
+def _sha256(file: BinaryIO) -> bytes:
+    return hashlib.file_digest(file, "sha256").digest()  # type: ignore[arg-type]
+
+
+def _fields(written: Written) -> dict[str, object]:
+    """List the fields of a line as given: made from its row, an altered one would look right."""
+    fields = {name: plain(getattr(written, name)) for name in written.__struct_fields__}
     del fields["archived"]
     return fields
 
@@ -279,11 +270,11 @@ def _named(found: Written) -> dict[str, object]:
 def damaged(
     shelf: Shelf, connection: Connection, step: Callable[[], None]
 ) -> Iterator[tuple[str, str]]:
-    """The files and lines that are not as they were archived, with what is wrong."""
+    """Yield the files and lines that are not as they were archived, with the problem."""
     for file in files(connection):
         try:
             with shelf.open(connection, file.file) as opened:
-                if hashlib.file_digest(opened, "sha256").digest() != file.sha256:  # type: ignore[arg-type]
+                if _sha256(opened) != file.sha256:
                     yield f"archive {file.file}", "it differs from what was archived"
                     continue
                 opened.seek(0)
@@ -301,14 +292,15 @@ def damaged(
 def _misplaced(
     connection: Connection, file: File, lines: Iterable[bytes], step: Callable[[], None]
 ) -> Iterator[tuple[str, str]]:
-    """Lines that the index has elsewhere, or as something else."""
+    """Yield the lines that the index has elsewhere, or as something else."""
     query = "SELECT user, key, line, start, bytes, hash FROM archived WHERE id = ? AND archive = ?"
     start = 0
     for number, line in enumerate(lines, 1):
         step()
         row = record_lines.row_of(record_lines.read(line))
-        told = connection.execute(query, (row[records.COLUMN["id"]], file.number)).get
-        own = row[records.COLUMN["user"]], row[records.COLUMN["key"]]
-        if told != (*own, number, start, len(line) - 1, records.row_hash(row[:-2], row[-1])):
+        indexed = connection.execute(query, (row[records.COLUMN["id"]], file.number)).get
+        user, key = row[records.COLUMN["user"]], row[records.COLUMN["key"]]
+        digest = records.row_hash(row[:-2], row[-1])
+        if indexed != (user, key, number, start, len(line) - 1, digest):
             yield f"archive {file.file}:{number}", "the index of the archive says otherwise"
         start += len(line)

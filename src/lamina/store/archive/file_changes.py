@@ -1,16 +1,15 @@
-"""Files that change together with rows, or not at all.
+"""Change files together with rows, or not at all.
 
-A file's name is first noted as a stray. The file is written, made durable and put in place while nobody else can write;
-the same transaction changes the rows and takes the name from the strays. Whatever a crash leaves behind is therefore a
-stray, and opening the store removes it.
+A file's name is first noted as a stray. The file is written, made durable and put in place while no
+other process can write; the same transaction changes the rows and takes the name from the strays.
+All that a crash leaves behind is therefore a stray, and opening the store removes it.
 
-A file is removed only after a commit that dooms it. A commit that failed may still be found in the log by whoever recovers
-it, and would need its file; one that came after it makes sure that it is not.
+A file is removed only after a commit that dooms it. A failed commit may still be found in the log
+by the process that recovers it, and would need its file; a later commit makes sure that it is not.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -54,20 +53,20 @@ Change = TypeVar("Change", bound=OpenTransaction)
 
 
 class Filing:
-    """The files of one store that its rows know of."""
+    """The files of one store that its rows refer to."""
 
     def __init__(self, store: ArchiveStore) -> None:
         self._store = store
 
     @property
     def shelf(self) -> Shelf:
-        """Where they lie."""
+        """The folder or table that holds the files."""
         return shelf(self._store.database.reader(), self._store.folder)
 
     def tidy(self) -> None:
-        """Remove the files that a crash left behind. One that is being written is waited for: it is no stray then.
+        """Remove the files that a crash left behind, after waiting for one that is being written.
 
-        Who may only read, or finds the disk full, goes on all the same: the next opening removes them.
+        A reader, or a process on a full disk, goes on without it: the next opening removes them.
         """
         with suppress(StoreUnavailable), translated(self._store.database.address):
             if self._store.database.reader().execute("SELECT 1 FROM strays LIMIT 1").get is None:
@@ -77,26 +76,21 @@ class Filing:
     def _sweep(self, names: Sequence[str] | None = None) -> None:
         """Remove strays, all or some."""
         with self._store.database.atomic() as transaction:
-            known = [
-                file for (file,) in rows(transaction.cursor.connection, "SELECT file FROM strays")
-            ]
-            found = [(file,) for file in known if names is None or file in names]
-            transaction.cursor.executemany(
-                "UPDATE strays SET doomed = 1 WHERE file = ? AND doomed = 0", found
-            )
+            strays = _strays(transaction.cursor.connection)
+            doomed = [file for file in strays if names is None or file in names]
+            update = "UPDATE strays SET doomed = 1 WHERE file = ? AND doomed = 0"
+            transaction.cursor.executemany(update, [(file,) for file in doomed])
         with self._store.database.atomic() as transaction:
-            wrong = wrong_strays(transaction.cursor.connection)  # somebody else wrote these
-            for (file,) in found:
-                if file not in wrong and _is_doomed(transaction.cursor, file):
+            foreign = wrong_strays(transaction.cursor.connection)
+            for file in doomed:
+                if file not in foreign and _is_doomed(transaction.cursor, file):
                     self.shelf.remove(transaction.cursor, file)
                     transaction.cursor.execute("DELETE FROM strays WHERE file = ?", (file,))
 
     def strays(self) -> list[str]:
-        """The names that belong to nothing, yet or any more."""
+        """List the names that belong to nothing, yet or any more."""
         with translated(self._store.database.address):
-            return [
-                file for (file,) in rows(self._store.database.reader(), "SELECT file FROM strays")
-            ]
+            return _strays(self._store.database.reader())
 
     def note(self, names: Sequence[str]) -> None:
         """Note names as strays: their files are about to be put here, or to be removed."""
@@ -113,7 +107,7 @@ class Filing:
         names: Sequence[str],
         fill: Callable[[Change, Sequence[str]], Result],
     ) -> Result:
-        """Let new files and the rows that they concern change together; `begin` makes the transaction."""
+        """Write new files and their rows together; `begin` makes the transaction."""
         while True:
             new = self._reserve(names)
             try:
@@ -122,61 +116,58 @@ class Filing:
             except BaseException:
                 self.abandon(new)
                 raise
-            if (
-                result is not None
-            ):  # else a process that opened the store has tidied the names away: take others
+            # Without a result, a process that opened the store has tidied the names away.
+            if result is not None:
                 self.abandon(new)  # those that were not needed
                 return result
 
     def _reserve(self, names: Sequence[str]) -> list[str]:
-        """Names that nothing has, noted as strays until their files belong to an archive."""
-        taken = "SELECT 1 FROM archives WHERE file = ?1 UNION SELECT 1 FROM strays WHERE file = ?1"
+        """Note free names as strays, until their files belong to an archive."""
         files = []
         with translated(self._store.database.address), self._store.database.atomic() as transaction:
-            for given in names:
-                name, first = _numbered(given)
-                for number in itertools.count(first):
-                    file = f"{name}.jsonl" if number == 1 else f"{name}-{number}.jsonl"
-                    if transaction.cursor.execute(
-                        taken, (file,)
-                    ).get is None and not self.shelf.has(transaction.cursor, file):
-                        break
+            for name in names:
+                file = self._free_name(transaction.cursor, name)
                 self.shelf.make_ready(file)
                 transaction.cursor.execute("INSERT INTO strays (file) VALUES (?)", (file,))
                 files.append(file)
         return files
 
+    def _free_name(self, cursor: Cursor, name: str) -> str:
+        """Find the next name of a file that is not taken."""
+        taken = "SELECT 1 FROM archives WHERE file = ?1 UNION SELECT 1 FROM strays WHERE file = ?1"
+        base, number = _numbered(name)
+        while True:
+            file = f"{base}.jsonl" if number == 1 else f"{base}-{number}.jsonl"
+            if cursor.execute(taken, (file,)).get is None and not self.shelf.has(cursor, file):
+                return file
+            number += 1
+
     def abandon(self, new: Sequence[str]) -> None:
-        """Leave nothing of files that came to nothing. If not even this works, the next opening does it."""
+        """Remove files that came to nothing; if this fails, the next opening does it."""
         with suppress(LaminaError, OSError), translated(self._store.database.address):
             if any(_is_stray(self._store.database.reader(), file) for file in new):
                 self._sweep(new)
 
 
 def wrong_strays(connection: Connection) -> list[str]:
-    """Strays that this program would not note: files that memories lie in, and names of anything
-    but archives."""
-    belongs = {file for (file,) in rows(connection, "SELECT file FROM archives")}
-    return [
-        file
-        for (file,) in rows(connection, "SELECT file FROM strays")
-        if file in belongs or not NAME.fullmatch(file)
-    ]
+    """List the strays that are not ours: files in use, or with names that no archive has."""
+    used = {file for (file,) in rows(connection, "SELECT file FROM archives")}
+    return [file for file in _strays(connection) if file in used or not NAME.fullmatch(file)]
+
+
+def _strays(connection: Connection) -> list[str]:
+    return [file for (file,) in rows(connection, "SELECT file FROM strays")]
 
 
 def _is_doomed(cursor: Cursor, file: str) -> bool:
-    return (
-        cursor.execute("SELECT 1 FROM strays WHERE file = ? AND doomed = 1", (file,)).get
-        is not None
-    )
+    query = "SELECT 1 FROM strays WHERE file = ? AND doomed = 1"
+    return cursor.execute(query, (file,)).get is not None
 
 
 def _is_stray(connection: Connection | Cursor, file: str) -> bool:
-    """Whether a name is noted, and free to be used."""
-    return (
-        connection.execute("SELECT 1 FROM strays WHERE file = ? AND doomed = 0", (file,)).get
-        is not None
-    )
+    """Tell whether a name is noted, and free to be used."""
+    query = "SELECT 1 FROM strays WHERE file = ? AND doomed = 0"
+    return connection.execute(query, (file,)).get is not None
 
 
 def _are_strays(transaction: OpenTransaction, files: Sequence[str]) -> bool:
@@ -184,6 +175,6 @@ def _are_strays(transaction: OpenTransaction, files: Sequence[str]) -> bool:
 
 
 def _numbered(name: str) -> tuple[str, int]:
-    """A name without the number behind it, and that number: it rises, so that names stay short and are not used again."""
+    """Split the number off a name; the next file gets the next, so that names stay short."""
     base, dash, number = name.rpartition("-")
     return (base, int(number)) if dash else (name, 1)

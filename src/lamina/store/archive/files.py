@@ -1,4 +1,4 @@
-"""Where the files of the archive lie: in the agent's folder, or in a table that several machines share."""
+"""Hold the files of the archive: in the agent's folder, or in a table that machines share."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ def stamp(now: datetime) -> str:
 
 
 class Laid(NamedTuple):
-    """What was written: the digest of the file, and where each line begins and how long it is."""
+    """A file that was written: its digest, and the start and the length of each line."""
 
     sha256: bytes
     places: list[tuple[int, int]]
 
 
 class Shelf(Protocol):
-    """What is done with files. Their names are data: one that is none of ours is not followed."""
+    """A place for files. Their names come from data, so a name that is not ours is refused."""
 
     def label(self, file: str) -> str:
-        """Where it lies, for people."""
+        """Say where a file is, for people."""
         ...
 
     def make_ready(self, file: str) -> None:
-        """Let a file of this name be written."""
+        """Prepare for a file of this name."""
         ...
 
     def has(self, source: Source, file: str) -> bool: ...
 
     def open(self, source: Source, file: str) -> BinaryIO:
-        """Its bytes; FileNotFoundError when it is gone, another OSError when it cannot be read."""
+        """Open a file; FileNotFoundError when it is gone, another OSError when it is unreadable."""
         ...
 
     def write(self, target: Source, file: str, lines: Iterable[bytes]) -> Laid:
-        """A whole file that survives a power cut, under a name that nothing else had."""
+        """Write a whole file, durably, under a name that no other file has."""
         ...
 
     def remove(self, target: Source, file: str) -> None: ...
 
 
 def shelf(source: Source, folder: Path) -> Shelf:
-    """Where the files lie that the rows of a connection know of."""
+    """Choose the shelf for the files of a database."""
     return Folder(folder) if isinstance(source, (apsw.Connection, apsw.Cursor)) else Table()
 
 
@@ -96,10 +96,9 @@ class Folder:
         path = self.path(file)
         work = path.with_name(path.name + ".tmp")
         digest, places, start = hashlib.sha256(), [], 0
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         try:
-            descriptor = os.open(
-                work, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600
-            )
+            descriptor = os.open(work, flags, 0o600)
             with os.fdopen(descriptor, "wb", buffering=1 << 20) as out:
                 for line in lines:
                     out.write(line + b"\n")
@@ -127,7 +126,7 @@ class Folder:
 
 
 class Table:
-    """Files as rows, which change together with the rows that know of them."""
+    """Files as rows, which change together with the rows that refer to them."""
 
     def label(self, file: str) -> str:
         return f"the file {file}"
@@ -136,9 +135,8 @@ class Table:
         checked(file)
 
     def has(self, source: Source, file: str) -> bool:
-        return (
-            source.execute("SELECT 1 FROM files WHERE file = ?", (checked(file),)).get is not None
-        )
+        query = "SELECT 1 FROM files WHERE file = ?"
+        return source.execute(query, (checked(file),)).get is not None
 
     def open(self, source: Source, file: str) -> BinaryIO:
         body = source.execute("SELECT body FROM files WHERE file = ?", (checked(file),)).get

@@ -1,4 +1,4 @@
-"""Looking through the archive as `grep -i` does: content, tags and values of metadata, without loading the files."""
+"""Search the archive as `grep -i` does: content, tags and metadata, without loading the files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from lamina.errors import Corrupt, StoreUnavailable
+from lamina.errors import Corrupt
 from lamina.model import hashing
 from lamina.model.record import Record
 from lamina.store.engine.sql import Connection
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from lamina.store.archive.archive import Archive
 
 CHUNK = 8 * 1024 * 1024
-# The only characters outside ASCII that are letters inside it, but for their case: the sign for kelvin, İ, and ſ.
+# The only characters outside ASCII that become ASCII letters in lower case: kelvin sign, İ and ſ.
 FOREIGN = {b"k": b"\xe2\x84\xaa", b"i": b"\xc4\xb0", b"s": b"\xc5\xbf"}
-Found = tuple[int, bytes]
+Hit = tuple[int, bytes]  # the number of a line, and the line
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What is looked for: a text, as it stands, in any case; a span of time; whose."""
+    """A question to the archive: a literal text in any case, a user, and a span of time."""
 
     text: str
     user: str | None = None
@@ -35,7 +35,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Peek(msgspec.Struct, frozen=True):
-    """As much of a line as decides."""
+    """The part of a line that decides if it matches."""
 
     content: str
     tags: list[str]
@@ -45,33 +45,29 @@ class Peek(msgspec.Struct, frozen=True):
 
 
 _peek = msgspec.json.Decoder(Peek).decode
+# TypeError: such as for a time without a zone.
+NOT_A_LINE = (msgspec.DecodeError, UnicodeDecodeError, TypeError)
 
 
 def search(
     store_archive: Archive, connection: Connection, wanted: Wanted, limit: int
 ) -> list[Record]:
-    """The newest lines first; each is checked against the index before it is believed."""
-    found: list[Record] = []
+    """Find the newest lines that match; each is checked against the index."""
+    newest: list[Record] = []
     for file in archived.files(connection):
         try:
             with store_archive.filing.shelf.open(connection, file.file) as opened:
-                hits = deque(matches(opened, wanted), maxlen=limit - len(found))
+                hits = deque(matches(opened, wanted), maxlen=limit - len(newest))
         except FileNotFoundError:
             raise store_archive.missing(file.file) from None
         except OSError as error:
-            raise StoreUnavailable(
-                f"{store_archive.filing.shelf.label(file.file)} cannot be read: {error.strerror}"
-            ) from error
-        except (
-            msgspec.DecodeError,
-            UnicodeDecodeError,
-            TypeError,
-        ):  # such as a time without a zone
+            raise store_archive.unreadable(file.file, error) from error
+        except NOT_A_LINE:
             raise store_archive.altered(file.file) from None
-        found += [_record(store_archive, connection, file.file, *hit) for hit in reversed(hits)]
-        if len(found) == limit:
+        newest += [_record(store_archive, connection, file.file, *hit) for hit in reversed(hits)]
+        if len(newest) == limit:
             break
-    return found
+    return newest
 
 
 def _record(
@@ -79,36 +75,35 @@ def _record(
 ) -> Record:
     label = f"{file}:{number}"
     try:
-        found = record_lines.read(line)
+        written = record_lines.read(line)
     except Corrupt:
         raise store_archive.altered(label) from None
-    return record_lines.record_of(store_archive.checked(found, file, connection), label)
+    return record_lines.record_of(store_archive.checked(written, file, connection), label)
 
 
-def matches(file: BinaryIO, wanted: Wanted) -> Iterator[Found]:
-    """The lines of a file that match, with their numbers."""
-    small = _small(wanted.text)
-    plain = _plain(hashing.encode(small)[1:-1].decode())
+def matches(file: BinaryIO, wanted: Wanted) -> Iterator[Hit]:
+    """Yield the lines of a file that match, with their numbers."""
+    text = _lower(wanted.text)
+    caseless = _caseless_part(hashing.encode(text)[1:-1].decode())
     for first, chunk in _chunks(file):
-        for number, line in _candidates(chunk, plain, small):
-            if _matches(_peek(line), small, wanted):
+        for number, line in _candidates(chunk, caseless):
+            if _matches(_peek(line), text, wanted):
                 yield first + number, line
 
 
-def _matches(line: Peek, small: str, wanted: Wanted) -> bool:
+def _matches(line: Peek, text: str, wanted: Wanted) -> bool:
     if wanted.user is not None and line.user not in (None, wanted.user):
         return False
     if wanted.since is not None and line.occurred_at < wanted.since:
         return False
     if wanted.until is not None and line.occurred_at >= wanted.until:
         return False
-    return any(
-        small in _small(value) for value in (line.content, *line.tags, *_values(line.metadata))
-    )
+    values = (line.content, *line.tags, *_values(line.metadata))
+    return any(text in _lower(value) for value in values)
 
 
 def _values(value: Any) -> Iterator[str]:
-    """Every plain value of some metadata, however deep, as JSON writes it."""
+    """Yield every plain value of some metadata, however deep, as JSON writes it."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -121,13 +116,13 @@ def _values(value: Any) -> Iterator[str]:
         yield hashing.encode(value).decode()
 
 
-def _small(text: str) -> str:
-    """A text in small letters, in which the other forms of s are one with it."""
+def _lower(text: str) -> str:
+    """Convert a text to lower case, with one form of each s and sigma."""
     return text.lower().replace("ς", "σ").replace("ſ", "s")
 
 
 def _chunks(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Whole lines, many at a time, with the number of the first."""
+    """Yield many whole lines at a time, with the number of the first."""
     number, rest = 1, b""
     while read := file.read(CHUNK):
         end = read.rfind(b"\n") + 1
@@ -141,14 +136,18 @@ def _chunks(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         yield number, rest
 
 
-def _candidates(chunk: bytes, plain: bytes, small: str) -> Iterator[Found]:
-    """The lines that may match, by their number in the chunk. Bytes are compared, which is fast: most lines do not."""
-    if not plain or any(letter in plain and sign in chunk for letter, sign in FOREIGN.items()):
-        yield from (found for found in enumerate(chunk.splitlines()))
+def _candidates(chunk: bytes, caseless: bytes) -> Iterator[Hit]:
+    """Yield the lines that may match, with their numbers in the chunk.
+
+    Comparing bytes is fast, and rules out most lines.
+    """
+    has_foreign = any(letter in caseless and sign in chunk for letter, sign in FOREIGN.items())
+    if not caseless or has_foreign:
+        yield from enumerate(chunk.splitlines())
         return
     lowered = chunk.lower()
     number = start = 0
-    while (at := lowered.find(plain, start)) >= 0:
+    while (at := lowered.find(caseless, start)) >= 0:
         begin = lowered.rfind(b"\n", start, at) + 1 or start
         end = lowered.find(b"\n", at)
         end = len(lowered) if end < 0 else end
@@ -157,11 +156,8 @@ def _candidates(chunk: bytes, plain: bytes, small: str) -> Iterator[Found]:
         number, start = number + 1, end + 1
 
 
-def _plain(small: str) -> bytes:
-    """The longest part of a text whose bytes are the same in every case, once those of ASCII are small."""
-    runs = [
-        "".join(run)
-        for same, run in groupby(small, lambda c: c.isascii() or c.upper() == c.lower())
-        if same
-    ]
-    return max(runs, key=len, default="").encode()
+def _caseless_part(lowered: str) -> bytes:
+    """Find the longest part of a text whose bytes do not depend on case, beyond that of ASCII."""
+    runs = groupby(lowered, lambda char: char.isascii() or char.upper() == char.lower())
+    caseless = ["".join(run) for is_caseless, run in runs if is_caseless]
+    return max(caseless, key=len, default="").encode()

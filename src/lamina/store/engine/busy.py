@@ -1,4 +1,4 @@
-"""Waiting for another process that writes to the same file: as SQLite does it, but not in silence."""
+"""Wait for another process that writes to the same file, as SQLite does, but with a warning."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from pathlib import Path
 
 log = logging.getLogger("lamina")
 
-DELAYS_MS = (1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50)  # then again and again the last of all
+DELAYS_MS = (1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50)  # then LAST_MS again and again
 LAST_MS = 100
 SILENCE_MS = 1000
 
 
 class Patience:
-    """What SQLite asks each time that a file is locked: whether to try again. Being asked for the first time is a new wait."""
+    """The busy handler that SQLite calls when a file is locked: sleep, and tell it to try again.
+
+    A call with 0 tries begins a new wait.
+    """
 
     def __init__(
         self, path: Path, limit_ms: int, sleep: Callable[[float], None] = time.sleep
@@ -28,17 +31,13 @@ class Patience:
     def __call__(self, tries: int) -> bool:
         if tries == 0:
             self._waited = 0
-        delay = min(
-            DELAYS_MS[tries] if tries < len(DELAYS_MS) else LAST_MS, self._limit - self._waited
-        )
+        usual = DELAYS_MS[tries] if tries < len(DELAYS_MS) else LAST_MS
+        delay = min(usual, self._limit - self._waited)
         if delay <= 0:
             return False
         if self._waited < SILENCE_MS <= self._waited + delay < self._limit:
-            log.warning(
-                "waiting for another process that writes to %s, up to %g s",
-                self._path,
-                self._limit / 1000,
-            )
+            message = "waiting for another process that writes to %s, up to %g s"
+            log.warning(message, self._path, self._limit / 1000)
         self._waited += delay
         self._sleep(delay / 1000)
         return True

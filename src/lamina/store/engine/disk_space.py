@@ -1,4 +1,4 @@
-"""Whether a folder can take more: a disk that is full, or one that nobody may write, is told before it is tried."""
+"""Tell whether a folder can take more, before it is tried: is the disk full or read-only?"""
 
 from __future__ import annotations
 
@@ -8,47 +8,46 @@ from pathlib import Path
 
 from lamina.home.folder import size_of
 
-INDEX_BYTES = 32 * 1024  # what SQLite lays beside a file, before anybody can read its log
+INDEX_BYTES = 32 * 1024  # the index of the log, which SQLite needs beside a file before it reads
 BLOCK = 4096  # with less left not even the fail-safe can take anything
-ENOUGH = (
-    2 * INDEX_BYTES
-)  # with less left SQLite cannot write, and what it took would be missing for the fail-safe
+# With less left SQLite cannot write, and its attempt would take room from the fail-safe.
+ENOUGH = 2 * INDEX_BYTES
 
 
 def is_full(folder: Path) -> bool:
-    """Whether a disk has no room for a write of SQLite; one that does not tell has room."""
+    """Tell whether a disk has no room for a write of SQLite; assume room on one we cannot ask."""
     try:
-        found = shutil.disk_usage(folder)
+        usage = shutil.disk_usage(folder)
     except OSError:
         return False
-    return found.total > 0 and found.free < ENOUGH
+    return usage.total > 0 and usage.free < ENOUGH
 
 
 def is_short(path: Path) -> bool:
-    """Whether there is no room to open a SQLite file as usual: the index of its log is not there, and would not fit."""
+    """Tell whether a SQLite file has no index of its log, which opening needs, nor room for it."""
     return size_of(path.with_name(path.name + "-shm")) < INDEX_BYTES and is_full(path.parent)
 
 
 def hindrance(folder: Path) -> str | None:
-    """What keeps us from writing into a folder, for people; nothing when nothing does."""
+    """Say what keeps us from writing into a folder; None when nothing does."""
     return closed(folder) or full(folder)
 
 
 def closed(folder: Path) -> str | None:
-    """That nobody may write there, if so. A folder that does not exist is made when it is needed."""
+    """Say that a folder is read-only, if so. A missing one is made when it is needed."""
     if not folder.is_dir() or os.access(folder, os.W_OK):
         return None
-    return f"{folder} cannot be written: it can be searched, but nothing is remembered and no read leaves a trace"
+    effect = "it can be searched, but nothing is remembered and no read leaves a trace"
+    return f"{folder} cannot be written: {effect}"
 
 
 def full(folder: Path) -> str | None:
-    """That the disk is full, if so."""
+    """Say that the disk is full, if so."""
     if not folder.is_dir() or not is_full(folder):
         return None
     left = shutil.disk_usage(folder).free
-    meanwhile = (
-        "memories go to the fail-safe as long as there is room for it"
-        if left >= BLOCK
-        else "nothing can be remembered"
-    )
-    return f"the disk is full: {folder} has {left // 1024} KB left; free some space, {meanwhile} until then"
+    effect = "nothing can be remembered"
+    if left >= BLOCK:
+        effect = "memories go to the fail-safe as long as there is room for it"
+    remaining = f"{folder} has {left // 1024} KB left"
+    return f"the disk is full: {remaining}; free some space, {effect} until then"

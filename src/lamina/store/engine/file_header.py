@@ -1,4 +1,4 @@
-"""The first hundred bytes of a SQLite file, read before any statement, so that a file which is not ours is left untouched."""
+"""Read the header of a SQLite file before any statement, so that foreign files stay untouched."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MAGIC = b"SQLite format 3\0"
 SIZE = 100
 # "Lamn" and "Lamr": tell a store and its trail of reads from any other SQLite file.
 STORE, READS = 0x4C616D6E, 0x4C616D72
-BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database in use
+BESIDE = ("-wal", "-shm", "-journal")  # the files that SQLite keeps beside a database in use
 READS_FILE = "reads.db"
 SIGNS = ("*/*_archive_*.jsonl", "backups/*/manifest.json", "erasures/*.json", "damaged/*")
 
 
 class Header(NamedTuple):
-    """What the header says about the file."""
+    """The fields of the header that we need."""
 
     pages: int
     page_size: int
@@ -31,46 +31,46 @@ class Header(NamedTuple):
 
 
 def read(path: Path) -> Header | None:
-    """The header of a file that is at rest, or None when the file is new or its last word is in a log beside it."""
+    """Read the header of a file; None for a new file, or one with its latest state in a log."""
     try:
         with raw_file.opened(path) as file:
             head = file.read(SIZE)
             length = file.seek(0, 2)
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
-    if not head or any(
-        path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-journal")
-    ):
+    if not head or any(_beside(path, suffix).exists() for suffix in ("-wal", "-journal")):
         return None
     if len(head) < SIZE or not head.startswith(MAGIC):
-        raise Corrupt(
-            f"{path}: this is not a SQLite database, or its first page is damaged; see `lamina restore`"
-        )
+        problem = "this is not a SQLite database, or its first page is damaged"
+        raise Corrupt(f"{path}: {problem}; see `lamina restore`")
     (page_size,) = struct.unpack(">H", head[16:18])
     (pages,), (schema,) = struct.unpack(">I", head[28:32]), struct.unpack(">I", head[40:44])
     (version,), (application,) = struct.unpack(">i", head[60:64]), struct.unpack(">i", head[68:72])
-    found = Header(pages, 65536 if page_size == 1 else page_size, schema, version, application)
-    if length < found.pages * found.page_size:
-        raise Corrupt(
-            f"{path}: {found.pages * found.page_size - length:,} bytes are missing at its end; see `lamina restore`"
-        )
-    return found
+    page_size = 65536 if page_size == 1 else page_size
+    missing = pages * page_size - length
+    if missing > 0:
+        problem = f"{missing:,} bytes are missing at its end"
+        raise Corrupt(f"{path}: {problem}; see `lamina restore`")
+    return Header(pages, page_size, schema, version, application)
 
 
 def is_kept(path: Path) -> bool:
-    """Whether a file is a store or its trail of reads, or belongs to any database that somebody uses now."""
-    if any(path.with_name(path.name + end).exists() for end in BESIDE):
+    """Tell whether a file is a store or its trail of reads, or belongs to a database in use."""
+    if any(_beside(path, suffix).exists() for suffix in BESIDE):
         return True
-    if any(
-        path.name.endswith(end) and is_file(path.with_name(path.name.removesuffix(end)))
-        for end in BESIDE
-    ):
-        return True
+    for suffix in BESIDE:
+        database = path.with_name(path.name.removesuffix(suffix))
+        if database != path and is_file(database):
+            return True
     return is_file(path) and _application(path) in (STORE, READS)
 
 
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
 def _application(path: Path) -> int | None:
-    """Whose database a file is; None when it is none."""
+    """Read the application id of a database; None for a file that is not one."""
     with raw_file.opened(path) as file:
         head = file.read(SIZE)
     return int.from_bytes(head[68:72]) if len(head) == SIZE and head.startswith(MAGIC) else None
@@ -83,18 +83,19 @@ def refuse_lost(path: Path, is_there: Callable[[], object] = lambda: False) -> N
     """
     if is_there():
         return
-    found = sign(path.parent)
-    if found is not None and not is_there():
-        do = "see `lamina restore`, or set store.url if they are on a server"
-        raise Corrupt(f"{path} is empty or gone, but {found} shows that there were memories; {do}")
+    trace = sign(path.parent)
+    if trace is not None and not is_there():
+        remedy = "see `lamina restore`, or set store.url if they are on a server"
+        problem = f"{path} is empty or gone, but {trace} shows that there were memories"
+        raise Corrupt(f"{problem}; {remedy}")
 
 
 def sign(folder: Path) -> str | None:
-    """A file that only somebody writes who has had a store here."""
+    """Find a file that exists only where there was a store."""
     if has_bytes(folder / READS_FILE):
         return READS_FILE
-    found = (path for pattern in SIGNS for path in folder.glob(pattern))
+    traces = (path for pattern in SIGNS for path in folder.glob(pattern))
     try:
-        return next((path.relative_to(folder).as_posix() for path in found), None)
+        return next((path.relative_to(folder).as_posix() for path in traces), None)
     except OSError as error:
         raise StoreUnavailable(f"{folder} cannot be read: {error.strerror}") from error

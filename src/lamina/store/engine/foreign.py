@@ -1,4 +1,4 @@
-"""Databases of other programs: their plain tables are read, never believed; and written for them to read."""
+"""Read plain tables of other programs' databases, trusting nothing, and write such tables."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from urllib.parse import quote
 import apsw
 
 from lamina.errors import InvalidInput, NotFound, StoreUnavailable
+from lamina.home.folder import has_bytes
 from lamina.model.rules import MAX_CONTENT_BYTES
 from lamina.store.engine import raw_file
 from lamina.store.engine.file_header import MAGIC
 from lamina.text.words import one_line, shown
 
 MAX_VALUE = 2 * MAX_CONTENT_BYTES
-# Rows take hardly more than the file that holds them, and work in proportion; with more, the file was made to do harm.
+# Rows take hardly more bytes than their file, and reading takes work in proportion to it. A file
+# that needs more was made to do harm.
 GROWTH = 4
 STEPS, FREE_STEPS, STEPS_PER_BYTE = 100_000, 20_000_000, 16
-COMPUTED = (2, 3)  # columns that are worked out from others, as `table_xinfo` says
+COMPUTED = (2, 3)  # columns that are computed from others, as `table_xinfo` says
 READING = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-# What a statement of ours does; a schema that makes it do more is refused.
+# The actions of our statements; a schema that makes them do more is refused.
 ALLOWED = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_READ})
 LIMITS: Mapping[int, int] = {
     apsw.SQLITE_LIMIT_LENGTH: MAX_VALUE,
@@ -33,7 +35,7 @@ LIMITS: Mapping[int, int] = {
     apsw.SQLITE_LIMIT_EXPR_DEPTH: 20,
     apsw.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
 }
-# Nothing that the file brings along may run: no triggers, no views, no functions beyond the harmless ones.
+# Nothing in the file may run: no triggers, no views, no functions beyond the harmless ones.
 DISTRUST: Mapping[int, int] = {
     apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
     apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER: 0,
@@ -41,21 +43,20 @@ DISTRUST: Mapping[int, int] = {
     apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,
 }
 EPISODES = (
-    "CREATE TABLE episodes (id TEXT PRIMARY KEY, timestamp DATETIME, summary TEXT, participants TEXT, tags TEXT,"
-    " raw_hash TEXT, importance REAL)"
+    "CREATE TABLE episodes (id TEXT PRIMARY KEY, timestamp DATETIME, summary TEXT,"
+    " participants TEXT, tags TEXT, raw_hash TEXT, importance REAL)"
 )
 FACTS = (
-    "CREATE TABLE facts (id TEXT PRIMARY KEY, content TEXT, source_episode TEXT, confidence REAL, created DATETIME,"
-    " last_verified DATETIME, superseded_by TEXT)"
+    "CREATE TABLE facts (id TEXT PRIMARY KEY, content TEXT, source_episode TEXT, confidence REAL,"
+    " created DATETIME, last_verified DATETIME, superseded_by TEXT)"
 )
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file says that it is one of SQLite."""
+    """Tell whether a file begins like one of SQLite."""
     try:
-        if not stat.S_ISREG(
-            path.stat().st_mode
-        ):  # opening a pipe waits for somebody to write into it
+        # Opening a pipe would wait for a writer.
+        if not stat.S_ISREG(path.stat().st_mode):
             raise InvalidInput(f"{path} is not a file")
         with raw_file.opened(path) as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -66,40 +67,37 @@ def is_database(path: Path) -> bool:
 
 
 def tables(path: Path) -> list[str]:
-    """The names of the plain tables in a database, in lower case."""
+    """List the names of the plain tables in a database, in lower case."""
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
     with _reading(path) as connection:
         return [str(name).lower() for (name,) in connection.execute(query)]
 
 
 def rows(path: Path, table: str) -> Iterator[dict[str, Any]]:
-    """The rows of a plain table, a value for each column; one at a time."""
+    """Yield the rows of a plain table one at a time, each a value for each column."""
     if table not in tables(path):
         raise InvalidInput(f"{path} has no table {table}")
     left = GROWTH * path.stat().st_size + MAX_VALUE
     with _reading(path) as connection:
         names = _columns(connection, path, table)
         connection.authorizer = _only_reading
-        for row in connection.execute(
-            f"SELECT {', '.join(map(_quoted, names))} FROM {_quoted(table)}"
-        ):
+        query = f"SELECT {', '.join(map(_quoted, names))} FROM {_quoted(table)}"
+        for row in connection.execute(query):
             left -= sum(len(value) if isinstance(value, (str, bytes)) else 1 for value in row)
             if left < 0:
-                raise InvalidInput(
-                    f"{path} gives far more than it holds: it was made to fill memory; nothing was imported"
-                )
+                problem = f"{path} gives far more than it holds: it was made to fill memory"
+                raise InvalidInput(f"{problem}; nothing was imported")
             yield dict(zip(names, row, strict=True))
 
 
 def _columns(connection: apsw.Connection, path: Path, table: str) -> list[str]:
-    """The names of the columns that hold values; a table that works any of them out is refused."""
-    found = connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
-    for _, name, *_, hidden in found:
+    """List the columns that hold values; refuse a table with a computed one."""
+    columns = connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
+    for _, name, *_, hidden in columns:
         if hidden in COMPUTED:
-            raise InvalidInput(
-                f"{path}: the column {shown(name, 80)} of {table} is computed, and only plain ones are read"
-            )
-    return [str(name) for _, name, *_, hidden in found if not hidden]
+            column = f"the column {shown(name, 80)} of {table}"
+            raise InvalidInput(f"{path}: {column} is computed, and only plain ones are read")
+    return [str(name) for _, name, *_, hidden in columns if not hidden]
 
 
 def _quoted(name: str) -> str:
@@ -108,11 +106,10 @@ def _quoted(name: str) -> str:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[apsw.Connection]:
-    """A connection that writes nothing, not even a lock, and trusts nothing."""
-    if any(_has_bytes(path.with_name(path.name + suffix)) for suffix in ("-wal", "-journal")):
-        raise InvalidInput(
-            f"{path} is in use, or was not closed: its last words are in a file beside it; close its program"
-        )
+    """Open a connection that writes nothing, not even a lock, and trusts nothing."""
+    if any(has_bytes(path.with_name(path.name + suffix)) for suffix in ("-wal", "-journal")):
+        problem = f"{path} is in use, or was not closed: its last words are in a file beside it"
+        raise InvalidInput(f"{problem}; close its program")
     try:
         connection = apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=READING)
     except apsw.Error as error:
@@ -122,7 +119,7 @@ def _reading(path: Path) -> Iterator[apsw.Connection]:
             connection.limit(limit, value)
         for option, on in DISTRUST.items():
             connection.config(option, on)
-        connection.set_progress_handler(_impatient(path.stat().st_size), STEPS)
+        connection.set_progress_handler(_work_limit(path.stat().st_size), STEPS)
         yield connection
     except (apsw.Error, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
@@ -130,28 +127,25 @@ def _reading(path: Path) -> Iterator[apsw.Connection]:
         connection.close()
 
 
-def _impatient(size: int) -> Callable[[], bool]:
-    """Whether to give up, asked now and then: after more work than reading a file of this size can be."""
-    asked, most = count(), (FREE_STEPS + STEPS_PER_BYTE * size) // STEPS
-    return lambda: next(asked) >= most
+def _work_limit(size: int) -> Callable[[], bool]:
+    """Make a handler that ends a statement after more work than a file of this size can need."""
+    calls, most = count(), (FREE_STEPS + STEPS_PER_BYTE * size) // STEPS
+    return lambda: next(calls) >= most
 
 
 def _only_reading(action: int, *_: object) -> int:
     return apsw.SQLITE_OK if action in ALLOWED else apsw.SQLITE_DENY
 
 
-def _has_bytes(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
-
-
 def _unreadable(path: Path, error: Exception) -> InvalidInput:
+    reason = one_line(str(error), 200)
     return InvalidInput(
-        f"{path} cannot be read as a SQLite database: {one_line(str(error), 200)}; nothing was imported"
+        f"{path} cannot be read as a SQLite database: {reason}; nothing was imported"
     )
 
 
 def write(path: Path, filled: Mapping[str, Iterable[Sequence[Any]]]) -> None:
-    """Make a database with tables of the documents; each is named by the statement that creates it."""
+    """Create a database with tables and their rows; each key is the statement for its table."""
     try:
         connection = apsw.Connection(str(path))
     except apsw.Error as error:
@@ -159,11 +153,11 @@ def write(path: Path, filled: Mapping[str, Iterable[Sequence[Any]]]) -> None:
     try:
         connection.pragma("journal_mode", "off")
         with connection:
-            for create, found in filled.items():
+            for create, table_rows in filled.items():
                 connection.execute(create)
                 name, columns = create.split("(", 1)[0].split()[-1], create.count(",") + 1
                 marks = ", ".join("?" * columns)
-                connection.executemany(f"INSERT INTO {name} VALUES ({marks})", found)
+                connection.executemany(f"INSERT INTO {name} VALUES ({marks})", table_rows)
     except apsw.Error as error:
         raise StoreUnavailable(f"{path} cannot be written: {shown(str(error))}") from error
     finally:

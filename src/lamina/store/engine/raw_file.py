@@ -1,8 +1,9 @@
 """Read the bytes of any file without dropping the locks that SQLite holds on it.
 
-POSIX drops every lock of a process on a file when the process closes any descriptor of that file. SQLite knows which files
-it has locked in this process, by whichever handle, thread or name, and defers the close; Python's `open` does not. So every
-file that may be a database which somebody in this process has open is read here. See docs/decisions/0024-raw-reads.md.
+POSIX drops every lock of a process on a file when the process closes any descriptor of that file.
+SQLite knows which files it has locked in this process, by any handle, thread or name, and defers
+the close; Python's `open` does not. So every file that may be a database which this process has
+open is read here. See docs/decisions/0024-raw-reads.md.
 """
 
 from __future__ import annotations
@@ -20,26 +21,23 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 AT_ONCE = 1 << 20  # bytes
-FLAGS = (
-    apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
-)  # only a main database takes part in SQLite's bookkeeping
+# Only a main database takes part in SQLite's bookkeeping.
+FLAGS = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
 INDEX = "-shm"
 
 
 def opened(path: Path) -> io.BufferedReader:
-    """A file to read; errors are those of `open`."""
+    """Open a file for reading; errors are those of `open`."""
     real = Path(os.path.realpath(path))  # SQLite opens no symbolic link itself
-    if (
-        not real.is_file()
-    ):  # a pipe, a folder, nothing, or a file that has no name any more: Python opens these
+    # A pipe, a folder, nothing, or a file that has no name any more: Python opens these.
+    if not real.is_file():
         return path.open("rb")
     if is_index(real):
-        raise OSError(
-            errno.EBUSY, "it belongs to a database, and only SQLite may open it", str(path)
-        )
+        problem = "it belongs to a database, and only SQLite may open it"
+        raise OSError(errno.EBUSY, problem, str(path))
     try:
         return io.BufferedReader(_SqliteFile(real), AT_ONCE)
-    except UnicodeEncodeError:  # SQLite opens no file whose name is no text
+    except UnicodeEncodeError:  # SQLite opens no file whose name is not text
         return path.open("rb")
 
 
@@ -50,9 +48,8 @@ def read(path: Path) -> bytes:
 
 def copy(source: Path, target: Path) -> None:
     """Copy a file durably into a new, private one."""
-    descriptor = os.open(
-        target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600
-    )
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(target, flags, 0o600)
     with os.fdopen(descriptor, "wb") as copied, opened(source) as file:
         shutil.copyfileobj(file, copied, AT_ONCE)
         copied.flush()
@@ -60,7 +57,10 @@ def copy(source: Path, target: Path) -> None:
 
 
 def is_index(path: Path) -> bool:
-    """Whether a file is the index of a database's log. SQLite locks it without bookkeeping, and it holds no text."""
+    """Tell whether a file is the index of a log, which SQLite locks without bookkeeping.
+
+    It holds no text.
+    """
     real = Path(os.path.realpath(path))
     return real.name.endswith(INDEX) and real.with_name(real.name.removesuffix(INDEX)).exists()
 
@@ -93,15 +93,15 @@ class _SqliteFile(io.RawIOBase):
         try:
             # Never beyond the end: of a short read, apsw cuts off zeros that belong to the file.
             wanted = min(len(view), self._size() - self._at)
-            found = self._file.xRead(wanted, self._at) if wanted > 0 else b""
+            data = self._file.xRead(wanted, self._at) if wanted > 0 else b""
         except apsw.Error as error:
             raise OSError(errno.EIO, os.strerror(errno.EIO), self._path) from error
-        view[: len(found)] = found
-        self._at += len(found)
-        return len(found)
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
 
     def _size(self) -> int:
-        """The bytes of the file. SQLite takes one of a single byte for empty: it makes such files itself."""
+        """Count the bytes; SQLite says 0 for a file of one, since it makes such files itself."""
         return self._file.xFileSize() or len(self._file.xRead(1, 0))
 
     def close(self) -> None:

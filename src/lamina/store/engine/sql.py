@@ -1,4 +1,4 @@
-"""What the store asks of a database. Its SQL is written once, in what SQLite and PostgreSQL have in common."""
+"""The interface of a database, for SQL that is written once for SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from lamina.errors import Refused
+from lamina.errors import Refused, StoreUnavailable
 
 if TYPE_CHECKING:
     from numpy import int64
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class Half(bytes):
-    """A vector of half-precision numbers, as it is stored. PostgreSQL has a type of its own for it."""
+    """A stored vector of half-precision numbers, for which PostgreSQL has a type of its own."""
 
 
 class Result(Protocol):
-    """What a statement gives."""
+    """The result of a statement."""
 
     @property
     def get(self) -> Any:
-        """All of it with as little around it as possible: None, a value, a row, or a list of them."""
+        """None, a value, a row, or a list of them: as little as holds all."""
         ...
 
     def fetchall(self) -> list[Any]: ...
@@ -34,19 +34,19 @@ class Result(Protocol):
 
 
 class Connection(Protocol):
-    """Where statements are run."""
+    """A connection that runs statements."""
 
     def execute(self, statement: str, parameters: Sequence[Any] = ..., /) -> Result: ...
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], /) -> Any: ...
 
     def changes(self) -> int:
-        """How many rows the last statement has changed."""
+        """Count the rows that the last statement changed."""
         ...
 
 
 class Cursor(Protocol):
-    """Where statements of a transaction are run."""
+    """A cursor that runs the statements of a transaction."""
 
     @property
     def connection(self) -> Any: ...
@@ -57,65 +57,71 @@ class Cursor(Protocol):
 
 
 def rows(source: Connection | Cursor, query: str, parameters: Sequence[Any] = ()) -> list[Any]:
-    """All rows of a query. The statement is run to its end: one left halfway would hold on to an old view."""
+    """Read all rows of a query, and run it to its end: left halfway it pins an old view."""
     return source.execute(query, parameters).fetchall()
 
 
 class Database(ABC):
-    """Where one agent's memory is kept. Threads share it; a process that was forked from ours may not use it."""
+    """The database of one agent's memory. Threads share it; a forked process may not use it."""
 
-    address: str  # as people are told of it
+    address: str  # as shown to people
     inherited = False
-    writable = True  # a surface that only reads takes this away, and there is no way to write left
+    writable = True  # a surface that only reads clears this, and then there is no way to write
 
     def __init__(self) -> None:
         self.write_lock = threading.RLock()
+        self._closed = False
 
     @abstractmethod
     def reader(self) -> Connection:
-        """Where this thread reads."""
+        """Get this thread's connection for reading."""
 
     @abstractmethod
     def moment(self) -> AbstractContextManager[Connection]:
-        """Where this thread reads, and within the block sees everything as it is at one moment."""
+        """Get this thread's connection, which sees one moment of the database within the block."""
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Connection]:
-        """The same on a connection of its own."""
+        """Open a connection of its own, which sees one moment of the database."""
 
-    def ask(self) -> None:  # noqa: B027 - most need not know
-        """This thread is about to wait for its turn to write."""
+    def ask(self) -> None:  # noqa: B027 - most databases need not know
+        """Note that this thread is about to wait for its turn to write."""
 
     @abstractmethod
     def begin(self) -> Cursor:
-        """Begin to write, as the only one who does."""
+        """Begin to write, as the only writer."""
 
-    def linger(self, cursor: Cursor) -> None:  # noqa: B027 - most let everybody take their time
-        """Let this transaction wait for long without a word, while something is done elsewhere."""
+    def linger(self, cursor: Cursor) -> None:  # noqa: B027 - most databases set no limit
+        """Let this transaction stay idle for long, while something is done elsewhere."""
 
     @abstractmethod
     def commit(self, cursor: Cursor) -> None:
-        """Make durable what was written, and let others write."""
+        """Make the transaction durable, and let others write."""
 
     @abstractmethod
     def roll_back(self, cursor: Cursor, error: BaseException) -> None:
-        """Leave nothing of what was written, and let others write."""
+        """Undo the transaction, and let others write."""
 
-    @abstractmethod
     def check_usable(self) -> None:
-        """Raise when this handle is closed, or of another process."""
+        """Raise when this handle is closed, or belongs to another process."""
+        if self.inherited:
+            raise StoreUnavailable(
+                "this handle was opened in another process; open a new one after a fork"
+            )
+        if self._closed:
+            raise StoreUnavailable("this handle is closed; open a new one")
 
     @abstractmethod
     def fold(self) -> bool:
-        """Let nothing be left outside of the rows, of what was deleted; whether nobody kept us from that."""
+        """Leave nothing of deleted rows elsewhere. False when another process prevented it."""
 
     @abstractmethod
     def close(self) -> None: ...
 
     def alone(self, what: str, patience: float | None = None) -> AbstractContextManager[None]:
-        """Within the block nobody on another machine does this. Who shares a file is on the same one.
+        """Keep other machines from doing the same within the block; only a server has others.
 
-        It is waited for: without end, or so many seconds and then StoreUnavailable.
+        Wait for it without end, or for so many seconds and then raise StoreUnavailable.
         """
         return nullcontext()
 
@@ -124,12 +130,12 @@ class Database(ABC):
             raise Refused("this handle only reads")
 
     def atomic(self) -> Atomic:
-        """One write transaction: all of it is durable when the block ends, or none of it ever happened."""
+        """Open a write transaction: when the block ends all of it is durable, or none happened."""
         return Atomic(self)
 
 
 class Atomic:
-    """The one place that begins and ends write transactions. Threads of a process queue, processes wait their turn."""
+    """A write transaction; nothing else begins or ends one. Threads and processes take turns."""
 
     cursor: Cursor
 
@@ -137,7 +143,8 @@ class Atomic:
         self._database = database
 
     def __enter__(self) -> Self:
-        self._database.check_usable()  # before the lock: another thread may have held it when we were forked
+        # Before the lock, which another thread may have held when we were forked.
+        self._database.check_usable()
         self._database.ask()
         self._database.write_lock.acquire()
         try:
@@ -166,11 +173,11 @@ class Atomic:
 def numbers(
     source: Connection | Cursor, query: str, parameters: Sequence[Any] = ()
 ) -> NDArray[int64]:
-    """The numbers of records that a query gives in its column `record`, in the order in which it has them.
+    """Read the numbers in the column `record` of a query, in its order.
 
-    They come as one text: handing over row by row would take longer than finding them.
+    They come as one text: handing them over row by row would take longer than finding them.
     """
     import numpy as np
 
-    found = source.execute(f"SELECT group_concat(record) FROM ({query}) AS found", parameters).get
-    return np.fromstring(found, np.int64, sep=",") if found else np.zeros(0, np.int64)
+    listed = source.execute(f"SELECT group_concat(record) FROM ({query}) AS found", parameters).get
+    return np.fromstring(listed, np.int64, sep=",") if listed else np.zeros(0, np.int64)

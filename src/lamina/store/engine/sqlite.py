@@ -1,4 +1,4 @@
-"""Connections to one SQLite file: how they are opened, shared by threads, and how their errors read."""
+"""Open connections to a SQLite file, share it among threads, and translate SQLite's errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lamina.store.engine import disk_space
 from lamina.store.engine.busy import Patience
 from lamina.store.engine.sql import Cursor, Database
 
-# What every connection is told. See docs/decisions/0002-sqlite-settings.md.
+# The settings of every connection. See docs/decisions/0002-sqlite-settings.md.
 PRAGMAS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA trusted_schema = OFF",
@@ -31,18 +31,18 @@ PRAGMAS = (
 WAL_ATTEMPTS = 200
 FORK_PATIENCE = 2.0
 FOLD_PATIENCE_MS = 1000
-# After these a connection may have been left with a file that it could only open for reading.
+# After these errors a connection may be left with a file that it could only open for reading.
 SUSPICIOUS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError)
-# What reading or writing a file can raise: SQLite's own errors, and text in it that is none.
+# The errors of reading or writing a file: SQLite's own, and those of bytes that are not text.
 FROM_SQLITE = (apsw.Error, UnicodeDecodeError)
 
 
 Kept = TypeVar("Kept")
-Stand = tuple[int, int]  # of a file: when it was written, and its bytes
+Stand = tuple[int, int]  # the state of a file: the time of its last write, and its size
 
 
 class SqliteDatabase(Database):
-    """One SQLite file. Every thread has its own connections; a process that was forked from ours has none."""
+    """One SQLite file. Every thread has its own connections; a forked process has none."""
 
     def __init__(self, path: Path, busy_ms: int, checkpoint_pages: int) -> None:
         super().__init__()
@@ -50,17 +50,16 @@ class SqliteDatabase(Database):
         self.address = str(path)
         self.local = threading.local()
         self.quiet = threading.Condition()
-        self.moments = 0  # threads that look at one moment of the file now
+        self.moments = 0  # threads that read one moment of the file now
         self._busy_ms = busy_ms
         self._checkpoint_pages = checkpoint_pages
         # Weak, so that the connections of a thread end with the thread.
         self.readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self.writers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
-        self._closed = False
         _OPEN.add(self)
 
     def reader(self) -> apsw.Connection:
-        """This thread's read-only connection."""
+        """Get this thread's read-only connection."""
         connection: apsw.Connection | None = getattr(self.local, "reader", None)
         if connection is None or self.inherited or self._closed or self.local.frozen is not None:
             connection = self._read_anew()
@@ -68,9 +67,9 @@ class SqliteDatabase(Database):
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[apsw.Connection]:
-        """A connection of its own that sees the file as it is at one moment.
+        """Open a new connection that sees the file as it is at one moment.
 
-        A new one, because FTS5 checks its index against what an older connection remembers of it.
+        FTS5 would check its index against what an older connection remembers of it.
         """
         self.check_usable()
         connection, frozen = self._for_reading()
@@ -84,7 +83,7 @@ class SqliteDatabase(Database):
 
     @contextlib.contextmanager
     def moment(self) -> Iterator[apsw.Connection]:
-        """This thread's connection, which within the block sees the file as it is at one moment."""
+        """Get this thread's connection, which within the block sees one moment of the file."""
         self.check_usable()  # before the lock: a fork may have held it
         with self.quiet:
             self.moments += 1
@@ -97,9 +96,7 @@ class SqliteDatabase(Database):
                     try:
                         yield connection
                     except BaseException:
-                        with contextlib.suppress(
-                            apsw.Error
-                        ):  # what went wrong first is what counts
+                        with contextlib.suppress(apsw.Error):  # the first error is what counts
                             connection.execute("ROLLBACK")
                         raise
                     connection.execute("ROLLBACK")
@@ -111,17 +108,19 @@ class SqliteDatabase(Database):
                 self.quiet.notify_all()
 
     def check_still(self) -> None:
-        """Raise when a file that this thread reads without locks was written meanwhile: nobody knows then what was read."""
+        """Raise when a file that this thread reads without locks was written meanwhile.
+
+        It cannot be known then what was read.
+        """
         self._check_still(getattr(self.local, "frozen", None))
 
     def _check_still(self, frozen: Stand | None) -> None:
         if frozen is not None and _stand(self.path) != frozen:
-            raise StoreUnavailable(
-                f"{self.path}: it was written while it was read without a lock; try again"
-            )
+            problem = "it was written while it was read without a lock; try again"
+            raise StoreUnavailable(f"{self.path}: {problem}")
 
     def writer(self) -> apsw.Cursor:
-        """This thread's cursor for writing. Only `begin` begins transactions with it."""
+        """Get this thread's cursor for writing. Only `begin` begins transactions with it."""
         self.check_writable()
         cursor: apsw.Cursor | None = getattr(self.local, "writer", None)
         if cursor is None or self.inherited or self._closed:
@@ -132,7 +131,7 @@ class SqliteDatabase(Database):
         return cursor
 
     def drop_writer(self) -> None:
-        """Forget this thread's connection for writing; the next write opens a new one."""
+        """Close this thread's connection for writing; the next write opens a new one."""
         if getattr(self.local, "writer", None) is not None:
             self.local.writer.connection.close(True)
             del self.local.writer
@@ -158,16 +157,14 @@ class SqliteDatabase(Database):
         self._undo(cursor, error)
 
     def _undo(self, cursor: Cursor | None, error: BaseException) -> None:
-        """Leave nothing behind, and say what an error of SQLite means."""
-        # An I/O error may have ended the transaction already; a second ROLLBACK would hide what went wrong.
+        """Leave nothing behind, and translate an error of SQLite."""
+        # An I/O error may have ended the transaction already; a second ROLLBACK would hide it.
         if cursor is not None and cursor.connection.in_transaction:
-            with contextlib.suppress(
-                apsw.SQLError
-            ):  # on a full disk SQLite has rolled back, and does not say so
+            # On a full disk SQLite has rolled back, and does not say so.
+            with contextlib.suppress(apsw.SQLError):
                 cursor.execute("ROLLBACK")
-        if isinstance(error, SUSPICIOUS) or (
-            cursor is not None and cursor.connection.in_transaction
-        ):
+        is_stuck = cursor is not None and cursor.connection.in_transaction
+        if is_stuck or isinstance(error, SUSPICIOUS):
             self.drop_writer()
         elif isinstance(error, apsw.FullError) and cursor is not None:
             self._give_back(cursor)
@@ -175,24 +172,26 @@ class SqliteDatabase(Database):
             raise translate(error, self.path) from error
 
     def _give_back(self, cursor: Cursor) -> None:
-        """Cut off what a write that failed left in the log: on a full disk the fail-safe needs the room."""
+        """Truncate the log after a failed write: on a full disk the fail-safe needs the room."""
         connection = cursor.connection
         connection.set_busy_timeout(0)
         try:
-            with contextlib.suppress(
-                apsw.Error
-            ):  # somebody still reads the log; then it stays as it is
+            # While the log is still being read, it stays as it is.
+            with contextlib.suppress(apsw.Error):
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             connection.set_busy_handler(Patience(self.path, self._busy_ms))
 
     def recover(self) -> None:
-        """Undo what a process left half done in a rollback journal; a connection that only reads cannot."""
+        """Undo what a process left half done in a rollback journal; a reader could not."""
         if self.path.with_name(self.path.name + "-journal").exists():
             self.writer().execute("SELECT count(*) FROM sqlite_schema").fetchall()
 
     def fold(self) -> bool:
-        """Bring the whole log into the file and empty it; whether nobody kept us from that for long: others wait meanwhile."""
+        """Move the whole log into the file and empty it. False when readers prevent it for long.
+
+        Other writers wait meanwhile.
+        """
         with self.write_lock, translated(self.path):
             writer = self.writer()
             writer.connection.set_busy_timeout(FOLD_PATIENCE_MS)
@@ -205,9 +204,8 @@ class SqliteDatabase(Database):
     def rewrite(self) -> None:
         """Write the file anew, without anything that no row holds any more."""
         with self.write_lock, translated(self.path):
-            self.writer().execute(
-                "PRAGMA temp_store = MEMORY"
-            )  # a copy elsewhere would be one more place
+            # Otherwise a temporary file would hold one more copy of everything.
+            self.writer().execute("PRAGMA temp_store = MEMORY")
             self.writer().execute("VACUUM")
 
     def check_usable(self) -> None:
@@ -215,15 +213,10 @@ class SqliteDatabase(Database):
             raise StoreUnavailable(
                 "this process was forked while its parent was reading the store; start it by spawn"
             )
-        if self.inherited:
-            raise StoreUnavailable(
-                "this handle was opened in another process; open a new one after a fork"
-            )
-        if self._closed:
-            raise StoreUnavailable("this handle is closed; open a new one")
+        super().check_usable()
 
     def close(self) -> None:
-        """Close every connection, unless they belong to the process that we were forked from."""
+        """Close every connection, unless they belong to our parent process."""
         _OPEN.discard(self)
         self._closed = True
         if self.inherited:
@@ -232,18 +225,22 @@ class SqliteDatabase(Database):
             self.pause()
 
     def pause(self) -> None:
-        """Close every connection that can be closed; threads open new ones when they next need them."""
+        """Close every connection that can be closed; threads open new ones when they need them."""
         self.local = threading.local()
         # Readers first: only a writer can fold the log back, and only the last one to leave does.
         for connections in (self.readers, self.writers):
             for connection in list(connections):
-                # A thread in the middle of a read keeps its connection until it is done, and nobody else has it.
+                # A thread in the middle of a read keeps its connection until it is done.
                 with contextlib.suppress(apsw.ThreadingViolationError):
                     connection.close()
                     connections.discard(connection)
 
+    def wait_until_quiet(self, seconds: float) -> bool:
+        """Wait until no thread reads a moment of the file; the caller holds `quiet`."""
+        return self.quiet.wait_for(lambda: not self.moments, seconds)
+
     def _read_anew(self) -> apsw.Connection:
-        """A connection for reading, unless the one we have still shows the file as it is."""
+        """Open a connection for reading, unless the present one still shows the file as it is."""
         self.check_usable()
         current: apsw.Connection | None = getattr(self.local, "reader", None)
         if current is not None and _frozen(self.path) == self.local.frozen:
@@ -254,7 +251,7 @@ class SqliteDatabase(Database):
         return connection
 
     def _for_reading(self) -> tuple[apsw.Connection, Stand | None]:
-        """A new connection; if it shows the file only as it is now, how that stands."""
+        """Open a connection for reading; if it is frozen, return the state of the file as well."""
         frozen = _frozen(self.path)
         if frozen is None:
             try:
@@ -273,9 +270,8 @@ class SqliteDatabase(Database):
                     connection.execute(pragma)
                 if readonly:
                     connection.execute("PRAGMA query_only = ON")
-                    connection.execute(
-                        "PRAGMA schema_version"
-                    )  # a file that cannot be read is told here
+                    # Fail here for a file that cannot be read.
+                    connection.execute("PRAGMA schema_version")
                 else:
                     self._prepare_writer(connection)
             except BaseException:
@@ -284,7 +280,8 @@ class SqliteDatabase(Database):
         return connection
 
     def _prepare_writer(self, connection: apsw.Connection) -> None:
-        # SQLite quietly opens a file that it cannot write for reading; kept, it would refuse every later write.
+        # SQLite quietly opens a file that it cannot write for reading; such a connection would
+        # refuse every later write.
         if connection.readonly("main"):
             raise apsw.ReadOnlyError("the file could only be opened for reading")
         if disk_space.is_short(self.path):
@@ -295,37 +292,35 @@ class SqliteDatabase(Database):
 
 
 _OPEN: weakref.WeakSet[SqliteDatabase] = weakref.WeakSet()
-_FORKING = threading.Lock()  # one fork at a time: two threads may fork at once
+_FORKING = threading.Lock()  # one fork at a time, as two threads may try
 _PAUSED: list[SqliteDatabase] = []
 _INHERITED: list[Any] = []
 _TAINTED: set[Path] = set()
 
 
 def present(known: weakref.WeakSet[Kept]) -> list[Kept]:
-    """What is in a set that other threads add to: one of them may do so just now, and then it is read again."""
+    """List a set that other threads add to, again and again until none interferes."""
     while True:
         try:
             return list(known)
-        except (
-            RuntimeError
-        ):  # "Set changed size during iteration"; a lock would be inherited by a fork
+        except RuntimeError:  # it changed meanwhile; a lock would be inherited by a fork
             continue
 
 
 def _before_fork() -> None:
-    """SQLite keeps its locks in tables of the process, which a child would inherit and believe. So nothing is open then.
+    """Close all connections; they are opened again when they are next needed.
 
-    Threads wait for their turn to write; all connections are closed and opened again when they are next needed.
+    SQLite keeps its locks in tables of the process, which a child would inherit and believe.
     """
     _FORKING.acquire()
     for database in present(_OPEN):
-        # A write that does not end is not waited for; the child will then not open this file.
+        # After a write or a read that takes too long, the child will not open this file.
         if database.write_lock.acquire(timeout=FORK_PATIENCE):
             database.quiet.acquire()
-            if database.quiet.wait_for(lambda asked=database: not asked.moments, FORK_PATIENCE):  # type: ignore[misc]
+            if database.wait_until_quiet(FORK_PATIENCE):
                 database.pause()
                 _PAUSED.append(database)
-            else:  # a long look goes on; the child will not open this file
+            else:
                 database.quiet.release()
                 database.write_lock.release()
 
@@ -339,13 +334,14 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
-    """The child uses none of its parent's handles. A file that could not be closed in time it does not open at all."""
+    """Make all handles unusable, and forbid files that were not closed before the fork."""
     for database in present(_OPEN):
         database.inherited = True
-        left = (*database.readers, *database.writers)
-        if left:
+        unclosed = (*database.readers, *database.writers)
+        if unclosed:
             _TAINTED.add(database.path)
-        _INHERITED.extend((database, *left))
+        # Kept for ever, so that they are never closed here: they belong to the parent.
+        _INHERITED.extend((database, *unclosed))
     _PAUSED.clear()
     _OPEN.clear()
     _FORKING.release()
@@ -360,10 +356,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def _connected(path: Path, readonly: bool, frozen: bool, busy_ms: int) -> apsw.Connection:
-    flags = apsw.SQLITE_OPEN_NOFOLLOW | (
-        apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
-    )
-    name = str(path)
+    access = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
+    name, flags = str(path), access | apsw.SQLITE_OPEN_NOFOLLOW
     if frozen:
         name, flags = f"{path.as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
     connection = apsw.Connection(name, flags=flags)
@@ -373,27 +367,27 @@ def _connected(path: Path, readonly: bool, frozen: bool, busy_ms: int) -> apsw.C
 
 
 def _frozen(path: Path) -> Stand | None:
-    """How a file stands that we can only read as it is: no right to its folder or no room in it, and nothing in a log.
+    """Read the state of a file that can only be read frozen; None for any other file.
 
-    SQLite reads such a file without locks and never looks again, so we compare this before every use.
+    Its folder is read-only or has no room, and its log is empty. SQLite reads such a file without
+    locks and never looks again, so this state is compared before every use.
     """
     log, index = _beside(path, "-wal"), _beside(path, "-shm")
-    as_usual = (
-        not disk_space.is_short(path)
-        if os.access(path.parent, os.W_OK)
-        else log.exists() and index.exists()
-    )
-    return None if as_usual or has_bytes(log) else _stand(path)
+    if os.access(path.parent, os.W_OK):
+        is_usual = not disk_space.is_short(path)
+    else:
+        is_usual = log.exists() and index.exists()
+    return None if is_usual or has_bytes(log) else _stand(path)
 
 
 def address(path: Path) -> str:
-    """Where SQLite finds a file beside another one, for reading."""
+    """Write the address by which SQLite attaches a file for reading."""
     return f"{path.as_uri()}?mode=ro{'&immutable=1' if _frozen(path) else ''}"
 
 
 def _stand(path: Path) -> Stand:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 def _beside(path: Path, suffix: str) -> Path:
@@ -401,15 +395,15 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _has_no_room(error: BaseException | None) -> bool:
-    """Whether SQLite says that the index of the log could not be made as large as it has to be."""
-    return (
-        isinstance(error, apsw.IOError)
-        and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
-    )
+    """Tell whether SQLite found no room for the index of the log."""
+    if not isinstance(error, apsw.IOError):
+        return False
+    return bool(getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE)
 
 
 def _set_wal(connection: apsw.Connection) -> None:
-    # Switching a new file to the write-ahead log needs it exclusively for a moment and does not wait by itself.
+    # Switching a new file to the write-ahead log needs it exclusively for a moment, and does not
+    # wait by itself.
     for attempt in range(WAL_ATTEMPTS):
         try:
             if connection.execute("PRAGMA journal_mode = WAL").get == "wal":
@@ -422,7 +416,7 @@ def _set_wal(connection: apsw.Connection) -> None:
 
 
 class translated:  # noqa: N801 - it is used like a function
-    """Errors of SQLite inside the block leave it as errors of Lamina."""
+    """Translate errors of SQLite inside the block to errors of Lamina."""
 
     def __init__(self, place: Path | str) -> None:
         self._place = place
@@ -441,47 +435,34 @@ class translated:  # noqa: N801 - it is used like a function
 
 
 def translate(error: apsw.Error | UnicodeDecodeError, path: Path | str) -> LaminaError:
-    """What an error of SQLite means to the user, and what to do about it."""
+    """Say what an error of SQLite means to the user, and what to do about it."""
     if isinstance(error, UnicodeDecodeError):
         return Corrupt(f"{path}: a row holds bytes that are not text; run `lamina audit verify`")
-    said = f" ({error})" if str(error) not in SAYS_NOTHING else ""
+    reason = f" ({error})" if str(error) not in SAYS_NOTHING else ""
     if _has_no_room(error):
-        return StoreUnavailable(f"{path}: {FULL}{said}")
+        return StoreUnavailable(f"{path}: {FULL}{reason}")
     for kinds, make, message in MEANINGS:
         if isinstance(error, kinds):
-            return make(f"{path}: {message}{said}")
+            return make(f"{path}: {message}{reason}")
     return StoreUnavailable(f"{path}: SQLite reports {type(error).__name__} ({error})")
 
 
-SAYS_NOTHING = ("", "not an error")  # of a connection that knows nothing of what has failed
+SAYS_NOTHING = ("", "not an error")  # from a connection that knows nothing of the failure
 FULL = "the disk is full; free some space, nothing was stored"
+NOT_SQLITE = "this is not a SQLite database, or its first page is damaged; see `lamina restore`"
+DAMAGED = "the database is damaged; see `lamina restore`"
+BUSY = "another process holds the store; try again"
+READ_ONLY = "the store is read-only; check the file's permissions"
+CLOSED = "the store cannot be opened; check the path and its permissions"
+BROKEN_RULE = "what was to be stored breaks a rule of the store"
+DISK_ERROR = "the disk reported an error; retry with the same key, so that it is stored once"
 MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[LaminaError], str], ...] = (
-    (
-        (apsw.NotADBError,),
-        Corrupt,
-        "this is not a SQLite database, or its first page is damaged; see `lamina restore`",
-    ),
-    ((apsw.CorruptError,), Corrupt, "the database is damaged; see `lamina restore`"),
-    (
-        (apsw.BusyError, apsw.LockedError),
-        StoreUnavailable,
-        "another process holds the store; try again",
-    ),
+    ((apsw.NotADBError,), Corrupt, NOT_SQLITE),
+    ((apsw.CorruptError,), Corrupt, DAMAGED),
+    ((apsw.BusyError, apsw.LockedError), StoreUnavailable, BUSY),
     ((apsw.FullError,), StoreUnavailable, FULL),
-    (
-        (apsw.ReadOnlyError, apsw.PermissionsError),
-        StoreUnavailable,
-        "the store is read-only; check the file's permissions",
-    ),
-    (
-        (apsw.CantOpenError,),
-        StoreUnavailable,
-        "the store cannot be opened; check the path and its permissions",
-    ),
-    ((apsw.ConstraintError,), Conflict, "what was to be stored breaks a rule of the store"),
-    (
-        (apsw.IOError,),
-        StoreUnavailable,
-        "the disk reported an error; retry with the same key, so that it is stored once",
-    ),
+    ((apsw.ReadOnlyError, apsw.PermissionsError), StoreUnavailable, READ_ONLY),
+    ((apsw.CantOpenError,), StoreUnavailable, CLOSED),
+    ((apsw.ConstraintError,), Conflict, BROKEN_RULE),
+    ((apsw.IOError,), StoreUnavailable, DISK_ERROR),
 )

@@ -1,4 +1,4 @@
-"""Which records hold a word, kept between the searches of a process: people ask about the same things again and again."""
+"""The records that hold a word, kept between the searches of a process, as questions repeat."""
 
 from __future__ import annotations
 
@@ -9,68 +9,71 @@ from lamina.store.index.catalogue import Rows
 from lamina.store.tables import fulltext
 
 MOST = 1 << 21  # numbers that are kept, of all words together: 16 MB
-EACH = 64  # what a word takes beside its records, in numbers: those that nobody holds count, too
+EACH = 64  # the cost of a word beside its records, in numbers; a word in no record has it, too
 
 
 class Holders:
-    """The records that hold a word, as far as records have been seen. It grows in place: a new one each time would scatter."""
+    """The records that hold a word, among those below `seen`.
+
+    The array grows in place: a new one each time would scatter over the memory.
+    """
 
     def __init__(self) -> None:
-        self.seen = 0  # the records below this number
+        self.seen = 0
         self._rows: Rows = np.zeros(0, np.int64)
-        self._number = 0
+        self._length = 0
 
     @property
     def size(self) -> int:
-        """What it takes, in numbers."""
+        """The memory that it takes, in numbers."""
         return EACH + len(self._rows)
 
     @property
     def rows(self) -> Rows:
-        """The records, ascending. Every search gets the same ones, so nobody may change them."""
-        found = self._rows[: self._number]
-        found.flags.writeable = False
-        return found
+        """The records, ascending; read-only, since all searches share them."""
+        rows = self._rows[: self._length]
+        rows.flags.writeable = False
+        return rows
 
     def add(self, more: Rows, seen: int) -> None:
-        """Records behind those that are here already."""
-        end = self._number + len(more)
+        """Append records with higher numbers."""
+        end = self._length + len(more)
         if end > len(self._rows):
             wider = np.zeros(max(end, 2 * len(self._rows)), np.int64)
-            wider[: self._number] = self._rows[: self._number]
+            wider[: self._length] = self._rows[: self._length]
             self._rows = wider
-        self._rows[self._number : end] = more
-        self._number, self.seen = end, seen
+        self._rows[self._length : end] = more
+        self._length, self.seen = end, seen
 
 
 class Postings:
-    """The holders of words that were asked for lately; what is new is read behind them."""
+    """The holders of words that were searched lately; only newer records are read again."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
-        self._kept: dict[tuple[str, str], Holders] = {}  # the latest asked last
+        self._kept: dict[tuple[str, str], Holders] = {}  # the latest used last
         self._total = 0
 
     def clear(self) -> None:
-        """Forget all: records that were seen hold other words now, or are gone."""
+        """Forget everything, because known records have changed or left."""
         self._kept.clear()
         self._total = 0
 
     def holding(self, connection: Connection, word: str, where: str, size: int) -> Rows:
-        """The records below a number that hold a word there, ascending."""
-        held = self._kept.pop((word, where), None)
-        if held is None:
-            held = Holders()
+        """List the records below number `size` that hold a word there, ascending."""
+        holders = self._kept.pop((word, where), None)
+        if holders is None:
+            holders = Holders()
         else:
-            self._total -= held.size
-        if held.seen < size:
-            more = fulltext.holding(connection, word, where, held.seen)
-            held.add(more[more < size], size)
-        self._keep((word, where), held)
-        return held.rows
+            self._total -= holders.size
+        if holders.seen < size:
+            more = fulltext.holding(connection, word, where, holders.seen)
+            holders.add(more[more < size], size)
+        self._keep((word, where), holders)
+        return holders.rows
 
-    def _keep(self, asked: tuple[str, str], held: Holders) -> None:
-        self._kept[asked] = held
-        self._total += held.size
+    def _keep(self, key: tuple[str, str], holders: Holders) -> None:
+        self._kept[key] = holders
+        self._total += holders.size
         while self._total > self._most:
             self._total -= self._kept.pop(next(iter(self._kept))).size

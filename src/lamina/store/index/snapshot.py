@@ -1,4 +1,4 @@
-"""One search's look at the store: everything it reads is of one moment, and already in memory where that pays."""
+"""The snapshot that a search reads: all of one moment, and from memory where that pays."""
 
 from __future__ import annotations
 
@@ -28,41 +28,47 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 500  # ids in one query
-# Of some records, which tell what came after what others tell: a fact tells itself, and the turns that it rests on tell it.
+# Among some records, the pairs of which the second states what came after what the first states.
+# A fact is stated by itself and by the turns that are its evidence.
 SUCCESSIONS = """
-WITH RECURSIVE told(id, fact) AS (
+WITH RECURSIVE stated(id, fact) AS (
     SELECT value, value FROM json_each(?1)
-    UNION SELECT e.target, f.id FROM json_each(?1) JOIN links e ON e.target = value AND e.relation = 'evidence'
+    UNION SELECT e.target, f.id FROM json_each(?1)
+    JOIN links e ON e.target = value AND e.relation = 'evidence'
     JOIN records f ON f.seq = e.record
-    WHERE f.layer = 'semantic' AND f.state IN ('active', 'superseded') AND f.metadata ->> 'attribute' IS NOT NULL
+    WHERE f.layer = 'semantic' AND f.state IN ('active', 'superseded')
+    AND f.metadata ->> 'attribute' IS NOT NULL
 ),
 later(id, fact) AS (
-    SELECT t.id, f.superseded_by FROM told t JOIN records f ON f.id = t.fact WHERE f.superseded_by IS NOT NULL
-    UNION SELECT l.id, f.superseded_by FROM later l JOIN records f ON f.id = l.fact WHERE f.superseded_by IS NOT NULL
+    SELECT s.id, f.superseded_by FROM stated s JOIN records f ON f.id = s.fact
+    WHERE f.superseded_by IS NOT NULL
+    UNION SELECT l.id, f.superseded_by FROM later l JOIN records f ON f.id = l.fact
+    WHERE f.superseded_by IS NOT NULL
 )
-SELECT l.id, t.id FROM later l JOIN told t ON t.fact = l.fact JOIN records f ON f.id = l.fact
-WHERE coalesce(f.valid_from, f.occurred_at) <= ?2 AND (l.id, l.fact) NOT IN (SELECT id, fact FROM told)
+SELECT l.id, s.id FROM later l JOIN stated s ON s.fact = l.fact JOIN records f ON f.id = l.fact
+WHERE coalesce(f.valid_from, f.occurred_at) <= ?2
+AND (l.id, l.fact) NOT IN (SELECT id, fact FROM stated)
 """
 
 
 class Index:
-    """What searches of this process keep between them. One at a time uses it."""
+    """The memory that searches of this process share; one search at a time uses it."""
 
     def __init__(self, store: RecordSource) -> None:
         self.store = store
         self.catalogue = Catalogue()
         self.postings = Postings()
         self.codes: dict[str, Codes] = {}  # by the name of the space
-        self.fresh: dict[
-            str, dict[int, Vectors]
-        ] = {}  # vectors that are not stored yet, by space and record
+        # Vectors that are not stored yet, by the name of the space and the record.
+        self.fresh: dict[str, dict[int, Vectors]] = {}
         self._lock = threading.Lock()
 
     @contextmanager
     def look(self, known_at: datetime | None = None) -> Iterator[Look]:
-        """A look at the store as it is now, or as it was known at a time."""
+        """Open a snapshot of the store as it is now, or as it was known at a time."""
         database = self.store.database
-        database.check_usable()  # before the lock: another thread may have held it when we were forked
+        # Before the lock, which another thread may have held when we were forked.
+        database.check_usable()
         with self._lock, database.moment() as connection:
             since = self.catalogue.refresh(connection)
             if since is not Since.MORE:
@@ -77,7 +83,7 @@ class Index:
 
 
 class Look:
-    """What rankers ask. Rows are sequence numbers of records."""
+    """A snapshot as rankers read it. Rows are sequence numbers of records."""
 
     def __init__(self, index: Index, connection: Connection) -> None:
         self.catalogue = index.catalogue
@@ -92,32 +98,31 @@ class Look:
     def is_past(self) -> bool:
         return self._past is not None
 
-    def allowed(self, chosen: Filter) -> Mask:
-        """Which rows a filter lets through."""
-        return self.catalogue.allowed(chosen, self._connection)
+    def allowed(self, wanted: Filter) -> Mask:
+        """Mark the rows that a filter lets through."""
+        return self.catalogue.allowed(wanted, self._connection)
 
     def holding(self, word: str, where: str = fulltext.SAID) -> Rows:
-        """The rows whose text holds a word."""
+        """List the rows whose text holds a word."""
         return self._index.postings.holding(self._connection, word, where, self.catalogue.size)
 
     def speaking_of(self, since: int, until: int) -> Rows:
-        """The rows whose text speaks of a day in this span."""
+        """List the rows whose text speaks of a day in this span."""
         query = "SELECT record FROM days WHERE since < ? AND until > ?"
-        found = [record for (record,) in rows(self._connection, query, (until, since))]
-        found += [
-            record for start, end, record in self.catalogue.days if start < until and end > since
-        ]
-        return np.unique(np.array(found, np.int64))
+        numbers = [number for (number,) in rows(self._connection, query, (until, since))]
+        in_no_block = self.catalogue.days
+        numbers += [number for start, end, number in in_no_block if start < until and end > since]
+        return np.unique(np.array(numbers, np.int64))
 
     def space(self, name: str) -> Space | None:
         return vectors.find(self._connection, name)
 
     def unseen(self, seen: int, limit: int) -> list[tuple[int, str]]:
-        """Records that an embedder has not seen: their numbers and texts."""
+        """List number and text of the next records that an embedder has not seen."""
         return unseen(self._connection, seen, limit)
 
     def codes(self, space: Space) -> Codes:
-        """The bits of a space's vectors, those of this process that are not stored yet among them."""
+        """Get the bits of a space's vectors, with those of this process that are not stored yet."""
         codes = self._index.codes.get(space.name)
         if codes is None or not codes.are_of(space):
             codes = self._index.codes[space.name] = Codes(space.dimensions)
@@ -128,82 +133,76 @@ class Look:
             del fresh[number]
         return codes
 
-    def keep(self, space: Space, numbers: Sequence[int], made: Vectors) -> None:
-        """Vectors that this process has made and nobody has stored yet."""
-        self._index.codes[space.name].put(np.array(numbers), vectors.bits_of(made))
-        self._index.fresh[space.name].update(zip(numbers, made, strict=True))
+    def keep(self, space: Space, numbers: Sequence[int], embedded: Vectors) -> None:
+        """Take in vectors that this process has made and that are not stored yet."""
+        self._index.codes[space.name].put(np.array(numbers), vectors.bits_of(embedded))
+        self._index.fresh[space.name].update(zip(numbers, embedded, strict=True))
 
     def fresh(self, space: Space) -> dict[int, Vectors]:
         return self._index.fresh[space.name]
 
     def exact(self, space: Space, wanted: Rows) -> tuple[NDArray[np.float32], Mask]:
-        """The vectors of some rows, ascending, and which of them have one; zeros for the others."""
-        made = np.zeros((len(wanted), space.dimensions), np.float32)
+        """Get the vectors of some rows, ascending, and a mask of those that have one.
+
+        The others get zeros.
+        """
+        exact = np.zeros((len(wanted), space.dimensions), np.float32)
         kept = self._index.codes[space.name].kept
-        has, made_before = kept.find(wanted)
-        made[has] = made_before
+        has, kept_vectors = kept.find(wanted)
+        exact[has] = kept_vectors
         if not has.all():
-            found, stored = vectors.exact(self._connection, space, wanted[~has].tolist())
-            kept.put(found, stored)
-            places = np.searchsorted(wanted, found)
-            made[places], has[places] = stored, True
+            numbers, stored = vectors.exact(self._connection, space, wanted[~has].tolist())
+            kept.put(numbers, stored)
+            positions = np.searchsorted(wanted, numbers)
+            exact[positions], has[positions] = stored, True
         fresh = self._index.fresh[space.name]
         if fresh:
-            for place, number in enumerate(wanted.tolist()):
+            for position, number in enumerate(wanted.tolist()):
                 if number in fresh:
-                    made[place], has[place] = fresh[number], True
-        return made, has
+                    exact[position], has[position] = fresh[number], True
+        return exact, has
 
-    def records(self, wanted: Sequence[int], chosen: Filter) -> dict[int, Record]:
-        """The records of some rows, as far as the filter lets them through: asked of the records themselves."""
-        chosen = structs.replace(
-            chosen, tags=(), all_tags=(), metadata=()
-        )  # these the catalogue has by number, not by name
-        if (
-            self._past is not None
-        ):  # their state and layer are those of another time; the catalogue has looked at them
-            chosen = structs.replace(chosen, layers=(), states=(), as_of=None)
-        where, parameters = chosen.where()
-        query = f"{records.SELECT} WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND {where}"
-        found = rows(
-            self._connection, query, (json.dumps([int(number) for number in wanted]), *parameters)
-        )
+    def records(self, numbers: Sequence[int], wanted: Filter) -> dict[int, Record]:
+        """Read the records of some rows that a filter lets through, as the table itself says."""
+        # Tags and facets need no second check: the catalogue takes them from tables, unhashed.
+        wanted = structs.replace(wanted, tags=(), all_tags=(), metadata=())
+        if self._past is not None:
+            # State and layer were others then; the catalogue has looked at them.
+            wanted = structs.replace(wanted, layers=(), states=(), as_of=None)
+        where, parameters = wanted.where()
+        is_listed = "seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+        query = f"{records.SELECT} WHERE {is_listed} AND {where}"
+        listed = json.dumps([int(number) for number in numbers])
+        found = rows(self._connection, query, (listed, *parameters))
         return {row[0]: self._as_known(self._index.store.record(row)) for row in found}
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
-        """The rows of some records, as far as they are there."""
-        found: dict[str, int] = {}
+        """Map the ids of records to their numbers, without ids that are not there."""
+        by_id: dict[str, int] = {}
         for start in range(0, len(ids), AT_ONCE):
-            some = ids[start : start + AT_ONCE]
-            found |= dict(
-                rows(
-                    self._connection,
-                    f"SELECT id, seq FROM records WHERE id IN ({records.marks(some)})",
-                    some,
-                )
-            )
-        return found
+            part = ids[start : start + AT_ONCE]
+            query = f"SELECT id, seq FROM records WHERE id IN ({records.marks(part)})"
+            by_id |= dict(rows(self._connection, query, part))
+        return by_id
 
     def changes(self, position: Position, limit: int) -> Changes | None:
-        """What happened after a position, as `feed` tells it."""
+        """Read what happened after a position, as `outbox` does."""
         return outbox.changes(self._connection, position, limit)
 
     def later(self) -> set[str]:
-        """The ids of what has changed since this moment, as far as that is not much."""
+        """Collect the ids of what has changed since this snapshot, unless that is too much."""
         store = self._index.store
         here = Position(store.id, self.catalogue.event, self.catalogue.hash.hex())
         with store.database.snapshot() as connection:
             changes = outbox.changes(connection, here, AT_ONCE)
-        return (
-            set()
-            if changes is None
-            else {*changes.gone, *(row[records.COLUMN["id"]] for row in changes.rows)}
-        )
+        if changes is None:
+            return set()
+        return {*changes.gone, *(row[records.COLUMN["id"]] for row in changes.rows)}
 
     def successions(self, ids: Sequence[str], moment: datetime) -> set[tuple[str, str]]:
-        """Pairs of records of which the second tells what came after what the first tells, as far as it had begun then.
+        """Pair records with those that state what came after them, if that had begun by then.
 
-        They are known of the present alone: a look back has none.
+        Only the present has them: a snapshot of the past has none.
         """
         if self._past is not None:
             return set()
@@ -222,8 +221,5 @@ class Look:
 
 
 def unseen(connection: Connection, seen: int, limit: int) -> list[tuple[int, str]]:
-    return rows(
-        connection,
-        "SELECT seq, content FROM records WHERE seq > ? ORDER BY seq LIMIT ?",
-        (seen, limit),
-    )
+    query = "SELECT seq, content FROM records WHERE seq > ? ORDER BY seq LIMIT ?"
+    return rows(connection, query, (seen, limit))

@@ -1,4 +1,4 @@
-"""Writing what searches read: vectors as an embedder makes them, and full blocks of records."""
+"""Write what searches read: vectors as an embedder makes them, and full blocks of records."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from lamina.store.tables.vectors import Codes, Space, Vectors
 if TYPE_CHECKING:
     from lamina.store.engine.sql import Database
 
-# How many blocks one transaction writes, so that nobody waits long for it.
+# Blocks that one transaction writes, so that other writers do not wait long.
 AT_ONCE = 16
-# Events that a new process reads beside the blocks; beyond, blocks whose records have changed are written anew.
+# Events that a new process reads beside the blocks; with more, changed blocks are written anew.
 STALE = 2000
+IN_BLOCK = f"{catalogue.SELECT} WHERE seq >= ? AND seq < ?"
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -36,52 +37,48 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 def waiting(database: Database, name: str, limit: int) -> Batch:
-    """The next records that a space has not seen."""
+    """Read the next records that a space has not seen."""
+    newest = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
     with database.moment() as connection:
         space = vectors.find(connection, name)
         seen = space.seen if space else 0
-        event, hashed = connection.execute(
-            "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
-        ).get or (0, b"")
-        return Batch(name, seen, unseen(connection, seen, limit), event, hashed)
+        event, digest = connection.execute(newest).get or (0, b"")
+        return Batch(name, seen, unseen(connection, seen, limit), event, digest)
 
 
 def backlog(database: Database, names: Sequence[str]) -> int:
-    """How many vectors are missing, of all spaces together."""
+    """Count the missing vectors of all spaces together."""
     query = "SELECT count(*) FROM records WHERE seq > ?"
     with database.moment() as connection:
         seen = {space.name: space.seen for space in vectors.every(connection)}
         return sum(int(connection.execute(query, (seen.get(name, 0),)).get or 0) for name in names)
 
 
-def embedded(database: Database, batch: Batch, made: Vectors) -> bool:
-    """Store the vectors of a batch, unless another process has been faster, or a backup was restored meanwhile."""
+def embedded(database: Database, batch: Batch, computed: Vectors) -> bool:
+    """Store the vectors of a batch. False when another process was faster, or history changed."""
     with database.atomic() as transaction:
         connection = transaction.cursor.connection
-        if (
-            connection.execute("SELECT hash FROM events WHERE seq = ?", (batch.event,)).get
-            != batch.hash
-        ):
+        query = "SELECT hash FROM events WHERE seq = ?"
+        if connection.execute(query, (batch.event,)).get != batch.hash:
             return False
-        space = vectors.add_space(connection, batch.space, made.shape[1])
+        space = vectors.add_space(connection, batch.space, computed.shape[1])
         if space.seen != batch.seen:
             return False
-        there = _there(
-            connection, [number for number, _ in batch.records]
-        )  # some may have left meanwhile
-        kept = [place for place, (number, _) in enumerate(batch.records) if number in there]
-        numbers = [batch.records[place][0] for place in kept]
-        vectors.put(connection, space, numbers, made[kept], batch.records[-1][0])
+        numbers = [number for number, _ in batch.records]
+        existing = _existing(connection, numbers)  # some may have left meanwhile
+        kept = [position for position, number in enumerate(numbers) if number in existing]
+        stored = [numbers[position] for position in kept]
+        vectors.put(connection, space, stored, computed[kept], numbers[-1])
     return True
 
 
-def _there(connection: Connection, numbers: Sequence[int]) -> set[int]:
+def _existing(connection: Connection, numbers: Sequence[int]) -> set[int]:
     query = "SELECT seq FROM records WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
     return {number for (number,) in rows(connection, query, (json.dumps(numbers),))}
 
 
 def forget_others(database: Database, names: Sequence[str]) -> list[str]:
-    """Drop the spaces that no setting names any more, and say which."""
+    """Drop the spaces that no setting names any more, and return their names."""
     with database.moment() as connection:
         others = [space for space in vectors.every(connection) if space.name not in names]
     if others:
@@ -92,19 +89,17 @@ def forget_others(database: Database, names: Sequence[str]) -> list[str]:
 
 
 def seal(database: Database) -> bool:
-    """Write blocks that are full and not there yet, and those in which records have changed; whether there is more."""
+    """Write full blocks that are missing or have changed records. True when there are more."""
     with database.moment() as connection:
-        if (
-            not any(missing for _, missing in _missing(connection))
-            and _head(connection) - _told(connection) < STALE
-        ):
+        is_stale = _head(connection) - _sealed_event(connection) >= STALE
+        if not is_stale and not any(missing for _, missing in _missing(connection)):
             return False
     with database.atomic() as transaction:
         return _seal(transaction.cursor.connection)
 
 
 def repack(connection: Connection, numbers: Collection[int]) -> None:
-    """Write the blocks anew in which records have gone for good: neither their columns nor their bits may stay."""
+    """Write the blocks of erased records anew: neither their columns nor their bits may stay."""
     for block in sorted({number // BLOCK for number in numbers}):
         if connection.execute("SELECT 1 FROM blocks WHERE block = ?", (block,)).get is not None:
             _write_block(connection, block)
@@ -115,26 +110,21 @@ def repack(connection: Connection, numbers: Collection[int]) -> None:
 
 
 def differ(connection: Connection) -> list[int]:
-    """The blocks whose fields or bits are not those of the records and vectors; damaged ones, too."""
-    news = events.news(connection, _told(connection))
-    find = "SELECT seq FROM records WHERE id = ?"
-    fresh = {connection.execute(find, (record_id,)).get for record_id in news.changed} | set(
-        news.vacated
-    )
+    """List the blocks whose fields or bits are not those of the records, or that are damaged."""
+    fresh = _changed_numbers(connection)
     wrong: set[int] = set()
     for block, stored in connection.execute("SELECT block, columns FROM blocks"):
         if catalogue.is_earlier(stored):
             continue
         first = block * BLOCK
-        found = rows(
-            connection, f"{catalogue.SELECT} WHERE seq >= ? AND seq < ?", (first, first + BLOCK)
-        )
-        wrong |= {block} if Catalogue.differs(stored, found, first, fresh) else set()
+        in_block = rows(connection, IN_BLOCK, (first, first + BLOCK))
+        if Catalogue.differs(stored, in_block, first, fresh):
+            wrong.add(block)
+    query = "SELECT block, bits FROM codes WHERE space = ?"
     for space in vectors.every(connection):
-        for block, stored in connection.execute(
-            "SELECT block, bits FROM codes WHERE space = ?", (space.number,)
-        ):
-            wrong |= {block} if _codes(connection, space, block).differ(stored, space) else set()
+        for block, stored in connection.execute(query, (space.number,)):
+            if _codes(connection, space, block).differ(stored, space):
+                wrong.add(block)
     return sorted(wrong)
 
 
@@ -154,96 +144,92 @@ def _head(connection: Connection) -> int:
     return head if isinstance(head, int) else 0
 
 
-def _told(connection: Connection) -> int:
-    """The last event that the blocks know."""
+def _sealed_event(connection: Connection) -> int:
+    """Read the number of the last event that the blocks contain."""
     return int(meta.get(connection, "blocks") or 0)
 
 
 def _missing(connection: Connection) -> Iterator[tuple[Space | None, list[int]]]:
-    """The full blocks that are missing or damaged: of the records, and of each space's bits."""
-    size = "SELECT block FROM blocks WHERE length(columns) = ?"
-    yield (
-        None,
-        _absent(connection, _last(connection), size, (SEAL + BLOCK * catalogue.WIDTH,)),
-    )
+    """Yield the full blocks that are missing or of the wrong size: of records and of spaces."""
+    query = "SELECT block FROM blocks WHERE length(columns) = ?"
+    size = SEAL + BLOCK * catalogue.WIDTH
+    yield None, _absent(connection, _last(connection), query, (size,))
+    query = "SELECT block FROM codes WHERE space = ? AND length(bits) = ?"
     for space in vectors.every(connection):
-        size = "SELECT block FROM codes WHERE space = ? AND length(bits) = ?"
-        parameters = (space.number, SEAL + vectors.packed_size(space.dimensions))
-        yield space, _absent(connection, space.seen, size, parameters)
+        size = SEAL + vectors.packed_size(space.dimensions)
+        yield space, _absent(connection, space.seen, query, (space.number, size))
 
 
 def _absent(
     connection: Connection, last: int, query: str, parameters: tuple[int, ...]
 ) -> list[int]:
+    """List the full blocks that a query does not return."""
     full = (last + 1) // BLOCK
     (number,) = rows(connection, f"SELECT count(*) FROM ({query}) AS found", parameters)[0]
     if number == full:  # the usual case, without a list of thousands
         return []
-    there = {block for (block,) in rows(connection, query, parameters)}
-    return [block for block in range(full) if block not in there]
+    present = {block for (block,) in rows(connection, query, parameters)}
+    return [block for block in range(full) if block not in present]
 
 
 def _seal(connection: Connection) -> bool:
-    more = False
+    has_more = False
     for space, missing in _missing(connection):
-        some = missing[:AT_ONCE]
-        more |= len(missing) > len(some)
-        if space is None:
-            for block in some:
-                _write_block(connection, block)
-            for block in _changed(connection) - set(missing):
-                _write_block(connection, block)
-            connection.execute(
-                "UPDATE meta SET value = ? WHERE name = 'blocks'", (str(_head(connection)),)
-            )
-        else:
-            for block in some:
+        part = missing[:AT_ONCE]
+        has_more |= len(missing) > len(part)
+        if space is not None:
+            for block in part:
                 _write_codes(connection, space, block)
-    return more
+            continue
+        for block in (*part, *(_changed(connection) - set(missing))):
+            _write_block(connection, block)
+        update = "UPDATE meta SET value = ? WHERE name = 'blocks'"
+        connection.execute(update, (str(_head(connection)),))
+    return has_more
+
+
+def _changed_numbers(connection: Connection) -> set[int]:
+    """Collect the numbers of records that have changed or left since the blocks were written."""
+    news = events.news(connection, _sealed_event(connection))
+    query = "SELECT seq FROM records WHERE id = ?"
+    changed = (connection.execute(query, (record_id,)).get for record_id in news.changed)
+    return {*news.vacated, *(number for number in changed if isinstance(number, int))}
 
 
 def _changed(connection: Connection) -> set[int]:
-    """The full blocks in which a record has changed since they were written."""
-    news = events.news(connection, _told(connection))
-    find = "SELECT seq FROM records WHERE id = ?"
-    numbers = {connection.execute(find, (record_id,)).get for record_id in news.changed} | set(
-        news.vacated
-    )
-    # Where the newest have left, more blocks are there than records fill.
-    full = max(
-        (_last(connection) + 1) // BLOCK,
-        int(connection.execute("SELECT coalesce(max(block) + 1, 0) FROM blocks").get),
-    )
-    return {
-        block for number in numbers if isinstance(number, int) and (block := number // BLOCK) < full
-    }
+    """Collect the full blocks in which a record has changed since they were written."""
+    written = int(connection.execute("SELECT coalesce(max(block) + 1, 0) FROM blocks").get)
+    # Where the newest records have left, there are more blocks than records fill.
+    full = max((_last(connection) + 1) // BLOCK, written)
+    blocks = {number // BLOCK for number in _changed_numbers(connection)}
+    return {block for block in blocks if block < full}
 
 
 def _write_block(connection: Connection, block: int) -> None:
     first = block * BLOCK
-    found = rows(
-        connection, f"{catalogue.SELECT} WHERE seq >= ? AND seq < ?", (first, first + BLOCK)
+    in_block = rows(connection, IN_BLOCK, (first, first + BLOCK))
+    insert = (
+        "INSERT INTO blocks (block, columns) VALUES (?, ?)"
+        " ON CONFLICT (block) DO UPDATE SET columns = excluded.columns"
     )
-    packed = Catalogue.packed(found, first)
-    connection.execute(
-        "INSERT INTO blocks (block, columns) VALUES (?, ?) ON CONFLICT (block) DO UPDATE SET columns = excluded.columns",
-        (block, packed),
-    )
-    days = [day for row in found for day in catalogue.days_of(row)]
-    connection.executemany(
-        "INSERT INTO days (since, until, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", days
-    )
+    connection.execute(insert, (block, Catalogue.packed(in_block, first)))
+    insert = "INSERT INTO days (since, until, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+    days = [day for row in in_block for day in catalogue.days_of(row)]
+    connection.executemany(insert, days)
 
 
 def _codes(connection: Connection, space: Space, block: int) -> Codes:
-    """The bits of the vectors of one block, which begin at its first record."""
+    """Make the bits of the vectors of one block, from its first record on."""
     codes = Codes(space.dimensions)
     query = "SELECT record, vector FROM vectors WHERE space = ? AND record >= ? AND record < ?"
-    found = rows(connection, query, (space.number, block * BLOCK, (block + 1) * BLOCK))
-    codes.read(found, space, block * BLOCK)
+    stored = rows(connection, query, (space.number, block * BLOCK, (block + 1) * BLOCK))
+    codes.read(stored, space, block * BLOCK)
     return codes
 
 
 def _write_codes(connection: Connection, space: Space, block: int) -> None:
-    insert = "INSERT INTO codes (space, block, bits) VALUES (?, ?, ?) ON CONFLICT (space, block) DO UPDATE SET bits = excluded.bits"
+    insert = (
+        "INSERT INTO codes (space, block, bits) VALUES (?, ?, ?)"
+        " ON CONFLICT (space, block) DO UPDATE SET bits = excluded.bits"
+    )
     connection.execute(insert, (space.number, block, _codes(connection, space, block).pack(BLOCK)))

@@ -25,20 +25,18 @@ RESUME = "`lamina erase --resume` writes it again from the store"
 
 
 def kept(connection: Connection) -> list[dict[str, Any]]:
-    """The certificates that the store has, unchecked, the oldest first."""
+    """Read the certificates of the store, unchecked, oldest first."""
     return [hashing.decode(body) for _, body in bodies(connection)]
 
 
 def checked(connection: Connection, number: int | None = None) -> list[dict[str, Any]]:
-    """The certificates, or one of them, each compared with its hash in the trail. Raise when one is
-    not what was certified."""
+    """Read all certificates, or one; raise when its hash in the trail is another."""
     events = trail_check.about_erasures(connection)
     stored, problems = dict(bodies(connection)), dict(events.erasures_differ(connection))
-    for place, wrong in problems.items():
+    for place, problem in problems.items():
         if number is None or place == f"erasure {number}":
-            raise Corrupt(
-                f"{place}: {wrong}; `lamina audit verify` names every altered place", place=place
-            )
+            advice = "`lamina audit verify` names every altered place"
+            raise Corrupt(f"{place}: {problem}; {advice}", place=place)
     if number is None:
         return [hashing.decode(body) for body in stored.values()]
     if number not in stored:
@@ -47,17 +45,17 @@ def checked(connection: Connection, number: int | None = None) -> list[dict[str,
 
 
 def put(connection: Connection, certified: Sequence[tuple[int, str]]) -> None:
-    """Take in certificates with their numbers, of erasures that are there."""
+    """Store certificates of erasures that are there, each after its number."""
     connection.executemany("UPDATE erasures SET certificate = ?2 WHERE number = ?1", certified)
 
 
 def bodies(connection: Connection) -> list[tuple[int, str]]:
-    """The number and the text of each certificate, as it is stored."""
+    """List the number and the stored text of each certificate."""
     return list(rows(connection, f"{SELECT} ORDER BY number"))
 
 
 def write_missing(connection: Connection, folder: Path) -> None:
-    """Write the certificates that are not in files yet."""
+    """Write the certificates that have no file yet."""
     for number, body in bodies(connection):
         path = folder / FOLDER / f"{number:04d}.json"
         if not path.exists():
@@ -66,61 +64,61 @@ def write_missing(connection: Connection, folder: Path) -> None:
 
 
 def vouched(folder: Path, events: Told | None) -> Iterator[tuple[Path, str]]:
-    """The files that hold a true certificate, and the hash of each. Without a trail every
-    certificate is believed."""
+    """Yield the files that hold a true certificate, with its hash.
+
+    Without a trail every certificate is believed.
+    """
     for number, path in _files(folder):
-        found = _read(path)
-        if found is None:
+        digest = _read(path)
+        if digest is None:
             continue
-        if events is None or not events.names_certificates or found in _expected(events, number):
-            yield path, found
+        if events is None or not events.names_certificates or digest in _expected(events, number):
+            yield path, digest
 
 
 def hashes(folder: Path, connection: Connection | None) -> list[str]:
     """List the hashes of the true certificates below a folder, for the event of a restoration."""
     events = None if connection is None else trail_check.about_erasures(connection)
-    return sorted(found for _, found in vouched(folder, events))
+    return sorted(digest for _, digest in vouched(folder, events))
 
 
 def files_differ(connection: Connection, folder: Path) -> tuple[list[Difference], list[Difference]]:
-    """The files that are no true certificates; and those that cannot be compared, or are missing.
+    """List the files that are no true certificates; and those that are missing or incomparable.
 
-    A missing file is nobody's forgery: the store has its text, and whoever copies the database alone leaves it behind.
+    A missing file is no forgery: the store has its text, and a copy of the database alone has no
+    such files.
     """
     events, store = trail_check.about_erasures(connection), _store_id(connection)
     problems: list[Difference] = []
     uncovered: list[Difference] = []
     present = dict(_files(folder))
     for number, path in present.items():
-        found, place = _read(path), f"certificate {FOLDER}/{path.name}"
-        if found in _expected(events, number):
+        digest, place = _read(path), f"certificate {FOLDER}/{path.name}"
+        if digest in _expected(events, number):
             continue
-        if found is not None and (not events.names_certificates or _is_foreign(path, store)):
-            uncovered.append(
-                (place, "it is of a history that a backup or another store has replaced")
-            )
+        if digest is not None and (not events.names_certificates or _is_foreign(path, store)):
+            replaced = "it is of a history that a backup or another store has replaced"
+            uncovered.append((place, replaced))
         elif number in events.erasures:
             problems.append((place, f"it was altered; delete it, then {RESUME}"))
         else:
             problems.append((place, "no erasure of this store certified it; move it elsewhere"))
-    if isinstance(
-        connection, apsw.Connection
-    ):  # other homes that share a server write no files for what was erased here
-        missing = [number for number, _ in bodies(connection) if number not in present]
+    # Other homes that share a server write no files for what was erased here.
+    if isinstance(connection, apsw.Connection):
         uncovered += [
             (f"certificate {FOLDER}/{number:04d}.json", f"it is missing; {RESUME}")
-            for number in missing
+            for number, _ in bodies(connection)
+            if number not in present
         ]
     return problems, uncovered
 
 
 def _expected(events: Told, number: int) -> set[str]:
-    """The hashes that a file with this number may have."""
+    """Collect the hashes that a file with this number may have."""
     erasure = events.erasures.get(number)
-    own = (
-        {erasure.certificate} if erasure is not None and erasure.certificate is not None else set()
-    )
-    return own | events.certificates
+    if erasure is None or erasure.certificate is None:
+        return events.certificates
+    return {erasure.certificate} | events.certificates
 
 
 def _files(folder: Path) -> Iterator[tuple[int, Path]]:
@@ -129,13 +127,12 @@ def _files(folder: Path) -> Iterator[tuple[int, Path]]:
     except (FileNotFoundError, NotADirectoryError):
         return
     for name in names:
-        if (found := FILE.fullmatch(name)) is not None:
-            yield int(found[1]), folder / FOLDER / name
+        if (match := FILE.fullmatch(name)) is not None:
+            yield int(match[1]), folder / FOLDER / name
 
 
 def _read(path: Path) -> str | None:
-    """The hash of the certificate in a file; nothing when the file is not byte by byte as we write
-    it."""
+    """Hash the certificate in a file; None for a file that is not byte by byte as we write it."""
     try:
         stored = path.read_bytes()
         body = hashing.encode(hashing.decode(stored))
@@ -145,15 +142,16 @@ def _read(path: Path) -> str | None:
 
 
 def _rendered(body: str | bytes) -> bytes:
-    """A certificate as its file holds it."""
+    """Format a certificate as its file holds it."""
     text = body if isinstance(body, bytes) else body.encode()
     return msgspec.json.format(text, indent=2) + b"\n"
 
 
 def _is_foreign(path: Path, store: str) -> bool:
-    """Whether a certificate says itself that it is of another store."""
-    said = hashing.decode(path.read_bytes())
-    return isinstance(said, dict) and isinstance(said.get("store"), str) and said["store"] != store
+    """Tell whether a certificate itself names another store."""
+    certificate = hashing.decode(path.read_bytes())
+    named = certificate.get("store") if isinstance(certificate, dict) else None
+    return isinstance(named, str) and named != store
 
 
 def _store_id(connection: Connection) -> str:

@@ -1,9 +1,10 @@
-"""What is derived from the records, and can be made from them again at any time."""
+"""Derive words, tags, links and facets from the records; all can be made again at any time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lamina.model import hashing
 from lamina.model.clock import is_id
@@ -18,7 +19,10 @@ LINK = "INSERT INTO links (target, relation, record) VALUES (?, ?, ?)"
 
 
 def rebuild(connection: Connection, *, vectors: bool = False) -> None:
-    """Make the index and the facets anew, and drop what the next indexing makes; inside the caller's transaction."""
+    """Make words and facets anew, and drop what the next indexing makes.
+
+    It happens inside the caller's transaction.
+    """
     fulltext.rebuild(connection)
     facets.rebuild(connection)
     for table in ("blocks", "codes", "days", *(("vectors", "spaces") if vectors else ())):
@@ -36,61 +40,79 @@ def count_unpacked(connection: Connection) -> int:
 
 
 def follow(cursor: Cursor, stored: Sequence[Record]) -> None:
-    """Keep what follows from new records."""
-    fulltext.words(cursor).put(
-        cursor, [fulltext.entry(one.seq, one.content, one.tags, one.metadata) for one in stored]
-    )
+    """Index new records: their words, and what `turn` writes."""
+    entries = [
+        fulltext.entry(record.seq, record.content, record.tags, record.metadata)
+        for record in stored
+    ]
+    fulltext.words(cursor).put(cursor, entries)
     turn(cursor, stored)
 
 
 def turn(cursor: Cursor, stored: Sequence[Record]) -> None:
-    """Turn tags, references and metadata round, so that they can be asked from the other side."""
-    tags = [(tag, one.seq) for one in stored for tag in one.tags]
-    links = [
-        (target, "evidence", one.seq) for one in stored for target in one.evidence if is_id(target)
-    ]
-    links += [(target, "supersedes", one.seq) for one in stored for target in one.supersedes]
-    plain = [
-        (*facet, one.seq)
-        for one in stored
-        if one.metadata
-        for facet in facets.all_of(one.user, one.metadata)
-    ]
-    for insert, found in ((TAG, tags), (LINK, links), (facets.INSERT, plain)):
-        if found:
-            cursor.executemany(insert, found)
+    """Write the tables by which records are found from their tags, links and metadata."""
+    turned = Turned()
+    for record in stored:
+        evidence, supersedes = record.evidence, record.supersedes
+        turned.add(record.seq, record.user, record.tags, evidence, supersedes, record.metadata)
+    if turned.tags:
+        cursor.executemany(TAG, turned.tags)
+    if turned.links:
+        cursor.executemany(LINK, turned.links)
+    if turned.facets:
+        cursor.executemany(facets.INSERT, turned.facets)
 
 
 def forget(cursor: Cursor, leaving: Sequence[Row]) -> None:
-    """Remove what follows from records that leave; blocks that still have them are told by the event."""
-    numbers = [(row[0],) for row in leaving]
-    fulltext.words(cursor).drop(cursor, [row[0] for row in leaving])
+    """Remove what was derived from records that leave.
+
+    Blocks may still have them; readers learn from the event that they are gone.
+    """
+    numbers = [row[0] for row in leaving]
+    fulltext.words(cursor).drop(cursor, numbers)
     for (space,) in rows(cursor.connection, "SELECT number FROM spaces"):
-        cursor.executemany(
-            "DELETE FROM vectors WHERE space = ? AND record = ?",
-            [(space, *number) for number in numbers],
-        )
-    chosen = json.dumps([row[0] for row in leaving])
-    cursor.execute(
-        "DELETE FROM days WHERE record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
-        (chosen,),
-    )
+        delete = "DELETE FROM vectors WHERE space = ? AND record = ?"
+        cursor.executemany(delete, [(space, number) for number in numbers])
+    delete = "DELETE FROM days WHERE record IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    cursor.execute(delete, (json.dumps(numbers),))
     forget_turned(cursor, leaving)
 
 
 def forget_turned(cursor: Cursor, leaving: Sequence[Row]) -> None:
-    """Remove tags, references and metadata of records, as they were turned round."""
-    tags, links, plain = [], [], []
+    """Remove what `turn` wrote for these records."""
+    turned = Turned()
     for row in leaving:
-        seq = row[0]
-        tags += [(tag, seq) for tag in texts(row[COLUMN["tags"]])]
-        links += [
-            (target, "evidence", seq) for target in texts(row[COLUMN["evidence"]]) if is_id(target)
-        ]
-        links += [(target, "supersedes", seq) for target in texts(row[COLUMN["supersedes"]])]
-        if row[COLUMN["metadata"]] != "{}":
-            metadata = hashing.decode(row[COLUMN["metadata"]])
-            plain += [(*facet, seq) for facet in facets.all_of(row[COLUMN["user"]], metadata)]
-    cursor.executemany("DELETE FROM tags WHERE tag = ? AND record = ?", tags)
-    cursor.executemany("DELETE FROM links WHERE target = ? AND relation = ? AND record = ?", links)
-    cursor.executemany("DELETE FROM facets WHERE name = ? AND value = ? AND record = ?", plain)
+        tags, evidence = texts(row[COLUMN["tags"]]), texts(row[COLUMN["evidence"]])
+        supersedes, metadata = texts(row[COLUMN["supersedes"]]), row[COLUMN["metadata"]]
+        decoded = {} if metadata == "{}" else hashing.decode(metadata)
+        turned.add(row[0], row[COLUMN["user"]], tags, evidence, supersedes, decoded)
+    delete = "DELETE FROM tags WHERE tag = ? AND record = ?"
+    cursor.executemany(delete, turned.tags)
+    delete = "DELETE FROM links WHERE target = ? AND relation = ? AND record = ?"
+    cursor.executemany(delete, turned.links)
+    delete = "DELETE FROM facets WHERE name = ? AND value = ? AND record = ?"
+    cursor.executemany(delete, turned.facets)
+
+
+class Turned:
+    """Rows of the tables `tags`, `links` and `facets`, which lead from a value to its records."""
+
+    def __init__(self) -> None:
+        self.tags: list[tuple[str, int]] = []
+        self.links: list[tuple[str, str, int]] = []
+        self.facets: list[tuple[str, str, int]] = []
+
+    def add(
+        self,
+        seq: int,
+        user: str | None,
+        tags: Sequence[str],
+        evidence: Sequence[str],
+        supersedes: Sequence[str],
+        metadata: Mapping[str, Any],
+    ) -> None:
+        self.tags += [(tag, seq) for tag in tags]
+        self.links += [(target, "evidence", seq) for target in evidence if is_id(target)]
+        self.links += [(target, "supersedes", seq) for target in supersedes]
+        if metadata:
+            self.facets += [(*facet, seq) for facet in facets.all_of(user, metadata)]

@@ -20,19 +20,19 @@ SELECT = "SELECT seq, body, hash FROM events"
 INSERT = "INSERT INTO events (seq, records, body, hash) VALUES (?, ?, ?, ?)"
 INSERT_NOTE = "INSERT INTO notes (event, position, salt, body) VALUES (?, ?, ?, ?)"
 UNDO = "undo"
-ERASED_NOTES = "erased_notes"  # where an event says which notes are gone
+ERASED_NOTES = "erased_notes"  # the detail in which an event lists the notes that it erased
 LAST = (1 << 63) - 1  # no event has a higher number
-KEPT = 64  # events that a book remembers
+KEPT = 64  # events that a `Book` remembers
 
 
 @functools.cache
 def schema() -> str:
-    """The tables and triggers that every chain has."""
+    """Read the SQL of the tables and triggers that every chain has."""
     return resources.files("lamina.store.tables").joinpath("chain.sql").read_text("utf-8")
 
 
 class Made(msgspec.Struct, frozen=True):
-    """How an event tells of new records: where they began, and the id and hash of each."""
+    """New records in an event: the layer and state in which they began, and id and hash of each."""
 
     layer: str
     state: str
@@ -40,7 +40,7 @@ class Made(msgspec.Struct, frozen=True):
 
 
 class Changed(msgspec.Struct, frozen=True):
-    """How an event tells of a record that was there already."""
+    """A record that an event changed: its tracked fields before and after, and its last event."""
 
     id: str
     hash: bytes
@@ -50,7 +50,7 @@ class Changed(msgspec.Struct, frozen=True):
 
 
 class Body(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The text of an event, which its hash is over."""
+    """The body of an event; its hash covers the encoded text of it."""
 
     action: str
     actor: str
@@ -68,7 +68,7 @@ _bodies = msgspec.json.Decoder(Body)
 
 
 def body_of(text: str) -> Body:
-    """The text of an event, read back. One that makes no sense was not written by us."""
+    """Read back the body of an event; raise Corrupt for text that we cannot have written."""
     try:
         return _bodies.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -76,15 +76,15 @@ def body_of(text: str) -> Body:
 
 
 class News(NamedTuple):
-    """What some events have done to what was there before them."""
+    """The effect of some events on the records that were there before them."""
 
-    changed: list[str]  # the ids of records
-    vacated: list[int]  # the numbers whose records have left
-    only_made: bool  # they have made new records, and nothing else
+    changed: list[str]  # ids of records
+    vacated: list[int]  # numbers of records that have left
+    only_made: bool  # every event made new records and did nothing else
 
 
 class Head(NamedTuple):
-    """The end of a chain: its length, the last record number given out, and the hash that fixes all of it."""
+    """The end of a chain: its length, the last record number used, and the hash that fixes all."""
 
     seq: int
     records: int
@@ -109,30 +109,30 @@ def append(
     details: Mapping[str, Any] | None = None,
     notes: Sequence[Mapping[str, Any]] = (),
 ) -> Head:
-    """Add one event to the chain, inside the caller's transaction. Notes are kept apart, where they can be erased."""
+    """Add one event to the chain, inside the caller's transaction.
+
+    Notes may hold text of memories, so they are rows of their own that can be erased; the event
+    has only their salted hashes.
+    """
     seq = last.seq + 1
-    kept = [
-        (seq, place, os.urandom(hashing.SALT_BYTES), hashing.encode(note))
-        for place, note in enumerate(notes)
-    ]
-    hashes = [hashing.salted_hash(salt, payload) for _, _, salt, payload in kept]
+    salted = [(os.urandom(hashing.SALT_BYTES), hashing.encode(note)) for note in notes]
     body = Body(
-        action,
-        str(actor),
-        at,
-        records,
-        seq,
-        actor.surface,
-        made or [],
-        changes or [],
-        dict(details or {}),
-        hashes,
+        action=action,
+        actor=str(actor),
+        at=at,
+        records=records,
+        seq=seq,
+        surface=actor.surface,
+        made=made or [],
+        changes=changes or [],
+        details=dict(details or {}),
+        notes=[hashing.salted_hash(salt, note) for salt, note in salted],
     )
     encoded = hashing.encode(body)
     digest = hashing.chain_hash(last.hash, encoded)
     cursor.execute(INSERT, (seq, records, encoded.decode(), digest))
-    for _, place, salt, payload in kept:
-        cursor.execute(INSERT_NOTE, (seq, place, salt, payload.decode()))
+    for position, (salt, note) in enumerate(salted):
+        cursor.execute(INSERT_NOTE, (seq, position, salt, note.decode()))
     return Head(seq, records, digest)
 
 
@@ -153,66 +153,73 @@ def notes(connection: Connection) -> Iterator[tuple[int, int, bytes, str]]:
 
 
 class Book:
-    """Events as they are read, the latest of them kept: one event may be about thousands of records."""
+    """A cache of events with their changes by record: one event may be about thousands of them."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._kept: dict[int, tuple[Event | None, dict[str, list[Change]]]] = {}
+        self._pages: dict[int, tuple[Event | None, dict[str, list[Change]]]] = {}
 
     def event(self, seq: int) -> Event | None:
         return self._page(seq)[0]
 
     def changes(self, seq: int, record_id: str) -> Sequence[Change]:
-        """What an event did to a record: it may have made it and changed it at once."""
+        """List what an event did to a record: it may have made it and changed it at once."""
         return self._page(seq)[1].get(record_id, ())
 
     def _page(self, seq: int) -> tuple[Event | None, dict[str, list[Change]]]:
-        if seq not in self._kept:
-            if len(self._kept) >= KEPT:
-                del self._kept[next(iter(self._kept))]
+        if seq not in self._pages:
+            if len(self._pages) >= KEPT:
+                del self._pages[next(iter(self._pages))]
             event = read(self._connection, seq)
             by_record: dict[str, list[Change]] = {}
             for change in () if event is None else event.changes:
                 by_record.setdefault(change.record, []).append(change)
-            self._kept[seq] = event, by_record
-        return self._kept[seq]
+            self._pages[seq] = event, by_record
+        return self._pages[seq]
 
 
 def trail(book: Book, record_id: str, last: int | None) -> Iterator[Event]:
-    """The events about a record from the newest back, each with what it did to this record alone."""
-    at = last
-    while at is not None and (event := book.event(at)) is not None:
-        own = book.changes(at, record_id)
-        yield msgspec.structs.replace(event, changes=tuple(own))
-        at = own[0].previous if own else None
+    """Yield the events about a record, newest first, each with its changes to this record alone."""
+    seq = last
+    while seq is not None and (event := book.event(seq)) is not None:
+        changes = book.changes(seq, record_id)
+        yield msgspec.structs.replace(event, changes=tuple(changes))
+        seq = changes[0].previous if changes else None
 
 
 def latest(connection: Connection, limit: int, before: int = LAST) -> list[Event]:
-    """Events before one of them, from the newest backwards."""
-    found = rows(connection, f"{SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT ?", (before, limit))
-    return [event_of(row, notes_of(connection, row[0])) for row in found]
+    """Read the events before a number, newest first."""
+    query = f"{SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT ?"
+    newest = rows(connection, query, (before, limit))
+    return [event_of(row, notes_of(connection, row[0])) for row in newest]
 
 
 def actions(connection: Connection, numbers: Collection[int]) -> dict[int, str]:
-    """What some events did."""
-    query = "SELECT seq, body ->> 'action' FROM events WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    """Map the numbers of events to their actions."""
+    query = (
+        "SELECT seq, body ->> 'action' FROM events"
+        " WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+    )
     return dict(rows(connection, query, (hashing.encode(sorted(numbers)).decode(),)))
 
 
 def settled(book: Book, record_id: str, last: int | None) -> int:
-    """The last event about a record that was not taken back: an undo leads to the one before what it undid."""
-    at = last
-    while at is not None and (event := book.event(at)) is not None:
+    """Find the last event about a record that was not undone; 0 without any.
+
+    An undo leads to the event before the one that it undid.
+    """
+    seq = last
+    while seq is not None and (event := book.event(seq)) is not None:
         undone = event.details.get("undoes") if event.action == UNDO else None
         if undone is None:
-            return at
-        own = book.changes(undone, record_id)
-        at = own[0].previous if own else None
+            return seq
+        changes = book.changes(undone, record_id)
+        seq = changes[0].previous if changes else None
     return 0
 
 
 def news(connection: Connection, since: int) -> News:
-    """What the events after a given one have done."""
+    """Sum up what the events after a number have done."""
     changed: dict[str, None] = {}
     vacated: list[int] = []
     only_made = True
@@ -220,32 +227,32 @@ def news(connection: Connection, since: int) -> News:
         event = body_of(body)
         only_made &= bool(event.made) and not event.changes
         changed |= dict.fromkeys(change.id for change in event.changes)
-        vacated += [
-            number for change in event.changes if (number := change.before.get("seq")) is not None
-        ]
+        numbers = (change.before.get("seq") for change in event.changes)
+        vacated += [number for number in numbers if number is not None]
     return News([*changed], vacated, only_made)
 
 
 def fields_before(connection: Connection, moment: int) -> dict[str, dict[str, Any]]:
-    """What records said in their open fields at a time, for those that have changed since. From the newest event back.
+    """Restore the tracked fields, as they were at a time, of the records that changed since.
 
-    All events are asked for their time: a clock may have been set back.
+    It goes from the newest event back, and looks at the time of every event: a clock may have
+    been set back.
     """
     is_later = "CAST(body ->> 'at' AS BIGINT) > ? AND body -> 'changes' IS NOT NULL"
+    query = f"SELECT body FROM events WHERE {is_later} ORDER BY seq DESC"
     past: dict[str, dict[str, Any]] = {}
-    for (text,) in rows(
-        connection, f"SELECT body FROM events WHERE {is_later} ORDER BY seq DESC", (moment,)
-    ):
+    for (text,) in rows(connection, query, (moment,)):
         for change in body_of(text).changes:
             past.setdefault(change.id, {}).update(change.before, updated_at=change.previous)
-    for fields in past.values():  # so far the event that made them so; now its time
-        query = "SELECT CAST(body ->> 'at' AS BIGINT) FROM events WHERE seq = ?"
-        fields["updated_at"] = connection.execute(query, (fields["updated_at"],)).get
+    # Until here `updated_at` is the number of the event that set the fields; make it the time.
+    time_of = "SELECT CAST(body ->> 'at' AS BIGINT) FROM events WHERE seq = ?"
+    for fields in past.values():
+        fields["updated_at"] = connection.execute(time_of, (fields["updated_at"],)).get
     return past
 
 
 def notes_of(connection: Connection, seq: int) -> dict[int, Mapping[str, Any]]:
-    """The notes of an event by their position; those that were erased are not there."""
+    """Read the notes of an event by position, without those that were erased."""
     query = "SELECT position, body FROM notes WHERE event = ?"
     return {position: hashing.decode(body) for position, body in rows(connection, query, (seq,))}
 
@@ -257,21 +264,13 @@ def event_of(row: Sequence[Any], notes: Mapping[int, Mapping[str, Any]]) -> Even
         at = from_micros(body.at)
     except OverflowError:
         raise Corrupt(f"event {seq} is damaged; run `lamina audit verify`") from None
-    return Event(
-        seq,
-        at,
-        body.action,
-        body.actor,
-        body.surface,
-        tuple(changes_of(body)),
-        body.details,
-        notes.get(0, {}),
-        digest.hex(),
-    )
+    changes, note = tuple(changes_of(body)), notes.get(0, {})
+    action, actor, surface, details = body.action, body.actor, body.surface, body.details
+    return Event(seq, at, action, actor, surface, changes, details, note, digest.hex())
 
 
 def changes_of(body: Body) -> Iterator[Change]:
-    """What an event did, record by record: those it made, then those it changed."""
+    """Yield what an event did, record by record: those it made, then those it changed."""
     for group in body.made:
         after = {"layer": group.layer, "state": group.state}
         for record_id, digest in group.records:

@@ -1,4 +1,4 @@
-"""Plain values of metadata, turned round so that they can be filtered by, and the places of records."""
+"""The table `facets`: values of metadata to filter by, and the slots of records."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ EVERY = "SELECT seq, user, metadata FROM records WHERE metadata <> '{}'"
 
 
 def of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Names and values; those of an inner mapping have a dotted name, those of a list are each on their own."""
+    """Yield names and values: dotted names for an inner mapping, a pair for each item of a list."""
     for name, value in metadata.items():
         yield from _below(name, value)
 
 
 def all_of(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the table holds about a record."""
+    """Yield all that the table holds about a record."""
     yield from of(metadata)
     yield from slots.facets(user, metadata)
 
@@ -29,23 +29,19 @@ def rebuild(connection: Connection) -> None:
     """Make the table anew from the records, inside the caller's transaction."""
     connection.execute("DELETE FROM facets")
     for seq, user, metadata in rows(connection, EVERY):
-        connection.executemany(
-            INSERT, [(*facet, seq) for facet in all_of(user, hashing.decode(metadata))]
-        )
+        pairs = all_of(user, hashing.decode(metadata))
+        connection.executemany(INSERT, [(*pair, seq) for pair in pairs])
 
 
 def differ(connection: Connection) -> bool:
-    """Whether the table holds anything but what the records say."""
-    there = {
-        (name, value, seq)
-        for name, value, seq in connection.execute("SELECT name, value, record FROM facets")
-    }
-    meant = {
+    """Tell whether the table holds anything but what the records say."""
+    actual = set(map(tuple, connection.execute("SELECT name, value, record FROM facets")))
+    expected = {
         (*facet, seq)
         for seq, user, metadata in connection.execute(EVERY)
         for facet in all_of(user, hashing.decode(metadata))
     }
-    return there != meant
+    return actual != expected
 
 
 def _below(name: str, value: Any) -> Iterator[tuple[str, str]]:

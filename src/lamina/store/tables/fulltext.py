@@ -1,4 +1,7 @@
-"""The words of all records: written in the same transaction as each record, asked for those that hold a word."""
+"""The full-text index of all records, whichever engine holds it.
+
+It is written in the same transaction as each record.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,22 @@ from lamina.model import erased_words, hashing
 from lamina.store.engine.sql import Connection, Cursor
 from lamina.store.tables import records
 from lamina.store.tables.fts5 import Fts5
-from lamina.store.tables.records import Row
+from lamina.store.tables.records import COLUMN, Row
 from lamina.store.tables.tsvectors import Tsvectors
-from lamina.text import words as text
+from lamina.text.words import analyse
 
 if TYPE_CHECKING:
     from numpy import int64
     from numpy.typing import NDArray
 
-# Where a word is looked for.
-SAID = "said"  # in the text and the tags
+# The parts of a record that a word is searched in.
+SAID = "said"  # text and tags
 METADATA = "metadata"
-Entry = tuple[int, str, str, str]
+Entry = tuple[int, str, str, str]  # number, and analysed text, tags and metadata
 
 
 class Words(Protocol):
-    """What every engine does with words; entries are of analysed text."""
+    """The full-text index as every engine offers it."""
 
     def put(self, target: Connection | Cursor, entries: Iterable[Entry], /) -> None: ...
     def replace(self, target: Connection | Cursor, entry: Entry, /) -> None: ...
@@ -39,14 +42,14 @@ class Words(Protocol):
     ) -> NDArray[int64]: ...
     def matching(self, source: Connection, phrases: Sequence[str], limit: int, /) -> list[int]: ...
     def missing(self, source: Connection, /) -> list[int]: ...
-    def differs(self, source: Connection, made: Iterable[Entry], /) -> bool: ...
+    def differs(self, source: Connection, entries: Iterable[Entry], /) -> bool: ...
 
 
 _FTS5 = Fts5()
 
 
 def words(source: Connection | Cursor) -> Words:
-    """The words that lie where a connection leads."""
+    """Get the index of the engine that a connection belongs to."""
     if isinstance(source, (apsw.Connection, apsw.Cursor)):
         return _FTS5
     return _tsvectors(source.agent)  # type: ignore[union-attr]
@@ -58,13 +61,14 @@ def _tsvectors(agent: str) -> Tsvectors:
 
 
 def entry(seq: int, content: str, tags: Iterable[str], metadata: Mapping[str, Any]) -> Entry:
-    """What the index holds about a record."""
-    own = text.analyse(" ".join(erased_words.strings(metadata))) if metadata else ""
-    return seq, text.analyse(content), text.analyse(" ".join(tags)) if tags else "", own
+    """Make the entry of a record in the index."""
+    tag_words = analyse(" ".join(tags)) if tags else ""
+    metadata_words = analyse(" ".join(erased_words.strings(metadata))) if metadata else ""
+    return seq, analyse(content), tag_words, metadata_words
 
 
 def holding(connection: Connection, word: str, where: str = SAID, since: int = 0) -> NDArray[int64]:
-    """The numbers of all records from one on that hold a word, ascending."""
+    """List the records from number `since` on that hold a word, ascending."""
     return words(connection).holding(connection, word, where, since)
 
 
@@ -75,17 +79,16 @@ def rebuild(connection: Connection) -> None:
 
 
 def missing(connection: Connection) -> list[int]:
-    """Records without an entry, and entries without a record."""
+    """List records without an entry, and entries without a record."""
     return words(connection).missing(connection)
 
 
 def differs(connection: Connection) -> bool:
-    """Whether the index holds other words than its records."""
+    """Tell whether the index holds other words than its records."""
     return words(connection).differs(connection, map(_entry_of, records.every(connection)))
 
 
 def _entry_of(row: Row) -> Entry:
-    place = records.COLUMN
-    metadata = row[place["metadata"]]
-    own = {} if metadata == "{}" else hashing.decode(metadata)
-    return entry(row[0], row[place["content"]], records.texts(row[place["tags"]]), own)
+    content, tags, metadata = (row[COLUMN[name]] for name in ("content", "tags", "metadata"))
+    decoded = {} if metadata == "{}" else hashing.decode(metadata)
+    return entry(row[0], content, records.texts(tags), decoded)

@@ -1,4 +1,4 @@
-"""What other agents may read: rows that are given and ended by events which hold no words of them."""
+"""The table `grants`: what other agents may read. Events about it hold only hashes of its rows."""
 
 from __future__ import annotations
 
@@ -19,25 +19,17 @@ from lamina.store.tables.records import Row, one, row_hash
 
 # The hash of a row covers these; `salt` follows and is not covered.
 HASHED = (
-    "number",
-    "agent",
-    "user",
-    "layer",
-    "tag",
-    "record",
-    "granted_at",
-    "expires_at",
-    "ended_at",
-)
+    "number", "agent", "user", "layer", "tag", "record", "granted_at", "expires_at", "ended_at",
+)  # fmt: skip
 COLUMNS = (*HASHED, "salt")
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM grants"
 INSERT = f"INSERT INTO grants ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
-TOLD = "grants"  # where events tell of them
+TOLD = "grants"  # the detail in which events list them
 GRANT, END = "grant", "grant.end"
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """To whom something is given, and what: a layer, a tag or a record, of one user or of all."""
+    """The content of a grant: an agent, and a layer, a tag or a record, of one user or of all."""
 
     agent: str
     user: str | None = None
@@ -48,13 +40,13 @@ class Terms(msgspec.Struct, frozen=True):
 
     @property
     def covers(self) -> str:
-        """What is given, in words."""
+        """The layer, tag or record that is given, in words."""
         name = next(name for name in ("layer", "tag", "record") if getattr(self, name) is not None)
         return f"{name} {getattr(self, name)}"
 
 
 class Grant(Terms, frozen=True, kw_only=True):
-    """Something that was given by an agent; its number is that of the event which gave it."""
+    """Terms that an agent has granted; the number is that of the event."""
 
     number: int
     giver: str
@@ -62,67 +54,49 @@ class Grant(Terms, frozen=True, kw_only=True):
     ended_at: datetime | None = None
 
     def is_open(self, now: datetime) -> bool:
-        """Whether it holds at a time. What was ended stays so, whatever the clock says."""
-        return (
-            self.ended_at is None
-            and self.granted_at <= now
-            and (self.expires_at is None or now < self.expires_at)
-        )
+        """Tell whether it holds at a time. One that was ended stays so, whatever the clock says."""
+        if self.ended_at is not None or now < self.granted_at:
+            return False
+        return self.expires_at is None or now < self.expires_at
 
     def is_like(self, terms: Terms) -> bool:
-        """Whether it gives the same to the same agent, for however long."""
-        return all(
-            getattr(self, name) == getattr(terms, name)
-            for name in ("agent", "user", "layer", "tag", "record")
-        )
+        """Tell whether it gives the same to the same agent, for however long."""
+        compared = ("agent", "user", "layer", "tag", "record")
+        return all(getattr(self, name) == getattr(terms, name) for name in compared)
 
     def to_dict(self) -> dict[str, Any]:
-        order = (
-            "number",
-            "giver",
-            "agent",
-            "user",
-            "layer",
-            "tag",
-            "record",
-            "granted_at",
-            "expires_at",
-            "ended_at",
-        )
+        order = ("number", "giver", *HASHED[1:])
         return {name: plain(getattr(self, name)) for name in order}
 
 
 def given(store: RecordSource) -> list[Grant]:
-    """Every grant of a store, the ended ones too, in their order."""
+    """Read every grant of a store, with the ended ones, oldest first."""
     with translated(store.database.address):
-        return [
-            _grant(store, row) for row in rows(store.database.reader(), f"{SELECT} ORDER BY number")
-        ]
+        return _all(store, store.database.reader())
 
 
 def in_transaction(store: RecordSource, transaction: OpenTransaction) -> list[Grant]:
-    """The same, as a transaction sees them."""
-    return [_grant(store, row) for row in rows(transaction.db, f"{SELECT} ORDER BY number")]
+    """Read every grant as `given` does, within a transaction."""
+    return _all(store, transaction.db)
 
 
 def add(store: RecordSource, transaction: OpenTransaction, terms: Terms) -> Grant:
-    """Keep a grant, and tell of it."""
+    """Store a grant, and mention it in the event."""
     ends = None if terms.expires_at is None else to_micros(terms.expires_at)
     what = (terms.agent, terms.user, terms.layer, terms.tag, terms.record)
     row = (transaction.number, *what, to_micros(transaction.now), ends, None, store.salts.next())
     transaction.cursor.execute(INSERT, row)
-    _tell(transaction, row)
+    _mention(transaction, row)
     return _grant(store, row)
 
 
 def end(store: RecordSource, transaction: OpenTransaction, number: int) -> Grant:
-    """End a grant that is there, and tell of it."""
-    transaction.cursor.execute(
-        "UPDATE grants SET ended_at = ? WHERE number = ?", (to_micros(transaction.now), number)
-    )
+    """End a grant, which must be there, and mention it in the event."""
+    update = "UPDATE grants SET ended_at = ? WHERE number = ?"
+    transaction.cursor.execute(update, (to_micros(transaction.now), number))
     row = one(transaction.db, f"{SELECT} WHERE number = ?", (number,))
     assert row is not None, "the caller has looked"
-    _tell(transaction, row)
+    _mention(transaction, row)
     return _grant(store, row)
 
 
@@ -132,9 +106,10 @@ def remove(
     tags: Collection[str] = (),
     user: str | None = None,
 ) -> list[int]:
-    """Take out every grant, ended or not, that names one of these records, tags or this user, and tell of it; their numbers.
+    """Delete every grant, ended or not, that names one of these records, tags or this user.
 
-    The words of what was given are also in the note of the event with the same number, and in those of `ending`.
+    The event mentions each, and their numbers are returned. The words of the terms are also in the
+    note of the event with the same number, and in those of `ending`.
     """
     query = (
         "SELECT number FROM grants WHERE record IN (SELECT value FROM json_each(?))"
@@ -149,38 +124,40 @@ def remove(
 
 
 def ending(connection: Connection, numbers: Collection[int]) -> list[int]:
-    """The events that ended some grants."""
-    found = rows(
-        connection, "SELECT seq, body FROM events WHERE body ->> 'action' = ? ORDER BY seq", (END,)
+    """Find the events that ended some grants."""
+    query = "SELECT seq, body FROM events WHERE body ->> 'action' = ? ORDER BY seq"
+    ended = (
+        (seq, events.body_of(body).details.get(TOLD, ()))
+        for seq, body in rows(connection, query, (END,))
     )
-    told = ((seq, events.body_of(body).details.get(TOLD, ())) for seq, body in found)
-    return [seq for seq, said in told if any(one["grant"] in numbers for one in said)]
+    return [seq for seq, entries in ended if any(entry["grant"] in numbers for entry in entries)]
 
 
 def digest(row: Sequence[Any]) -> str:
-    """What an event says about a row: nothing, once its salt is gone."""
+    """Hash a row for its event; the hash says nothing once the salt is gone."""
     return row_hash(tuple(row[:-1]), row[-1]).hex()
 
 
 def written(store: RecordSource) -> list[dict[str, Any]]:
-    """Every row as an export holds it."""
-    found = rows(store.database.reader(), f"{SELECT} ORDER BY number")
-    return [{**_grant(store, row).to_dict(), "salt": row[-1].hex()} for row in found]
+    """Convert every row to what an export holds."""
+    every = rows(store.database.reader(), f"{SELECT} ORDER BY number")
+    return [{**_grant(store, row).to_dict(), "salt": row[-1].hex()} for row in every]
 
 
-def _tell(transaction: OpenTransaction, row: Row) -> None:
+def _mention(transaction: OpenTransaction, row: Row) -> None:
     transaction.tell(TOLD, {"grant": row[0], "hash": digest(row)})
+
+
+def _all(store: RecordSource, connection: Connection) -> list[Grant]:
+    return [_grant(store, row) for row in rows(connection, f"{SELECT} ORDER BY number")]
 
 
 def _grant(store: RecordSource, row: Row) -> Grant:
     number, agent, user, layer, tag, record, granted, expires, ended, _ = row
+    expires_at = None if expires is None else from_micros(expires)
+    terms = (agent, user, layer, tag, record, expires_at)
     return Grant(
-        agent,
-        user,
-        layer,
-        tag,
-        record,
-        None if expires is None else from_micros(expires),
+        *terms,
         number=number,
         giver=store.agent,
         granted_at=from_micros(granted),

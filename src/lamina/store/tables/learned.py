@@ -1,4 +1,4 @@
-"""What a store has to learn from, and what was learned: decisions in its events, and models as JSON."""
+"""Read the decisions in the events of a store, and keep the models that were learned from them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lamina.store.tables.events import Body, Changed
 
 
 class Decided(NamedTuple):
-    """That somebody turned out to care for a record, or not; how much it tells."""
+    """A sign that a record is liked, or is not, and the weight of this sign."""
 
     liked: bool
     weight: float
 
 
-# What an operator does says most; what moves by itself follows from an importance and says little about it.
+# A decision of an operator says most; a move that follows from an importance says little about it.
 BY_OPERATORS = {
     "confirm": Decided(True, 1.0),
     "archive.restore": Decided(True, 1.0),
@@ -40,48 +40,45 @@ PAGE = 200
 
 
 def decisions(connection: Connection, limit: int) -> dict[str, Decided]:
-    """The last decision about each record, of the newest that were decided about."""
-    found: dict[str, Decided] = {}
-    before = events.LAST
-    while len(found) < limit:
-        page = rows(
-            connection, f"{events.SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT ?", (before, PAGE)
-        )
-        if not page:
-            break
-        for seq, text, _ in page:
-            before = seq
+    """Find the last decision about each record, newest decisions first."""
+    query = f"{events.SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT ?"
+    latest: dict[str, Decided] = {}
+    seq = events.LAST
+    while len(latest) < limit and (page := rows(connection, query, (seq, PAGE))):
+        for _, text, _ in page:
             body = events.body_of(text)
-            decided = _decided(body)
-            for change in body.changes if decided is not None else ():
-                if decided is not None and _concerns(body.action, change):
-                    found.setdefault(change.id, decided)
-    return dict(list(found.items())[:limit])
+            decided = _decision(body)
+            if decided is None:
+                continue
+            for change in body.changes:
+                if _concerns(body.action, change):
+                    latest.setdefault(change.id, decided)
+        seq = page[-1][0]
+    return dict(list(latest.items())[:limit])
 
 
-def _decided(body: Body) -> Decided | None:
+def _decision(body: Body) -> Decided | None:
     if body.actor.startswith("operator:") and body.action in BY_OPERATORS:
         return BY_OPERATORS[body.action]
     return BY_ANYBODY.get(body.action)
 
 
 def _concerns(action: str, change: Changed) -> bool:
-    """Whether a change is what was decided, and not what follows from it, such as the record that another supersedes."""
+    """Tell whether a change was decided, and did not just follow, as for a superseded record."""
     return action not in STATES or change.after.get("state") == STATES[action]
 
 
 def load(connection: Connection, name: str) -> str | None:
-    found = connection.execute("SELECT body FROM models WHERE name = ?", (name,)).get
-    return found if isinstance(found, str) else None
+    body = connection.execute("SELECT body FROM models WHERE name = ?", (name,)).get
+    return body if isinstance(body, str) else None
 
 
 def keep(cursor: Cursor, name: str, body: str | None, now: int) -> None:
-    """Keep what was learned in the place of what was; nothing, when there is nothing to learn any more."""
+    """Replace a model by a new one; by none, when there is nothing to learn any more."""
     cursor.execute("DELETE FROM models WHERE name = ?", (name,))
     if body is not None:
-        cursor.execute(
-            "INSERT INTO models (name, body, made_at) VALUES (?, ?, ?)", (name, body, now)
-        )
+        insert = "INSERT INTO models (name, body, made_at) VALUES (?, ?, ?)"
+        cursor.execute(insert, (name, body, now))
 
 
 def forget(cursor: Cursor) -> None:
@@ -90,6 +87,6 @@ def forget(cursor: Cursor) -> None:
 
 
 def count_erasures(connection: Connection) -> int:
-    """How often something was erased: what was learned before must not be kept after."""
+    """Count the erasures: a model from before one must not be kept after it."""
     number = connection.execute("SELECT count(*) FROM erasures").get
     return number if isinstance(number, int) else 0

@@ -1,4 +1,4 @@
-"""What came from where: which records go back to a source, themselves or by their evidence."""
+"""Trace records back to a source, by themselves or by their evidence."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lamina.store.tables.records import COLUMN, Row
 from lamina.text import words
 
 BATCH = 500
-TIME = 10  # characters of an id
+TIME = 10  # the first characters of an id are its time
 
 
 class Origin(msgspec.Struct, frozen=True, gc=False):
-    """What a line of the archive says about where it came from."""
+    """The part of an archived line that tells its origin."""
 
     id: str
     user: str | None = None
@@ -28,103 +28,104 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
 
 
 def revocable(store: RecordSource, source: str, user: str | None) -> tuple[list[Record], int]:
-    """The active records that go back to a source, and how many records of the archive do."""
+    """Find the active records that go back to a source, and count the archived ones."""
     with store.database.moment() as connection:
-        found, archived, _ = tainted(store, connection, source, user)
-        return [store.record(row) for row in found], archived
+        active, archived, _ = tainted(store, connection, source, user)
+        return [store.record(row) for row in active], archived
 
 
 def tainted(
     store: RecordSource, connection: Connection, source: str, user: str | None
 ) -> tuple[list[Row], int, set[str]]:
-    """The active rows that go back to a source, in their order, how many records of the archive do, and the ids of all.
+    """Find the active rows that go back to a source, count the archived ones, and collect all ids.
 
-    A record is derived only from what was there before it: what it was given later merely agrees with it.
+    A record is derived only from what was there before it: evidence that was added later merely
+    agrees with it.
     """
-    wanted = words.normalise(source)
     archived = _archived(store)
-    sources = [
-        one
-        for (one,) in rows(
-            connection, "SELECT DISTINCT source FROM records WHERE source IS NOT NULL"
-        )
-    ]
-    chosen = [one for one in sources if words.normalise(one) == wanted]
-    query = f"SELECT id FROM records WHERE source IN ({records.marks(chosen)})"
-    found = {record_id for (record_id,) in rows(connection, query, chosen)}
-    found |= {
-        one.id
-        for one in archived
-        if one.source is not None and words.normalise(one.source) == wanted
-    }
-    resting: dict[str, list[str]] = {}
-    for one in archived:
-        for evidence in one.evidence:
-            resting.setdefault(evidence, []).append(one.id)
-    fresh = found
+    tainted_ids = _from_source(connection, archived, source)
+    archived_on: dict[str, list[str]] = {}
+    for origin in archived:
+        for evidence in origin.evidence:
+            archived_on.setdefault(evidence, []).append(origin.id)
+    fresh = tainted_ids
     while fresh:
         later: set[str] = set()
         for target in fresh:
-            later.update(one for one in resting.get(target, ()) if _is_older(target, one))
+            later.update(id_ for id_ in archived_on.get(target, ()) if _is_older(target, id_))
             later.update(_derived(connection, target))
-        fresh = later - found
-        found = found | fresh
-    active = _active(connection, sorted(found), user)
-    return active, sum(one.id in found and user in (None, one.user) for one in archived), found
+        fresh = later - tainted_ids
+        tainted_ids = tainted_ids | fresh
+    active = _active(connection, sorted(tainted_ids), user)
+    of_user = [origin.id for origin in archived if user in (None, origin.user)]
+    return active, sum(record_id in tainted_ids for record_id in of_user), tainted_ids
 
 
 def trusts(store: RecordSource, connection: Connection, ids: Sequence[str]) -> set[Trust]:
-    """How far some records may be believed, wherever they are."""
-    found: dict[str, Trust] = {}
+    """Collect the levels of trust of some records, in the store or archived."""
+    stored: dict[str, Trust] = {}
     for start in range(0, len(ids), BATCH):
         part = ids[start : start + BATCH]
         query = f"SELECT id, trust FROM records WHERE id IN ({records.marks(part)})"
-        found |= {record_id: Trust(trust) for record_id, trust in rows(connection, query, part)}
-    archived = [one for one in ids if one not in found]
-    return {
-        *found.values(),
-        *(record.trust for one in archived if (record := store.get(one)) is not None),
-    }
+        stored |= {record_id: Trust(trust) for record_id, trust in rows(connection, query, part)}
+    archived = (store.get(record_id) for record_id in ids if record_id not in stored)
+    return {*stored.values(), *(record.trust for record in archived if record is not None)}
 
 
 def resting(connection: Connection, target: str, user: str | None) -> list[str]:
-    """The records that rest on a record, of those that this user may see, in their order."""
+    """List the records that have a record as evidence and that this user may see, oldest first."""
     query = (
-        "SELECT r.id FROM links l JOIN records r ON r.seq = l.record"
-        f" WHERE l.target = ?1 AND l.relation = 'evidence' AND {records.visible('?2')} ORDER BY r.seq"
+        "SELECT r.id FROM links l JOIN records r ON r.seq = l.record WHERE l.target = ?1"
+        f" AND l.relation = 'evidence' AND {records.visible('?2')} ORDER BY r.seq"
     )
-    return [one for (one,) in rows(connection, query, (target, user))]
+    return [record_id for (record_id,) in rows(connection, query, (target, user))]
+
+
+def _from_source(connection: Connection, archived: Sequence[Origin], source: str) -> set[str]:
+    """Find the ids of the records that name a source themselves, however it is spelled."""
+    wanted = words.normalise(source)
+    query = "SELECT DISTINCT source FROM records WHERE source IS NOT NULL"
+    spellings = [name for (name,) in rows(connection, query) if words.normalise(name) == wanted]
+    query = f"SELECT id FROM records WHERE source IN ({records.marks(spellings)})"
+    ids = {record_id for (record_id,) in rows(connection, query, spellings)}
+    return ids | {
+        origin.id
+        for origin in archived
+        if origin.source is not None and words.normalise(origin.source) == wanted
+    }
 
 
 def _derived(connection: Connection, target: str) -> list[str]:
-    """The records that have had this one as evidence from the beginning, as far as their ids or their numbers say so."""
+    """List the records that had this one as evidence from the start, by their ids or numbers."""
     query = (
-        "SELECT r.id, r.seq > (SELECT seq FROM records WHERE id = ?1)"
-        " FROM links l JOIN records r ON r.seq = l.record WHERE l.target = ?1 AND l.relation = 'evidence'"
+        "SELECT r.id, r.seq > (SELECT seq FROM records WHERE id = ?1) FROM links l"
+        " JOIN records r ON r.seq = l.record WHERE l.target = ?1 AND l.relation = 'evidence'"
     )
-    return [
-        one
-        for one, is_later in rows(connection, query, (target,))
-        if is_later or _is_older(target, one)
-    ]
+    citing = rows(connection, query, (target,))
+    return [id_ for id_, is_later in citing if is_later or _is_older(target, id_)]
 
 
-def _is_older(one: str, other: str) -> bool:
-    """Whether a record was made before another, or in the same moment: its id begins with the time."""
-    return one[:TIME] <= other[:TIME]
+def _is_older(record_id: str, other_id: str) -> bool:
+    """Tell whether a record was made before another or at the same time, which begins its id."""
+    return record_id[:TIME] <= other_id[:TIME]
 
 
 def _active(connection: Connection, ids: list[str], user: str | None) -> list[Row]:
-    found: list[Row] = []
+    active: list[Row] = []
     for start in range(0, len(ids), BATCH):
         part = ids[start : start + BATCH]
-        query = f"{records.SELECT} WHERE id IN ({records.marks(part)}) AND state = ? AND (? IS NULL OR user = ?)"
-        found += rows(connection, query, (*part, State.ACTIVE, user, user))
-    return sorted(found, key=lambda row: row[COLUMN["seq"]])
+        is_wanted = f"id IN ({records.marks(part)}) AND state = ? AND (? IS NULL OR user = ?)"
+        query = f"{records.SELECT} WHERE {is_wanted}"
+        active += rows(connection, query, (*part, State.ACTIVE, user, user))
+    return sorted(active, key=lambda row: row[COLUMN["seq"]])
 
 
 def _archived(store: RecordSource) -> list[Origin]:
-    """Where each archived record came from, of those that can say so."""
+    """Read the origins of the archived records that name a source or evidence."""
     decode = msgspec.json.Decoder(Origin).decode
-    found = [decode(line) for _, _, line in store.archived_lines()]
-    return [one for one in found if one.source is not None or any(map(is_id, one.evidence))]
+    origins = [decode(line) for _, _, line in store.archived_lines()]
+    return [
+        origin
+        for origin in origins
+        if origin.source is not None or any(map(is_id, origin.evidence))
+    ]

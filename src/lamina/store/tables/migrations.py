@@ -1,4 +1,7 @@
-"""How a database file comes to the schema of this program: numbered steps, in one transaction, after a backup."""
+"""Migrate a database file to the schema of this program.
+
+Numbered steps do it in one transaction, after a backup.
+"""
 
 from __future__ import annotations
 
@@ -29,32 +32,35 @@ def _schema(name: str) -> str:
 
 
 def m001_initial(connection: apsw.Connection) -> None:
-    """The first schema. Later ones change it by further steps, so that schema.sql is the history's beginning."""
+    """Create the first schema, which later steps change; schema.sql is never edited."""
     connection.execute(events.schema())
     connection.execute(_schema("schema.sql"))
     connection.execute(meta.INSERT, ("analyser", "1"))
 
 
 def m002_recall(connection: apsw.Connection) -> None:
-    """Vectors, days and facets, and what a search reads instead of every record."""
+    """Add vectors, days and facets, and the blocks that a search reads instead of every record."""
     connection.execute(_schema("recall.sql"))
     derived.rebuild(connection)
 
 
 def m003_lifecycle(connection: apsw.Connection) -> None:
-    """The archive, and the jobs that fill it."""
+    """Add the archive, and the jobs that fill it."""
     connection.execute(_schema("lifecycle.sql"))
     connection.execute(_schema("jobs.sql"))
 
 
 def m004_review(connection: apsw.Connection) -> None:
-    """Rejected values that stay out, and how far sleep has read. What was rejected before this step was only put aside."""
+    """Add rejected values, which stay out, and how far sleep has read.
+
+    What was rejected before this step was only put aside.
+    """
     connection.execute(_schema("review.sql"))
     connection.execute(_schema("sleep.sql"))
 
 
 def m005_privacy(connection: apsw.Connection) -> None:
-    """Stubs of what was erased, and grants to other agents."""
+    """Add stubs of what was erased, and grants to other agents."""
     connection.execute(_schema("privacy.sql"))
 
 
@@ -64,38 +70,30 @@ STEPS: tuple[Step, ...] = (m001_initial, m002_recall, m003_lifecycle, m004_revie
 def version_of(
     connection: apsw.Connection, database: SqliteDatabase, steps: Sequence[Step] = STEPS
 ) -> int:
-    """The schema version of a file: 0 for a new one. A foreign or a newer file is refused.
+    """Read the schema version of a file, 0 for a new one; refuse a foreign or a newer file.
 
-    The caller holds a transaction: between two looks, another process might make the store.
+    The caller holds a transaction: between two queries, another process might make the store.
     """
-    version, application = (
-        _number(connection, "user_version"),
-        _number(connection, "application_id"),
-    )
-    found = checked(
-        version, application, _number(connection, "schema_version"), database.path, steps
-    )
-    if 0 < found < len(steps):
+    pragmas = ("user_version", "application_id", "schema_version")
+    user_version, application, schema = (_number(connection, name) for name in pragmas)
+    version = checked(user_version, application, schema, database.path, steps)
+    if 0 < version < len(steps):
         _check_ours(connection, database.path)
-    return found
+    return version
 
 
 def checked(
     version: int, application: int, schema: int, path: Path, steps: Sequence[Step] = STEPS
 ) -> int:
-    """The version, when the numbers are those of a store that this program can open."""
+    """Return the version, if the numbers are those of a store that this program can open."""
     if application != file_header.STORE:
         if version or schema:
-            raise Corrupt(
-                f"{path}: this SQLite file is not a Lamina store; it was left as it is",
-                foreign=True,
-            )
+            raise _foreign(path)
         return 0
     if not 0 < version <= len(steps):
         known = f"this Lamina knows only up to {len(steps)}; upgrade Lamina to open it"
-        raise StoreUnavailable(
-            f"{path}: this store has schema {version}, but {known}", foreign=True
-        )
+        problem = f"{path}: this store has schema {version}, but {known}"
+        raise StoreUnavailable(problem, foreign=True)
     return version
 
 
@@ -104,9 +102,9 @@ def refuse_untouched(path: Path, steps: Sequence[Step]) -> None:
     if path.is_dir():
         raise StoreUnavailable(f"{path} is a folder where a file is needed")
     file_header.refuse_lost(path, lambda: has_bytes(path))
-    found = file_header.read(path) if has_bytes(path) else None
-    if found is not None:
-        checked(found.user_version, found.application_id, found.schema, path, steps)
+    header = file_header.read(path) if has_bytes(path) else None
+    if header is not None:
+        checked(header.user_version, header.application_id, header.schema, path, steps)
 
 
 def migrate(
@@ -117,7 +115,7 @@ def migrate(
     now: int,
     steps: Sequence[Step] = STEPS,
 ) -> None:
-    """Bring the file to the last step, and say so in its trail. Processes that race do it once."""
+    """Bring the file to the last step, and append an event. Processes that race do it once."""
     with translated(database.path), database.atomic() as transaction:
         connection = transaction.cursor.connection
         before = version_of(connection, database, steps)
@@ -128,7 +126,7 @@ def migrate(
         for step in steps[before:]:
             step(connection)
         if before:
-            _tell(transaction.cursor, agent, now, before, len(steps))
+            _append_event(transaction.cursor, agent, now, before, len(steps))
         else:
             identity = [("store_id", store_id or secrets.token_hex(16)), ("agent", agent)]
             connection.executemany(meta.INSERT, identity)
@@ -137,18 +135,18 @@ def migrate(
 
 
 def _check_ours(connection: apsw.Connection, path: Path) -> None:
-    """Refuse a file that only says that it is a store, before anything is done with it."""
-    tables = {
-        name
-        for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-    }
-    if not {"meta", "records", "events"} <= tables:
-        raise Corrupt(
-            f"{path}: this SQLite file is not a Lamina store; it was left as it is", foreign=True
-        )
+    """Refuse a file that only claims to be a store, before anything is done with it."""
+    tables = "SELECT name FROM sqlite_schema WHERE type = 'table'"
+    if not {"meta", "records", "events"} <= {name for (name,) in connection.execute(tables)}:
+        raise _foreign(path)
 
 
-def _tell(cursor: Cursor, agent: str, now: int, before: int, after: int) -> None:
+def _foreign(path: Path) -> Corrupt:
+    problem = f"{path}: this SQLite file is not a Lamina store; it was left as it is"
+    return Corrupt(problem, foreign=True)
+
+
+def _append_event(cursor: Cursor, agent: str, now: int, before: int, after: int) -> None:
     store_id = meta.get(cursor, "store_id")
     head = events.head(cursor, hashing.chain_seed(str(store_id), agent, "events"))
     details = {"from": before, "to": after}

@@ -1,4 +1,4 @@
-"""What may wait for somebody, and what may have answered it: asked of the store, decided by the engine `awareness`."""
+"""Find records that may wait for an answer, and possible answers; `awareness` decides."""
 
 from __future__ import annotations
 
@@ -10,25 +10,32 @@ from lamina.store.tables import records
 from lamina.store.tables.records import Row
 
 OPEN = (
-    "state = 'constrained' OR state = 'active' AND (kind = 'request' OR kind = 'escalation' OR seq IN"
-    " (SELECT record FROM facets WHERE name = 'status' AND value = 'pending' OR name = 'escalated_to'))"
+    "state = 'constrained' OR state = 'active' AND (kind = 'request' OR kind = 'escalation'"
+    " OR seq IN (SELECT record FROM facets"
+    " WHERE name = 'status' AND value = 'pending' OR name = 'escalated_to'))"
 )
 
 
 def candidates(connection: Connection, user: str | None, speaking: Iterable[int]) -> list[Row]:
-    """What may be pending for this user: requests and the like, and those numbers whose text speaks of these days."""
-    chosen = (
-        f"({OPEN} OR state = 'active' AND seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?2)))"
+    """Find what may be pending for this user: requests, proposals and escalations.
+
+    The records with the numbers in `speaking`, whose text is about these days, count too.
+    """
+    query = (
+        f"{records.SELECT} WHERE layer <> 'working' AND {records.visible('?1')}"
+        f" AND ({OPEN} OR state = 'active'"
+        " AND seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?2))) ORDER BY seq"
     )
-    query = f"{records.SELECT} WHERE layer <> 'working' AND {records.visible('?1')} AND {chosen} ORDER BY seq"
     return rows(connection, query, (user, json.dumps([int(number) for number in speaking])))
 
 
 def answering(connection: Connection, user: str | None, ids: Sequence[str]) -> list[Row]:
-    """What cites one of these records, or says that it answers something."""
-    chosen = (
-        "seq IN (SELECT record FROM links WHERE relation = 'evidence' AND target IN (SELECT value FROM json_each(?2)))"
-        " OR seq IN (SELECT record FROM facets WHERE name = 'request_id' OR name = 'answers')"
+    """Find what cites one of these records as evidence, or says that it answers something."""
+    query = (
+        f"{records.SELECT} WHERE state = 'active' AND {records.visible('?1')}"
+        " AND (seq IN (SELECT record FROM links WHERE relation = 'evidence'"
+        " AND target IN (SELECT value FROM json_each(?2)))"
+        " OR seq IN (SELECT record FROM facets WHERE name = 'request_id' OR name = 'answers'))"
+        " ORDER BY seq"
     )
-    query = f"{records.SELECT} WHERE state = 'active' AND {records.visible('?1')} AND ({chosen}) ORDER BY seq"
     return rows(connection, query, (user, json.dumps(list(ids))))

@@ -1,4 +1,4 @@
-"""The chain of reads, in a file of its own, written behind the reader's back unless the setting says strict."""
+"""The chain of reads, in a file of its own, written in the background unless set to strict."""
 
 from __future__ import annotations
 
@@ -32,13 +32,16 @@ from lamina.text.words import counted
 FLUSH_SECONDS = 1.0
 FLUSH_READS = 2000
 KEPT_READS = 100_000
-ERASED_AT = "erased_at"  # when something was last erased here, in microseconds
+ERASED_AT = "erased_at"  # in `meta`: the time of the last erasure here, in microseconds
 
 log = logging.getLogger("lamina")
 
 
 class Read(msgspec.Struct, frozen=True, gc=False):
-    """One read: who looked, when, how, and which records came back. Query and user are in the erasable note."""
+    """One read: who looked, when, how, and which records came back.
+
+    Query and user are in the note, which can be erased.
+    """
 
     at: datetime
     actor: Actor
@@ -47,20 +50,21 @@ class Read(msgspec.Struct, frozen=True, gc=False):
     note: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        actor = {"actor": str(self.actor), "surface": self.actor.surface}
         return {
             "at": iso(self.at),
             "action": self.action,
-            **actor,
+            "actor": str(self.actor),
+            "surface": self.actor.surface,
             "records": list(self.records),
             "note": dict(self.note),
         }
 
 
 class ReadLog:
-    """Appends reads to `reads.db`, many to one link of the chain.
+    """Append reads to `reads.db`, many to one link of the chain.
 
-    Buffered, a process that dies loses the reads since its last flush: about a second, or 2,000 reads.
+    Unless strict, a process that dies loses the reads since its last flush: those of about a
+    second, or 2,000.
     """
 
     def __init__(self, path: Path, agent: str, busy_ms: int, *, strict: bool) -> None:
@@ -83,7 +87,7 @@ class ReadLog:
 
     @property
     def problem(self) -> str | None:
-        """What keeps reads from being written now, or has kept some."""
+        """The reason why reads cannot be written now, or could not."""
         return disk_space.hindrance(self.path.parent) or self._problem
 
     def add(self, read: Read) -> None:
@@ -101,9 +105,9 @@ class ReadLog:
             self._wake.set()
 
     def flush(self) -> None:
-        """Write what is buffered. When that fails the reads are kept, and the problem can be seen."""
+        """Write what is buffered. On failure the reads are kept, and `problem` says why."""
         if self.pid != os.getpid():
-            return  # the reads belong to the process that we were forked from, and it will write them
+            return  # the reads belong to our parent process, which will write them
         with self._lock:
             batch = [self._buffer.popleft() for _ in range(len(self._buffer))]
             lost, self._lost = self._lost, 0
@@ -117,32 +121,26 @@ class ReadLog:
                 self._lost += lost
                 if not isinstance(error, LaminaError):
                     raise
-                known, told = (
-                    self._problem,
-                    f"{counted(len(batch), 'read is', 'reads are')} not audited yet: {error}",
-                )
-                self._problem = told
-                if known is None:  # it is tried again and again, and told once
-                    log.warning("%s", told)
+                is_new = self._problem is None
+                unwritten = counted(len(batch), "read is", "reads are")
+                self._problem = f"{unwritten} not audited yet: {error}"
+                if is_new:  # it is tried again and again, and logged once
+                    log.warning("%s", self._problem)
 
     def latest(self, limit: int) -> list[Read]:
-        """The newest reads first, of every process that has written them."""
+        """List the newest reads first, of every process that has written some."""
         connection = self._reader()
         if connection is None:
             return []
-        found: list[Read] = []
-        before = events.LAST
+        query = f"{events.SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT 50"
+        reads: list[Read] = []
+        seq = events.LAST
         with translated(self.path):
-            while len(found) < limit:
-                query = f"{events.SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT 50"
-                links = rows(connection, query, (before,))
-                if not links:
-                    break
-                for before, body, _ in links:
-                    found += reversed(
-                        list(_reads_of(events.body_of(body), events.notes_of(connection, before)))
-                    )
-        return found[:limit]
+            while len(reads) < limit and (links := rows(connection, query, (seq,))):
+                for seq, text, _ in links:
+                    notes = events.notes_of(connection, seq)
+                    reads += reversed(list(_reads_of(events.body_of(text), notes)))
+        return reads[:limit]
 
     def head(self) -> Head:
         connection = self._reader()
@@ -156,7 +154,7 @@ class ReadLog:
         return None if self._reader() is None else (self.database(), self._seed)
 
     def database(self) -> SqliteDatabase:
-        """The file behind the log, made when the first read is written."""
+        """Open the file behind the log, and create it for the first read."""
         if self._database is None:
             self._check_own()
             refuse_link(self.path)
@@ -165,9 +163,8 @@ class ReadLog:
             try:
                 with translated(self.path):
                     database.recover()
-                    log_id = _log_id(database.reader(), self.path) or _prepared(
-                        database, self.path, self._agent
-                    )
+                    log_id = _log_id(database.reader(), self.path)
+                    log_id = log_id or _create(database, self.path, self._agent)
             except BaseException:
                 database.close()
                 raise
@@ -176,7 +173,10 @@ class ReadLog:
         return self._database
 
     def sound(self) -> SqliteDatabase | None:
-        """The file behind the log for a backup, unless there is none or it is damaged, which `problem` then says."""
+        """Open the file behind the log for a backup; None without a file.
+
+        None for a damaged one too, which `problem` then says.
+        """
         try:
             return None if self._reader() is None else self.database()
         except Corrupt as error:
@@ -184,34 +184,24 @@ class ReadLog:
             return None
 
     def erase(self, actor: Actor, now: datetime, is_doomed: Callable[[Read], bool]) -> int:
-        """Erase the notes of some reads, such as what was asked for; that there were reads stays. How many.
+        """Erase the notes of some reads, such as their queries, and count them; the reads stay.
 
-        What other handles have read by now and not yet written is written without its notes: nobody knows then what was doomed.
+        Reads that other handles have buffered by now are written without notes: which of these
+        were doomed cannot be known then.
         """
         self._check_own()
         self.flush()
         with translated(self.path), self.database().atomic() as transaction:
             meta.put(transaction.cursor, ERASED_AT, str(to_micros(now)))
-            gone = list(_doomed(transaction.cursor.connection, is_doomed))
-            if gone:
-                transaction.cursor.executemany(
-                    "DELETE FROM notes WHERE event = ? AND position = ?", gone
-                )
-                details = {events.ERASED_NOTES: gone}
-                head = events.head(transaction.cursor, self._seed)
-                events.append(
-                    transaction.cursor,
-                    head,
-                    to_micros(now),
-                    actor,
-                    "erase",
-                    records=0,
-                    details=details,
-                )
-        return len(gone)
+            notes = list(_doomed(transaction.cursor.connection, is_doomed))
+            if notes:
+                delete = "DELETE FROM notes WHERE event = ? AND position = ?"
+                transaction.cursor.executemany(delete, notes)
+                self._append(transaction.cursor, now, actor, "erase", {events.ERASED_NOTES: notes})
+        return len(notes)
 
     def close(self) -> None:
-        self._is_closed = True  # what is left is written here, and by nobody else
+        self._is_closed = True  # the rest is written here, not by the worker
         self._wake.set()
         _OPEN.discard(self)
         try:
@@ -223,8 +213,8 @@ class ReadLog:
     def _reader(self) -> Connection | None:
         self._check_own()
         self.flush()
-        made = self._database is not None or has_bytes(self.path)
-        return self.database().reader() if made else None
+        exists = self._database is not None or has_bytes(self.path)
+        return self.database().reader() if exists else None
 
     def _check_own(self) -> None:
         if self.pid != os.getpid():
@@ -240,7 +230,7 @@ class ReadLog:
                 self._worker = worker
 
     def _work(self) -> None:
-        """Flush once, a moment after the first read that was buffered."""
+        """Flush once, a moment after the first read was buffered."""
         self._wake.wait(FLUSH_SECONDS)
         self._wake.clear()
         self._worker = None
@@ -250,61 +240,49 @@ class ReadLog:
     def _write(self, batch: Sequence[Read], lost: int) -> None:
         with translated(self.path), self.database().atomic() as transaction:
             cursor = transaction.cursor
-            head = events.head(cursor, self._seed)
             erased = int(meta.get(cursor, ERASED_AT) or 0)
             batch = [
                 read if to_micros(read.at) > erased else msgspec.structs.replace(read, note={})
                 for read in batch
             ]
             for actor, group in groupby(batch, key=lambda read: read.actor):
-                head = _append(cursor, head, actor, list(group))
+                self._append_reads(cursor, actor, list(group))
             if lost:
-                head = events.append(
-                    cursor,
-                    head,
-                    to_micros(batch[-1].at),
-                    batch[-1].actor,
-                    "reads.lost",
-                    records=0,
-                    details={"count": lost},
-                )
+                last = batch[-1]
+                self._append(cursor, last.at, last.actor, "reads.lost", {"count": lost})
 
+    def _append_reads(self, cursor: Cursor, actor: Actor, batch: Sequence[Read]) -> None:
+        """Append one link for many reads; an entry with a note has the position of it."""
+        entries: list[dict[str, Any]] = []
+        notes: list[Mapping[str, Any]] = []
+        for read in batch:
+            entry = {"action": read.action, "at": to_micros(read.at), "records": read.records}
+            if read.note:
+                entry["note"] = len(notes)
+                notes.append(read.note)
+            entries.append(entry)
+        self._append(cursor, batch[-1].at, actor, "reads", {"reads": entries}, notes)
 
-def _append(cursor: Cursor, head: Head, actor: Actor, batch: Sequence[Read]) -> Head:
-    """One link of the chain for many reads; those with a note say at which position it is."""
-    entries: list[dict[str, Any]] = []
-    notes: list[Mapping[str, Any]] = []
-    for read in batch:
-        entry: dict[str, Any] = {
-            "action": read.action,
-            "at": to_micros(read.at),
-            "records": read.records,
-        }
-        if read.note:
-            entry["note"] = len(notes)
-            notes.append(read.note)
-        entries.append(entry)
-    details = {"reads": entries}
-    return events.append(
-        cursor,
-        head,
-        to_micros(batch[-1].at),
-        actor,
-        "reads",
-        records=0,
-        details=details,
-        notes=notes,
-    )
+    def _append(
+        self,
+        cursor: Cursor,
+        at: datetime,
+        actor: Actor,
+        action: str,
+        details: Mapping[str, Any],
+        notes: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        head, time = events.head(cursor, self._seed), to_micros(at)
+        events.append(cursor, head, time, actor, action, records=0, details=details, notes=notes)
 
 
 def _reads_of(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Read]:
-    """The reads that a link of the chain stands for, oldest first."""
+    """Yield the reads in a link of the chain, oldest first."""
     try:
         yield from _entries(body, notes)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise Corrupt(
-            f"link {body.seq} of the reads is damaged; run `lamina audit verify`"
-        ) from error
+        problem = f"link {body.seq} of the reads is damaged; run `lamina audit verify`"
+        raise Corrupt(problem) from error
 
 
 def _entries(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Read]:
@@ -319,36 +297,35 @@ def _entries(body: Body, notes: Mapping[int, Mapping[str, Any]]) -> Iterator[Rea
 
 
 def _doomed(connection: Connection, is_doomed: Callable[[Read], bool]) -> Iterator[tuple[int, int]]:
-    """The events and positions of the notes of some reads."""
-    for seq, body, _ in rows(connection, f"{events.SELECT} ORDER BY seq"):
-        told = events.body_of(body)
+    """Yield event and position of each note that belongs to a doomed read."""
+    for seq, text, _ in rows(connection, f"{events.SELECT} ORDER BY seq"):
+        body = events.body_of(text)
         notes = events.notes_of(connection, seq)
-        for entry in told.details.get("reads", ()):
+        for entry in body.details.get("reads", ()):
             if entry.get("note") in notes:
-                (read,) = _entries(msgspec.structs.replace(told, details={"reads": [entry]}), notes)
+                (read,) = _entries(msgspec.structs.replace(body, details={"reads": [entry]}), notes)
                 if is_doomed(read):
                     yield seq, entry["note"]
 
 
-def _prepared(database: SqliteDatabase, path: Path, agent: str) -> str:
-    """The id of a log that is new, made with its tables; processes that race make it once."""
+def _create(database: SqliteDatabase, path: Path, agent: str) -> str:
+    """Create the tables of a new log, and return its id; processes that race create it once."""
     with database.atomic() as transaction:
         connection = transaction.cursor.connection
-        found = _log_id(connection, path)
-        if found is not None:
-            return found
-        made = secrets.token_hex(16)
+        existing = _log_id(connection, path)
+        if existing is not None:
+            return existing
+        log_id = secrets.token_hex(16)
         connection.execute(events.schema())
-        connection.executemany(
-            "INSERT INTO meta (name, value) VALUES (?, ?)", [("agent", agent), ("store_id", made)]
-        )
+        meta = [("agent", agent), ("store_id", log_id)]
+        connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", meta)
         connection.execute(f"PRAGMA application_id = {file_header.READS}")
         connection.execute("PRAGMA user_version = 1")
-    return made
+    return log_id
 
 
 def _log_id(connection: Connection, path: Path) -> str | None:
-    """The id of a log, or None when the file is new. Somebody else's file is refused before anything is written."""
+    """Read the id of a log; None for a new file. Refuse a foreign file before writing to it."""
     if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
         return None
     if connection.execute("PRAGMA application_id").get != file_header.READS:

@@ -1,4 +1,4 @@
-"""A record as a line of an export or an archive: every field by its name, and what ties it to its events."""
+"""Write a record as a line of an export or an archive, with what ties it to its events."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _decoder = msgspec.json.Decoder(Written)
 
 @functools.lru_cache(1024)
 def _iso(micros: int) -> str:
-    """A time as it is written; records that came together often share theirs."""
+    """Format a time; cached, since records that came together often share theirs."""
     return iso(from_micros(micros))
 
 
 def line(row: Row, agent: str) -> bytes:
-    """A row of the store as one line of JSON. It says the same as `Record.to_dict`, straight from the columns."""
+    """Write a row as one line of JSON: the same as `Record.to_dict`, straight from the columns."""
     fields: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
     for name in TIMES:
         if fields[name] is not None:
@@ -48,22 +48,23 @@ def line(row: Row, agent: str) -> bytes:
 
 
 def read(text: bytes) -> Written:
-    """A line, read back; what is none was not written by us."""
+    """Read a line back; raise Corrupt for one that we cannot have written."""
     try:
         return _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Corrupt(f"this is not a record: {error}") from None
 
 
-def row_of(found: Written) -> Row:
-    """The row that a line was made of."""
+def row_of(written: Written) -> Row:
+    """Restore the row that a line was made of."""
     try:
-        return (*records.fields_of(found, found.key), found.event, bytes.fromhex(found.salt))
+        fields = records.fields_of(written, written.key)
+        return (*fields, written.event, bytes.fromhex(written.salt))
     except (ValueError, TypeError, OverflowError) as error:  # such as a time without a zone
         raise Corrupt(f"this is not a record: {error}") from None
 
 
-def record_of(found: Written, archived: str | None = None) -> Record:
-    """The record alone."""
-    values = {name: getattr(found, name) for name in Record.__struct_fields__}
+def record_of(written: Written, archived: str | None = None) -> Record:
+    """Take the record alone out of a line."""
+    values = {name: getattr(written, name) for name in Record.__struct_fields__}
     return Record(**{**values, "archived": archived})

@@ -1,4 +1,4 @@
-"""Rows of the table `records`: to and from values, found by id, key, run or filter."""
+"""The table `records`: rows to values and back, and queries by id, key, run or filter."""
 
 from __future__ import annotations
 
@@ -15,83 +15,54 @@ from lamina.model.clock import from_micros, to_micros
 from lamina.model.record import Draft, Entry, Layer, Record, State, Trust
 from lamina.store.engine.sql import Connection, rows
 
-# In the order of the table. The hash of a row covers these; `event` and `salt` follow and are not covered.
+# In the order of the table. A row's hash covers these; `event` and `salt` follow, uncovered.
 HASHED = (
-    *(
-        "seq",
-        "id",
-        "user",
-        "layer",
-        "state",
-        "kind",
-        "content",
-        "importance",
-        "confidence",
-        "trust",
-        "source",
-    ),
-    *(
-        "tags",
-        "metadata",
-        "evidence",
-        "speaker",
-        "session",
-        "run_id",
-        "occurred_at",
-        "created_at",
-        "updated_at",
-    ),
-    *(
-        "promoted_at",
-        "valid_from",
-        "valid_to",
-        "last_verified",
-        "supersedes",
-        "superseded_by",
-        "key",
-    ),
-)
+    "seq", "id", "user", "layer", "state", "kind", "content", "importance", "confidence",
+    "trust", "source", "tags", "metadata", "evidence", "speaker", "session", "run_id",
+    "occurred_at", "created_at", "updated_at", "promoted_at", "valid_from", "valid_to",
+    "last_verified", "supersedes", "superseded_by", "key",
+)  # fmt: skip
 COLUMNS = (*HASHED, "event", "salt")
-COLUMN = {name: place for place, name in enumerate(COLUMNS)}
+COLUMN = {name: position for position, name in enumerate(COLUMNS)}
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM records"
 INSERT = f"INSERT INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 # Fields that hold no text of the memory; events carry them openly, before and after.
 TRACKED = (
-    *("layer", "state", "importance", "confidence", "promoted_at"),
-    *("valid_from", "valid_to", "last_verified", "superseded_by"),
+    "layer", "state", "importance", "confidence", "promoted_at",
+    "valid_from", "valid_to", "last_verified", "superseded_by",
+)  # fmt: skip
+TIMES = frozenset(
+    ("valid_from", "valid_to", "last_verified", *(name for name in COLUMNS if name.endswith("_at")))
 )
-TIMES = frozenset(name for name in COLUMNS if name.endswith("_at")) | {
-    "valid_from",
-    "valid_to",
-    "last_verified",
-}
 JSON = frozenset({"tags", "metadata", "evidence", "supersedes"})
 
 LAYERS = {layer.value: layer for layer in Layer}
 STATES = {state.value: state for state in State}
 TRUSTS = {trust.value: trust for trust in Trust}
 
+# The tables in which a record that was ever stored has a row.
+EVERYWHERE = ("records", "archived", "erased")
 AT_ONCE = 500  # ids in one query
 EVER = (1 << 63) - 1
 Row = tuple[Any, ...]
 
 
 def visible(mark: str) -> str:
-    """The condition that a record is in the scope of the user at this parameter; without one, all are."""
+    """Write the condition that the user at this parameter may see a record; NULL sees all."""
     return f"({mark} IS NULL OR user IS NULL OR user = {mark})"
 
 
-# What was superseded was true until its `valid_to`; without one it was a mistake, and never true.
+# A superseded record was true until its `valid_to`; without one it was a mistake, and never true.
 TRUE_AT = (
-    "coalesce(records.valid_from, records.occurred_at) <= ?"
-    f" AND coalesce(records.valid_to, CASE records.state WHEN 'superseded' THEN {-EVER} ELSE {EVER} END) > ?"
+    "coalesce(records.valid_from, records.occurred_at) <= ? AND coalesce(records.valid_to,"
+    f" CASE records.state WHEN 'superseded' THEN {-EVER} ELSE {EVER} END) > ?"
 )
 LIVE_IN_RUN = f"run_id = ?1 AND layer = 'working' AND state = 'active' AND {visible('?2')}"
 
 
 def stored(name: str, value: Any) -> Any:
-    """A field's value as its column holds it."""
+    """Convert a field's value to what its column holds."""
     if value is None:
         return None
     if name in JSON:
@@ -102,7 +73,7 @@ def stored(name: str, value: Any) -> Any:
 
 
 def loaded(name: str, value: Any) -> Any:
-    """An open field's value, read back from an event."""
+    """Convert the value that an event carries of a tracked field back to the field's type."""
     if name == "state":
         return STATES[value]
     if name == "layer":
@@ -117,39 +88,22 @@ def json_text(value: Any) -> str:
 
 
 def fields_of(record: Record, key: str | None) -> Row:
-    """The hashed columns of a record; new records come faster, in `transaction`."""
+    """List the hashed columns of any record; `fields_of_new` is faster for a new one."""
     return tuple(key if name == "key" else stored(name, getattr(record, name)) for name in HASHED)
 
 
 def minted(draft: Draft, record_id: str, seq: int, agent: str, now: datetime) -> Record:
-    """A draft that gets its identity."""
+    """Make a record of a draft by giving it an id, a number, an owner and its times."""
     return Record(
-        record_id,
-        seq,
-        agent,
-        draft.user,
-        draft.layer,
-        draft.state,
-        draft.kind,
-        draft.content,
-        draft.importance,
-        draft.confidence,
-        draft.trust,
-        draft.source,
-        draft.tags,
-        draft.metadata,
-        draft.evidence,
-        draft.speaker,
-        draft.session,
-        draft.run_id,
-        draft.occurred_at or now,
-        now,
-        now,
-    )
+        record_id, seq, agent, draft.user, draft.layer, draft.state, draft.kind, draft.content,
+        draft.importance, draft.confidence, draft.trust, draft.source, draft.tags, draft.metadata,
+        draft.evidence, draft.speaker, draft.session, draft.run_id, draft.occurred_at or now,
+        now, now,
+    )  # fmt: skip
 
 
 def with_history(record: Record, draft: Draft) -> Record:
-    """A record that was just made, with what it says about the time before it."""
+    """Add to a new record what its draft says about the time before it was stored."""
     return structs.replace(
         record,
         promoted_at=draft.promoted_at,
@@ -162,62 +116,40 @@ def with_history(record: Record, draft: Draft) -> Record:
 
 
 def fields_of_new(record: Record, key: str | None, now: int) -> Row:
-    """`fields_of` for a record that was just made, without asking for what it cannot have yet."""
+    """Do as `fields_of` for a new record, without reading the fields that are still empty."""
+    tags = json_text(record.tags) if record.tags else "[]"
+    metadata = json_text(record.metadata) if record.metadata else "{}"
+    evidence = json_text(record.evidence) if record.evidence else "[]"
+    is_now = record.occurred_at is record.created_at
     return (
-        record.seq,
-        record.id,
-        record.user,
-        record.layer,
-        record.state,
-        record.kind,
-        record.content,
-        record.importance,
-        record.confidence,
-        record.trust,
-        record.source,
-        json_text(record.tags) if record.tags else "[]",
-        json_text(record.metadata) if record.metadata else "{}",
-        json_text(record.evidence) if record.evidence else "[]",
-        record.speaker,
-        record.session,
-        record.run_id,
-        now if record.occurred_at is record.created_at else to_micros(record.occurred_at),
-        now,
-        now,
-        None,
-        None,
-        None,
-        None,
-        "[]",
-        None,
-        key,
-    )
+        record.seq, record.id, record.user, record.layer, record.state, record.kind,
+        record.content, record.importance, record.confidence, record.trust, record.source,
+        tags, metadata, evidence, record.speaker, record.session, record.run_id,
+        now if is_now else to_micros(record.occurred_at), now, now,
+        None, None, None, None, "[]", None, key,
+    )  # fmt: skip
 
 
 def record_of(row: Row, agent: str) -> Record:
-    """The record that a row stores. Positions instead of names: this runs for every row that is read."""
-    fields: list[Any] = [
-        row[1],
-        row[0],
-        agent,
-        row[2],
-        LAYERS[row[3]],
-        STATES[row[4]],
-        *row[5:9],
-        TRUSTS[row[9]],
-        row[10],
-        texts(row[11]),
-        {} if row[12] == "{}" else hashing.decode(row[12]),
-        texts(row[13]),
-        *row[14:17],
-        occurred := from_micros(row[17]),
-        created := occurred if row[18] == row[17] else from_micros(row[18]),
-        created if row[19] == row[18] else from_micros(row[19]),
-        *map(_time, row[20:24]),
-        texts(row[24]),
-        row[25],
-    ]
-    return Record(*fields)
+    """Build the record that a row stores.
+
+    By position, and each equal time converted once: this runs for every row that is read.
+    """
+    (
+        seq, record_id, user, layer, state, kind, content, importance, confidence, trust, source,
+        tags, metadata, evidence, speaker, session, run_id, occurred_at, created_at, updated_at,
+        promoted_at, valid_from, valid_to, last_verified, supersedes, superseded_by, *_,
+    ) = row  # fmt: skip
+    occurred = from_micros(occurred_at)
+    created = occurred if created_at == occurred_at else from_micros(created_at)
+    updated = created if updated_at == created_at else from_micros(updated_at)
+    return Record(
+        record_id, seq, agent, user, LAYERS[layer], STATES[state], kind, content, importance,
+        confidence, TRUSTS[trust], source, texts(tags),
+        {} if metadata == "{}" else hashing.decode(metadata), texts(evidence),
+        speaker, session, run_id, occurred, created, updated, _time(promoted_at),
+        _time(valid_from), _time(valid_to), _time(last_verified), texts(supersedes), superseded_by,
+    )  # fmt: skip
 
 
 def texts(value: str) -> tuple[str, ...]:
@@ -229,24 +161,33 @@ def _time(value: int | None) -> datetime | None:
 
 
 def row_hash(fields: Row, salt: bytes) -> bytes:
-    """The hash that fixes everything a row says, salted so that it says nothing once the row is erased."""
+    """Hash everything a row says; once the row and its salt are erased, the hash says nothing."""
     return sha256(salt + hashing.encode(fields)).digest()
 
 
-# Whether a grant lets an agent read a record at a time. One for a user covers what is that user's own; a single record is
-# named by whoever may see it. Proposals, what was put aside and the notes of runs are nobody's but the giver's.
+# The condition that a grant lets an agent read a record at a time. A grant of one user covers the
+# records of that user alone; a grant of a single record was given by an agent that may see it.
+# Proposals, records that were put aside and the notes of runs are never shared.
 SHARED = f"""
 records.state IN ('active', 'superseded') AND records.layer <> 'working' AND EXISTS (
     SELECT 1 FROM grants g
-    WHERE g.agent = ? AND g.ended_at IS NULL AND ? BETWEEN g.granted_at AND coalesce(g.expires_at - 1, {EVER})
-    AND (g.record = records.id OR (g.user IS NULL OR g.user = records.user) AND (g.layer = records.layer OR EXISTS (
-        SELECT 1 FROM tags t WHERE t.tag = g.tag AND t.record = records.seq
-    )))
+    WHERE g.agent = ? AND g.ended_at IS NULL
+    AND ? BETWEEN g.granted_at AND coalesce(g.expires_at - 1, {EVER})
+    AND (
+        g.record = records.id
+        OR (g.user IS NULL OR g.user = records.user) AND (
+            g.layer = records.layer
+            OR EXISTS (SELECT 1 FROM tags t WHERE t.tag = g.tag AND t.record = records.seq)
+        )
+    )
 )"""
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Which records a reader may and wants to see. It is always part of the query, never applied after the cut."""
+    """The records that a reader may see and asks for.
+
+    It is always part of the query, never applied after the limit.
+    """
 
     user: str | None = None
     layers: tuple[Layer, ...] = ()
@@ -259,12 +200,16 @@ class Filter(msgspec.Struct, frozen=True):
     all_tags: tuple[str, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     as_of: datetime | None = None
-    id: str | None = None  # one record, for a list
-    part: str | None = None  # how its id begins or ends, for a list
-    guest: tuple[str, int] | None = None  # another agent that reads, and when: what it was granted
+    id: str | None = None
+    part: str | None = None  # the beginning or end of an id
+    # Another agent that reads, and the time: it sees what it was granted.
+    guest: tuple[str, int] | None = None
 
     def where(self) -> tuple[str, list[Any]]:
-        """The condition in SQL, with its parameters. Working memory is seen only within its run, or when named."""
+        """Write the condition in SQL, with its parameters.
+
+        Working memory is seen only within its run, or when its layer is named.
+        """
         clauses: list[str] = []
         parameters: list[Any] = []
 
@@ -294,17 +239,16 @@ class Filter(msgspec.Struct, frozen=True):
             add("records.occurred_at < ?", to_micros(self.until))
         if self.id is not None:
             add("records.id = ?", self.id)
-        if self.part is not None:  # the index of ids alone is read for it, not the records
-            add(
-                "records.seq IN (SELECT seq FROM records WHERE id LIKE ? OR id LIKE ?)",
-                *alike(self.part),
-            )
+        if self.part is not None:
+            # A query of its own, so that the index of ids is read and not the records.
+            by_part = "SELECT seq FROM records WHERE id LIKE ? OR id LIKE ?"
+            add(f"records.seq IN ({by_part})", *alike(self.part))
         if self.guest is not None:
             add(SHARED, *self.guest)
         return " AND ".join(clauses) or "TRUE", parameters
 
     def indexed(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The conditions that tables of their own answer: each a query for numbers of records, with its parameters."""
+        """Yield a query for record numbers, with its parameters, for each tag and facet."""
         if self.tags:
             yield f"SELECT record FROM tags WHERE tag IN ({marks(self.tags)})", self.tags
         for tag in self.all_tags:
@@ -314,22 +258,17 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 def alike(part: str) -> tuple[str, str]:
-    """The patterns of ids that begin or end so. The characters of an id mean nothing special to LIKE."""
+    """Write the patterns of ids that begin or end so. No character of an id is special in LIKE."""
     return f"{part}%", f"%{part}"
 
 
 def gone_alike(connection: Connection, part: str, user: str | None, limit: int) -> list[str]:
-    """The ids that begin or end so, of what this user may know to have left for the archive, or to be erased."""
-    archived = f"SELECT id FROM archived WHERE (id LIKE ?1 OR id LIKE ?2) AND {visible('?3')}"
-    erased = (
-        "SELECT id FROM erased WHERE (id LIKE ?1 OR id LIKE ?2) AND (?3 IS NULL OR private = 0)"
-    )
-    found = rows(
-        connection,
-        f"{archived} UNION ALL {erased} ORDER BY id LIMIT ?4",
-        (*alike(part), user, limit),
-    )
-    return [record_id for (record_id,) in found]
+    """Find archived and erased ids that begin or end so, as far as this user may know of them."""
+    is_alike = "(id LIKE ?1 OR id LIKE ?2)"
+    archived = f"SELECT id FROM archived WHERE {is_alike} AND {visible('?3')}"
+    erased = f"SELECT id FROM erased WHERE {is_alike} AND (?3 IS NULL OR private = 0)"
+    query = f"{archived} UNION ALL {erased} ORDER BY id LIMIT ?4"
+    return [record_id for (record_id,) in rows(connection, query, (*alike(part), user, limit))]
 
 
 def marks(values: Sequence[Any]) -> str:
@@ -353,10 +292,12 @@ def by_number(connection: Connection, number: int) -> Row | None:
 
 
 def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Row]:
-    """The rows of those of some records that are in the store, asked for at once."""
+    """Read the rows with these ids in one query; ids that are not in the store are left out."""
+    if not ids:
+        return {}
     query = f"{SELECT} WHERE id IN (SELECT value FROM json_each(?))"
-    found = rows(connection, query, (hashing.encode(sorted(ids)).decode(),)) if ids else []
-    return {row[COLUMN["id"]]: row for row in found}
+    wanted = hashing.encode(sorted(ids)).decode()
+    return {row[COLUMN["id"]]: row for row in rows(connection, query, (wanted,))}
 
 
 def by_key(connection: Connection, key: str, user: str | None) -> Row | None:
@@ -364,20 +305,20 @@ def by_key(connection: Connection, key: str, user: str | None) -> Row | None:
 
 
 def one(connection: Connection, query: str, parameters: Row) -> Row | None:
-    """The only row of a query. The statement is run to its end: one left halfway would hold on to an old view."""
+    """Read the only row of a query, and run it to its end: left halfway it pins an old view."""
     row: Row | None = connection.execute(query, parameters).get
     return row
 
 
 def listed(connection: Connection, chosen: Filter, limit: int) -> list[Row]:
-    """Newest first."""
+    """Read the rows that match, newest first."""
     where, parameters = chosen.where()
     order = "ORDER BY occurred_at DESC, seq DESC LIMIT ?"
     return rows(connection, f"{SELECT} WHERE {where} {order}", (*parameters, limit))
 
 
 def matching(connection: Connection, chosen: Filter, below: float | None) -> list[tuple[int, int]]:
-    """The numbers and last events of all records that match, and whose importance is below a bound."""
+    """List number and last event of the records that match, and are less important than `below`."""
     where, parameters = chosen.where()
     query = f"SELECT seq, event FROM records WHERE {where} AND importance < ? ORDER BY seq"
     return rows(connection, query, (*parameters, 2.0 if below is None else below))
@@ -388,12 +329,10 @@ def every(connection: Connection) -> Iterable[Row]:
 
 
 def last_event(connection: Connection, record_id: str) -> int | None:
-    """The last event about a record, wherever it is now."""
-    query = " UNION ALL ".join(
-        f"SELECT event FROM {table} WHERE id = ?1" for table in ("records", "archived", "erased")
-    )
-    found = connection.execute(query, (record_id,)).get
-    return found if isinstance(found, int) else None
+    """Find the last event about a record in the store, archived or erased."""
+    query = " UNION ALL ".join(f"SELECT event FROM {table} WHERE id = ?1" for table in EVERYWHERE)
+    event = connection.execute(query, (record_id,)).get
+    return event if isinstance(event, int) else None
 
 
 def exists(connection: Connection, record_id: str) -> bool:
@@ -402,57 +341,33 @@ def exists(connection: Connection, record_id: str) -> bool:
 
 
 def known(connection: Connection, record_ids: Sequence[str]) -> set[str]:
-    """Those of some ids that records have or had, wherever they are now."""
-    some = "id IN (SELECT value FROM json_each(?1))"
-    query = " UNION ALL ".join(
-        f"SELECT id FROM {table} WHERE {some}" for table in ("records", "archived", "erased")
-    )
-    return {
-        record_id
-        for (record_id,) in rows(connection, query, (hashing.encode(list(record_ids)).decode(),))
-    }
+    """Keep the ids that belong to a record in the store, archived or erased."""
+    is_wanted = "id IN (SELECT value FROM json_each(?1))"
+    query = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {is_wanted}" for table in EVERYWHERE)
+    wanted = hashing.encode(list(record_ids)).decode()
+    return {record_id for (record_id,) in rows(connection, query, (wanted,))}
 
 
 WAITING = f"layer = 'short_term' AND state = 'active' AND {visible('?1')}"
 
 
 def short_term(connection: Connection, user: str | None) -> list[Entry]:
-    """What waits in short-term memory, in the order in which it came."""
+    """List what waits in short-term memory, oldest first."""
     query = (
-        "SELECT seq, event, id, user, kind, importance, trust, tags, created_at, last_verified, metadata"
-        f" FROM records WHERE {WAITING} ORDER BY seq"
+        "SELECT seq, event, id, user, kind, importance, trust, tags, created_at, last_verified,"
+        f" metadata FROM records WHERE {WAITING} ORDER BY seq"
     )
-    return [_entry(*row) for row in connection.execute(query, (user,))]
+    return [_entry(row) for row in connection.execute(query, (user,))]
 
 
-def _entry(
-    seq: int,
-    event: int,
-    record_id: str,
-    user: str | None,
-    kind: str,
-    importance: float,
-    trust: str,
-    tags: str,
-    created: int,
-    verified: int | None,
-    metadata: str,
-) -> Entry:
-    since = from_micros(max(created, verified or created))
-    wanted = verified is not None
+def _entry(row: Row) -> Entry:
+    seq, event, record_id, user, kind, importance, trust, tags, created, verified, metadata = row
+    waiting_since = from_micros(max(created, verified or created))
+    is_wanted = verified is not None
     return Entry(
-        seq,
-        event,
-        record_id,
-        user,
-        kind,
-        importance,
-        TRUSTS[trust],
-        texts(tags),
-        since,
-        metadata,
-        wanted,
-    )
+        seq, event, record_id, user, kind, importance, TRUSTS[trust], texts(tags),
+        waiting_since, metadata, is_wanted,
+    )  # fmt: skip
 
 
 def count_short_term(connection: Connection, user: str | None) -> int:
@@ -462,49 +377,50 @@ def count_short_term(connection: Connection, user: str | None) -> int:
 
 
 def unchanged(connection: Connection, wanted: Sequence[tuple[int, int]]) -> list[Row]:
-    """The rows with these numbers whose last event is still the one that is given with each, in their order."""
-    find = f"{SELECT} WHERE seq = ? AND event = ?"
-    return [row for pair in wanted if (row := one(connection, find, pair)) is not None]
+    """Read the rows with these numbers whose last event is still the one beside the number."""
+    query = f"{SELECT} WHERE seq = ? AND event = ?"
+    return [row for pair in wanted if (row := one(connection, query, pair)) is not None]
 
 
 def in_run(connection: Connection, run_id: str, user: str | None) -> list[Row]:
-    """The live notes of a run that this user may see, in their order."""
+    """Read the live notes of a run that this user may see, oldest first."""
     return rows(connection, f"{SELECT} WHERE {LIVE_IN_RUN} ORDER BY seq", (run_id, user))
 
 
 def count_notes(connection: Connection, run_id: str, user: str | None) -> int:
-    """How many live records a run has, the one that opened it among them."""
-    number = connection.execute(
-        f"SELECT count(*) FROM records WHERE {LIVE_IN_RUN}", (run_id, user)
-    ).get
+    """Count the live records of a run, with the one that opened it."""
+    query = f"SELECT count(*) FROM records WHERE {LIVE_IN_RUN}"
+    number = connection.execute(query, (run_id, user)).get
     assert isinstance(number, int)
     return number
 
 
 def open_runs(connection: Connection, user: str | None) -> list[Row]:
-    """The first live note of every run that was never closed."""
-    query = (
-        f"{SELECT} WHERE seq IN (SELECT min(seq) FROM records WHERE layer = 'working' AND state = 'active'"
-        f" AND run_id IS NOT NULL AND {visible('?1')} GROUP BY run_id) ORDER BY seq"
+    """Read the first live note of every run that was never closed."""
+    first = (
+        "SELECT min(seq) FROM records WHERE layer = 'working' AND state = 'active'"
+        f" AND run_id IS NOT NULL AND {visible('?1')} GROUP BY run_id"
     )
-    return rows(connection, query, (user,))
+    return rows(connection, f"{SELECT} WHERE seq IN ({first}) ORDER BY seq", (user,))
 
 
 def unresolved(connection: Connection, ids: Iterable[str], user: str | None) -> list[str]:
-    """The ids that lead to no record which this user may see, in the store or in its archive."""
-    found = " UNION ALL ".join(
+    """Keep the ids of which this user may see no record, neither in the store nor archived."""
+    query = " UNION ALL ".join(
         f"SELECT 1 FROM {table} WHERE id = ?1 AND {visible('?2')}"
         for table in ("records", "archived")
     )
-    return [
-        record_id for record_id in ids if connection.execute(found, (record_id, user)).get is None
-    ]
+
+    def is_visible(record_id: str) -> bool:
+        return connection.execute(query, (record_id, user)).get is not None
+
+    return [record_id for record_id in ids if not is_visible(record_id)]
 
 
 def counts(connection: Connection, user: str | None) -> dict[str, dict[str, int]]:
-    """How many records there are, by layer and state."""
-    table: dict[str, dict[str, int]] = {}
+    """Count the records that this user may see, by layer and state."""
+    by_layer: dict[str, dict[str, int]] = {}
     query = f"SELECT layer, state, count(*) FROM records WHERE {visible('?1')} GROUP BY 1, 2"
     for layer, state, number in rows(connection, query, (user,)):
-        table.setdefault(layer, {})[state] = number
-    return table
+        by_layer.setdefault(layer, {})[state] = number
+    return by_layer

@@ -1,4 +1,4 @@
-"""Values that were rejected, by their fingerprints, and how much machines have proposed today."""
+"""The tables `rejected` and `proposed`: rejected values, and proposals by machines on each day."""
 
 from __future__ import annotations
 
@@ -15,48 +15,45 @@ from lamina.store.tables import events
 from lamina.store.tables.interfaces import RecordSource
 
 REJECT, LIFT, ERASE = "reject", "lift", "erase"
-# The event that rejects tells what it bars in its note, where it can be erased; the one that lifts names the record.
+# A rejecting event lists the barred fingerprints in its note, which can be erased; a lifting event
+# names the record.
 BARRED = "barred"
-# An erasure may take such a note with it; what it bars is then told again, by the record, in the note of the erasure.
+# An erasure may take such a note with it; its own note then lists the fingerprints by record.
 STILL_BARRED = "still_barred"
-PROPOSED = "proposed"  # where an event tells how many proposals machines have made on its day
+PROPOSED = "proposed"  # the detail with the number of proposals by machines on the event's day
 DAY = 86_400_000_000
 
 
 class Rejections:
-    """What plans ask about rejected values and about the number of proposals."""
+    """Answer the questions of plans about rejected values and the number of proposals."""
 
     def __init__(self, store: RecordSource) -> None:
         self._store = store
 
     def of(self, memory: Record | Draft) -> str | None:
-        """The rejected record whose value a memory would bring back."""
+        """Find the rejected record whose value a memory would bring back."""
         with self._reader() as connection:
             return barred(connection, memory) if any_rejected(connection) else None
 
     def any(self) -> bool:
-        """Whether anything was rejected at all."""
+        """Tell whether anything was rejected at all."""
         with self._reader() as connection:
             return any_rejected(connection)
 
     def every(self) -> Barred:
-        """All rejected values, for whoever asks about many memories."""
+        """Read all rejected values, for a check of many memories."""
+        query = "SELECT fingerprint, record, user FROM rejected ORDER BY record"
         with self._reader() as connection:
-            return Barred(
-                rows(connection, "SELECT fingerprint, record, user FROM rejected ORDER BY record")
-            )
+            return Barred(rows(connection, query))
 
     def has(self, record_id: str) -> bool:
-        """Whether what a record says is kept out."""
+        """Tell whether the value of a record is rejected."""
+        query = "SELECT EXISTS (SELECT 1 FROM rejected WHERE record = ?)"
         with self._reader() as connection:
-            return bool(
-                connection.execute(
-                    "SELECT EXISTS (SELECT 1 FROM rejected WHERE record = ?)", (record_id,)
-                ).get
-            )
+            return bool(connection.execute(query, (record_id,)).get)
 
     def allowance(self, now: datetime) -> int:
-        """How many more proposals machines may make today."""
+        """Count the proposals that machines may still make today."""
         with self._reader() as connection:
             return allowance(self._store, connection, to_micros(now))
 
@@ -69,15 +66,15 @@ class Rejections:
 class Barred:
     """Rejected values, read once."""
 
-    def __init__(self, found: Iterable[tuple[bytes, str, str | None]]) -> None:
+    def __init__(self, rejected: Iterable[tuple[bytes, str, str | None]]) -> None:
         self.records: dict[str, None] = {}  # in their order
         self._by_fingerprint: dict[bytes, list[tuple[str, str | None]]] = {}
-        for fingerprint, record, user in found:
+        for fingerprint, record, user in rejected:
             self.records[record] = None
             self._by_fingerprint.setdefault(fingerprint, []).append((record, user))
 
     def of(self, memory: Record | Draft) -> str | None:
-        """The rejected record whose value a memory would bring back; the same answer as `barred` gives."""
+        """Find the rejected record whose value a memory would bring back, as `barred` does."""
         from lamina.model import rejection
 
         if not self.records or not rejection.is_guarded(memory):
@@ -98,20 +95,25 @@ def any_rejected(connection: Connection) -> bool:
 
 
 def find(connection: Connection, user: str | None, fingerprints: Iterable[bytes]) -> str | None:
-    """The rejected record that says one of these; one that concerns everybody bars it for each, and the other way round."""
-    concerned = "(user IS NULL OR ?2 IS NULL OR user = ?2)"
-    query = f"SELECT record FROM rejected WHERE fingerprint = ?1 AND {concerned} ORDER BY record LIMIT 1"
+    """Find the rejected record with one of these fingerprints.
+
+    One without a user bars a value for every user; and a memory without a user is barred by the
+    rejection of any.
+    """
+    query = (
+        "SELECT record FROM rejected WHERE fingerprint = ?1"
+        " AND (user IS NULL OR ?2 IS NULL OR user = ?2) ORDER BY record LIMIT 1"
+    )
     for fingerprint in fingerprints:
-        if (found := connection.execute(query, (fingerprint, user)).get) is not None:
-            return str(found)
+        if (record_id := connection.execute(query, (fingerprint, user)).get) is not None:
+            return str(record_id)
     return None
 
 
 def barred(connection: Connection, memory: Record | Draft) -> str | None:
-    """The rejected record whose value a memory would bring back to where it could be believed."""
-    from lamina.model import (
-        rejection,  # most stores never reject anything, and need no table of look-alikes
-    )
+    """Find the rejected record whose value a memory would bring back to where it is believed."""
+    # Imported here: most stores never reject anything, and need no table of look-alikes.
+    from lamina.model import rejection
 
     if not rejection.is_guarded(memory):
         return None
@@ -124,7 +126,7 @@ def add(cursor: Cursor, record: str, user: str | None, fingerprints: Sequence[by
 
 
 def lift(cursor: Cursor, record: str) -> int:
-    """Let in again what a record says; how many values that are."""
+    """Let in the value of a record again, and count its fingerprints."""
     cursor.execute("DELETE FROM rejected WHERE record = ?", (record,))
     number: int = cursor.connection.changes()
     return number
@@ -137,54 +139,52 @@ def forget(cursor: Cursor, gone: Sequence[str]) -> None:
 
 
 def told(connection: Connection) -> set[tuple[bytes, str]]:
-    """What the events say is rejected, and not lifted since."""
+    """Collect the fingerprints, with records, that events have rejected and not lifted since."""
     query = "SELECT seq, body FROM events WHERE body ->> 'action' IN (?, ?, ?) ORDER BY seq"
-    found: dict[str, Sequence[str]] = {}
+    rejected: dict[str, Sequence[str]] = {}
     for seq, text in rows(connection, query, (REJECT, LIFT, ERASE)):
         body, note = events.body_of(text), events.notes_of(connection, seq).get(0, {})
-        told = note.get(BARRED, ()) if body.action == REJECT else ()
-        found |= {change.id: told if waited(change.before) else () for change in body.changes}
-        found |= note.get(STILL_BARRED, {}) if body.action == ERASE else {}
+        listed = note.get(BARRED, ()) if body.action == REJECT else ()
+        rejected |= {change.id: listed if waited(change.before) else () for change in body.changes}
+        rejected |= note.get(STILL_BARRED, {}) if body.action == ERASE else {}
     return {
-        (bytes.fromhex(one), record)
-        for record, fingerprints in found.items()
-        for one in fingerprints
+        (bytes.fromhex(fingerprint), record)
+        for record, fingerprints in rejected.items()
+        for fingerprint in fingerprints
     }
 
 
 def waited(before: Mapping[str, Any]) -> bool:
-    """Whether a record is what was rejected, and was not only hidden with it."""
+    """Tell whether a record was the rejected proposal, and was not just hidden with it."""
     return bool(before.get("state") == State.CONSTRAINED)
 
 
 def derived(connection: Connection) -> list[tuple[bytes, str, str | None]]:
-    """The rows of the table as they follow from the events, each with the user of its record."""
+    """Derive the rows of `rejected` from the events, each with the user of its record."""
     query = (
         "SELECT user FROM records WHERE id = ?1 UNION ALL SELECT user FROM archived WHERE id = ?1"
     )
     return [
-        (one, record, connection.execute(query, (record,)).get)
-        for one, record in sorted(told(connection))
+        (fingerprint, record, connection.execute(query, (record,)).get)
+        for fingerprint, record in sorted(told(connection))
     ]
 
 
 def rebuild(connection: Connection) -> None:
-    """Make the table anew from the events."""
+    """Make `rejected` anew from the events."""
     connection.execute("DELETE FROM rejected")
-    connection.executemany(
-        "INSERT INTO rejected (fingerprint, record, user) VALUES (?, ?, ?)", derived(connection)
-    )
+    insert = "INSERT INTO rejected (fingerprint, record, user) VALUES (?, ?, ?)"
+    connection.executemany(insert, derived(connection))
 
 
 def count_today(connection: Connection, now: int) -> int:
-    """How many proposals machines have made since the day began."""
-    found = connection.execute("SELECT number FROM proposed WHERE day = ?", (now // DAY,)).get
-    return int(str(found or 0))
+    """Count the proposals that machines have made since the day began."""
+    number = connection.execute("SELECT number FROM proposed WHERE day = ?", (now // DAY,)).get
+    return int(str(number or 0))
 
 
 def count_more(cursor: Cursor, now: int, number: int) -> dict[str, int]:
-    """Count proposals; what the event tells of it: how many more, and how many that makes on its
-    day."""
+    """Add to the proposals of the day; return the day, the increase and the sum for the event."""
     cursor.execute("DELETE FROM proposed WHERE day < ?", (now // DAY,))
     cursor.execute(
         "INSERT INTO proposed (day, number) VALUES (?, ?)"

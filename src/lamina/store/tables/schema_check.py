@@ -1,4 +1,4 @@
-"""Whether a database is as this program makes it: its tables, triggers and views, and its pages."""
+"""Check that a database is as this program makes it: its tables, triggers, views and pages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ Difference = tuple[str, str]
 
 
 def problems(connection: Connection, most: int) -> Iterator[Difference]:
-    """What the engine of a store finds wrong with it: places and what is wrong there, up to a
-    number."""
+    """Yield what is wrong with the database of a store, place and problem, up to `most`."""
     if isinstance(connection, apsw.Connection):
         yield from _schema_differs(connection, _store_schema)
         yield from _pages_differ(connection, most)
@@ -25,16 +24,16 @@ def problems(connection: Connection, most: int) -> Iterator[Difference]:
 
 
 def chain_problems(connection: Connection, most: int) -> Iterator[Difference]:
-    """The same for a file that holds a chain alone."""
+    """Yield what is wrong with a file that holds only a chain."""
     yield from _schema_differs(connection, _chain_schema)
     yield from _pages_differ(connection, most)
 
 
 def _pages_differ(connection: Connection, most: int) -> Iterator[Difference]:
-    """What SQLite itself finds wrong with its pages and indexes."""
-    found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({most})")]
-    if found != ["ok"]:
-        yield from (("database", message) for message in found)
+    """Yield what SQLite itself finds wrong with its pages and indexes."""
+    messages = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({most})")]
+    if messages != ["ok"]:
+        yield from (("database", message) for message in messages)
 
 
 def _store_schema(model: apsw.Connection) -> None:
@@ -49,15 +48,15 @@ def _chain_schema(model: apsw.Connection) -> None:
 def _schema_differs(
     connection: Connection, build: Callable[[apsw.Connection], None]
 ) -> Iterator[Difference]:
-    """Tables, triggers and views that are not as made: a dropped trigger is a door left open."""
+    """Yield tables, triggers and views that were altered: a dropped trigger is an open door."""
     model = apsw.Connection(":memory:")
     try:
         build(model)
-        expected, found = _schema(model), _schema(connection)
+        expected, actual = _schema(model), _schema(connection)
     finally:
         model.close()
-    for name in sorted(expected.keys() | found.keys()):
-        if expected.get(name) != found.get(name):
+    for name in sorted(expected.keys() | actual.keys()):
+        if expected.get(name) != actual.get(name):
             yield f"schema of {name}", "it is not as made"
 
 

@@ -1,11 +1,12 @@
-"""What sleep reads: episodes that it has not read yet, and the facts that there are."""
+"""Read what sleep needs: episodes that it has not read yet, facts, and aging records."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 from lamina.model.clock import from_micros, to_micros
 from lamina.model.record import Layer, Record
@@ -17,15 +18,17 @@ from lamina.store.tables.records import COLUMN, Row
 RECENT = 20_000
 LONGEST_SESSION = 5_000
 ACTIVITY = (
-    "SELECT CAST(body ->> 'at' AS BIGINT) FROM (SELECT body FROM events ORDER BY seq DESC LIMIT ?) AS recent"
+    "SELECT CAST(body ->> 'at' AS BIGINT)"
+    " FROM (SELECT body FROM events ORDER BY seq DESC LIMIT ?) AS recent"
     " WHERE body ->> 'actor' NOT LIKE 'system:%'"
 )
-# What is older has been summed up, or will not be.
+# Older episodes have been summed up, or will not be.
 LATELY = timedelta(days=90)
 SUMMARISED = (
     "SELECT turn FROM heard WHERE what = 'summary' UNION"
-    " SELECT l.target FROM links l JOIN records r ON r.seq = l.record WHERE l.relation = 'evidence'"
-    " AND r.layer = 'episodic' AND r.seq IN (SELECT record FROM facets WHERE name = 'origin' AND value = 'sleep')"
+    " SELECT l.target FROM links l JOIN records r ON r.seq = l.record"
+    " WHERE l.relation = 'evidence' AND r.layer = 'episodic'"
+    " AND r.seq IN (SELECT record FROM facets WHERE name = 'origin' AND value = 'sleep')"
 )
 AGING = (
     "SELECT r.seq, r.event, r.id, r.layer, r.importance,"
@@ -33,34 +36,33 @@ AGING = (
     " FROM records r LEFT JOIN aged a ON a.record = r.id"
     " WHERE r.layer IN ('short_term', 'episodic', 'semantic') AND r.state = 'active' ORDER BY r.seq"
 )
-SLEPT = "slept"  # where an event tells how far sleep has read
+SLEPT = "slept"  # the detail in which an event says how far sleep has read
 AGE = (
     "INSERT INTO aged (record, original, adjusted) VALUES (?, ?, ?)"
     " ON CONFLICT (record) DO UPDATE SET original = excluded.original, adjusted = excluded.adjusted"
 )
 EPISODES = f"{records.SELECT} WHERE layer = 'episodic' AND state = 'active'"
 PROMOTED = (
-    f"{EPISODES} AND seq <= ? AND promoted_at IS NOT NULL AND id NOT IN (SELECT turn FROM heard WHERE what = 'promoted')"
+    f"{EPISODES} AND seq <= ? AND promoted_at IS NOT NULL"
+    " AND id NOT IN (SELECT turn FROM heard WHERE what = 'promoted')"
     " AND id NOT IN (SELECT value FROM json_each(?))"
 )
-
-
-# Turns of which something was made that is erased.
+# Turns from which something was made that has been erased since.
 AGAIN = (
     f"{EPISODES} AND id IN (SELECT turn FROM reread) AND id NOT IN (SELECT value FROM json_each(?))"
 )
 
 
 class Marks(NamedTuple):
-    """How far sleep has read: up to which number, which older ones that were promoted since, and which once more."""
+    """The point up to which sleep has read."""
 
-    seq: int = 0
-    promoted: tuple[str, ...] = ()
-    again: tuple[str, ...] = ()
+    seq: int = 0  # every episode up to this number
+    promoted: tuple[str, ...] = ()  # older ones that were promoted later
+    again: tuple[str, ...] = ()  # those that were to be read once more
 
 
 class Aging(NamedTuple):
-    """What decides how much a record matters by now."""
+    """The fields that decide how much a record matters by now."""
 
     seq: int
     event: int
@@ -72,79 +74,71 @@ class Aging(NamedTuple):
 
 
 class Night:
-    """What sleep reads of a store, each look at one moment of it."""
+    """Read what sleep needs of a store, each answer from one moment."""
 
     def __init__(self, store: RecordSource) -> None:
         self._store = store
 
     def slept(self) -> Marks:
-        """How far sleep has read."""
+        """Read how far sleep has come."""
         with self._store.database.snapshot() as connection:
             return marks(connection)
 
     def unread(self, since: Marks, limit: int) -> tuple[list[Record], Marks]:
-        """The next episodes that sleep has not read, and how far it has with them."""
+        """Read the next episodes that sleep has not read, and how far it has come with them."""
         with self._store.database.snapshot() as connection:
-            found, after = unread(connection, since, limit)
-        return [self._store.record(row) for row in found], after
+            episodes, after = unread(connection, since, limit)
+        return self._records(episodes), after
 
     def count_unread(self) -> int:
         with self._store.database.snapshot() as connection:
             return count_unread(connection, marks(connection))
 
     def count_waiting(self) -> int:
-        """How many memories sleep does not read yet: those of short-term memory, until they are promoted."""
+        """Count the memories in short-term memory: sleep reads them once they are promoted."""
         query = "SELECT count(*) FROM records WHERE layer = 'short_term' AND state = 'active'"
         with self._store.database.snapshot() as connection:
             return int(str(connection.execute(query).get))
 
     def facts(self, states: tuple[str, ...], user: str | None) -> list[Record]:
-        """Records with a subject, an attribute and a value, in their order."""
+        """Read the records with a subject, an attribute and a value, oldest first."""
         with self._store.database.snapshot() as connection:
-            return [self._store.record(row) for row in facts(connection, states, user)]
+            return self._records(facts(connection, states, user))
 
     def episodes(self, ids: Sequence[str]) -> dict[str, str]:
-        """The episode that each of some turns belongs to."""
+        """Map turns to the episodes that they belong to."""
         with self._store.database.snapshot() as connection:
             return episodes(connection, ids)
 
     def unsummarised(self, now: datetime) -> tuple[list[Record], list[str]]:
-        """What happened lately, and which of it is part of a summary already."""
+        """Read the recent episodes, and list those that are part of a summary already."""
         since = to_micros(now - LATELY)
         with self._store.database.snapshot() as connection:
-            found = rows(connection, f"{EPISODES} AND created_at > ? ORDER BY seq", (since,))
-            return [self._store.record(row) for row in found], [
-                target for (target,) in rows(connection, SUMMARISED)
-            ]
+            recent = rows(connection, f"{EPISODES} AND created_at > ? ORDER BY seq", (since,))
+            summarised = [target for (target,) in rows(connection, SUMMARISED)]
+        return self._records(recent), summarised
 
     def endings(self, now: datetime) -> tuple[list[Record], list[Record]]:
-        """How tasks have ended lately, and the notes of their runs."""
-        status = "seq IN (SELECT record FROM facets WHERE name = 'status')"
+        """Read the recent ends of tasks, and the notes of their runs."""
+        has_status = "seq IN (SELECT record FROM facets WHERE name = 'status')"
+        recent = f"{EPISODES} AND created_at > ? AND {has_status} ORDER BY seq"
+        is_evidence = "id IN (SELECT value FROM json_each(?))"
+        notes = f"{records.SELECT} WHERE layer = 'working' AND {is_evidence} ORDER BY seq"
         with self._store.database.snapshot() as connection:
-            found = rows(
-                connection,
-                f"{EPISODES} AND created_at > ? AND {status} ORDER BY seq",
-                (to_micros(now - LATELY),),
-            )
-            endings = [self._store.record(row) for row in found]
-            wanted = json.dumps([one for ending in endings for one in ending.evidence])
-            query = f"{records.SELECT} WHERE layer = 'working' AND id IN (SELECT value FROM json_each(?)) ORDER BY seq"
-            return endings, [self._store.record(row) for row in rows(connection, query, (wanted,))]
+            endings = self._records(rows(connection, recent, (to_micros(now - LATELY),)))
+            ids = [record_id for ending in endings for record_id in ending.evidence]
+            return endings, self._records(rows(connection, notes, (json.dumps(ids),)))
 
     def aging(self) -> list[Aging]:
-        """The active records whose importance may change with time, and what it was before sleep changed it."""
+        """Read the active records whose importance may change, with what it was before sleep."""
         with self._store.database.snapshot() as connection:
             return [
-                Aging(
-                    seq, event, record_id, Layer(layer), importance, original, from_micros(created)
-                )
-                for seq, event, record_id, layer, importance, original, created in rows(
-                    connection, AGING
-                )
+                Aging(seq, event, id_, Layer(layer), importance, original, from_micros(created))
+                for seq, event, id_, layer, importance, original, created in rows(connection, AGING)
             ]
 
     def activity(self) -> tuple[datetime | None, list[int]]:
-        """When anybody but the system last changed something, and how much of that fell on each hour of the day."""
+        """Find the last change that the system did not make, and count such changes by hour."""
         with self._store.database.snapshot() as connection:
             times = [from_micros(at) for (at,) in rows(connection, ACTIVITY, (RECENT,))]
         by_hour = [0] * 24
@@ -152,27 +146,29 @@ class Night:
             by_hour[at.hour] += 1
         return (times[0] if times else None), by_hour
 
+    def _records(self, found: Sequence[Row]) -> list[Record]:
+        return [self._store.record(row) for row in found]
+
 
 def marks(connection: Connection) -> Marks:
-    found = connection.execute("SELECT seq FROM slept").get
-    return Marks(int(str(found or 0)))
+    seq = connection.execute("SELECT seq FROM slept").get
+    return Marks(int(str(seq or 0)))
 
 
 def advance(cursor: Cursor, to: Marks) -> None:
-    cursor.execute(
-        "INSERT INTO slept (one, seq) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq",
-        (to.seq,),
+    update = (
+        "INSERT INTO slept (one, seq) VALUES (1, ?)"
+        " ON CONFLICT (one) DO UPDATE SET seq = excluded.seq"
     )
+    cursor.execute(update, (to.seq,))
     hear(cursor, to.promoted, "promoted")
     cursor.executemany("DELETE FROM reread WHERE turn = ?", [(turn,) for turn in to.again])
 
 
 def hear(cursor: Cursor, turns: Sequence[str], what: str) -> None:
-    """Keep which turns were promoted and read, or are part of a summary."""
-    cursor.executemany(
-        "INSERT INTO heard (turn, what) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        [(turn, what) for turn in turns],
-    )
+    """Note that turns were promoted and read, or are part of a summary."""
+    insert = "INSERT INTO heard (turn, what) VALUES (?, ?) ON CONFLICT DO NOTHING"
+    cursor.executemany(insert, [(turn, what) for turn in turns])
 
 
 def read_again(cursor: Cursor, turns: Sequence[str]) -> None:
@@ -194,101 +190,88 @@ def forget(cursor: Cursor, gone: Sequence[str]) -> None:
 
 
 def age(cursor: Cursor, aged: Sequence[tuple[str, float, float]]) -> None:
-    """Keep the original importance of records beside what it became."""
+    """Store the original importance of records beside the adjusted one."""
     cursor.executemany(AGE, aged)
 
 
 def has_heard(connection: Connection, turns: Sequence[str]) -> bool:
-    query = "SELECT EXISTS (SELECT 1 FROM heard WHERE what = 'promoted' AND turn IN (SELECT value FROM json_each(?)))"
+    query = (
+        "SELECT EXISTS (SELECT 1 FROM heard"
+        " WHERE what = 'promoted' AND turn IN (SELECT value FROM json_each(?)))"
+    )
     return bool(connection.execute(query, (json.dumps(turns),)).get)
 
 
 def aged(connection: Connection) -> dict[str, tuple[float, float]]:
-    """Find out from the events what the importance of records was before sleep adjusted it, and
-    what it became."""
-    found: dict[str, tuple[float, float]] = {}
-    for (body,) in rows(
-        connection, "SELECT body FROM events WHERE body ->> 'action' = 'sleep' ORDER BY seq"
-    ):
+    """Derive from the events the importance of records before and after sleep adjusted it."""
+    query = "SELECT body FROM events WHERE body ->> 'action' = 'sleep' ORDER BY seq"
+    by_record: dict[str, tuple[float, float]] = {}
+    for (body,) in rows(connection, query):
         for change in events.body_of(body).changes:
             if "importance" in change.before:
-                original, last = found.get(
-                    change.id, (change.before["importance"], change.before["importance"])
-                )
-                kept = (
-                    original if last == change.before["importance"] else change.before["importance"]
-                )
-                found[change.id] = kept, change.after["importance"]
-    return found
+                before = change.before["importance"]
+                original, adjusted = by_record.get(change.id, (before, before))
+                # Another importance than sleep left there was set since, and is original.
+                original = original if adjusted == before else before
+                by_record[change.id] = original, change.after["importance"]
+    return by_record
 
 
 def rebuild(connection: Connection) -> None:
     """Make `aged` anew from the events."""
-    put = "INSERT INTO aged (record, original, adjusted) VALUES (?, ?, ?)"
-    connection.executemany(put, [(record, *both) for record, both in aged(connection).items()])
+    insert = "INSERT INTO aged (record, original, adjusted) VALUES (?, ?, ?)"
+    connection.executemany(insert, [(record, *both) for record, both in aged(connection).items()])
 
 
 def unread(connection: Connection, since: Marks, limit: int) -> tuple[list[Row], Marks]:
-    """The next episodes, and how far sleep has read with them: new ones, those that were promoted later, those once more.
+    """Read the next episodes: new ones, else some promoted later, else some to read once more.
 
-    A session is not parted. New ones that were promoted before are read now, and not once more as promoted ones.
+    A session is not split. New ones that were promoted before are read now, and not once more as
+    promoted ones.
     """
-    found = list(
-        rows(connection, f"{EPISODES} AND seq > ? ORDER BY seq LIMIT ?", (since.seq, limit))
-    )
-    if found:
-        found += _same_session(connection, found[-1])
-        last = found[-1][COLUMN["seq"]]
+    query = f"{EPISODES} AND seq > ? ORDER BY seq LIMIT ?"
+    new = list(rows(connection, query, (since.seq, limit)))
+    if new:
+        new += _same_session(connection, new[-1])
+        last = new[-1][COLUMN["seq"]]
         between = (last, json.dumps(since.promoted), since.seq)
-        promoted = tuple(
-            row[COLUMN["id"]] for row in rows(connection, f"{PROMOTED} AND seq > ?", between)
-        )
-        return found, since._replace(seq=last, promoted=(*since.promoted, *promoted))
-    found = list(
-        rows(
-            connection,
-            f"{PROMOTED} ORDER BY seq LIMIT ?",
-            (since.seq, json.dumps(since.promoted), limit),
-        )
-    )
-    if found:
-        return found, since._replace(
-            promoted=(*since.promoted, *(row[COLUMN["id"]] for row in found))
-        )
-    found = list(
-        rows(connection, f"{AGAIN} ORDER BY seq LIMIT ?", (json.dumps(since.again), limit))
-    )
-    return found, since._replace(again=(*since.again, *(row[COLUMN["id"]] for row in found)))
+        promoted = _ids(rows(connection, f"{PROMOTED} AND seq > ?", between))
+        return new, since._replace(seq=last, promoted=(*since.promoted, *promoted))
+    query = f"{PROMOTED} ORDER BY seq LIMIT ?"
+    later = list(rows(connection, query, (since.seq, json.dumps(since.promoted), limit)))
+    if later:
+        return later, since._replace(promoted=(*since.promoted, *_ids(later)))
+    query = f"{AGAIN} ORDER BY seq LIMIT ?"
+    again = list(rows(connection, query, (json.dumps(since.again), limit)))
+    return again, since._replace(again=(*since.again, *_ids(again)))
+
+
+def _ids(found: Sequence[Row]) -> list[str]:
+    return [row[COLUMN["id"]] for row in found]
 
 
 def _same_session(connection: Connection, last: Row) -> list[Row]:
-    """What follows directly in the session of the last row, so that it is read as one."""
+    """Read what directly follows a row in its session, so that it is read as one."""
     session = last[COLUMN["session"]], last[COLUMN["user"]]
     if session[0] is None:
         return []
-    found: list[Row] = []
-    for row in rows(
-        connection,
-        f"{EPISODES} AND seq > ? ORDER BY seq LIMIT ?",
-        (last[COLUMN["seq"]], LONGEST_SESSION),
-    ):
-        if (row[COLUMN["session"]], row[COLUMN["user"]]) != session:
-            break
-        found.append(row)
-    return found
+    query = f"{EPISODES} AND seq > ? ORDER BY seq LIMIT ?"
+    following = rows(connection, query, (last[COLUMN["seq"]], LONGEST_SESSION))
+    return list(
+        takewhile(lambda row: (row[COLUMN["session"]], row[COLUMN["user"]]) == session, following)
+    )
 
 
 def count_unread(connection: Connection, since: Marks) -> int:
-    fresh = connection.execute(
-        f"SELECT count(*) FROM ({EPISODES} AND seq > ?) AS found", (since.seq,)
-    ).get
-    older = connection.execute(f"SELECT count(*) FROM ({PROMOTED}) AS found", (since.seq, "[]")).get
-    again = connection.execute(f"SELECT count(*) FROM ({AGAIN}) AS found", ("[]",)).get
-    return int(str(fresh)) + int(str(older)) + int(str(again))
+    def count(query: str, *parameters: Any) -> int:
+        return int(str(connection.execute(f"SELECT count(*) FROM ({query}) AS q", parameters).get))
+
+    new = count(f"{EPISODES} AND seq > ?", since.seq)
+    return new + count(PROMOTED, since.seq, "[]") + count(AGAIN, "[]")
 
 
 def episodes(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
-    """The episode that each of some turns belongs to: what has it as evidence, and tells who took part."""
+    """Map turns to their episodes: records that cite the turn and name the participants."""
     query = (
         "SELECT l.target, r.id FROM links l JOIN records r ON r.seq = l.record"
         " WHERE l.relation = 'evidence' AND l.target IN (SELECT value FROM json_each(?))"
@@ -298,7 +281,7 @@ def episodes(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
 
 
 def facts(connection: Connection, states: tuple[str, ...], user: str | None) -> list[Row]:
-    """The rows of facts, which have an attribute."""
+    """Read the rows of facts, which are the semantic records with an attribute."""
     query = (
         f"{records.SELECT} WHERE layer = 'semantic' AND state IN ({records.marks(states)})"
         " AND seq IN (SELECT record FROM facets WHERE name = 'attribute')"

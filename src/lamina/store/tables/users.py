@@ -1,4 +1,4 @@
-"""The users of a store: whoever has a record in it, or had one that is archived."""
+"""The users of a store: those who have a record in it or in its archive."""
 
 from __future__ import annotations
 
@@ -8,18 +8,24 @@ from lamina.home.folder import stored_user
 from lamina.store.engine.sql import Connection, rows
 
 
-def resolved(given: object, connected: Callable[[], Connection]) -> str | None:
-    """The name of a user as the store has it. Refuse a new one that looks like another."""
-    return stored_user(given, lambda name: is_known(connected(), name), lambda: every(connected()))
+def resolved(name: object, connected: Callable[[], Connection]) -> str | None:
+    """Spell the name of a user as the store does; refuse a new one that looks like another."""
+    return stored_user(name, lambda user: is_known(connected(), user), lambda: every(connected()))
 
 
 def is_known(connection: Connection, name: str) -> bool:
-    """Whether a record is this user's."""
-    query = "SELECT 1 FROM records WHERE user = ?1 UNION ALL SELECT 1 FROM archived WHERE user = ?1 LIMIT 1"
+    """Tell whether this user has a record in the store or in the archive."""
+    query = (
+        "SELECT 1 FROM records WHERE user = ?1"
+        " UNION ALL SELECT 1 FROM archived WHERE user = ?1 LIMIT 1"
+    )
     return connection.execute(query, (name,)).get is not None
 
 
 def every(connection: Connection) -> list[str]:
-    """The names of all users."""
-    query = "SELECT user FROM records WHERE user IS NOT NULL UNION SELECT user FROM archived WHERE user IS NOT NULL"
+    """List the names of all users."""
+    query = (
+        "SELECT user FROM records WHERE user IS NOT NULL"
+        " UNION SELECT user FROM archived WHERE user IS NOT NULL"
+    )
     return sorted(name for (name,) in rows(connection, query))

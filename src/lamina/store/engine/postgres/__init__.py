@@ -1,4 +1,7 @@
-"""The shared system of record on PostgreSQL: the same statements, spelled as it wants them. It needs the extra `postgres`."""
+"""PostgreSQL as the shared system of record, with the same statements in its dialect.
+
+It needs the extra `postgres`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from lamina.errors import InvalidInput
 from lamina.home import extras
 
 try:
-    import psycopg  # noqa: F401 - whether it is there
+    import psycopg  # noqa: F401 - to see if it is installed
 except ImportError as error:
     needed = f"store.url needs psycopg ({error}); {extras.remedy('postgres')}"
     raise InvalidInput(needed, place="psycopg") from error

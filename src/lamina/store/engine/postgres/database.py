@@ -1,4 +1,4 @@
-"""One agent's rows in a PostgreSQL database, read and written like a file of its own."""
+"""The rows of one agent in a PostgreSQL database, read and written like a file of its own."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ import psycopg
 from lamina.errors import StoreUnavailable
 from lamina.store.engine.postgres.dialect import spelled
 from lamina.store.engine.postgres.errors import translate
-from lamina.store.engine.postgres.pool import Link, Pool, Silent
+from lamina.store.engine.postgres.pool import Pool, ServerSilent, WatchedConnection
 from lamina.store.engine.sql import Connection, Cursor, Database
 
 Value = TypeVar("Value")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# One writer of an agent at a time, whichever machine it is on: it locks a row of the agent that is always there, which only
-# roles can that may write. (An advisory lock could be taken by every role that can connect.) One that is stopped does not hold
-# up the others for ever. Whatever a role has by default, a writer sees what was there when its turn came, not when it began to
-# wait for it.
+# Whatever a role has by default, a writer sees what was there when its turn came, not when it
+# began to wait for it.
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}"
+# One writer of an agent at a time, on any machine: it locks a row of the agent that is always
+# there, which only roles that may write can do. (Every role that can connect could take an advisory
+# lock.) A writer that was stopped does not hold up the others for ever.
 WRITE = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = '60s';"
+    f"{BEGIN}; SET LOCAL idle_in_transaction_session_timeout = '60s';"
     " SELECT FROM lamina_own.meta WHERE name = 'store_id' FOR UPDATE"
 )
-# Work that is no write takes turns by a row of `meta` that is never committed: whoever inserts the
-# same name waits until the first transaction ends. 0 milliseconds: without end.
-ALONE = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 0"
+# Work that is no write takes turns by a row of `meta` that is never committed: a second insert of
+# the same name waits until the first transaction ends. 0 milliseconds: without end.
+ALONE = f"{BEGIN}; SET LOCAL idle_in_transaction_session_timeout = 0"
 EMPTIED = tuple(
     f"lamina.{name}"
     for name in ("records", "notes", "words", "tags", "facets", "vectors", "archived", "files")
@@ -38,25 +40,27 @@ EMPTIED = tuple(
 
 
 class Rows(list[Any]):
-    """What a statement has given."""
+    """The rows that a statement returned."""
 
     @property
     def get(self) -> Any:
-        """The same with as little around it as possible."""
-        plain = [row[0] if len(row) == 1 else row for row in self]
-        return None if not plain else plain[0] if len(plain) == 1 else plain
+        """None, a value, a row, or a list of them: as little as holds all."""
+        values = [row[0] if len(row) == 1 else row for row in self]
+        if not values:
+            return None
+        return values[0] if len(values) == 1 else values
 
     def fetchall(self) -> list[Any]:
         return self
 
 
 class Session:
-    """Statements on one connection."""
+    """Run statements on one connection."""
 
-    def __init__(self, link: Link, place: str, agent: str) -> None:
-        self.link = link
+    def __init__(self, raw: WatchedConnection, address: str, agent: str) -> None:
+        self.raw = raw
         self.agent = agent
-        self._place = place
+        self._address = address
         self._changed = 0
 
     @property
@@ -65,46 +69,46 @@ class Session:
 
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> Rows:
         try:
-            cursor = self.link.execute(spelled(statement), parameters, binary=True)
+            cursor = self.raw.execute(spelled(statement), parameters, binary=True)
             self._changed = cursor.rowcount
             return Rows(cursor.fetchall() if cursor.description else ())
         except psycopg.Error as error:
-            raise translate(error, self._place) from error
+            raise translate(error, self._address) from error
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], /) -> None:
         try:
-            with self.link.cursor() as cursor:
+            with self.raw.cursor() as cursor:
                 cursor.executemany(spelled(statement), list(parameters))
         except psycopg.Error as error:
-            raise translate(error, self._place) from error
+            raise translate(error, self._address) from error
 
     def script(self, statements: str) -> None:
-        """Several statements as they are."""
+        """Run several statements as they are."""
         try:
-            self.link.execute(statements)
+            self.raw.execute(statements)
         except psycopg.Error as error:
-            raise translate(error, self._place) from error
+            raise translate(error, self._address) from error
 
     def changes(self) -> int:
         return self._changed
 
 
-class Loose:
-    """Single statements, each on whichever connection is free."""
+class SingleStatements:
+    """Run reading statements, each on any free connection."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self.agent = database.agent
 
     def execute(self, statement: str, parameters: Sequence[Any] = (), /) -> Rows:
-        session, found = self._database.begun(
+        session, result = self._database.begin_with(
             lambda session: session.execute(statement, parameters)
         )
         self._database.release(session)
-        return found
+        return result
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], /) -> None:
-        raise AssertionError("who only reads has nothing to write")
+        raise AssertionError("a reader writes nothing")
 
     def changes(self) -> int:
         return 0
@@ -120,14 +124,13 @@ class PostgresDatabase(Database):
         self.agent = agent
         self._busy_ms = busy_ms
         self._local = threading.local()
-        self._loose = Loose(self)
-        self._closed = False
+        self._single_statements = SingleStatements(self)
         self._died = 0.0  # when the server was last found dead
         _OPEN.add(self)
 
     def reader(self) -> Connection:
         self.check_usable()
-        return getattr(self._local, "session", None) or self._loose
+        return getattr(self._local, "session", None) or self._single_statements
 
     @contextmanager
     def moment(self) -> Iterator[Connection]:
@@ -140,55 +143,55 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def snapshot(self) -> Iterator[Session]:
-        session, _ = self.begun(lambda session: session.script(READ))
+        session, _ = self.begin_with(lambda session: session.script(READ))
         try:
             yield session
         finally:
             self.release(session)
 
-    def begun(self, first: Callable[[Session], Value]) -> tuple[Session, Value]:
-        """A connection, and what the first thing that is done there gives.
+    def begin_with(self, first: Callable[[Session], Value]) -> tuple[Session, Value]:
+        """Take a connection, and run the first statement on it.
 
-        One that the server has let go of meanwhile is not noticed before it is used; then another is taken.
+        That the server has dropped an idle connection shows only now; then another one is taken.
         """
         self.check_usable()
         while True:
-            link, is_old = self._pool.take()
-            session = Session(link, self.address, self.agent)
+            raw, was_used = self._pool.take()
+            session = Session(raw, self.address, self.agent)
             try:
                 return session, first(session)
             except BaseException as error:
-                is_lost = link.closed
+                is_lost = raw.closed
                 self.release(session)
                 if is_lost:
-                    self._pool.forget()  # they are of the same server
-                if not (is_old and is_lost and isinstance(error, StoreUnavailable)) or isinstance(
-                    error.__cause__, Silent
-                ):
+                    self._pool.close_idle()  # they led to the same server
+                is_stale = was_used and is_lost and isinstance(error, StoreUnavailable)
+                if not is_stale or isinstance(error.__cause__, ServerSilent):
                     raise
 
     def release(self, session: Session) -> None:
-        """Give a connection back, without anything that is not finished."""
+        """Give a connection back, and roll back what is unfinished on it."""
         if self.inherited:
-            self._pool.abandon(session.link)
+            self._pool.abandon(session.raw)
             return
-        _end(session.link)
-        self._pool.give_back(session.link)
+        _roll_back(session.raw)
+        self._pool.give_back(session.raw)
 
     def ask(self) -> None:
         self._local.asked = time.monotonic()
 
     def begin(self) -> Cursor:
-        if self._died > self._local.asked:  # somebody has found out while we waited for our turn
+        if self._died > self._local.asked:  # another thread found out while we waited for our turn
             raise StoreUnavailable(
                 f"{self.address}: the server cannot be reached; nothing was stored"
             )
+        write = WRITE.format(self._busy_ms)
         try:
-            session, _ = self.begun(lambda session: session.script(WRITE.format(self._busy_ms)))
+            session, _ = self.begin_with(lambda session: session.script(write))
         except StoreUnavailable as error:
             self._died = time.monotonic()
             if is_replica(error):
-                self._pool.forget()
+                self._pool.close_idle()
             raise
         return session
 
@@ -196,61 +199,57 @@ class PostgresDatabase(Database):
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
 
     def commit(self, cursor: Cursor) -> None:
-        link = cursor.connection.link
         try:
-            done = link.execute("COMMIT").statusmessage
+            status = cursor.connection.raw.execute("COMMIT").statusmessage
         except psycopg.Error as error:
             self._died = time.monotonic()
             raise translate(error, self.address) from error
         finally:
             self.release(cursor.connection)
-        if done != "COMMIT":
+        if status != "COMMIT":
             raise StoreUnavailable(
                 f"{self.address}: the server has rolled back; nothing was stored"
             )
 
     def roll_back(self, cursor: Cursor, error: BaseException) -> None:
-        link = cursor.connection.link
+        raw = cursor.connection.raw
         if is_replica(error):
-            link.close()  # it leads to a replica; a new one may lead to who writes now
-            self._pool.forget()
-        if link.closed:
+            raw.close()  # a new connection may lead to the server that writes now
+            self._pool.close_idle()
+        if raw.closed:
             self._died = time.monotonic()
         self.release(cursor.connection)
 
     def fold(self) -> bool:
-        """Have the server clean up what was deleted; its own log is its operator's, and a certificate says so."""
-        session, _ = self.begun(lambda session: session.script(f"VACUUM {', '.join(EMPTIED)}"))
+        """Have the server clean up what was deleted.
+
+        Its own log is in the hands of its operator, as a certificate says.
+        """
+        vacuum = f"VACUUM {', '.join(EMPTIED)}"
+        session, _ = self.begin_with(lambda session: session.script(vacuum))
         self.release(session)
         return True
 
     @contextmanager
     def alone(self, what: str, patience: float | None = None) -> Iterator[None]:
         self.check_usable()
-        session = Session(self._pool.apart(), self.address, self.agent)
+        # Beside the pool: the work under this lock still needs all of the pool.
+        session = Session(self._pool.connect(), self.address, self.agent)
         try:
             session.script(ALONE.format(round((patience or 0) * 1000)))
             session.execute("INSERT INTO meta (name, value) VALUES (?, '')", (f"alone.{what}",))
             yield
         finally:
-            session.link.close()  # which takes the row back, whatever happened meanwhile
-
-    def check_usable(self) -> None:
-        if self.inherited:
-            raise StoreUnavailable(
-                "this handle was opened in another process; open a new one after a fork"
-            )
-        if self._closed:
-            raise StoreUnavailable("this handle is closed; open a new one")
+            session.raw.close()  # which takes the row back, whatever happened meanwhile
 
     def leave(self) -> None:
-        """We are a fork: what is open belongs to another process."""
+        """Stop using the connections in a forked process: they belong to its parent."""
         self.inherited = True
         self._pool.abandon()
 
-    def forget_idle(self) -> None:
-        """Take new connections from now on."""
-        self._pool.forget()
+    def close_idle(self) -> None:
+        """Close idle connections, so that the next use opens a new one."""
+        self._pool.close_idle()
 
     def close(self) -> None:
         _OPEN.discard(self)
@@ -260,18 +259,18 @@ class PostgresDatabase(Database):
 
 
 def is_replica(error: BaseException) -> bool:
-    """Whether a server only lets us read; a new connection may lead to the one that writes now."""
+    """Tell whether the server only lets us read; a new connection may lead to the writing one."""
     return isinstance(error.__cause__, psycopg.errors.ReadOnlySqlTransaction)
 
 
-def _end(link: Link) -> None:
-    """Leave no transaction open on a connection; one that cannot even do that is of no use any more."""
-    if link.closed or link.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+def _roll_back(raw: WatchedConnection) -> None:
+    """End an open transaction; close a connection that cannot even do that."""
+    if raw.closed or raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
         return
     try:
-        link.execute("ROLLBACK")
+        raw.execute("ROLLBACK")
     except psycopg.Error:
-        link.close()
+        raw.close()
 
 
 _OPEN: weakref.WeakSet[PostgresDatabase] = weakref.WeakSet()

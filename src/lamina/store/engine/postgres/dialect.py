@@ -1,4 +1,4 @@
-"""Our SQL as PostgreSQL spells it. The statements are written once; what differs is a handful of words."""
+"""Translate our SQL for PostgreSQL: statements are written once, and only a few words differ."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import re
 PARTS = re.compile(
     r"""(?P<literal>'(?:[^']|'')*')                     # left as it is
       | (?P<quoted>"[^"]*")
-      | (?P<not>NOT\ )?IN\ \((?P<listed>SELECT\ (?:CAST\(value\ AS\ BIGINT\)|value)\ FROM\ json_each\()\?(?P<which>\d*)\)\)
-                                                       # as an array, so that an index serves
-      | \?(?P<number>\d*)(?P<null>\ IS\ NULL)?          # parameters are numbered, and nothing is of a type
-      | (?P<json>\b[a-z_]+(?:\.[a-z_]+)?)(?=\ ->>?\ )    # JSON is kept as text
-      | (?P<user>\buser\b)                              # bare, it would be the name of the role that is connected
+      | (?P<not>NOT\ )?IN\ \(                           # as an array, so that an index serves
+        (?P<listed>SELECT\ (?:CAST\(value\ AS\ BIGINT\)|value)\ FROM\ json_each\()
+        \?(?P<which>\d*)\)\)
+      | \?(?P<number>\d*)(?P<null>\ IS\ NULL)?          # numbered, and NULL needs a type
+      | (?P<json>\b[a-z_]+(?:\.[a-z_]+)?)(?=\ ->>?\ )   # JSON is kept as text
+      | (?P<user>\buser\b)                              # bare, it would be the connected role
       | (?P<conflict>\bON\ CONFLICT\ \()                # every key begins with the owner
-      | (?P<none>(?:\bNOT\ )?\bIN\ \(\))                # of nothing, there is no list
+      | (?P<none>(?:\bNOT\ )?\bIN\ \(\))                # an empty list is not allowed
       | (?P<concat>\bgroup_concat\((?P<column>\w+)\))""",
     re.VERBOSE,
 )
@@ -22,29 +23,30 @@ PARTS = re.compile(
 
 @functools.lru_cache(1024)
 def spelled(statement: str) -> str:
-    """A statement for PostgreSQL."""
-    given = 0
+    """Translate a statement for PostgreSQL."""
+    parameters = 0
 
     def numbered(number: str) -> str:
-        nonlocal given
-        given += 1
-        return f"${number or given}"
+        nonlocal parameters
+        parameters += 1
+        return f"${number or parameters}"
 
-    def spell(found: re.Match[str]) -> str:
-        if found["literal"] or found["quoted"]:
-            return found[0]
-        if found["listed"]:
-            return f"{'<> ALL' if found['not'] else '= ANY'} (ARRAY({found['listed']}{numbered(found['which'])})))"
-        if found["json"]:
-            return f"{found[0]}::json"
-        if found["user"]:
+    def spell(part: re.Match[str]) -> str:
+        if part["literal"] or part["quoted"]:
+            return part[0]
+        if part["listed"]:
+            comparison = "<> ALL" if part["not"] else "= ANY"
+            return f"{comparison} (ARRAY({part['listed']}{numbered(part['which'])})))"
+        if part["json"]:
+            return f"{part[0]}::json"
+        if part["user"]:
             return '"user"'
-        if found["none"]:
-            return "<> ALL ('{}')" if found[0].startswith("NOT") else "= ANY ('{}')"
-        if found["conflict"]:
+        if part["none"]:
+            return "<> ALL ('{}')" if part[0].startswith("NOT") else "= ANY ('{}')"
+        if part["conflict"]:
             return "ON CONFLICT (owner, "
-        if found["concat"]:
-            return f"string_agg({found['column']}::text, ',')"
-        return numbered(found["number"]) + ("::text IS NULL" if found["null"] else "")
+        if part["concat"]:
+            return f"string_agg({part['column']}::text, ',')"
+        return numbered(part["number"]) + ("::text IS NULL" if part["null"] else "")
 
     return PARTS.sub(spell, statement)

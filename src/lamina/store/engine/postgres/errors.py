@@ -1,4 +1,4 @@
-"""What errors of PostgreSQL mean to the user, and what to do about them."""
+"""Translate errors of PostgreSQL: say what they mean to the user, and what to do about them."""
 
 from __future__ import annotations
 
@@ -7,58 +7,36 @@ from psycopg import errors
 
 from lamina.errors import Conflict, Corrupt, InvalidInput, LaminaError, Refused, StoreUnavailable
 
+BUSY = "another process holds the store; try again"
+CANCELLED = "the server has cancelled a statement; see its statement_timeout"
+FULL = "the server's disk is full; free some space, nothing was stored"
+READ_ONLY = "the server only lets us read; is it a replica?"
 LOCKED_OUT = "the server does not let us in; check the user and the password"
+NO_RIGHT = "the role lacks a right; docs/postgres.md lists those that it needs"
 NO_DATABASE = "there is no such database; create it first"
 FOREIGN = "its tables are not those of a Lamina store"
+DAMAGED = "the database is damaged; restore it from its backup"
+BROKEN_RULE = "what was to be stored breaks a rule of the store"
+TOO_LARGE = "PostgreSQL cannot hold this value"
+UNREACHABLE = "the server cannot be reached"
 Kinds = tuple[type[psycopg.Error], ...]
 
+# The first row that fits counts: the last one covers most operational errors.
 MEANINGS: tuple[tuple[Kinds, type[LaminaError], str], ...] = (
-    (
-        (errors.LockNotAvailable, errors.DeadlockDetected),
-        StoreUnavailable,
-        "another process holds the store; try again",
-    ),
-    (
-        (errors.QueryCanceled,),
-        StoreUnavailable,
-        "the server has cancelled a statement; see its statement_timeout",
-    ),
-    (
-        (errors.DiskFull,),
-        StoreUnavailable,
-        "the server's disk is full; free some space, nothing was stored",
-    ),
-    (
-        (errors.ReadOnlySqlTransaction,),
-        StoreUnavailable,
-        "the server only lets us read; is it a replica?",
-    ),
+    ((errors.LockNotAvailable, errors.DeadlockDetected), StoreUnavailable, BUSY),
+    ((errors.QueryCanceled,), StoreUnavailable, CANCELLED),
+    ((errors.DiskFull,), StoreUnavailable, FULL),
+    ((errors.ReadOnlySqlTransaction,), StoreUnavailable, READ_ONLY),
     ((errors.InvalidPassword, errors.InvalidAuthorizationSpecification), Refused, LOCKED_OUT),
-    (
-        (errors.InsufficientPrivilege,),
-        Refused,
-        "the role lacks a right; docs/postgres.md lists those that it needs",
-    ),
+    ((errors.InsufficientPrivilege,), Refused, NO_RIGHT),
     ((errors.InvalidCatalogName,), InvalidInput, NO_DATABASE),
     ((errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName), Corrupt, FOREIGN),
-    (
-        (errors.DataCorrupted, errors.IndexCorrupted),
-        Corrupt,
-        "the database is damaged; restore it from its backup",
-    ),
-    ((psycopg.IntegrityError,), Conflict, "what was to be stored breaks a rule of the store"),
-    (
-        (psycopg.DataError, errors.ProgramLimitExceeded),
-        InvalidInput,
-        "PostgreSQL cannot hold this value",
-    ),
-    (
-        (psycopg.InterfaceError, psycopg.OperationalError),
-        StoreUnavailable,
-        "the server cannot be reached",
-    ),
+    ((errors.DataCorrupted, errors.IndexCorrupted), Corrupt, DAMAGED),
+    ((psycopg.IntegrityError,), Conflict, BROKEN_RULE),
+    ((psycopg.DataError, errors.ProgramLimitExceeded), InvalidInput, TOO_LARGE),
+    ((psycopg.InterfaceError, psycopg.OperationalError), StoreUnavailable, UNREACHABLE),
 )
-# What is refused while connecting comes without a code: its words tell.
+# An error while connecting comes without a code: only its words tell what it is.
 WORDS: tuple[tuple[str, type[LaminaError], str], ...] = (
     ("authentication failed", Refused, LOCKED_OUT),
     ("no password supplied", Refused, LOCKED_OUT),
@@ -68,15 +46,14 @@ WORDS: tuple[tuple[str, type[LaminaError], str], ...] = (
 
 
 def translate(error: psycopg.Error, place: str) -> LaminaError:
-    """The error as one of ours; never with more of the server's words than a line."""
-    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    """Convert an error to one of ours, with one line of the server's words at most."""
+    name = type(error).__name__
+    first_line = (str(error).strip() or name).splitlines()[0]
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
         for word, make, message in WORDS:
-            if word in said:
+            if word in first_line:
                 return make(f"{place}: {message}", place=place)
     for kinds, make, message in MEANINGS:
         if isinstance(error, kinds):
-            return make(f"{place}: {message} ({said})", place=place)
-    return StoreUnavailable(
-        f"{place}: PostgreSQL reports {type(error).__name__} ({said})", place=place
-    )
+            return make(f"{place}: {message} ({first_line})", place=place)
+    return StoreUnavailable(f"{place}: PostgreSQL reports {name} ({first_line})", place=place)

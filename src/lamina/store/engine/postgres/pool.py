@@ -1,7 +1,8 @@
-"""Connections to a server: made when they are needed, kept for the next who needs one, never more than allowed.
+"""A pool of connections to a server: opened on demand, kept for the next use, never too many.
 
-Whoever asks makes the connection, within its own time: no thread of ours works behind anybody's back, and a server that is
-back is noticed at the next statement.
+The thread that needs a connection opens it, within its own time: no thread works in the background,
+and a server that is back is noticed at the next statement. docs/decisions/0033-our-own-pool.md has
+the reasons and the numbers.
 """
 
 from __future__ import annotations
@@ -33,74 +34,83 @@ Value = TypeVar("Value")
 Addresses = list[tuple[str, int]]
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
 OLDEST_SERVER = 14
-# Our statements ask for few rows by their keys. Until the server has counted its rows, it would rather read all of them.
+# Our statements ask for few rows by their keys. A server that has not counted its rows yet would
+# rather read all of them.
 PLANS = {"jit": "off", "enable_hashjoin": "off", "enable_mergejoin": "off"}
-# What is stored is on the server's disk when we say so, also where others rather have it quick.
-DURABLE = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+# A commit that we report is on the server's disk, even where the default is to be quick instead.
+DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
 # A client that is cut off must not hold the lock of an agent for hours.
 ALIVE = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"}
-# A server that is gone without a word is noticed on our side, too, even while we wait for nothing but its answer.
+# A server that vanishes without a word is noticed on our side, too, while we wait for its answer.
 KEPT_ALIVE = {"keepalives_idle": "5", "keepalives_interval": "2", "keepalives_count": "3"}
+EXTENSION_SCHEMA = (
+    "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
+    " WHERE extname = 'vector'"
+)
 READABLE, WRITABLE = 1, 2  # as psycopg has them
 BRIEFLY = 0.05  # seconds; a server that is there greets within one or two milliseconds
-SOON = 4  # times as long as it was waited for
+SILENT_FOR = 4  # times the patience: for so long a silent server is only probed briefly
 CONNECTING = 10.0  # seconds
 
 
-class Silent(psycopg.OperationalError):
+class ServerSilent(psycopg.OperationalError):
     """The server has not answered, and nothing else at its address does either."""
 
 
-class Line:
-    """The way to a server. It does not wait for the dead: when nobody answers, the address is asked for a sign of life."""
+class ServerWatch:
+    """Wait for the answers of a server, but not of a dead one.
+
+    When an answer takes long, the address is probed for a sign of life.
+    """
 
     def __init__(self, parameters: Mapping[str, Any], patience: float) -> None:
         self.addresses = addresses(parameters)
-        self._patience = (
-            patience * 0.4
-        )  # once for the answer, once for the sign of life; the rest is ours
-        self.fell_silent = -patience * SOON  # when it was last found so
+        # Once for the answer and once for the probe; the rest is for our own work.
+        self._patience = patience * 0.4
+        self.fell_silent = -patience * SILENT_FOR  # the last time that a probe went unanswered
 
-    def waited(self, steps: PQGen[Value] | PQGenConn[Value], link: Link | None = None) -> Value:
-        """Take steps until they are done, each as soon as the server has answered. Without a link they make one."""
+    def wait(
+        self,
+        steps: PQGen[Value] | PQGenConn[Value],
+        connection: WatchedConnection | None = None,
+    ) -> Value:
+        """Run the steps of psycopg, each when the server has answered.
+
+        Without a connection, the steps open one, and have limited time for it.
+        """
+        if connection is None:
+            addresses, end = self.addresses, time.monotonic() + CONNECTING
+        else:
+            addresses, end = connection.addresses, math.inf
         step: Any
-        addresses, end = (
-            (self.addresses, time.monotonic() + CONNECTING)
-            if link is None
-            else (link.addresses, math.inf)
-        )
         try:
             step = next(steps)
             while True:
-                descriptor, wanted = step if link is None else (link.pgconn.socket, step)
+                if connection is not None:
+                    step = connection.pgconn.socket, step
+                descriptor, wanted = step
                 poll = select.poll()
-                poll.register(
-                    descriptor,
-                    select.POLLIN * bool(wanted & READABLE)
-                    | select.POLLOUT * bool(wanted & WRITABLE),
-                )
-                while not (found := poll.poll(self.patience() * 1000)):
+                poll.register(descriptor, _poll_mask(wanted))
+                while not (ready := poll.poll(self.patience() * 1000)):
                     if not self.is_alive(addresses) or time.monotonic() > end:
-                        raise _given_up(link)
-                ready = found[0][1]
-                step = steps.send(
-                    READABLE * bool(ready & ~select.POLLOUT)
-                    | WRITABLE * bool(ready & select.POLLOUT)
-                )
+                        raise _give_up(connection)
+                step = steps.send(_readiness(ready[0][1]))
         except StopIteration as done:
             value: Value = done.value
             return value
         except psycopg.Error as error:
+            # The generator learns of it, too: forgotten halfway, it would ask the server again.
             with suppress(psycopg.Error, StopIteration):
-                steps.throw(
-                    error
-                )  # what waits for an answer learns it, too, and does not ask again when it is forgotten
+                steps.throw(error)
             raise
 
     def is_alive(self, addresses: Addresses) -> bool:
-        """Whether somebody answers at one of them: a server that is merely busy still greets."""
+        """Probe the addresses for a sign of life: a server that is merely busy still greets."""
         if not addresses:
-            return True  # as libpq has it; once there is a connection we know, too
+            return True  # libpq chooses the address; it is known once there is a connection
         patience, is_silent = self.patience() / len(addresses), False
         for host, port in addresses:
             try:
@@ -115,15 +125,15 @@ class Line:
         return False
 
     def patience(self) -> float:
-        """How long we wait for it now: whoever has just been silent is not waited for again, but looked at all the same."""
-        is_silent = time.monotonic() < self.fell_silent + self._patience * SOON
-        return min(BRIEFLY, self._patience) if is_silent else self._patience
+        """Choose how long to wait now: only briefly for a server that was silent just before."""
+        was_silent = time.monotonic() < self.fell_silent + self._patience * SILENT_FOR
+        return min(BRIEFLY, self._patience) if was_silent else self._patience
 
 
-class Link(psycopg.Connection[Any]):
-    """A connection that waits as its line does."""
+class WatchedConnection(psycopg.Connection[Any]):
+    """A connection that waits for the server as its watch does."""
 
-    line: Line
+    watch: ServerWatch
     addresses: Addresses
     process = 0
 
@@ -132,7 +142,7 @@ class Link(psycopg.Connection[Any]):
             raise psycopg.InterfaceError(
                 "this connection belongs to the process that we were forked from"
             )
-        return self.line.waited(gen, self)
+        return self.watch.wait(gen, self)
 
 
 class Pool:
@@ -143,96 +153,90 @@ class Pool:
         self.address = shown(self._parameters)
         self._agent = agent
         self._patience = patience
-        self._line = Line(self._parameters, patience)
-        self._idle: list[Link] = []
+        self._watch = ServerWatch(self._parameters, patience)
+        self._idle: list[WatchedConnection] = []
         self._lock = threading.Lock()
         self._free = threading.BoundedSemaphore(size)
         self._size = size
         self._is_closed = False
-        # Some handles are let go of without a word.
+        # For handles that are dropped without being closed.
         weakref.finalize(self, _close, self._idle).atexit = False
 
-    def take(self) -> tuple[Link, bool]:
-        """A connection, and whether it was used before: the server may have been restarted since."""
-        asked = time.monotonic()
+    def take(self) -> tuple[WatchedConnection, bool]:
+        """Take a connection, and tell if it was used before: the server may be a new one since."""
+        started = time.monotonic()
         if not self._free.acquire(timeout=max(30.0, self._patience)):
             raise StoreUnavailable(
                 f"{self.address}: all {self._size} connections are in use (setting store.pool_size)"
             )
         try:
-            self._check_silence(asked)
+            self._check_silence(started)
             with self._lock:
                 if self._idle:
                     return self._idle.pop(), True
-            return self._connected(), False
+            return self.connect(), False
         except BaseException:
             self._free.release()
             raise
 
-    def apart(self) -> Link:
-        """A connection beside the pool that only holds a lock: whoever holds one still needs all of the pool."""
-        return self._connected()
-
-    def give_back(self, link: Link) -> None:
+    def give_back(self, connection: WatchedConnection) -> None:
         with self._lock:
-            is_kept = (
-                not (link.closed or self._is_closed)
-                and link.info.transaction_status == TransactionStatus.IDLE
-            )
+            is_sound = not connection.closed and not self._is_closed
+            is_kept = is_sound and connection.info.transaction_status == TransactionStatus.IDLE
             if is_kept:
-                self._idle.append(link)
+                self._idle.append(connection)
         if not is_kept:
-            link.close()
+            connection.close()
         self._free.release()
 
-    def forget(self) -> None:
-        """Close what nobody uses now."""
+    def close_idle(self) -> None:
+        """Close the connections that are not in use."""
         with self._lock:
             idle = self._idle.copy()
             self._idle.clear()
         _close(idle)
 
     def close(self) -> None:
-        """Close what nobody uses now, and whatever else as soon as it is given back."""
+        """Close idle connections now, and each of the others when it is given back."""
         self._is_closed = True
-        self.forget()
+        self.close_idle()
 
-    def abandon(self, *used: Link) -> None:
-        """After a fork: these belong to the process that we were forked from, and it goes on using them."""
+    def abandon(self, *used: WatchedConnection) -> None:
+        """Leave all connections alone after a fork: our parent process goes on using them."""
         _INHERITED.extend([*self._idle, *used])
         self._idle.clear()
 
-    def _connected(self) -> Link:
-        """A new connection. It is asked whether anybody is there first: a closed door is told from a wrong key."""
-        if not self._line.is_alive(self._line.addresses):
+    def connect(self) -> WatchedConnection:
+        """Open a connection beside the pool.
+
+        The address is probed first, to tell an absent server from a wrong password.
+        """
+        if not self._watch.is_alive(self._watch.addresses):
             raise self._unreachable()
         try:
-            link = Link(
-                self._line.waited(generators.connect(conninfo.make_conninfo(**self._parameters)))
-            )
+            steps = generators.connect(conninfo.make_conninfo(**self._parameters))
+            connection = WatchedConnection(self._watch.wait(steps))
         except psycopg.Error as error:
             raise translate(error, self.address) from error
         try:
-            link.line, link.process, link.cursor_factory = (
-                self._line,
-                os.getpid(),
-                psycopg.RawCursor,
-            )
-            link.addresses = [(link.info.host, link.info.port)]
-            self._line.addresses = self._line.addresses or link.addresses
-            link.autocommit = True
-            self._prepare(link)
+            connection.watch = self._watch
+            connection.process = os.getpid()
+            connection.cursor_factory = psycopg.RawCursor
+            connection.addresses = [(connection.info.host, connection.info.port)]
+            self._watch.addresses = self._watch.addresses or connection.addresses
+            connection.autocommit = True
+            self._prepare(connection)
         except psycopg.Error as error:
-            link.close()
+            connection.close()
             raise translate(error, self.address) from error
         except BaseException:
-            link.close()
+            connection.close()
             raise
-        return link
+        return connection
 
-    def _check_silence(self, asked: float) -> None:
-        """Raise when somebody has found the server silent while we waited for our turn."""
-        if self._line.fell_silent > asked:
+    def _check_silence(self, since: float) -> None:
+        """Raise when another thread has found the server silent while we waited for our turn."""
+        if self._watch.fell_silent > since:
             raise self._unreachable()
 
     def _unreachable(self) -> StoreUnavailable:
@@ -240,97 +244,103 @@ class Pool:
             f"{self.address}: the server cannot be reached: nobody answers there"
         )
 
-    def _prepare(self, link: Link) -> None:
-        version = link.info.server_version // 10000
+    def _prepare(self, connection: WatchedConnection) -> None:
+        """Refuse a server that we cannot use, and set what our statements rely on."""
+        version = connection.info.server_version // 10000
         if version < OLDEST_SERVER:
-            raise StoreUnavailable(
-                f"{self.address}: PostgreSQL {version} is too old; {OLDEST_SERVER} or newer is needed"
-            )
-        encoding = link.info.parameter_status("server_encoding")
+            needed = f"{OLDEST_SERVER} or newer is needed"
+            raise StoreUnavailable(f"{self.address}: PostgreSQL {version} is too old; {needed}")
+        encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
-            do = "create it with ENCODING 'UTF8' TEMPLATE template0"
-            raise StoreUnavailable(f"{self.address}: its encoding is {encoding}; {do}")
-        query = "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'vector'"
-        found = link.execute(query).fetchone()
-        path = f'lamina_own, "{found[0]}"' if found else "lamina_own, public"
+            remedy = "create it with ENCODING 'UTF8' TEMPLATE template0"
+            raise StoreUnavailable(f"{self.address}: its encoding is {encoding}; {remedy}")
+        row = connection.execute(EXTENSION_SCHEMA).fetchone()
+        path = f'lamina_own, "{row[0]}"' if row else "lamina_own, public"
         settings = {"search_path": path, "lamina.agent": self._agent, **PLANS, **ALIVE}
-        link.execute(
-            "SELECT "
-            + ", ".join(
-                f"set_config('{name}', ${place}, false)" for place, name in enumerate(settings, 1)
-            ),
-            [*settings.values()],
-        )
-        link.execute(DURABLE)
-        if found:
-            values.register(link)
+        calls = [f"set_config('{name}', ${n}, false)" for n, name in enumerate(settings, 1)]
+        connection.execute(f"SELECT {', '.join(calls)}", [*settings.values()])
+        connection.execute(DURABLE)
+        if row:
+            values.register(connection)
 
 
-_INHERITED: list[Link] = []
-# It tells what it could not end well, when we have long done so.
+_INHERITED: list[WatchedConnection] = []
+# psycopg logs what it could not end well, when we have long done so ourselves.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
-def _given_up(link: Link | None) -> Silent:
-    """That nobody answers; so nobody is asked on this connection any more."""
-    if link is not None:
-        link.pgconn.finish()
-    return Silent("no answer")
+def _poll_mask(wanted: int) -> int:
+    """Convert what psycopg waits for into events of `poll`."""
+    mask = select.POLLIN if wanted & READABLE else 0
+    return mask | (select.POLLOUT if wanted & WRITABLE else 0)
 
 
-def _close(links: list[Link]) -> None:
-    for link in links:
-        link.close()
+def _readiness(events: int) -> int:
+    """Convert events of `poll` into what psycopg expects; an error counts as readable."""
+    ready = READABLE if events & ~select.POLLOUT else 0
+    return ready | (WRITABLE if events & select.POLLOUT else 0)
+
+
+def _give_up(connection: WatchedConnection | None) -> ServerSilent:
+    """Make the error for a silent server, and never wait on its connection again."""
+    if connection is not None:
+        connection.pgconn.finish()
+    return ServerSilent("no answer")
+
+
+def _close(connections: list[WatchedConnection]) -> None:
+    for connection in connections:
+        connection.close()
 
 
 def parameters(url: str) -> Mapping[str, Any]:
-    """The parts of an address."""
+    """Read the parts of an address; refuse one that cannot be read safely."""
     try:
-        found = conninfo.conninfo_to_dict(url)
+        parts = conninfo.conninfo_to_dict(url)
     except (psycopg.ProgrammingError, UnicodeDecodeError):
-        found = {"port": "?"}
-    # A second @ is one of the password, whose rest would be taken for the name of the host, and told.
-    if not re.fullmatch(r"[0-9,]*", str(found.get("port") or "")) or "@" in str(
-        found.get("host") or ""
-    ):
-        # What libpq says about it may hold the password.
-        form = "postgresql://user@host:5432/database; signs like @ / : % in a name or password are written as %40 %2F %3A %25"
-        raise InvalidInput(
-            f"store.url is not the address of a PostgreSQL database: {form}", place="store.url"
+        parts = {"port": "?"}
+    has_ports = re.fullmatch(r"[0-9,]*", str(parts.get("port") or ""))
+    # A second @ belongs to the password, whose rest would be taken for the host, and shown.
+    if not has_ports or "@" in str(parts.get("host") or ""):
+        # The words of libpq about it may hold the password, so they are not shown.
+        form = (
+            "postgresql://user@host:5432/database; signs like @ / : % in a name or password"
+            " are written as %40 %2F %3A %25"
         )
-    return {**KEPT_ALIVE, **found, "client_encoding": "UTF8"}
+        problem = f"store.url is not the address of a PostgreSQL database: {form}"
+        raise InvalidInput(problem, place="store.url")
+    return {**KEPT_ALIVE, **parts, "client_encoding": "UTF8"}
 
 
-def addresses(given: Mapping[str, Any]) -> Addresses:
-    """The hosts and ports of an address; none when it leaves them to libpq."""
-    hosts = str(given.get("hostaddr") or given.get("host") or "").split(",")
-    ports = str(given.get("port") or "").split(",")
+def addresses(parts: Mapping[str, Any]) -> Addresses:
+    """List the hosts and ports of an address; empty when it leaves them to libpq."""
+    hosts = str(parts.get("hostaddr") or parts.get("host") or "").split(",")
+    if not all(hosts):
+        return []
+    ports = str(parts.get("port") or "").split(",")
     ports = ports * len(hosts) if len(ports) == 1 else ports
-    return (
-        [(host, int(port or 5432)) for host, port in zip(hosts, ports, strict=False)]
-        if all(hosts)
-        else []
-    )
+    return [(host, int(port or 5432)) for host, port in zip(hosts, ports, strict=False)]
 
 
-def shown(given: Mapping[str, Any]) -> str:
-    """An address as people may see it: without a password."""
-    where = f"{given.get('host') or 'local'}:{given.get('port') or 5432}"
-    return f"postgresql://{where}/{given.get('dbname') or given.get('user') or ''}"
+def shown(parts: Mapping[str, Any]) -> str:
+    """Write an address as people may see it, without a password."""
+    server = f"{parts.get('host') or 'local'}:{parts.get('port') or 5432}"
+    return f"postgresql://{server}/{parts.get('dbname') or parts.get('user') or ''}"
 
 
 def _greets(host: str, port: int, patience: float) -> bool:
+    """Ask for TLS, which a server answers before anything else, whatever it is busy with."""
     started = time.monotonic()
-    with _connected_socket(host, port, patience) as greeting:
-        greeting.settimeout(max(BRIEFLY, patience - (time.monotonic() - started)))
-        greeting.sendall(SSL_REQUEST)
-        return bool(greeting.recv(1))
+    with _connected_socket(host, port, patience) as probe:
+        probe.settimeout(max(BRIEFLY, patience - (time.monotonic() - started)))
+        probe.sendall(SSL_REQUEST)
+        return bool(probe.recv(1))
 
 
 def _connected_socket(host: str, port: int, timeout: float) -> socket.socket:
     if not host.startswith("/"):
         return socket.create_connection((host, port), timeout)
-    greeting = socket.socket(socket.AF_UNIX)
-    greeting.settimeout(timeout)
-    greeting.connect(f"{host}/.s.PGSQL.{port}")
-    return greeting
+    probe = socket.socket(socket.AF_UNIX)
+    probe.settimeout(timeout)
+    probe.connect(f"{host}/.s.PGSQL.{port}")
+    return probe

@@ -1,4 +1,4 @@
-"""How values travel: texts as texts, numbers as numbers of eight bytes, vectors as pgvector has them."""
+"""Send values to the server and back: texts, numbers of eight bytes, and vectors for pgvector."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lamina.store.engine.sql import Half
 
 
 class BoolDumper(Dumper):
-    """Whether something is so is a number in our tables."""
+    """Send a bool as a number, which it is in our tables."""
 
     format = Format.BINARY
     oid = postgres.types["int8"].oid
@@ -28,18 +28,17 @@ class BoolDumper(Dumper):
 
 
 class HalfDumper(Dumper):
-    """Half-precision numbers, as they lie in a file, for the server: big-endian behind their number."""
+    """Send half-precision numbers in the form of pgvector: big-endian, after their count."""
 
     format = Format.BINARY
 
     def dump(self, obj: Any) -> Buffer:
-        return (
-            struct.pack("!HH", len(obj) // 2, 0) + np.frombuffer(obj, "<u2").astype(">u2").tobytes()
-        )
+        count = struct.pack("!HH", len(obj) // 2, 0)
+        return count + np.frombuffer(obj, "<u2").astype(">u2").tobytes()
 
 
 class HalfLoader(Loader):
-    """The other way round."""
+    """Read half-precision numbers back into the order of bytes that a file has."""
 
     format = Format.BINARY
 
@@ -48,13 +47,13 @@ class HalfLoader(Loader):
 
 
 def register(connection: Connection[Any]) -> None:
-    """Let a connection know our types."""
-    known = TypeInfo.fetch(connection, "halfvec")
-    if known is None:
+    """Teach a connection our types."""
+    halfvec = TypeInfo.fetch(connection, "halfvec")
+    if halfvec is None:
         raise StoreUnavailable("the database has no pgvector; run CREATE EXTENSION vector in it")
     adapters = connection.adapters
     adapters.register_dumper(str, StrBinaryDumper)
     adapters.register_dumper(int, Int8BinaryDumper)
     adapters.register_dumper(bool, BoolDumper)
-    adapters.register_dumper(Half, type("KnownHalfDumper", (HalfDumper,), {"oid": known.oid}))
-    adapters.register_loader(known.oid, HalfLoader)
+    adapters.register_dumper(Half, type("KnownHalfDumper", (HalfDumper,), {"oid": halfvec.oid}))
+    adapters.register_loader(halfvec.oid, HalfLoader)

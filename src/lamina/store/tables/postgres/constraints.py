@@ -1,4 +1,4 @@
-"""Whether the rules that a database keeps for us are those that we gave it."""
+"""Check that triggers, functions, views and rights in a database are those that we gave it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from lamina.store.engine.sql import Connection
 
 TRIGGER = re.compile(r"CREATE TRIGGER (\w+) [^;]+", re.S)
 FUNCTION = re.compile(
-    r"CREATE FUNCTION lamina\.(\w+)\([^$;]{0,999}?(?:\$\$(?P<body>[^$]*+)\$\$|^RETURN (?P<value>[^;]*+));\n",
+    r"CREATE FUNCTION lamina\.(\w+)\([^$;]{0,999}?"
+    r"(?:\$\$(?P<body>[^$]*+)\$\$|^RETURN (?P<value>[^;]*+));\n",
     re.M,
 )
 OWN = "owner = lamina.owner()"
 IN_SCHEMA = "JOIN pg_namespace n ON n.oid = {} WHERE n.nspname = '{}'"
 TRIGGERS = (
-    "SELECT tgname, pg_get_triggerdef(t.oid), tgenabled = 'O' FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid"
-    f" {IN_SCHEMA.format('c.relnamespace', 'lamina')} AND NOT tgisinternal"
+    "SELECT tgname, pg_get_triggerdef(t.oid), tgenabled = 'O' FROM pg_trigger t"
+    f" JOIN pg_class c ON c.oid = t.tgrelid {IN_SCHEMA.format('c.relnamespace', 'lamina')}"
+    " AND NOT tgisinternal"
 )
-FUNCTIONS = f"SELECT proname, pg_get_functiondef(p.oid) FROM pg_proc p {IN_SCHEMA.format('p.pronamespace', 'lamina')}"
-# Of everybody (0), which is nobody's to give: whoever may write a row may also lock it, and so keep all writers waiting.
+FUNCTIONS = (
+    "SELECT proname, pg_get_functiondef(p.oid) FROM pg_proc p"
+    f" {IN_SCHEMA.format('p.pronamespace', 'lamina')}"
+)
+# Rights of PUBLIC (grantee 0). There must be none: a role that may write a row may also lock it,
+# and so keep all writers waiting.
 PUBLIC = (
     "SELECT 'schema ' || nspname, privilege_type FROM pg_namespace n, aclexplode(n.nspacl)"
     " WHERE grantee = 0 AND nspname IN ('lamina', 'lamina_own') UNION ALL"
@@ -32,33 +38,33 @@ VIEWS = "SELECT viewname, definition FROM pg_views WHERE schemaname = 'lamina_ow
 
 
 def problems(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Every trigger, function and view that is gone, asleep, or says something else, and every right of everybody."""
-    made = resources.files("lamina.store.tables.postgres").joinpath("schema.sql").read_text("utf-8")
-    triggers = {name: (said, awake) for name, said, awake in connection.execute(TRIGGERS)}
-    for found in TRIGGER.finditer(made):
-        said, awake = triggers.get(found[1], ("", False))
-        if not awake:
-            yield f"trigger {found[1]}", "it is gone, or was switched off"
-        elif _plain(said) != _plain(found[0]):
-            yield f"trigger {found[1]}", "it is not as made"
+    """Yield triggers, functions and views that are gone, off or altered, and rights of PUBLIC."""
+    schema = resources.files("lamina.store.tables.postgres").joinpath("schema.sql")
+    expected = schema.read_text("utf-8")
+    triggers = {name: (text, is_on) for name, text, is_on in connection.execute(TRIGGERS)}
+    for trigger in TRIGGER.finditer(expected):
+        name = trigger[1]
+        text, is_on = triggers.get(name, ("", False))
+        if not is_on:
+            yield f"trigger {name}", "it is gone, or was switched off"
+        elif _normalised(text) != _normalised(trigger[0]):
+            yield f"trigger {name}", "it is not as made"
     functions = dict(connection.execute(FUNCTIONS))
-    for found in FUNCTION.finditer(made):
-        said = functions.get(found[1], "").replace(
-            f"{found[1]}.", ""
-        )  # the server writes whose a parameter is
-        if _plain(found["body"] or found["value"]) not in _plain(said):
-            yield f"function {found[1]}", "it is not as made"
-    for name, said in connection.execute(VIEWS):
-        if OWN not in said:
+    for function in FUNCTION.finditer(expected):
+        name = function[1]
+        # The server writes the name of the function in front of its parameters.
+        text = functions.get(name, "").replace(f"{name}.", "")
+        if _normalised(function["body"] or function["value"]) not in _normalised(text):
+            yield f"function {name}", "it is not as made"
+    for name, text in connection.execute(VIEWS):
+        if OWN not in text:
             yield f"view {name}", "it is not as made"
     for what, right in connection.execute(PUBLIC):
-        yield (
-            what,
-            f"every role of the server has the right {right}; take it away with REVOKE … FROM PUBLIC",
-        )
+        remedy = "take it away with REVOKE … FROM PUBLIC"
+        yield what, f"every role of the server has the right {right}; {remedy}"
 
 
-def _plain(statement: str) -> str:
-    """A statement without what a server writes in its own way: spaces, brackets, case, comments and types of constants."""
+def _normalised(statement: str) -> str:
+    """Remove what a server writes its own way: space, brackets, case, comments and casts."""
     bare = re.sub(r"--[^\n]*|::text|\bAS\b", "", statement)
     return re.sub(r"[\s()]", "", bare).lower()

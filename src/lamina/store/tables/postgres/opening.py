@@ -1,4 +1,4 @@
-"""How an agent's place in a PostgreSQL database is opened: the tables are made once, and each agent has its identity."""
+"""Open an agent's rows in a PostgreSQL database; create the tables and the identity if needed."""
 
 from __future__ import annotations
 
@@ -28,19 +28,17 @@ def connected(
     make: bool = True,
     made: Sequence[tuple[str, str]] = (),
 ) -> PostgresDatabase:
-    """The agent's rows. Tables and identity are made if they are missing; `before_new` may object.
+    """Open the agent's rows, and create tables and identity if missing; `before_new` may object.
 
-    `made` is what `meta` also says of a new identity.
+    `made` has further rows of `meta` for a new identity.
     """
     url = settings["store.url"]
     if not url.startswith(("postgresql://", "postgres://")):
         scheme = words.shown(url.partition(":")[0])  # the rest may hold a password
         like = "it is empty, or like postgresql://user@host/database"
         raise InvalidInput(f"store.url begins with {scheme}; {like}", place=scheme)
-    patience = settings["store.timeout_ms"] / 1000
-    database = PostgresDatabase(
-        url, agent, settings["store.pool_size"], patience, settings["store.busy_timeout_ms"]
-    )
+    size, patience = settings["store.pool_size"], settings["store.timeout_ms"] / 1000
+    database = PostgresDatabase(url, agent, size, patience, settings["store.busy_timeout_ms"])
     try:
         _prepare(database, make=make)
         if make:
@@ -52,7 +50,7 @@ def connected(
 
 
 def looked_at(settings: Settings, agent: str) -> PostgresDatabase | None:
-    """The agent's rows as they are; None when there are none."""
+    """Open the agent's rows without creating anything; None when it has no memory here."""
     database = connected(settings, agent, make=False)
     if exists(database):
         return database
@@ -61,13 +59,13 @@ def looked_at(settings: Settings, agent: str) -> PostgresDatabase | None:
 
 
 def exists(database: PostgresDatabase) -> bool:
-    """Whether the agent has a memory here."""
+    """Tell whether the agent has a memory here."""
     return meta.get(database.reader(), "store_id") is not None
 
 
 def _prepare(database: PostgresDatabase, *, make: bool) -> None:
-    """Bring the tables to our schema, one process at a time."""
-    session, version = database.begun(lambda session: _version(session, database.address))
+    """Create the tables if the database has none; processes take turns."""
+    session, version = database.begin_with(lambda session: _version(session, database.address))
     database.release(session)
     if version == VERSION:
         return
@@ -77,22 +75,18 @@ def _prepare(database: PostgresDatabase, *, make: bool) -> None:
         )
     if version == 0:
         _make_tables(database)
-    database.forget_idle()  # they do not know the type of vectors yet
+    database.close_idle()  # these connections do not know the type of vectors yet
 
 
 def _make_tables(database: PostgresDatabase) -> None:
-    """Make everything in one transaction. Who comes second waits at the schema, and finds it made."""
-    session, _ = database.begun(
-        lambda session: session.script("BEGIN ISOLATION LEVEL READ COMMITTED")
-    )
+    """Create everything in one transaction; a second process waits at the schema, and finds it."""
+    begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+    session, _ = database.begin_with(lambda session: session.script(begin))
+    schema = resources.files("lamina.store.tables.postgres").joinpath("schema.sql")
     try:
         session.script("CREATE SCHEMA lamina")
         _need_vectors(session, database.address)
-        session.script(
-            resources.files("lamina.store.tables.postgres")
-            .joinpath("schema.sql")
-            .read_text("utf-8")
-        )
+        session.script(schema.read_text("utf-8"))
         session.script("COMMIT")
     except LaminaError as error:
         if not isinstance(error.__cause__, (errors.DuplicateSchema, errors.UniqueViolation)):
@@ -105,33 +99,30 @@ def _make_tables(database: PostgresDatabase) -> None:
 
 
 def _need_vectors(session: Session, place: str) -> None:
-    """pgvector is in the database, or we may put it there."""
-    if session.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").get is None:
-        try:
-            session.script("CREATE EXTENSION vector")
-        except LaminaError as error:
-            message = (
-                "it needs pgvector; let a superuser run CREATE EXTENSION vector in this database"
-            )
-            raise StoreUnavailable(f"{place}: {message} ({error.message})") from error
+    """Install pgvector unless the database has it."""
+    if session.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").get is not None:
+        return
+    try:
+        session.script("CREATE EXTENSION vector")
+    except LaminaError as error:
+        message = "it needs pgvector; let a superuser run CREATE EXTENSION vector in this database"
+        raise StoreUnavailable(f"{place}: {message} ({error.message})") from error
 
 
 def _version(session: Session, place: str) -> int:
-    """The schema of a database: 0 when it has none. A foreign or a newer one is refused."""
-    found = session.execute(
-        "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = 'lamina'"
-    ).fetchall()
-    if not found:
+    """Read the version of the schema, 0 without one; refuse a foreign or a newer schema."""
+    comment = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace"
+    schemas = session.execute(f"{comment} WHERE nspname = 'lamina'").fetchall()
+    if not schemas:
         return 0
-    if found[0][0] != MARK:
+    if schemas[0][0] != MARK:
         raise Corrupt(
             f"{place}: its schema `lamina` is not ours; it was left as it is. Use another database"
         )
     version = int(session.execute("SELECT schema FROM lamina.version").get or 0)
     if not 0 < version <= VERSION:
-        raise StoreUnavailable(
-            f"{place}: its tables have schema {version}, but this Lamina knows only up to {VERSION}; upgrade Lamina"
-        )
+        known = f"this Lamina knows only up to {VERSION}; upgrade Lamina"
+        raise StoreUnavailable(f"{place}: its tables have schema {version}, but {known}")
     return version
 
 
