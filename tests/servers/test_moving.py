@@ -231,7 +231,7 @@ def test_what_changes_without_an_event_is_moved_anew(
         back(home, url, monkeypatch) if here else migrate.move(Home(home), "sky", url)
 
     with monkeypatch.context() as patch:
-        patch.setattr(migrate, "_check", interrupted)
+        patch.setattr(copying, "_check", interrupted)
         with pytest.raises(KeyboardInterrupt):
             move()
     with opened(home, here) as op, op._scope.store.database.atomic() as transaction:
@@ -251,7 +251,7 @@ def test_a_copy_that_is_not_the_same_is_made_anew(
     """B3: what arrived as something else is not believed, and nobody is stuck with it: the next try begins anew."""
     before = exported(home)
     with monkeypatch.context() as patch:
-        patch.setattr(migrate, "_check", interrupted)
+        patch.setattr(copying, "_check", interrupted)
         with pytest.raises(KeyboardInterrupt):
             migrate.move(Home(home), "sky", url)
     with psycopg.connect(url) as connection:
@@ -548,7 +548,7 @@ def test_two_who_move_it_do_so_once(
         migrate.move(Home(home), "sky", url)
         return begin(*given)
 
-    monkeypatch.setattr(migrate, "_opened", late)
+    monkeypatch.setattr(copying, "_opened", late)
     with pytest.raises(Refused, match="was moved to"):
         migrate.move(Home(home), "sky", other)
     with opened(home, url) as op:
