@@ -9,7 +9,7 @@ from types import MappingProxyType
 import msgspec
 
 from lamina.errors import InvalidInput
-from lamina.home import yaml_files
+from lamina.home.yaml_files import InvalidField, Watched, load
 from lamina.model import rules
 from lamina.text.words import shown
 
@@ -28,7 +28,7 @@ SHARES = ("promote_threshold", "time_decay_floor", "expire_below")
 LEAST_COSINE = 0.5  # below, texts that merely share a subject would become one
 
 
-class Retention(msgspec.Struct, frozen=True):
+class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rules in force. The first two are those of the Sky document; the others are off until they are set."""
 
     promote_threshold: float = 0.70
@@ -43,19 +43,16 @@ class Retention(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():
             if not least <= getattr(self, name) <= most:  # also false for what is not a number
-                raise InvalidInput(_why(name, getattr(self, name)), key=name)
+                raise InvalidField(_why(name, getattr(self, name)), key=name)
         if 0 < self.deduplicate < LEAST_COSINE:
-            raise InvalidInput(
-                f"deduplicate = {self.deduplicate:g} is neither 0 nor between 0.5 and 1",
-                key="deduplicate",
-            )
+            number = f"deduplicate = {self.deduplicate:g}"
+            raise InvalidField(f"{number} is neither 0 nor between 0.5 and 1", key="deduplicate")
         for index, tag in enumerate(self.promote_tags):
             try:
                 rules.tag(tag)
             except InvalidInput as error:
-                raise InvalidInput(
-                    f"promote_tags: {error.message}", key="promote_tags", index=index
-                ) from None
+                problem = f"promote_tags: {error.message}"
+                raise InvalidField(problem, key="promote_tags", index=index) from None
         msgspec.structs.force_setattr(self, "promote_tags", rules.tags(self.promote_tags))
 
     def threshold(self, age_days: float) -> float:
@@ -92,12 +89,12 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 )
 
 
-class Rules(yaml_files.Watched[Retention]):
+class Rules(Watched[Retention]):
     """The rules of a home: its preset, and over it, key by key, `retention_rules.yaml`."""
 
     def __init__(self, home: Path, preset: str = "default") -> None:
         base = PRESETS[preset].retention
-        super().__init__(home / FILE_NAME, lambda path: yaml_files.load(path, base))
+        super().__init__(home / FILE_NAME, lambda path: load(path, base))
 
 
 def _why(name: str, value: float) -> str:

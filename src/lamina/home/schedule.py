@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lamina.errors import InvalidInput
-from lamina.home import yaml_files
+from lamina.home.yaml_files import InvalidField, Watched, load
 from lamina.model.clock import EPOCH
 from lamina.text.words import shown
 
@@ -42,7 +41,7 @@ KNOWN: Mapping[str, Known] = {
 }
 
 
-class Job(msgspec.Struct, frozen=True):
+class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A job and how often it runs; 0 minutes turn it off."""
 
     name: str
@@ -50,20 +49,18 @@ class Job(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.name not in KNOWN:
-            raise InvalidInput(
-                f"unknown job {shown(self.name)}; known are {', '.join(KNOWN)}", key="name"
-            )
+            known = ", ".join(KNOWN)
+            raise InvalidField(f"unknown job {shown(self.name)}; known are {known}", key="name")
         if not 0 <= self.minutes <= YEAR:
-            raise InvalidInput(
-                f"minutes = {shown(self.minutes)} is not between 0 and {YEAR:,}", key="minutes"
-            )
+            bounds = f"between 0 and {YEAR:,}"
+            raise InvalidField(f"minutes = {shown(self.minutes)} is not {bounds}", key="minutes")
 
     @property
     def interval(self) -> timedelta:
         return timedelta(minutes=self.minutes)
 
 
-class Schedule(msgspec.Struct, frozen=True):
+class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Jobs in the order in which they run when several are due."""
 
     every: tuple[Job, ...] = ()
@@ -72,15 +69,14 @@ class Schedule(msgspec.Struct, frozen=True):
         names = [job.name for job in self.every]
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise InvalidInput(
-                    f"the job {name} is here a second time", key="every", index=index
-                )
+                problem = f"the job {name} is here a second time"
+                raise InvalidField(problem, key="every", index=index)
 
 
 DEFAULT = Schedule(tuple(Job(name, known.minutes) for name, known in KNOWN.items()))
 
 
-class Timetable(yaml_files.Watched[Schedule]):
+class Timetable(Watched[Schedule]):
     """The schedule of a home: the defaults, and over them, job by job, `schedule.yaml`."""
 
     def __init__(self, home: Path) -> None:
@@ -89,7 +85,7 @@ class Timetable(yaml_files.Watched[Schedule]):
 
 def read(path: Path) -> Schedule:
     """The defaults with what a file says in their place."""
-    given = {job.name: job for job in yaml_files.load(path, Schedule()).every}
+    given = {job.name: job for job in load(path, Schedule()).every}
     return Schedule(tuple(given.get(job.name, job) for job in DEFAULT.every))
 
 

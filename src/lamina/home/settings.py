@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 
 from lamina.errors import InvalidInput
 from lamina.home import ownership
-from lamina.text.words import shown
+from lamina.text.words import meant, shown
 
 FILE_NAME = "config.toml"
 TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
@@ -339,7 +339,7 @@ def _from_text(setting: Setting, text: str) -> Any:
 def _checked(name: str, value: Any, origin: str) -> Value:
     setting = TABLE.get(name)
     if setting is None:
-        hint = _near(str(name), TABLE) or f"; known are {', '.join(TABLE)}"
+        hint = meant(str(name), TABLE) or f"; known are {', '.join(TABLE)}"
         raise InvalidInput(f"{origin}: unknown setting {shown(name)}{hint}")
     if isinstance(setting.default, tuple):
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
@@ -352,7 +352,7 @@ def _checked(name: str, value: Any, origin: str) -> Value:
             f"{origin}: {name} = {shown(value)} is not {TYPE_NAMES[type(setting.default)]}"
         )
     if setting.choices and value not in setting.choices:
-        hint = _near(value, setting.choices)
+        hint = meant(value, setting.choices)
         raise InvalidInput(
             f"{origin}: {name} = {shown(value)} is not one of {', '.join(setting.choices)}{hint}"
         )
@@ -367,15 +367,7 @@ def _checked(name: str, value: Any, origin: str) -> Value:
 
 def _check_text(setting: Setting, value: str, origin: str) -> None:
     if setting.pattern and not re.fullmatch(setting.pattern, value):
-        hint = _near(value, [word for word in setting.pattern.split("|") if word.isalpha()])
+        hint = meant(value, [word for word in setting.pattern.split("|") if word.isalpha()])
         raise InvalidInput(
             f"{origin}: {setting.name} = {shown(shown_value(value))} is {setting.otherwise}{hint}"
         )
-
-
-def _near(word: str, known: Iterable[str]) -> str:
-    """The known word that was perhaps meant, as the end of a sentence."""
-    import difflib
-
-    near = difflib.get_close_matches(word, known, 1)
-    return f"; did you mean {near[0]}?" if near else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from lamina.text.normal_forms import normal
 
@@ -119,6 +120,14 @@ def shown(value: object, width: int = 200) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """A number with its noun: 1 line, 2 lines. What is not only longer by an s is given as `many`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Suggest the known word that was perhaps meant, as the end of a message."""
+    import difflib
+
+    near = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def one_line(text: str, width: int = 0) -> str:
