@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from lamina.errors import InvalidInput
+from lamina.text.confusables import PROTOTYPES
 from lamina.text.normal_forms import normal
 from lamina.text.words import ACCENTS, WORD, is_invisible, shown
 
@@ -75,17 +76,8 @@ IN_LATIN_WORDS = {
     "w": "ωшա",
     "y": "γү",
 }
-# Letters of other scripts that are drawn like a Latin letter of the same case: a name that is
-# made of these alone looks Latin. Unlike the rows above, these keep case and accents apart.
-TWINS = {
-    "a": "аαɑ", "c": "сϲ", "d": "ԁ", "e": "еҽ", "g": "ɡց", "h": "һհ", "i": "іι", "j": "јϳ",
-    "k": "κ", "l": "ӏ", "n": "ոռ", "o": "оοσօ", "p": "рρ", "q": "ԛզ", "s": "ѕ", "u": "υս",
-    "v": "ѵν", "w": "ԝա", "x": "хχ", "y": "уγү", "A": "АΑᎪꓮ", "B": "ВΒᏴꓐ", "C": "СϹᏟꓚ",
-    "D": "ᎠꓓԀ", "E": "ЕΕᎬꓰ", "F": "ꓝϜ", "G": "ᏀꓖԌ", "H": "НΗᎻꓧ", "I": "ІΙӀꓲ", "J": "ЈᎫꓙ",
-    "K": "КΚᏦꓗ", "L": "ᏞꓡԼ", "M": "МΜᎷꓟ", "N": "Νꓠ", "O": "ОΟՕꓳ", "P": "РΡᏢꓑ", "Q": "Ԛ",
-    "R": "Ꭱꓣ", "S": "ЅՏᏚꓢ", "T": "ТΤᎢꓔ", "U": "Սꓴ", "V": "ѴᏙꓦ", "W": "ԜᎳꓪ", "X": "ХΧꓫ",
-    "Y": "УΥҮꓬ", "Z": "ΖᏃꓜ",
-}  # fmt: skip
+# What Unicode's data lacks, or has for a letter of the other case.
+MORE_TWINS = {"D": "Ԁ", "I": "ꓲ", "L": "Լ", "Q": "Ԛ", "k": "κ", "l": "ӏ", "x": "χ"}
 LETTERS = frozenset({"Lu", "Ll", "Lt", "Lo"})  # of a script; modifiers such as ʼ belong to all
 NAMED = re.compile(
     r"(?:LATIN SMALL LETTER|LATIN LETTER SMALL CAPITAL|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER"
@@ -168,7 +160,7 @@ def bare(text: str) -> str:
 
 def skeleton(name: str) -> str:
     """Write each letter of a name that is drawn like a Latin one as that letter; keep accents and case."""
-    return name.translate(TWIN_LETTERS)
+    return name.translate(TWINS)
 
 
 def foreign_letter(name: str) -> str | None:
@@ -329,7 +321,9 @@ def _table(rows: dict[str, str]) -> dict[int, str]:
 
 
 PLAIN = _Plain()
-TWIN_LETTERS = _table(TWINS)
+# Unlike the rows above, these keep case and accents apart: a name made of them alone looks Latin.
+TWINS = {ord(letter): twin for letter, twin in PROTOTYPES.items() if twin.isalnum()}
+TWINS |= _table(MORE_TWINS)
 UNLIKE_CAPITALS = re.compile(f"[{''.join(IN_LATIN_WORDS.values())}]")
 LATIN_LOOKS = _table(IN_LATIN_WORDS)
 LOOKS = _Looks({code: chr(code).upper() for code in LATIN_LOOKS} | _table(LOOK_ALIKES))
