@@ -31,7 +31,8 @@ from functools import cache, partial
 import msgspec
 
 from lamina.text import calendar_words
-from lamina.text.calendar_words import NUMBERS, SHORT_MONTHS, SHORT_WEEKDAYS
+from lamina.text.calendar_words import NUMBERS as COUNTS
+from lamina.text.calendar_words import SHORT_MONTHS, SHORT_WEEKDAYS
 
 Span = tuple[date, date]
 Resolver = Callable[[re.Match[str], date], Span]
@@ -166,7 +167,7 @@ def _count_of(found: re.Match[str]) -> tuple[int, bool]:
     for word, count in VAGUE.items():
         if word in words:
             return count, True
-    return (int(words) if words.isdecimal() else NUMBERS.index(words)), False
+    return (int(words) if words.isdecimal() else COUNTS.index(words)), False
 
 
 def _moved(found: re.Match[str], today: date, turn: int) -> date:
@@ -271,7 +272,8 @@ DOT = rf"(?:(?:(?<![a-z]{{4}})|(?<=sept))\.(?={S}[0-9]))?"
 MONTH = f"(?P<month>{calendar_words.MONTH_OR_SHORT})(?!{LETTER}){DOT}"
 NO_DAY = rf"(?!{DOT}{S}(?:of{S}|the{S})?[0-9]|,{S}[0-9]{{4}})"
 SEASON = f"(?P<month>{'|'.join(SEASONS)})"
-# Some months are words as well: these need a capital letter, or something next that cannot follow the word.
+# Some months are words as well: these need a capital letter, or something next that cannot follow
+# the word.
 IS_MONTH = (
     "(?=(?-i:May|March|August)(?![a-z])|(?!(?:may|mar|march|august)(?![a-z]))"
     r"|[a-z]+\s*(?:$|[^\w\s]|[0-9]{4}"
@@ -290,7 +292,7 @@ UNIT = "(?P<unit>day|night|week|fortnight|month|year|decade)"
 WHOLE = "(?<![0-9][.,])(?<![a-z]-)(?<!half )"
 COUNT = (
     rf"{WHOLE}(?:(?P<count>[0-9]{{1,4}}|(?:a{S})?(?:couple(?:{S}of)?|few)|several"
-    rf"|{'|'.join(NUMBERS)})|an?)"
+    rf"|{'|'.join(COUNTS)})|an?)"
 )
 # Not "the last week of school", "this fall under".
 NOT_OF = rf"(?!{S}(?:of|under|apart|into|short)(?![a-z]))"
