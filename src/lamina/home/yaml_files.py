@@ -66,7 +66,7 @@ def load(path: Path, base: Values) -> Values:
 
 
 class Watched(Generic[Value]):
-    """The value of a file, read again when the file changes. A bad file leaves the last good value."""
+    """The value of a file, read again when that changes. A bad file leaves the last good value."""
 
     def __init__(self, path: Path, read: Callable[[Path], Value]) -> None:
         self.path = path
@@ -132,7 +132,7 @@ def _loader() -> type[SafeLoader]:
 
     class Loader(yaml.SafeLoader):
         def flatten_mapping(self, node: MappingNode) -> None:
-            """Check the keys. Merging `<<`, done here otherwise, lets a short file grow endlessly."""
+            """Check the keys, and merge nothing: by `<<` a short file could grow without end."""
             lines: dict[str, int] = {}
             for key, _ in node.value:
                 is_name = key.tag.endswith(":str") and key.value.isidentifier()
