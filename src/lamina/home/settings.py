@@ -328,7 +328,7 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _from_text(setting: Setting, text: str) -> Any:
-    """Convert a variable's text to the type of its setting; leave a misfit for the check to name."""
+    """Convert a variable to the type of its setting; leave a misfit for the check to name."""
     if isinstance(setting.default, bool):
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
     if isinstance(setting.default, int):
