@@ -1,4 +1,4 @@
-"""Months, weekdays and small numbers as English words: the one table for all who read them. Pure."""
+"""Months, weekdays and small numbers as English words: one table for all readers. Pure."""
 
 from __future__ import annotations
 
