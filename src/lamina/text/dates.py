@@ -31,8 +31,7 @@ from functools import cache, partial
 import msgspec
 
 from lamina.text import calendar_words
-from lamina.text.calendar_words import NUMBERS as COUNTS
-from lamina.text.calendar_words import SHORT_MONTHS, SHORT_WEEKDAYS
+from lamina.text.calendar_words import NUMBERS, SHORT_MONTHS, SHORT_WEEKDAYS
 
 Span = tuple[date, date]
 Resolver = Callable[[re.Match[str], date], Span]
@@ -43,6 +42,7 @@ CONTEXT = 60  # characters on either side of a phrase that tell the tense
 
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 THIRDS = {"early": (1, 11), "mid": (11, 21), "late": (21, 0)}
+COUNTS = NUMBERS
 VAGUE = {"couple": 2, "few": 3, "several": 4}
 TURNS = (
     dict.fromkeys(("last", "past", "since"), -1)

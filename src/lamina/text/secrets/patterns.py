@@ -1,4 +1,4 @@
-"""Find secrets by their shape: tokens of known services, passwords in URLs, random strings. Pure."""
+"""Find secrets by shape: tokens of known services, passwords in URLs, random strings. Pure."""
 
 from __future__ import annotations
 
