@@ -47,7 +47,7 @@ def decode(text: str | bytes) -> Any:
 
 
 def salted_hash(salt: bytes, payload: bytes) -> bytes:
-    """Hash a payload so that nothing can be told of it once the salt is gone.
+    """Hash a payload so that the hash betrays nothing of it once the salt is gone.
 
     That is how erasure and audit both hold.
     """

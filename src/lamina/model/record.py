@@ -11,7 +11,7 @@ import msgspec
 
 
 class Layer(StrEnum):
-    """Where a memory lives. The last five are long-term."""
+    """The layer in which a memory lives. The last five are long-term."""
 
     WORKING = "working"
     SHORT_TERM = "short_term"
@@ -26,7 +26,7 @@ LONG_TERM = (Layer.EPISODIC, Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE, La
 
 
 class State(StrEnum):
-    """How far a memory may be believed. `constrained` is the only state that waits for a person."""
+    """The standing of a memory. `constrained` is the only state that waits for a person."""
 
     ACTIVE = "active"
     CONSTRAINED = "constrained"
@@ -35,7 +35,7 @@ class State(StrEnum):
 
 
 class Trust(StrEnum):
-    """Who vouches for a memory, from most to least trusted."""
+    """The party that vouches for a memory, from most to least trusted."""
 
     OPERATOR = "operator"
     AGENT = "agent"
@@ -51,7 +51,7 @@ class Role(StrEnum):
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """Who does something, and through which door."""
+    """The author of an action, and the surface through which it came."""
 
     role: Role
     name: str

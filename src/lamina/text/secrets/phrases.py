@@ -227,7 +227,8 @@ OPTIONS = tuple(
     )
 )
 
-# Without one of these parts nothing is told, and without one of these signs no value is given.
+# A text without any of these parts names no secret, and one without any of these signs gives no
+# value.
 _PARTS = {*TELLING, *LOGINS, *(program for program, _ in OPTIONS), *filter(str.isascii, SPOKEN)}
 PARTS = tuple(
     sorted(part for part in _PARTS if not any(other in part for other in _PARTS - {part}))
@@ -326,7 +327,7 @@ def _name_at(
 
 
 def _secret_value(text: str, name: Name, link: re.Match[str], value: re.Match[str]) -> Found | None:
-    """Take the value of a name for a secret, unless it is none."""
+    """Take the value of a telling name for a secret, if it looks like one."""
     group = "quoted" if value["quoted"] is not None else "bare"
     start, end = value.span(group)
     given = text[start:end].rstrip("\\") if group == "quoted" else trimmed(text[start:end])
