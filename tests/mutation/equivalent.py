@@ -11,8 +11,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "engines.facts.(module): Place = tuple[str | None, str, str] -> Place = None",
     ),
     "a shorter way to the same answer is taken a little more or less often": (
-        "model.rules.content: sascii() and value.isprintable() and (len(value) <= limit) and value and (not value.isspace()):"
-        " -> sascii() and value.isprintable() and (len(value) < limit) and value and (not value.isspace()):",
+        "model.rules.content: if is_plain and 0 < len(value) <= limit:"
+        " -> if is_plain and 0 < len(value) < limit:",
         "model.rules.content: if len(value) * 4 > limit and (size := len(value.encode(errors='replace'))) "
         " -> if len(value) * 5 > limit and (size := len(value.encode(errors='replace'))) ",
         "model.rules.content: if len(value) * 4 > limit and (size := len(value.encode(errors='replace'))) > l"
@@ -22,8 +22,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "the value that was put in is no member of the set either": (
         "model.rules.one_of: urn choices(value if isinstance(value, str) else '')"
         " -> urn choices(value if isinstance(value, str) else 'XXXX')",
-        "text.words._is_ink: BLANKS and unicodedata.category(character)[0] in 'LNPS' or bool(NEW_PICTURES.match(character))"
-        " -> BLANKS and unicodedata.category(character)[0] in 'XXLNPSXX' or bool(NEW_PICTURES.match(character))",
+        "text.words._is_ink: if character not in BLANKS and unicodedata.category(character)[0] in 'LNPS':"
+        " -> if character not in BLANKS and unicodedata.category(character)[0] in 'XXLNPSXX':",
         "engines.awareness._reason: text.normalise(str(record.metadata.get('status', '')))"
         " -> text.normalise(str(record.metadata.get('status', 'XXXX')))",
         "engines.compression.slug: is_whole = ' '.join(words) == plain.rstrip('.!') and len(name) <= SLUG"
@@ -62,7 +62,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         " -> shared(one, best)) for one, part in zip(left, told)]",
         "engines.summary._chosen: e, best)) for one, part in zip(left, told, strict=True)]"
         " -> e, best)) for one, part in zip(left, told, strict=False)]",
-        "text.words._parts: sign = SIGNS.get(name[-1]) -> sign = SIGNS.get(name[1])",
+        "text.words._name_parts: sign = SIGNS.get(name[-1]) -> sign = SIGNS.get(name[1])",
     ),
     "one more is as far from the bound": (
         "engines.compression.(module): def _problem(room: int, size: int=0, sources: int=0) -> str | None:"

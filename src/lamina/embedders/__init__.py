@@ -1,4 +1,4 @@
-"""Embedders: from a text to a vector of length 1. Nothing heavy is loaded before the first text is embedded."""
+"""Turn texts into vectors of length 1. Nothing heavy is loaded before a text is embedded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KNOWN = ("none", "wordllama", "minilm", "sentence-transformers:<model>", "openai
 
 
 class Embedder(Protocol):
-    """What makes vectors of texts."""
+    """Makes vectors of texts."""
 
     @property
     def name(self) -> str:
@@ -29,13 +29,16 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row of length 1 for each text, whatever else is in the batch; zeros for a text without any token."""
+        """Make one row of length 1 for each text, whatever else is in the batch.
+
+        A text without any token is a row of zeros.
+        """
 
 
 def create(
     spec: str, *, cache: Path, endpoint: str, key: str | None, timeout: float
 ) -> Embedder | None:
-    """The embedder that a setting names; None when the setting says none. Cheap: the model is loaded when it is used."""
+    """Create the embedder that a setting names, or None. Cheap: the model is loaded when used."""
     match spec.partition(":"):
         case "none", "", "":
             return None
@@ -59,7 +62,7 @@ def create(
 
 
 def required(module: str, remedy: str) -> Any:
-    """A module that not everybody has, imported when it is needed; or the error that says how to have it."""
+    """Import an optional module, or raise the error that says how to get it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -67,7 +70,10 @@ def required(module: str, remedy: str) -> Any:
 
 
 def sound(vectors: Any, name: str) -> NDArray[np.float32]:
-    """Vectors that somebody else made, as rows. Not a number, infinite, or nothing but zeros: none of them can be compared."""
+    """Check vectors that another program made, as rows.
+
+    None that is not a number, infinite, or nothing but zeros can be compared.
+    """
     import numpy as np
 
     with np.errstate(over="ignore"):  # what is too large becomes infinite, which is looked for
@@ -80,7 +86,7 @@ def sound(vectors: Any, name: str) -> NDArray[np.float32]:
 
 
 def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same array with every row at length 1; a row of zeros stays as it is."""
+    """Scale every row of an array to length 1, in place; a row of zeros stays as it is."""
     import numpy as np
 
     for start in range(0, len(rows), BLOCK):

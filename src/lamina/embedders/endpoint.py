@@ -1,4 +1,4 @@
-"""An endpoint that speaks the protocol of OpenAI for embeddings: a server of one's own, or a service."""
+"""Ask an endpoint that speaks OpenAI's protocol for embeddings: one's own server, or a service."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BATCH = 64
-MAX_CHARACTERS = (
-    8_192  # of a text; servers take some thousand tokens, and refuse or cut what is longer
-)
+# Of a text; servers take some thousand tokens, and refuse or cut what is longer.
+MAX_CHARACTERS = 8_192
 MAX_ANSWER = 32 * 1024 * 1024  # bytes; 64 vectors of 4096 numbers are 6 MB
 
 
 class Item(msgspec.Struct):
-    """One vector of an answer, and the place of its text in the question."""
+    """One vector of an answer, and the index of its text in the question."""
 
     embedding: list[float]
     index: int | None = None
 
 
 class Answer(msgspec.Struct):
-    """What an endpoint answers; the rest of it is of no interest."""
+    """The part of an answer that is used."""
 
     data: list[Item]
 
@@ -63,55 +62,43 @@ class Endpoint:
         import numpy as np
 
         # An empty text means nothing, and most servers refuse it.
-        asked = [
-            (place, text[:MAX_CHARACTERS])
-            for place, text in enumerate(texts)
-            if text[:MAX_CHARACTERS].strip()
-        ]
-        found: dict[int, NDArray[np.float32]] = {}
-        for start in range(0, len(asked), BATCH):
-            batch = asked[start : start + BATCH]
-            found.update(
-                zip(
-                    (place for place, _ in batch),
-                    self._vectors([text for _, text in batch]),
-                    strict=True,
-                )
-            )
+        cut = (text[:MAX_CHARACTERS] for text in texts)
+        filled = {index: text for index, text in enumerate(cut) if text.strip()}
+        indices = list(filled)
+        vectors = []
+        for start in range(0, len(indices), BATCH):
+            batch = indices[start : start + BATCH]
+            vectors.append(self._vectors([filled[index] for index in batch]))
         rows = np.zeros((len(texts), self.dimensions), np.float32)
-        for place, vector in found.items():
-            rows[place] = vector
+        if vectors:
+            rows[indices] = np.concatenate(vectors)
         return unit(rows)
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
-        """The vectors of a batch as the server gave them, checked and in order."""
+        """Ask for the vectors of a batch, checked and in order."""
         question = {"model": self.model, "input": texts, "encoding_format": "float"}
-        items = self._ordered(
-            self._service.post("embeddings", msgspec.json.encode(question)), len(texts)
-        )
+        answer = self._service.post("embeddings", msgspec.json.encode(question))
+        items = self._in_order(answer, len(texts))
         widths = {len(item.embedding) for item in items} | ({self._width} if self._width else set())
         if len(widths) != 1 or 0 in widths:
-            raise self._service.failed(
-                f"answered with vectors of different dimensions: {', '.join(map(str, sorted(widths)))}"
-            )
+            numbers = ", ".join(map(str, sorted(widths)))
+            raise self._service.failed(f"answered with vectors of different dimensions: {numbers}")
         rows = sound([item.embedding for item in items], self.name)
         self._width = widths.pop()
         return rows
 
-    def _ordered(self, data: bytes, count: int) -> list[Item]:
+    def _in_order(self, answer: bytes, count: int) -> list[Item]:
         try:
-            items = msgspec.json.decode(data, type=Answer).data
+            items = msgspec.json.decode(answer, type=Answer).data
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise self._service.failed(
-                f"answered with something else than vectors ({error})"
-            ) from None
+            problem = f"answered with something else than vectors ({error})"
+            raise self._service.failed(problem) from None
         if len(items) != count:
             raise self._service.failed(f"answered with {len(items)} vectors for {count} texts")
         if all(item.index is None for item in items):
             return items
-        places = {item.index: item for item in items}
-        if set(places) != set(range(count)):
-            raise self._service.failed(
-                f"numbered the vectors of {count} texts as {shown([item.index for item in items])}"
-            )
-        return [places[place] for place in range(count)]
+        by_index = {item.index: item for item in items}
+        if set(by_index) != set(range(count)):
+            numbers = shown([item.index for item in items])
+            raise self._service.failed(f"numbered the vectors of {count} texts as {numbers}")
+        return [by_index[index] for index in range(count)]

@@ -1,4 +1,7 @@
-"""MiniLM: the sentence model all-MiniLM-L6-v2 on the CPU. Slower than word vectors, and it knows the order of words."""
+"""Run the sentence model all-MiniLM-L6-v2 on the CPU, and build its ONNX file.
+
+It is slower than word vectors, and knows the order of words.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +24,16 @@ TOKENIZER = "tokenizer.json"
 PULL = "`lamina model pull minilm` fetches it"
 DIMENSIONS = 384
 HEADS = 12
-# The model was made for texts up to here; what is behind it is not looked at. Tokens of so many characters are rare.
+# The model was made for texts up to here; what is behind it is not looked at. Tokens of so many
+# characters are rare.
 MAX_TOKENS = 256
 MAX_CHARACTERS = 16_384
 MARKS = 2  # every text begins and ends with a token that is not its own
 EPSILON = 1e-12
-QUIET = 4  # its errors are raised as well as printed, and it warns about graphics cards that nobody asked for
-OPSET, IR_VERSION = (
-    20,
-    10,
-)  # fixed, so that a new onnx makes files that an older onnxruntime can read
+# Its errors are raised as well as printed, and it warns about graphics cards that nobody asked for.
+QUIET = 4
+# Fixed, so that a new onnx makes files that an older onnxruntime can read.
+OPSET, IR_VERSION = 20, 10
 
 
 class MiniLM:
@@ -47,15 +50,16 @@ class MiniLM:
         import numpy as np
 
         rows = np.zeros((len(texts), self.dimensions), np.float32)
-        for place, text in enumerate(texts):
+        for row, text in zip(rows, texts, strict=True):
             tokens = self._tokenizer.encode(text[:MAX_CHARACTERS]).ids
             if len(tokens) > MARKS:
-                rows[place] = self._vector(np.array([tokens], np.int64))
+                row[:] = self._vector(np.array([tokens], np.int64))
         return unit(rows)
 
     def _vector(self, tokens: NDArray[np.int64]) -> NDArray[np.float32]:
-        """One text at a time: the same bits whatever else is in the batch. Batches of equal length would not give them,
-        and are only a tenth faster.
+        """Embed one text at a time, for the same bits whatever else is in the batch.
+
+        Batches of equal length would not give them, and are only a tenth faster.
         """
         session = self._session
         try:
@@ -70,12 +74,12 @@ class MiniLM:
     def _tokenizer(self) -> Any:
         tokenizers, path = required("tokenizers", "`pip install tokenizers`"), self._file(TOKENIZER)
         try:
-            made = tokenizers.Tokenizer.from_file(str(path))
+            tokenizer = tokenizers.Tokenizer.from_file(str(path))
         except Exception as error:  # that is what it raises
             raise self._broken(TOKENIZER, error) from error
-        made.no_padding()
-        made.enable_truncation(MAX_TOKENS)
-        return made
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(MAX_TOKENS)
+        return tokenizer
 
     @cached_property
     def _session(self) -> Any:
@@ -96,42 +100,38 @@ class MiniLM:
         return path
 
     def _broken(self, name: str, error: object) -> EmbedderFailed:
-        return EmbedderFailed(
-            f"{self.folder / name} cannot be used: {str(error)[:200]}; {PULL} again"
-        )
+        problem = f"{str(error)[:200]}; {PULL} again"
+        return EmbedderFailed(f"{self.folder / name} cannot be used: {problem}")
 
 
 def build(tensors: Mapping[str, NDArray[np.float32]], heads: int) -> bytes:
-    """The model as an ONNX file: BERT of these weights, and the mean over the tokens of a text."""
+    """Build the ONNX file: BERT of these weights, and the mean over the tokens of a text."""
     graph = _Graph()
-    hidden = _embedded(graph, tensors)
+    hidden = _embedding(graph, tensors)
     layer = 0
     while f"encoder.layer.{layer}.output.dense.weight" in tensors:
         weights = _Weights(graph, tensors, f"encoder.layer.{layer}.")
-        hidden = _attended(graph, weights, heads, hidden)
-        hidden = _thought(graph, weights, hidden)
+        hidden = _attention(graph, weights, heads, hidden)
+        hidden = _feed_forward(graph, weights, hidden)
         layer += 1
     graph.node("ReduceMean", hidden, graph.integers(1), keepdims=0, output="vector")
     return graph.file()
 
 
-def _embedded(graph: _Graph, tensors: Mapping[str, NDArray[np.float32]]) -> str:
+def _embedding(graph: _Graph, tensors: Mapping[str, NDArray[np.float32]]) -> str:
     weights = _Weights(graph, tensors, "embeddings.")
     words = graph.node("Gather", weights("word_embeddings.weight"), "tokens")
     # There is one text, not a pair, so what marks the first of a pair is the same everywhere.
-    places = (
-        weights.tensor("position_embeddings.weight")
-        + weights.tensor("token_type_embeddings.weight")[0]
-    )
+    first_of_pair = weights.tensor("token_type_embeddings.weight")[0]
+    positions = (weights.tensor("position_embeddings.weight") + first_of_pair)[:MAX_TOKENS]
     length = graph.node("Shape", "tokens", start=1, end=2)
-    first = graph.node(
-        "Slice", graph.constant(places[:MAX_TOKENS]), graph.integers(0), length, graph.integers(0)
-    )
-    return weights.normalised("LayerNorm", graph.node("Add", words, first))
+    zero, axis = graph.integers(0), graph.integers(0)
+    used = graph.node("Slice", graph.constant(positions), zero, length, axis)
+    return weights.normalised("LayerNorm", graph.node("Add", words, used))
 
 
-def _attended(graph: _Graph, weights: _Weights, heads: int, hidden: str) -> str:
-    """What each token takes from the others of its text, added to what it was."""
+def _attention(graph: _Graph, weights: _Weights, heads: int, hidden: str) -> str:
+    """Add to each token what it takes from the others of its text."""
     size = len(weights.tensor("attention.self.query.bias")) // heads
     split = graph.integers(0, 0, heads, size)
 
@@ -141,27 +141,23 @@ def _attended(graph: _Graph, weights: _Weights, heads: int, hidden: str) -> str:
 
     query = heads_of("query", (0, 2, 1, 3), size**-0.5)
     scores = graph.node("MatMul", query, heads_of("key", (0, 2, 3, 1)))
-    taken = graph.node(
-        "MatMul", graph.node("Softmax", scores, axis=-1), heads_of("value", (0, 2, 1, 3))
-    )
-    joined = graph.node(
-        "Reshape",
-        graph.node("Transpose", taken, perm=(0, 2, 1, 3)),
-        graph.integers(0, 0, heads * size),
-    )
+    shares = graph.node("Softmax", scores, axis=-1)
+    mixed = graph.node("MatMul", shares, heads_of("value", (0, 2, 1, 3)))
+    ordered = graph.node("Transpose", mixed, perm=(0, 2, 1, 3))
+    joined = graph.node("Reshape", ordered, graph.integers(0, 0, heads * size))
     change = weights.dense("attention.output.dense", joined)
     return weights.normalised("attention.output.LayerNorm", graph.node("Add", change, hidden))
 
 
-def _thought(graph: _Graph, weights: _Weights, hidden: str) -> str:
-    """What each token makes of what it has, added to that."""
+def _feed_forward(graph: _Graph, weights: _Weights, hidden: str) -> str:
+    """Add to each token what two dense layers make of it."""
     wide = graph.node("Gelu", weights.dense("intermediate.dense", hidden))
     change = weights.dense("output.dense", wide)
     return weights.normalised("output.LayerNorm", graph.node("Add", change, hidden))
 
 
 class _Graph:
-    """An ONNX graph in the making. What a node gives is known by a name."""
+    """An ONNX graph in the making. The output of a node is known by a name."""
 
     def __init__(self) -> None:
         self.onnx = required("onnx", extras.remedy("minilm"))
@@ -187,18 +183,16 @@ class _Graph:
         helper, types = self.onnx.helper, self.onnx.TensorProto
         tokens = helper.make_tensor_value_info("tokens", types.INT64, ["texts", "length"])
         vector = helper.make_tensor_value_info("vector", types.FLOAT, ["texts", None])
-        graph = helper.make_graph(
-            self.nodes, FOLDER, [tokens], [vector], list(self.constants.values())
-        )
+        constants = list(self.constants.values())
+        graph = helper.make_graph(self.nodes, FOLDER, [tokens], [vector], constants)
         opset = helper.make_opsetid("", OPSET)
-        model: bytes = helper.make_model(
-            graph, opset_imports=[opset], ir_version=IR_VERSION
-        ).SerializeToString()
-        return model
+        model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
+        content: bytes = model.SerializeToString()
+        return content
 
 
 class _Weights:
-    """The weights under a prefix, and the two things that are done with them everywhere."""
+    """The weights under a prefix, and the two operations that every layer does with them."""
 
     def __init__(
         self, graph: _Graph, tensors: Mapping[str, NDArray[np.float32]], prefix: str
@@ -214,9 +208,8 @@ class _Weights:
     def dense(self, name: str, hidden: str, scale: float = 1.0) -> str:
         import numpy as np
 
-        matrix = self.graph.constant(
-            np.ascontiguousarray(self.tensor(f"{name}.weight").T) * np.float32(scale)
-        )
+        weight = np.ascontiguousarray(self.tensor(f"{name}.weight").T)
+        matrix = self.graph.constant(weight * np.float32(scale))
         bias = self.graph.constant(self.tensor(f"{name}.bias") * np.float32(scale))
         return self.graph.node("Add", self.graph.node("MatMul", hidden, matrix), bias)
 

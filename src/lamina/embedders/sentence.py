@@ -1,4 +1,4 @@
-"""Any model of the library sentence-transformers that is on this machine."""
+"""Use any model of the library sentence-transformers that is on this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SentenceModel:
-    """A model by its name on the hub, or by the path of its folder. Nothing is downloaded unless the user does it."""
+    """A model by its name on the hub, or by the path of its folder. It is never downloaded."""
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -33,29 +33,28 @@ class SentenceModel:
         import numpy as np
 
         rows = np.zeros((len(texts), self.dimensions), np.float32)
-        if places := [place for place, text in enumerate(texts) if text.strip()]:
-            rows[places] = self._vectors([texts[place] for place in places])
+        if filled := [index for index, text in enumerate(texts) if text.strip()]:
+            rows[filled] = self._vectors([texts[index] for index in filled])
         return unit(rows)
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        # One at a time: padding to the longest of a batch would change the vectors of the others.
+        options = {"batch_size": 1, "show_progress_bar": False, "convert_to_numpy": True}
         try:
-            # One at a time, because padding to the longest of a batch would change the vectors of the others.
-            made = self._loaded.encode(
-                texts, batch_size=1, show_progress_bar=False, convert_to_numpy=True
-            )
+            vectors = self._library_model.encode(texts, **options)
         except (RuntimeError, ValueError) as error:
-            raise EmbedderFailed(
-                f"the model {self.model!r} failed: {one_line(str(error), 200)}"
-            ) from error
-        return sound(made, self.name)
+            problem = one_line(str(error), 200)
+            raise EmbedderFailed(f"the model {self.model!r} failed: {problem}") from error
+        return sound(vectors, self.name)
 
     @cached_property
-    def _loaded(self) -> Any:
+    def _library_model(self) -> Any:
         library = required("sentence_transformers", "`pip install sentence-transformers`")
-        fetch = f"from sentence_transformers import SentenceTransformer; SentenceTransformer({self.model!r})"
         try:
             return library.SentenceTransformer(self.model, local_files_only=True)
         except Exception as error:  # the library and those below it raise all kinds
+            name = "SentenceTransformer"
+            fetch = f"from sentence_transformers import {name}; {name}({self.model!r})"
             raise EmbedderFailed(
                 f"the model {self.model!r} cannot be loaded: {one_line(str(error), 200)};"
                 f' if it is not on this machine, fetch it once: python -c "{fetch}"'

@@ -1,4 +1,4 @@
-"""The private home on disk: which names and paths are allowed, and what is written about those that are not."""
+"""The private home on disk: allowed names and paths, private files, and the log of violations."""
 
 from __future__ import annotations
 
@@ -31,34 +31,32 @@ DEVICES = frozenset(
 MAX_USER = 128
 QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\S+")
 UNREADABLE = "unreadable line"
-LATELY = timedelta(days=30)  # what is older is in the log, and nobody is warned of it any more
-# Neither follow a link nor wait for somebody at the other end of a pipe.
+LATELY = timedelta(days=30)  # what is older stays in the log, without a warning
+# Neither follow a link nor wait for a process at the other end of a pipe.
 NOT_ELSEWHERE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def agent_name(value: object) -> str:
-    """A name that is the same on every file system, in every case and to every eye."""
+    """Check an agent's name: the same on every file system, in every case and to every eye."""
     if not isinstance(value, str) or not AGENT_NAME.fullmatch(value):
         raise InvalidInput(
-            f"agent name {shown(value)} is not allowed: use a-z, 0-9, - and _, at most 64 characters,"
-            " starting with a letter or digit"
+            f"agent name {shown(value)} is not allowed: use a-z, 0-9, - and _, at most 64"
+            " characters, starting with a letter or digit"
         )
     if value in DEVICES:
-        raise InvalidInput(
-            f"agent name {value!r} is not allowed: it names a device on some systems"
-        )
+        problem = "it names a device on some systems"
+        raise InvalidInput(f"agent name {value!r} is not allowed: {problem}")
     return value
 
 
 def user_name(value: object) -> str | None:
-    """Whose memories a handle is limited to, in one normal form (NFKC); None means no limit."""
+    """Check the user that a handle is limited to, in one normal form (NFKC); None is no limit."""
     if value is None:
         return None
     name = unicodedata.normalize("NFKC", value) if isinstance(value, str) else ""
     if not 0 < len(name) <= MAX_USER or name != name.strip():
-        raise InvalidInput(
-            f"user name {shown(value)} is not a text of 1 to {MAX_USER} characters without outer spaces"
-        )
+        problem = f"is not a text of 1 to {MAX_USER} characters without outer spaces"
+        raise InvalidInput(f"user name {shown(value)} {problem}")
     if not name.isprintable() or any(map(is_invisible, name)):
         raise InvalidInput(f"user name {shown(value)} contains control or invisible characters")
     return name
@@ -69,7 +67,7 @@ def stored_user(
     is_known: Callable[[str], bool],
     everybody: Callable[[], Iterable[str]],
 ) -> str | None:
-    """The name of a user of a store. Keep a stored one; refuse a new one that looks like another.
+    """Check the name of a user of a store: keep a stored one, refuse a new one that looks alike.
 
     Nearly all names need no question to the store, which has to look through its records.
     """
@@ -83,16 +81,16 @@ def stored_user(
         return value
     refused = f"user name {shown(value)} is not allowed"
     if letter is not None:
-        named = f"{letter} (U+{ord(letter):04X}, {unicodedata.name(letter)})"
-        told = f"{named} looks like a letter of another script; write each word in one script"
-        raise InvalidInput(f"{refused}: {told}")
-    if likeness != name and any(lookalikes.skeleton(one) == likeness for one in everybody()):
+        code = f"{letter} (U+{ord(letter):04X}, {unicodedata.name(letter)})"
+        problem = f"{code} looks like a letter of another script; write each word in one script"
+        raise InvalidInput(f"{refused}: {problem}")
+    if likeness != name and any(lookalikes.skeleton(user) == likeness for user in everybody()):
         raise InvalidInput(f"{refused}: another user here has a name that looks the same")
     return name
 
 
 def given_path(value: object) -> Path:
-    """A path that a caller gave, made absolute."""
+    """Check a path that a caller gave, and make it absolute."""
     if not isinstance(value, (str, Path)):
         raise InvalidInput(f"the path {shown(value)} is a {type(value).__name__}, not a text")
     if "\0" in str(value):
@@ -106,9 +104,8 @@ def given_path(value: object) -> Path:
         raise InvalidInput(f"the path {shown(str(value))} holds what no path can hold") from None
     except OSError as error:  # most paths need not lead to anything yet
         if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
-            raise InvalidInput(
-                f"the path {shown(str(value))} leads nowhere: {error.strerror}"
-            ) from None
+            problem = f"leads nowhere: {error.strerror}"
+            raise InvalidInput(f"the path {shown(str(value))} {problem}") from None
     return path
 
 
@@ -123,7 +120,7 @@ class Violation(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """What sort of attempt it was: without the values that its words name."""
+        """The sort of attempt: its words without the values in them."""
         return QUOTED.sub("…", self.attempt).partition(": ")[0]
 
 
@@ -146,22 +143,21 @@ class Home:
 
     @property
     def status(self) -> Path:
-        """Where every agent leaves word of what was done last, and of what is pending."""
+        """The folder in which every agent reports what was done last, and what is pending."""
         return self.path / "status"
 
     def agent_folder(self, agent: str) -> Path:
         return self.path / "agents" / agent_name(agent)
 
     def agents(self) -> Iterator[str]:
-        """The agents that have a folder here, by name."""
+        """List the agents that have a folder here, by name."""
         folder = self.path / "agents"
         if folder.is_dir():
-            yield from sorted(
-                entry.name for entry in folder.iterdir() if AGENT_NAME.fullmatch(entry.name)
-            )
+            names = (entry.name for entry in folder.iterdir())
+            yield from sorted(filter(AGENT_NAME.fullmatch, names))
 
     def prepare(self, agent: str) -> Path:
-        """The agent's folder, made private if new. A link or another account's folder is refused."""
+        """Make the agent's folder private if new. Refuse a link or another account's folder."""
         folder = self.agent_folder(agent)
         make_private_folder(self.path)
         refuse_untrusted(self.path)
@@ -172,7 +168,7 @@ class Home:
         return folder
 
     def log_violation(self, at: datetime, actor: Actor, attempt: str, value: object) -> None:
-        """Append one line about an attempt to reach another agent's or user's memory, or to leave the home."""
+        """Log an attempt to reach another agent's or user's memory, or to leave the home."""
         if not self.path.is_dir():
             return  # a home that does not exist holds nothing to protect
         entry = {
@@ -196,25 +192,25 @@ class Home:
             ) from error
 
     def read_violations(self, limit: int) -> Violations:
-        """The newest entries of the log, and how many lines of it are none."""
-        found: deque[Violation] = deque(maxlen=limit)
+        """Read the newest entries of the log, and count its unreadable lines."""
+        newest: deque[Violation] = deque(maxlen=limit)
         unreadable = 0
-        for entry in self._logged():
+        for entry in self._log_entries():
             if entry is None:
                 unreadable += 1
             else:
-                found.append(entry)
-        return Violations(tuple(reversed(found)), unreadable)
+                newest.append(entry)
+        return Violations(tuple(reversed(newest)), unreadable)
 
     def violations_by_attempt(self, now: datetime) -> dict[str, int]:
-        """How often each kind of attempt was made lately, the most frequent first. What cannot be read counts too."""
+        """Count the recent attempts by kind, the most frequent first, and the unreadable lines."""
         since = iso(now - LATELY)
-        lately = (entry for entry in self._logged() if entry is None or entry.at >= since)
-        counted = Counter(UNREADABLE if entry is None else entry.kind for entry in lately)
-        return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+        recent = (entry for entry in self._log_entries() if entry is None or entry.at >= since)
+        counts = Counter(UNREADABLE if entry is None else entry.kind for entry in recent)
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
-    def _logged(self) -> Iterator[Violation | None]:
-        """The entries of the log, oldest first; None for a line that is none."""
+    def _log_entries(self) -> Iterator[Violation | None]:
+        """Read the entries of the log, oldest first; None for an unreadable line."""
         try:
             with self.violations.open("rb") as file:
                 for line in file:
@@ -229,29 +225,26 @@ class Home:
 
 
 def make_private_folder(path: Path) -> None:
-    """A folder that only its owner can enter. An existing one keeps its mode; `doctor` speaks about it."""
+    """Make a folder that only its owner can enter. An existing one keeps its mode; see `doctor`."""
     try:
         for folder in [*reversed(path.parents), path]:
             if not folder.is_dir():
                 folder.mkdir(mode=0o700, exist_ok=True)
-                fsync_folder(
-                    folder.parent
-                )  # else a power cut could take it with all that is synced in it
+                # Else a power cut could take it with all that is synced in it.
+                fsync_folder(folder.parent)
     except (FileExistsError, NotADirectoryError):
-        raise StoreUnavailable(
-            f"{path} is a file, or lies below one, where a folder is needed"
-        ) from None
+        problem = "is a file, or lies below one, where a folder is needed"
+        raise StoreUnavailable(f"{path} {problem}") from None
     except OSError as error:
         raise StoreUnavailable(f"the folder {path} cannot be made: {error.strerror}") from error
 
 
 def make_private_file(path: Path) -> None:
-    """An empty file that only its owner can read, unless there is one already. Never through a link."""
+    """Make an empty file that only its owner can read, if there is none. Never through a link."""
     refuse_link(path)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
-        descriptor = os.open(
-            path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600
-        )
+        descriptor = os.open(path, flags, 0o600)
     except FileExistsError:
         return
     except OSError as error:
@@ -261,7 +254,7 @@ def make_private_file(path: Path) -> None:
 
 @contextmanager
 def alone(path: Path, patience: float | None = None) -> Iterator[None]:
-    """Within this block nobody else holds the lock that is a file of ours.
+    """Hold the lock that is a file of ours within this block, alone.
 
     Wait for it without end, or for some seconds: then the file names the process that holds it.
     """
@@ -286,13 +279,12 @@ def _holder(path: Path) -> str:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """A whole file that only its owner can read, or none: it survives a power cut when this returns."""
+    """Write a whole file that only its owner can read, or nothing. It then survives a power cut."""
     work = path.with_name(path.name + ".tmp")
     refuse_link(work)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
     try:
-        descriptor = os.open(
-            work, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600
-        )
+        descriptor = os.open(work, flags, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
@@ -306,14 +298,14 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def append_private(path: Path, body: bytes) -> None:
-    """Add lines to a file that only its owner can read, durably. A line that has no end there gets one first."""
+    """Append lines durably to a file that only its owner can read. Complete a torn line first."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | NOT_ELSEWHERE
     descriptor = os.open(path, flags, 0o600)
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a file")
-        if found.st_size:
+        if status.st_size:
             file.seek(-1, os.SEEK_END)
             body = body if file.read(1) == b"\n" else b"\n" + body
         left = memoryview(body)
@@ -332,12 +324,12 @@ def cut_private(path: Path, size: int) -> None:
 
 
 def open_private(path: Path) -> BinaryIO | None:
-    """A file to read, if there is one: no link, and nothing that would keep its reader waiting."""
+    """Open a file to read, if there is one: no link, and nothing that would keep us waiting."""
     return os.fdopen(os.open(path, os.O_RDONLY | NOT_ELSEWHERE), "rb") if is_file(path) else None
 
 
 def read_private(path: Path) -> bytes:
-    """All that such a file holds, if there is one."""
+    """Read all that such a file holds, if there is one."""
     file = open_private(path)
     if file is None:
         return b""
@@ -346,19 +338,19 @@ def read_private(path: Path) -> bytes:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file: itself, and not a link to one."""
+    """Tell if there is a file, and not a link to one."""
     with suppress(OSError):
         return stat.S_ISREG(path.lstat().st_mode)
     return False
 
 
 def has_bytes(path: Path) -> bool:
-    """Whether there is a file that is not empty."""
+    """Tell if there is a file that is not empty."""
     return path.exists() and path.stat().st_size > 0
 
 
 def size_of(path: Path) -> int:
-    """The bytes of a file; none for a folder or what another process has just removed."""
+    """Count the bytes of a file; 0 for a folder or what another process has just removed."""
     try:
         return path.lstat().st_size if not path.is_dir() else 0
     except FileNotFoundError:
@@ -368,23 +360,22 @@ def size_of(path: Path) -> int:
 def refuse_link(path: Path) -> os.stat_result | None:
     """Raise when something that should be ours is a link to elsewhere; else return its status."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
-    if stat.S_ISLNK(found.st_mode):
-        raise Refused(
-            f"{path} is a symbolic link; memory is only kept in real files under the home"
-        )
-    return found
+    if stat.S_ISLNK(status.st_mode):
+        problem = "is a symbolic link; memory is only kept in real files under the home"
+        raise Refused(f"{path} {problem}")
+    return status
 
 
 def refuse_untrusted(path: Path) -> None:
     """Raise when something that should be ours is a link, another's, or writable for others."""
-    found = refuse_link(path)
-    if found is not None:
-        ownership.check_status(path, found)
+    status = refuse_link(path)
+    if status is not None:
+        ownership.check_status(path, status)
 
 
 def fsync_folder(path: Path) -> None:

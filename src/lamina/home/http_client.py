@@ -1,4 +1,4 @@
-"""Asking a server that speaks JSON over HTTP: one question, one answer, within a time, and not more than was agreed."""
+"""Ask a server that speaks JSON over HTTP, within a deadline for all and a limit on the answer."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ EXAMPLE = "such as http://localhost:11434/v1"
 
 
 class Service:
-    """A server behind an address, and the key that it wants. Each request has `timeout` seconds from beginning to end.
+    """A server behind an address, and the key that it wants.
 
-    Whatever goes wrong is a `failure` that says what came. Neither the key nor what a server says about an error is in it.
+    Each request has `timeout` seconds from beginning to end. Whatever goes wrong is a `failure`
+    that says what came. Neither the key nor what a server says about an error is in it.
     """
 
     def __init__(
@@ -35,19 +36,23 @@ class Service:
         self.url = address(endpoint, "endpoint", EXAMPLE)
         if key and not KEY.fullmatch(key):
             raise InvalidInput(
-                "the key of the endpoint holds spaces, line ends or other characters that no key has"
+                "the key of the endpoint holds spaces, line ends or other characters that no key"
+                " has"
             )
         self.timeout, self.limit = timeout, limit
         self._key, self._failure = key, failure
 
     def post(self, path: str, question: bytes) -> bytes:
-        """The answer to a question in JSON."""
+        """Post a question in JSON, and return the answer."""
         return self.ask("POST", path, question)
 
     def ask(
         self, method: str, path: str, question: bytes | None = None, limit: int | None = None
     ) -> bytes:
-        """The answer to a request. Whatever is not 200 or 201 is a failure, which has the status among its details."""
+        """Return the answer to a request.
+
+        Whatever is not 200 or 201 is a failure, which has the status among its details.
+        """
         limit = self.limit if limit is None else limit
         exchange = Exchange(self.url, path, self.timeout, limit, method)
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -57,22 +62,19 @@ class Service:
             raise self.failed(f"did not answer within {self.timeout:g} seconds")
         if exchange.error is not None:
             why = self._excerpt(str(exchange.error))
-            raise self.failed(
-                f"cannot be reached ({why}); start the server, or correct its address"
-            )
+            advice = "start the server, or correct its address"
+            raise self.failed(f"cannot be reached ({why}); {advice}")
         if 300 <= exchange.status < 400:
-            raise self.failed(
-                f"redirects to {self._excerpt(exchange.location)}; set the endpoint to where it is"
-            )
+            target = self._excerpt(exchange.location)
+            raise self.failed(f"redirects to {target}; set the endpoint to where it is")
         if exchange.status not in (200, 201):
-            # What it says is not repeated: a server may quote a text, and that may be somebody else's.
+            # Its words are not repeated: a server may quote a text, perhaps of another user.
+            answer = f"HTTP {exchange.status}"
             meaning = http.client.responses.get(exchange.status, "unknown")
-            refused = {"refused": True} if exchange.status in REFUSALS else {}
-            raise self.failed(
-                f"answered with HTTP {exchange.status} ({meaning})",
-                status=exchange.status,
-                **refused,
-            )
+            details: dict[str, object] = {"status": exchange.status}
+            if exchange.status in REFUSALS:
+                details["refused"] = True
+            raise self.failed(f"answered with {answer} ({meaning})", **details)
         if len(exchange.body) > limit:
             raise self.failed(f"answered with more than {limit} bytes")
         return exchange.body
@@ -80,15 +82,17 @@ class Service:
     def failed(self, what: str, **details: object) -> LaminaError:
         return self._failure(f"the endpoint {self.url.geturl()} {what}", **details)
 
-    def _excerpt(self, said: str) -> str:
-        """The beginning of an address or an error. It may repeat the key, which belongs in no message."""
-        text = said[: 100 * EXCERPT]
+    def _excerpt(self, text: str) -> str:
+        """Cut an address or an error short, without the key, which belongs in no message."""
+        text = text[: 100 * EXCERPT]
         return one_line(text.replace(self._key, "***") if self._key else text, EXCERPT) or "nothing"
 
 
 class Exchange:
-    """One question and its answer, in a thread: no other way limits looking up the name, connecting, the handshake and
-    an answer that drips byte by byte, all together. Redirects are not followed: texts go where the user said.
+    """One question and its answer, in a thread of its own.
+
+    No other way limits looking up the name, connecting, the handshake and an answer that drips byte
+    by byte, all together. Redirects are not followed: texts go where the user said.
     """
 
     def __init__(
@@ -97,15 +101,14 @@ class Exchange:
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         self.connection = kind(url.hostname or "", url.port, timeout=timeout)
         self.method, self.path, self.limit = method, f"{url.path}/{path}", limit
-        self.socket: socket.socket | None = (
-            None  # our own, because the connection lets go of it early
-        )
+        # Our own reference, because the connection lets go of it early.
+        self.socket: socket.socket | None = None
         self.given_up = False
         self.error: Exception | None = None
         self.status, self.location, self.body = 0, "", b""
 
     def within(self, seconds: float, question: bytes | None, headers: dict[str, str]) -> bool:
-        """Whether it came to an end in time, good or bad."""
+        """Ask the question, and tell if it came to an end in time, good or bad."""
         thread = threading.Thread(
             target=self._run, args=(question, headers), name="lamina-endpoint", daemon=True
         )
@@ -136,47 +139,40 @@ class Exchange:
 
 
 def address(given: str, name: str, example: str) -> SplitResult:
-    """An address of a server that says nothing but where it is."""
+    """Read the address of a server, which names nothing but the server."""
     if "@" in given:  # and not shown, because it is a secret
-        raise InvalidInput(
-            f"the address of the {name} holds a user or password; a key belongs in its own setting"
-        )
+        advice = "a key belongs in its own setting"
+        raise InvalidInput(f"the address of the {name} holds a user or password; {advice}")
     try:
         url = urlsplit(given.rstrip("/"))
         port = url.port
     except ValueError:
         raise InvalidInput(f"{name} {shown(given)} is not an address, {example}") from None
-    plain = given.isascii() and given.isprintable() and " " not in given
-    if (
-        url.scheme not in ("http", "https")
-        or not url.hostname
-        or port == 0
-        or url.query
-        or url.fragment
-        or not plain
-    ):
+    is_clean = given.isascii() and given.isprintable() and " " not in given
+    is_server = url.scheme in ("http", "https") and url.hostname and port != 0
+    if not is_server or not is_clean or url.query or url.fragment:
         raise InvalidInput(f"{name} {shown(given)} is not a plain http or https address, {example}")
     return url
 
 
 def strict_json(data: bytes | str) -> Any:
-    """What a JSON says in which nothing can be read in two ways: no name twice, no number that is none.
+    """Read JSON in which nothing can be read in two ways: no name twice, no NaN, no infinity.
 
-    Anything else is a ValueError, or a RecursionError when it is nested without measure.
+    Anything else is a ValueError, or a RecursionError if it is nested too deeply.
     """
-    said = data.decode() if isinstance(data, bytes) else data
-    return json.loads(said, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+    text = data.decode() if isinstance(data, bytes) else data
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError("a name stands twice in an object")
-    return made
+    return fields
 
 
-def _finite(number: str) -> float:
-    made = float(number)
-    if not math.isfinite(made):
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
         raise ValueError("a number is infinite or not a number")
-    return made
+    return number

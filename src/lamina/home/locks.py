@@ -1,4 +1,4 @@
-"""Locks between processes, on files of their own. They end with the process that holds them, however it ends."""
+"""Lock files between processes. A lock ends with the process that holds it, however that ends."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ STEP = 0.002
 def locked(
     path: Path, *, reading: bool = False, patience: float | None = PATIENCE
 ) -> Iterator[None]:
-    """Within this block nobody else holds this lock, but those who read may share it. BlockingIOError says that it is held.
+    """Hold a lock within this block; readers may share it. Raise BlockingIOError if it is held.
 
-    With no end to the patience (None) it is waited for. Who may only read, and finds no lock, reads without: nobody can be
-    writing there.
+    Without an end to the patience (None), wait for it. A reader that may not make the lock file
+    goes on without: nobody can be writing there.
     """
-    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(
-        os, "O_NONBLOCK", 0
-    )  # a pipe in its place keeps nobody waiting
+    # With O_NONBLOCK, a pipe in place of the file keeps nobody waiting.
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     flags |= os.O_RDONLY if reading else os.O_RDWR | os.O_CREAT
     try:
         descriptor = os.open(path, flags, 0o600)
@@ -62,17 +61,15 @@ if sys.platform == "win32":
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK if at_once else msvcrt.LK_LOCK, 1)
 
     def _release(descriptor: int) -> None:
-        """Closing the file does it."""
+        """Do nothing: closing the file releases it."""
 
 else:
     import fcntl
 
     def _take(descriptor: int, *, shared: bool, at_once: bool = True) -> None:
-        fcntl.flock(
-            descriptor,
-            (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (fcntl.LOCK_NB if at_once else 0),
-        )
+        how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB if at_once else how)
 
     def _release(descriptor: int) -> None:
-        """Let go of it at once: a child that was forked meanwhile has the same file open, and may live long."""
+        """Release it at once: a child forked meanwhile has this file open, and may live long."""
         fcntl.flock(descriptor, fcntl.LOCK_UN)

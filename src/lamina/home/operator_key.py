@@ -1,4 +1,4 @@
-"""The operator key: a secret without which nobody acts as an operator in a home. Having one is optional."""
+"""The operator key of a home: an optional secret, without which nobody acts as its operator."""
 
 from __future__ import annotations
 
@@ -23,26 +23,25 @@ COST, BLOCK, PARALLEL = 1 << 14, 8, 1
 
 
 class Lock(msgspec.Struct, frozen=True):
-    """What is kept of a key: nothing that would open anything."""
+    """The stored part of a key, which opens nothing."""
 
     salt: bytes
     hash: bytes
 
 
 def is_set(home: Path) -> bool:
-    """Whether operators of this home need a key."""
+    """Tell if operators of this home need a key."""
     return os.path.lexists(home / FILE_NAME)
 
 
 def check(home: Path, given: str | None = None) -> None:
-    """Raise unless this is the home's key, or it has none. Without one given, the environment is asked."""
+    """Raise unless this is the home's key, or it has none. By default, ask the environment."""
     if not is_set(home):
         return
     given = given if given is not None else os.environ.get(VARIABLE)
     if not given:
-        raise Refused(
-            f"operators of this home need its key; give it in the environment variable {VARIABLE}"
-        )
+        advice = f"give it in the environment variable {VARIABLE}"
+        raise Refused(f"operators of this home need its key; {advice}")
     lock = _read(home / FILE_NAME)
     if not hmac.compare_digest(_hash(given, lock.salt), lock.hash):
         raise Refused("this is not the operator key of this home")
@@ -60,17 +59,16 @@ def change(home: Path, new: str) -> None:
 
 
 def remove(home: Path) -> bool:
-    """Let operators need no key any more; whether they did."""
-    found = is_set(home)
+    """Let operators need no key any more; tell if they needed one."""
+    if not is_set(home):
+        return False
     try:
-        if found:
-            (home / FILE_NAME).unlink(missing_ok=True)
-            fsync_folder(
-                home
-            )  # else a power cut could bring the key back, which nobody may know any more
+        (home / FILE_NAME).unlink(missing_ok=True)
+        # Else a power cut could bring the key back, which nobody may know any more.
+        fsync_folder(home)
     except OSError as error:
         raise StoreUnavailable(f"{home / FILE_NAME} cannot be removed: {error.strerror}") from error
-    return found
+    return True
 
 
 def _read(path: Path) -> Lock:

@@ -1,4 +1,4 @@
-"""Whose files are trusted: those of this account and of root that nobody else may write.
+"""Trust only files of this account and of root that nobody else may write.
 
 OpenSSH asks the same of its own files. A home that others may write could hold anybody's settings,
 and one of these names the server that every memory is sent to.
@@ -21,7 +21,7 @@ ROOT = 0
 
 
 class Fault(Enum):
-    """Why a file or folder is not trusted."""
+    """The reason not to trust a file or folder."""
 
     OTHERS_WRITE = "others may write"
     GROUP_WRITES = "the group may write"
@@ -43,18 +43,18 @@ def fault(mode: int, uid: int, gid: int, me: int, group: int | None) -> Fault | 
 
 
 def check(path: Path) -> None:
-    """Refuse a file or folder that is not trusted. A missing one is left to whoever opens it."""
+    """Refuse a file or folder that is not trusted. Opening it will report a missing one."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return
-    check_status(path, found)
+    check_status(path, status)
 
 
-def check_status(path: Path, found: os.stat_result) -> None:
-    """Refuse what was found at a path unless it is trusted."""
-    if (told := problem(path, found)) is not None:
-        raise Refused(told, path=str(path))
+def check_status(path: Path, status: os.stat_result) -> None:
+    """Refuse what lies at a path unless its status is trusted."""
+    if (message := problem(path, status)) is not None:
+        raise Refused(message, path=str(path))
 
 
 def opened(path: Path) -> BinaryIO:
@@ -69,22 +69,22 @@ def opened(path: Path) -> BinaryIO:
     return file
 
 
-def problem(path: Path, found: os.stat_result) -> str | None:
+def problem(path: Path, status: os.stat_result) -> str | None:
     """Say why something is not trusted and how to mend it; None when it is trusted."""
-    wrong = _fault(found)
-    return None if wrong is None else _told(path, found, wrong)
+    wrong = _fault(status)
+    return None if wrong is None else _message(path, status, wrong)
 
 
-def problem_above(folder: Path, found: os.stat_result) -> str | None:
-    """Say why somebody else could replace what lies in this folder; None when nobody could."""
-    wrong = _fault(found)
-    if wrong is None or (wrong is not Fault.FOREIGN and found.st_mode & stat.S_ISVTX):
+def problem_above(folder: Path, status: os.stat_result) -> str | None:
+    """Say why another account could replace what lies in this folder; None if none could."""
+    wrong = _fault(status)
+    if wrong is None or (wrong is not Fault.FOREIGN and status.st_mode & stat.S_ISVTX):
         return None  # in a sticky folder nobody may rename what is not theirs
-    return _told(folder, found, wrong)
+    return _message(folder, status, wrong)
 
 
 def shared_group() -> int | None:
-    """The number of the group that the environment names as sharing the home, if it names one."""
+    """Look up the group that the environment names as sharing the home, if it names one."""
     name = os.environ.get(VARIABLE)
     if not name or os.name == "nt":
         return None
@@ -95,28 +95,30 @@ def shared_group() -> int | None:
     try:
         return grp.getgrnam(name).gr_gid
     except (KeyError, ValueError):
-        told = f"{VARIABLE}={name!r} names no group of this machine; give the name or number of one"
-        raise InvalidInput(told) from None
+        advice = "give the name or number of one"
+        raise InvalidInput(
+            f"{VARIABLE}={name!r} names no group of this machine; {advice}"
+        ) from None
 
 
-def _fault(found: os.stat_result) -> Fault | None:
+def _fault(status: os.stat_result) -> Fault | None:
     if os.name == "nt":  # files there have no such modes and owners
         return None
-    given, me = (found.st_mode, found.st_uid, found.st_gid), os.geteuid()
+    rights, me = (status.st_mode, status.st_uid, status.st_gid), os.geteuid()
     # Look up the group only when it matters: that may go over a network.
-    return None if fault(*given, me, None) is None else fault(*given, me, shared_group())
+    return None if fault(*rights, me, None) is None else fault(*rights, me, shared_group())
 
 
-def _told(path: Path, found: os.stat_result, wrong: Fault) -> str:
-    quoted, group = shlex.quote(str(path)), _group_name(found.st_gid)
+def _message(path: Path, status: os.stat_result, wrong: Fault) -> str:
+    quoted, group = shlex.quote(str(path)), _group_name(status.st_gid)
     mend = f"`chmod go-w {quoted}`"
-    has_mode = f"{path} is not trusted: its mode is {stat.S_IMODE(found.st_mode):04o}"
+    has_mode = f"{path} is not trusted: its mode is {stat.S_IMODE(status.st_mode):04o}"
     if wrong is Fault.OTHERS_WRITE:
         return f"{has_mode}, so every account of this machine may write it; run {mend}"
     trust = f"set {VARIABLE}={group} to trust all that belongs to that group"
     if wrong is Fault.GROUP_WRITES:
         return f"{has_mode}, so the group {group} may write it; run {mend}, or {trust}"
-    owner, me = _user_name(found.st_uid), _user_name(os.geteuid())
+    owner, me = _user_name(status.st_uid), _user_name(os.geteuid())
     return (
         f"{path} is not trusted: it belongs to {owner} (group {group}), and Lamina runs as {me};"
         f" run Lamina as {owner}, or `chown {me} {quoted}` if it should be yours, or {trust}"

@@ -1,4 +1,4 @@
-"""When short-term memories are promoted, archived or expire: the rules, their presets, and the file that changes them."""
+"""Rules by which short-term memories are promoted, archived or expire; their presets and file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 import msgspec
 
 from lamina.errors import InvalidInput
-from lamina.home import yaml_files
+from lamina.home.yaml_files import InvalidField, Watched, load
 from lamina.model import rules
 from lamina.text.words import shown
 
@@ -28,8 +28,8 @@ SHARES = ("promote_threshold", "time_decay_floor", "expire_below")
 LEAST_COSINE = 0.5  # below, texts that merely share a subject would become one
 
 
-class Retention(msgspec.Struct, frozen=True):
-    """The rules in force. The first two are those of the Sky document; the others are off until they are set."""
+class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rules in force. The first two are those of the Sky document; others are off at first."""
 
     promote_threshold: float = 0.70
     short_term_max_lines: int = 5000
@@ -43,30 +43,28 @@ class Retention(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():
             if not least <= getattr(self, name) <= most:  # also false for what is not a number
-                raise InvalidInput(_why(name, getattr(self, name)), key=name)
+                raise InvalidField(_bounds_problem(name, getattr(self, name)), key=name)
         if 0 < self.deduplicate < LEAST_COSINE:
-            raise InvalidInput(
-                f"deduplicate = {self.deduplicate:g} is neither 0 nor between 0.5 and 1",
-                key="deduplicate",
-            )
+            number = f"deduplicate = {self.deduplicate:g}"
+            raise InvalidField(f"{number} is neither 0 nor between 0.5 and 1", key="deduplicate")
         for index, tag in enumerate(self.promote_tags):
             try:
                 rules.tag(tag)
             except InvalidInput as error:
-                raise InvalidInput(
-                    f"promote_tags: {error.message}", key="promote_tags", index=index
-                ) from None
+                problem = f"promote_tags: {error.message}"
+                raise InvalidField(problem, key="promote_tags", index=index) from None
         msgspec.structs.force_setattr(self, "promote_tags", rules.tags(self.promote_tags))
 
     def threshold(self, age_days: float) -> float:
-        """The importance from which a memory of this age is promoted: it falls by the day, down to the floor."""
+        """Find the importance that promotes a memory of this age; it falls daily to a floor."""
         fallen = self.promote_threshold - self.time_decay_per_day * age_days
-        # Neither a floor above it nor an age below zero lifts it. Rounded, so that 0.7 less ten hundredths is 0.6.
+        # Neither a floor above it nor an age below zero lifts it. Rounded, so that 0.7 less ten
+        # hundredths is 0.6.
         return round(min(self.promote_threshold, max(self.time_decay_floor, fallen)), 9)
 
 
 class Preset(msgspec.Struct, frozen=True):
-    """The rules and the places of one of the documents. Paths are relative to the agent's folder."""
+    """The rules and the paths of one of the documents, relative to the agent's folder."""
 
     retention: Retention = Retention()
     paths: Mapping[str, str] = {}
@@ -92,19 +90,19 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 )
 
 
-class Rules(yaml_files.Watched[Retention]):
+class Rules(Watched[Retention]):
     """The rules of a home: its preset, and over it, key by key, `retention_rules.yaml`."""
 
     def __init__(self, home: Path, preset: str = "default") -> None:
         base = PRESETS[preset].retention
-        super().__init__(home / FILE_NAME, lambda path: yaml_files.load(path, base))
+        super().__init__(home / FILE_NAME, lambda path: load(path, base))
 
 
-def _why(name: str, value: float) -> str:
-    """What is wrong with a number, and what was probably meant."""
+def _bounds_problem(name: str, value: float) -> str:
+    """Say that a number is out of bounds, and what was probably meant."""
     least, most = BOUNDS[name]
     number = shown(value) if isinstance(value, int) else f"{value:g}"
-    meant = (
-        f"; {number} is a score, write {value / 10:g}" if name in SHARES and 1 < value <= 10 else ""
-    )
-    return f"{name} = {number} is not between {least:,g} and {most:,.0f}{meant}"
+    problem = f"{name} = {number} is not between {least:,g} and {most:,.0f}"
+    if name in SHARES and 1 < value <= 10:
+        return f"{problem}; {number} is a score, write {value / 10:g}"
+    return problem

@@ -1,4 +1,4 @@
-"""Which jobs run how often, and which of them are due. The decisions are pure: the time is an argument."""
+"""Decide which jobs are due, by `schedule.yaml`. Decisions are pure: the time is an argument."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from lamina.errors import InvalidInput
-from lamina.home import yaml_files
+from lamina.home.yaml_files import InvalidField, Watched, load
 from lamina.model.clock import EPOCH
 from lamina.text.words import shown
 
 FILE_NAME = "schedule.yaml"
 YEAR = 366 * 24 * 60  # minutes
-# Two processes read the clock a moment apart, and a clock is corrected by seconds: so far ahead is still now.
+# Two processes read the clock a moment apart, and a clock is corrected by seconds: so far ahead is
+# still now.
 WOBBLE = timedelta(minutes=1)
 # A job that ended its process so often in a row waits for its next tick.
 DEATHS = 3
 
 
 class Known(NamedTuple):
-    """A job that there is: how often it runs unless the file says otherwise, and what it does."""
+    """A job of Lamina: how often it runs unless the file says otherwise, and what it does."""
 
     minutes: int
     help: str
@@ -42,7 +42,7 @@ KNOWN: Mapping[str, Known] = {
 }
 
 
-class Job(msgspec.Struct, frozen=True):
+class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A job and how often it runs; 0 minutes turn it off."""
 
     name: str
@@ -50,20 +50,18 @@ class Job(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.name not in KNOWN:
-            raise InvalidInput(
-                f"unknown job {shown(self.name)}; known are {', '.join(KNOWN)}", key="name"
-            )
+            known = ", ".join(KNOWN)
+            raise InvalidField(f"unknown job {shown(self.name)}; known are {known}", key="name")
         if not 0 <= self.minutes <= YEAR:
-            raise InvalidInput(
-                f"minutes = {shown(self.minutes)} is not between 0 and {YEAR:,}", key="minutes"
-            )
+            bounds = f"between 0 and {YEAR:,}"
+            raise InvalidField(f"minutes = {shown(self.minutes)} is not {bounds}", key="minutes")
 
     @property
     def interval(self) -> timedelta:
         return timedelta(minutes=self.minutes)
 
 
-class Schedule(msgspec.Struct, frozen=True):
+class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Jobs in the order in which they run when several are due."""
 
     every: tuple[Job, ...] = ()
@@ -72,15 +70,14 @@ class Schedule(msgspec.Struct, frozen=True):
         names = [job.name for job in self.every]
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise InvalidInput(
-                    f"the job {name} is here a second time", key="every", index=index
-                )
+                problem = f"the job {name} is here a second time"
+                raise InvalidField(problem, key="every", index=index)
 
 
 DEFAULT = Schedule(tuple(Job(name, known.minutes) for name, known in KNOWN.items()))
 
 
-class Timetable(yaml_files.Watched[Schedule]):
+class Timetable(Watched[Schedule]):
     """The schedule of a home: the defaults, and over them, job by job, `schedule.yaml`."""
 
     def __init__(self, home: Path) -> None:
@@ -88,13 +85,13 @@ class Timetable(yaml_files.Watched[Schedule]):
 
 
 def read(path: Path) -> Schedule:
-    """The defaults with what a file says in their place."""
-    given = {job.name: job for job in yaml_files.load(path, Schedule()).every}
-    return Schedule(tuple(given.get(job.name, job) for job in DEFAULT.every))
+    """Read the jobs of a file over the defaults."""
+    changed = {job.name: job for job in load(path, Schedule()).every}
+    return Schedule(tuple(changed.get(job.name, job) for job in DEFAULT.every))
 
 
 class Last(msgspec.Struct, frozen=True):
-    """The last run of a job: begun in which tick, by whom, how it ended, and how many before it failed in a row."""
+    """The last run of a job: its tick, its holder, its end, and how many failed in a row before."""
 
     tick: datetime
     started_at: datetime
@@ -105,15 +102,16 @@ class Last(msgspec.Struct, frozen=True):
 
 
 def tick(job: Job, now: datetime) -> datetime:
-    """When the tick began that a moment belongs to. Ticks count from 1970, so that all processes agree on them."""
+    """Find the beginning of the current tick. Ticks count from 1970, so all processes agree."""
     return now - (now - EPOCH) % job.interval
 
 
 def may_begin(last: Last | None, tick: datetime, now: datetime) -> bool:
-    """Whether a job that last ran then may begin in this tick.
+    """Tell if a job with this last run may begin in this tick.
 
-    It may when the tick is new, however many were missed. It may when the last run lies in the future: the clock was set
-    back. And it may when the last run never finished; whether that one is still at work, the lease tells.
+    It may when the tick is new, however many were missed. It may when the last run lies in the
+    future: the clock was set back. And it may when the last run never finished; the lease tells if
+    that one is still at work.
     """
     if last is None or last.tick < tick or last.started_at > now + WOBBLE:
         return True
@@ -121,13 +119,13 @@ def may_begin(last: Last | None, tick: datetime, now: datetime) -> bool:
 
 
 def due(schedule: Schedule, states: Mapping[str, Last], now: datetime) -> list[Job]:
-    """The jobs that may begin now, in the order of the schedule."""
+    """List the jobs that may begin now, in the order of the schedule."""
     on = (job for job in schedule.every if job.minutes)
     return [job for job in on if may_begin(states.get(job.name), tick(job, now), now)]
 
 
 def next_run(job: Job, last: Last | None, now: datetime) -> datetime | None:
-    """When a job may begin next: now, at its next tick, or never when it is off."""
+    """Find when a job may begin next: now, at its next tick, or never when it is off."""
     if not job.minutes:
         return None
     if last is None or may_begin(last, tick(job, now), now):
@@ -136,6 +134,6 @@ def next_run(job: Job, last: Last | None, now: datetime) -> datetime | None:
 
 
 def is_overdue(job: Job, last: Last | None, now: datetime, since: datetime | None = None) -> bool:
-    """Whether nobody has run a job for more than two of its intervals; `since` is when it could have run first."""
+    """Tell if a job has not run for two of its intervals; `since` is when it could have first."""
     seen = last.started_at if last is not None else since
     return bool(job.minutes) and seen is not None and now - seen > 2 * job.interval

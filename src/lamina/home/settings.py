@@ -1,10 +1,10 @@
-"""The settings as one table. A value comes from `config.toml`, over it the environment, over it an argument."""
+"""The settings as one table. An argument goes over the environment, and that over `config.toml`."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 
 from lamina.errors import InvalidInput
 from lamina.home import ownership
-from lamina.text.words import shown
+from lamina.text.words import meant, shown
 
 FILE_NAME = "config.toml"
 TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
@@ -29,7 +29,7 @@ class Setting(msgspec.Struct, frozen=True):
     choices: tuple[str, ...] = ()
     bounds: tuple[int, int] | None = None
     pattern: str = ""
-    otherwise: str = ""  # what a text is that does not match the pattern
+    otherwise: str = ""  # says what a text is that does not match the pattern
 
     @property
     def variable(self) -> str:
@@ -60,18 +60,21 @@ SETTINGS = (
         (),
         "kinds of memory beside the built-in ones, separated by commas in the environment",
         pattern="[a-z][a-z0-9_-]{0,63}",
-        otherwise="no kind: that is a small letter, and then up to 63 small letters, digits, _ and -",
+        otherwise="no kind: that is a small letter, and then up to 63 small letters, digits,"
+        " _ and -",
     ),
     Setting(
         "maintenance",
         "off",
-        "whether commands that write, servers and hooks also start the jobs that are due: off, or auto",
+        "whether commands that write, servers and hooks also start the jobs that are due: off,"
+        " or auto",
         ("off", "auto"),
     ),
     Setting(
         "mirrors.chroma",
         "off",
-        "a collection of ChromaDB: off, embedded (in the agent's folder), or the address of a server",
+        "a collection of ChromaDB: off, embedded (in the agent's folder), or the address of a"
+        " server",
         pattern="off|embedded|https?://\\S{1,500}",
         otherwise="neither off, embedded nor an address such as http://localhost:8000",
     ),
@@ -96,7 +99,8 @@ SETTINGS = (
     Setting(
         "mirrors.weaviate_required",
         False,
-        "whether a memory goes to the fail-safe unless that server takes it; with the preset milton it does by default",
+        "whether a memory goes to the fail-safe unless that server takes it; with the preset"
+        " milton it does by default",
     ),
     Setting(
         "preset",
@@ -117,7 +121,8 @@ SETTINGS = (
     Setting(
         "recall.embedders",
         ("wordllama",),
-        "what makes vectors of texts: none, wordllama, minilm, sentence-transformers:MODEL, openai:MODEL; two are fused",
+        "what makes vectors of texts: none, wordllama, minilm, sentence-transformers:MODEL,"
+        " openai:MODEL; two are fused",
         pattern="none|wordllama|minilm|(sentence-transformers|openai):\\S{1,200}",
         otherwise="neither none, wordllama, minilm, sentence-transformers:MODEL nor openai:MODEL",
     ),
@@ -157,7 +162,8 @@ SETTINGS = (
     Setting(
         "secrets.capture",
         "warn",
-        "what happens to keys, tokens and passwords in new memories: warn (they are kept, and told), redact, or off",
+        "what happens to keys, tokens and passwords in new memories: warn (they are kept, and"
+        " told), redact, or off",
         ("warn", "redact", "off"),
     ),
     Setting(
@@ -246,7 +252,7 @@ class Settings:
 
 
 def defaults() -> Settings:
-    """The settings when nobody has said anything."""
+    """Return the settings of an empty home."""
     return Settings(
         {setting.name: Value(setting, setting.default, "default") for setting in SETTINGS}
     )
@@ -257,7 +263,7 @@ def load(
     arguments: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """The settings for a home. A wrong one is an error that names its place, never ignored.
+    """Load the settings of a home. A wrong one is an error that names its origin, never ignored.
 
     Whatever uses a home asks for its settings first: this is where an untrusted home is refused.
     """
@@ -266,32 +272,28 @@ def load(
         raise InvalidInput(f"settings {shown(arguments)} is not a mapping of names to values")
     values = dict(defaults().values)
     path = home / FILE_NAME
-    for name, given in _flat(_file(path)).items():
-        values[name] = _checked(name, given, str(path))
+    for name, value in _flat(_file(path)).items():
+        values[name] = _checked(name, value, str(path))
     for setting in SETTINGS:
-        if (text := environment.get(setting.variable)) is not None:
-            values[setting.name] = _checked(
-                setting.name, _from_text(setting, text), setting.variable
-            )
-    for name, given in (arguments or {}).items():
-        values[name] = _checked(name, given, "argument")
+        name, variable = setting.name, setting.variable
+        if (text := environment.get(variable)) is not None:
+            values[name] = _checked(name, _from_text(setting, text), variable)
+    for name, value in (arguments or {}).items():
+        values[name] = _checked(name, value, "argument")
     return Settings(values | _implied(values))
 
 
 def _implied(values: Mapping[str, Value]) -> dict[str, Value]:
-    """What the preset `milton` brings with it where nobody says otherwise: a Weaviate that is there is required."""
+    """Let the preset `milton` require a Weaviate that is on, unless a setting says otherwise."""
     required, preset = values["mirrors.weaviate_required"], values["preset"].value
-    if (
-        preset != "milton"
-        or values["mirrors.weaviate"].value == "off"
-        or required.origin != "default"
-    ):
-        return {}
-    return {required.setting.name: Value(required.setting, True, f"preset {preset}")}
+    has_weaviate = values["mirrors.weaviate"].value != "off"
+    if preset == "milton" and has_weaviate and required.origin == "default":
+        return {required.setting.name: Value(required.setting, True, f"preset {preset}")}
+    return {}
 
 
 def shown_value(value: Any) -> str:
-    """A value as the file or the environment would have it, but for a password in an address."""
+    """Write a value as the file or the environment has it, but for a password in an address."""
     if isinstance(value, str):
         return PASSWORD.sub(r"\1\2***", value)
     if isinstance(value, bool):
@@ -326,7 +328,7 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _from_text(setting: Setting, text: str) -> Any:
-    """An environment variable as the type of its setting; what does not fit is left for the check to name."""
+    """Convert a variable to the type of its setting; leave a misfit for the check to name."""
     if isinstance(setting.default, bool):
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
     if isinstance(setting.default, int):
@@ -339,7 +341,7 @@ def _from_text(setting: Setting, text: str) -> Any:
 def _checked(name: str, value: Any, origin: str) -> Value:
     setting = TABLE.get(name)
     if setting is None:
-        hint = _near(str(name), TABLE) or f"; known are {', '.join(TABLE)}"
+        hint = meant(str(name), TABLE) or f"; known are {', '.join(TABLE)}"
         raise InvalidInput(f"{origin}: unknown setting {shown(name)}{hint}")
     if isinstance(setting.default, tuple):
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
@@ -347,35 +349,22 @@ def _checked(name: str, value: Any, origin: str) -> Value:
         for item in value:
             _check_text(setting, item, origin)
         return Value(setting, tuple(value), origin)
+    right = ""
     if type(value) is not type(setting.default):
-        raise InvalidInput(
-            f"{origin}: {name} = {shown(value)} is not {TYPE_NAMES[type(setting.default)]}"
-        )
-    if setting.choices and value not in setting.choices:
-        hint = _near(value, setting.choices)
-        raise InvalidInput(
-            f"{origin}: {name} = {shown(value)} is not one of {', '.join(setting.choices)}{hint}"
-        )
+        right = TYPE_NAMES[type(setting.default)]
+    elif setting.choices and value not in setting.choices:
+        right = f"one of {', '.join(setting.choices)}{meant(value, setting.choices)}"
+    elif setting.bounds and not setting.bounds[0] <= value <= setting.bounds[1]:
+        right = f"between {setting.bounds[0]} and {setting.bounds[1]}"
+    if right:
+        raise InvalidInput(f"{origin}: {name} = {shown(value)} is not {right}")
     if isinstance(value, str):
         _check_text(setting, value, origin)
-    if setting.bounds and not setting.bounds[0] <= value <= setting.bounds[1]:
-        raise InvalidInput(
-            f"{origin}: {name} = {shown(value)} is not between {setting.bounds[0]} and {setting.bounds[1]}"
-        )
     return Value(setting, value, origin)
 
 
 def _check_text(setting: Setting, value: str, origin: str) -> None:
     if setting.pattern and not re.fullmatch(setting.pattern, value):
-        hint = _near(value, [word for word in setting.pattern.split("|") if word.isalpha()])
-        raise InvalidInput(
-            f"{origin}: {setting.name} = {shown(shown_value(value))} is {setting.otherwise}{hint}"
-        )
-
-
-def _near(word: str, known: Iterable[str]) -> str:
-    """The known word that was perhaps meant, as the end of a sentence."""
-    import difflib
-
-    near = difflib.get_close_matches(word, known, 1)
-    return f"; did you mean {near[0]}?" if near else ""
+        hint = meant(value, [word for word in setting.pattern.split("|") if word.isalpha()])
+        problem = f"{setting.name} = {shown(shown_value(value))} is {setting.otherwise}{hint}"
+        raise InvalidInput(f"{origin}: {problem}")

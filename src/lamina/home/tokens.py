@@ -1,4 +1,4 @@
-"""Access tokens: secrets that let a program reach one agent's memory over HTTP. Only their hashes are kept."""
+"""Access tokens: secrets that open one agent's memory over HTTP. Only their hashes are kept."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ MOST = 1000
 
 
 class Token(msgspec.Struct, frozen=True):
-    """What is kept of a token: whose memory it opens and until when, and nothing that would open it.
+    """The stored part of a token: the memory that it opens and until when, but not its secret.
 
-    With `trail` it may also read the audit trail, which is for operators. With `tools` it may use the tools of the MCP
-    server, which remember and propose.
+    With `trail` it may also read the audit trail, which is for operators. With `tools` it may use
+    the tools of the MCP server, which remember and propose.
     """
 
     id: str
@@ -55,7 +55,7 @@ class Token(msgspec.Struct, frozen=True):
         return self.expires is None or now < self.expires
 
     def to_dict(self) -> dict[str, Any]:
-        """The token for people to see: without its hash."""
+        """Return the token for people to see: without its hash."""
         return {
             "id": self.id,
             "agent": self.agent,
@@ -68,8 +68,8 @@ class Token(msgspec.Struct, frozen=True):
         }
 
 
-class _Kept(msgspec.Struct, frozen=True):
-    """The file."""
+class _File(msgspec.Struct, frozen=True):
+    """The content of the file."""
 
     tokens: tuple[Token, ...] = ()
 
@@ -84,24 +84,24 @@ class Access:
         self._known: tuple[Token, ...] = ()
 
     def tokens(self) -> tuple[Token, ...]:
-        """All of them, the oldest first; those that have expired too."""
+        """List all tokens, the oldest first; those that have expired too."""
         try:
-            found = self._path.lstat()
+            status = self._path.lstat()
         except FileNotFoundError:
             return ()
         except OSError as error:
             raise StoreUnavailable(f"{self._path} cannot be read: {error.strerror}") from error
-        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
         if stamp != self._seen:
             self._known = self._read()
             self._seen = stamp
         return self._known
 
     def find(self, secret: str, now: datetime) -> Token | None:
-        """The token with this secret, if it is one that still opens something. All are compared, to take the same time."""
-        given = _hash(secret)
-        found = [token for token in self.tokens() if hmac.compare_digest(token.hash, given)]
-        return found[0] if found and found[0].is_open(now) else None
+        """Find the open token with this secret. Compare with all, to take the same time."""
+        digest = _hash(secret)
+        fitting = [token for token in self.tokens() if hmac.compare_digest(token.hash, digest)]
+        return fitting[0] if fitting and fitting[0].is_open(now) else None
 
     def create(
         self,
@@ -114,11 +114,10 @@ class Access:
         trail: bool = False,
         tools: bool = False,
     ) -> tuple[Token, str]:
-        """A new token, and its secret, which nobody can find out later."""
+        """Create a token; return it with its secret, which nobody can find out later."""
         if expires is not None and expires <= now:
-            raise InvalidInput(
-                f"a token that expires at {iso(expires)} would open nothing: that is past"
-            )
+            problem = "would open nothing: that is past"
+            raise InvalidInput(f"a token that expires at {iso(expires)} {problem}")
         if trail and user is not None:
             raise InvalidInput("the audit trail concerns all users; a token for it has no user")
         label = None if name is None else rules.label(name, "name")
@@ -126,57 +125,43 @@ class Access:
         with self._alone():
             known = self._read()
             if len(known) >= MOST:
-                raise InvalidInput(
-                    f"there are {len(known):,} tokens already; revoke some with `lamina token revoke`"
-                )
+                advice = "revoke some with `lamina token revoke`"
+                raise InvalidInput(f"there are {len(known):,} tokens already; {advice}")
             taken = {token.id for token in known}
-            token_id = next(
-                one for one in iter(lambda: secrets.token_hex(4), "") if one not in taken
-            )
-            made = Token(
-                token_id,
-                agent_name(agent),
-                user_name(user),
-                label,
-                trail,
-                now,
-                expires,
-                _hash(secret),
-                tools,
-            )
-            self._write((*known, made))
-        return made, secret
+            while (token_id := secrets.token_hex(4)) in taken:
+                pass
+            names = (token_id, agent_name(agent), user_name(user), label)
+            token = Token(*names, trail, now, expires, _hash(secret), tools)
+            self._write((*known, token))
+        return token, secret
 
     def revoke(self, token_id: str) -> Token:
         """End a token: from now on it opens nothing."""
         with self._alone():
             known = self._read()
-            found = [token for token in known if token.id == token_id]
-            if not found:
-                raise NotFound(
-                    f"there is no token {words.shown(token_id)}; see `lamina token list`"
-                )
+            revoked = [token for token in known if token.id == token_id]
+            if not revoked:
+                advice = "see `lamina token list`"
+                raise NotFound(f"there is no token {words.shown(token_id)}; {advice}")
             self._write(tuple(token for token in known if token.id != token_id))
-        return found[0]
+        return revoked[0]
 
     def _read(self) -> tuple[Token, ...]:
         refuse_link(self._path)
         try:
             with ownership.opened(self._path) as file:
-                return msgspec.json.decode(file.read(), type=_Kept).tokens
+                return msgspec.json.decode(file.read(), type=_File).tokens
         except FileNotFoundError:
             return ()
         except OSError as error:
             raise StoreUnavailable(f"{self._path} cannot be read: {error.strerror}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise Corrupt(
-                f"{self._path} is damaged; remove it and create the tokens anew"
-            ) from None
+            advice = "remove it and create the tokens anew"
+            raise Corrupt(f"{self._path} is damaged; {advice}") from None
 
     def _write(self, tokens: tuple[Token, ...]) -> None:
-        write_private(
-            self._path, msgspec.json.format(msgspec.json.encode(_Kept(tokens)), indent=2) + b"\n"
-        )
+        body = msgspec.json.format(msgspec.json.encode(_File(tokens)), indent=2)
+        write_private(self._path, body + b"\n")
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -187,5 +172,5 @@ class Access:
 
 
 def _hash(secret: str) -> bytes:
-    """A secret is 256 random bits: there is nothing to guess, so a plain hash is enough."""
+    """Hash a secret. It is 256 random bits: there is nothing to guess, so this is enough."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()

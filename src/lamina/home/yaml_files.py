@@ -1,78 +1,83 @@
-"""Settings files in YAML, read into frozen values. What is wrong with one is told with its file, its line and its value."""
+"""Read settings files in YAML into frozen structs; an error names the file, the line and the value.
+
+PyYAML reads and msgspec checks. What both leave open is here: who may own such a file, how large it
+may be, what YAML may not do in it, when it is read again, and the words for what is wrong.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
 import stat
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
 import msgspec
 
 from lamina.errors import InvalidInput, Refused
 from lamina.home import ownership
-from lamina.text.words import one_line, shown
+from lamina.text.words import meant, one_line, shown
 
 if TYPE_CHECKING:
-    from yaml import MappingNode, SafeLoader, ScalarNode, SequenceNode
-
-    Node = MappingNode | SequenceNode | ScalarNode
+    from yaml import MappingNode, Node, SafeLoader
 
 log = logging.getLogger("lamina")
 
 MOST_BYTES = 1024 * 1024
-LONGEST = 1000  # characters of one plain value; some of YAML's ways to write numbers take very long to read
+# Characters of one plain value; some of YAML's ways to write numbers take very long to read.
+LONGEST = 1000
+# A step of the path that msgspec appends to an error, such as $.every[0].minutes.
+STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 TYPE_NAMES = {bool: "true or false", float: "a number", int: "a whole number", str: "a text"}
-NODE_NAMES = {"sequence": "list", "mapping": "mapping"}
-NULL = "tag:yaml.org,2002:null"
-PLAIN = frozenset(f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "str"))
 
 Value = TypeVar("Value")
 Values = TypeVar("Values", bound=msgspec.Struct)
 
 
-def load(path: Path, base: Values) -> Values:
-    """The values of a file in the place of those of `base`, key by key. A file that is not there changes nothing.
+class InvalidField(InvalidInput, ValueError):  # noqa: N818
+    """A struct refuses the value of its field `key`, or the item `index` of it.
 
-    Keys and types are those of the class. It may refuse more when it is made, by an `InvalidInput` whose `key` (and
-    `index`, in a list) says what it is about.
+    It is a `ValueError` too, for to these msgspec adds the path of the struct.
     """
-    text = _text(path)
-    if text is None:
+
+
+def load(path: Path, base: Values) -> Values:
+    """Read the values of a file over those of `base`, key by key. A missing file changes nothing.
+
+    Keys and types are those of the class, which forbids unknown fields. It may refuse more when it
+    is made, by an `InvalidField`.
+    """
+    text = _read(path)
+    values = None if text is None else _parse(path, text)
+    if values is None:
         return base
-    loader, root = _parsed(path, text)
-    return (
-        base
-        if root is None or root.tag == NULL
-        else _File(path, loader).struct(type(base), root, base)
-    )
-
-
-class Stamp(NamedTuple):
-    """How a file looks from outside. Another look means that it has to be read again."""
-
-    changed: int
-    touched: int
-    size: int
-    number: int
+    if isinstance(values, dict):
+        for name, value in values.items():
+            if value is None and isinstance(getattr(base, name, None), tuple):
+                values[name] = ()  # a list whose entries are all commented out
+        values = msgspec.structs.asdict(base) | values
+    try:
+        return msgspec.convert(values, type(base))
+    except msgspec.ValidationError as error:
+        line, problem = _explain(error, type(base), str(text))
+        raise _wrong(path, line, problem) from None
 
 
 class Watched(Generic[Value]):
-    """What a file says, read again when the file has changed. A bad file leaves the last good value in force."""
+    """The value of a file, read again when that changes. A bad file leaves the last good value."""
 
     def __init__(self, path: Path, read: Callable[[Path], Value]) -> None:
         self.path = path
         self.problem: str | None = None
         self._read = read
-        self._seen: Stamp | None = None
+        self._seen: tuple[int, ...] | None = None
         self._good: tuple[Value] | None = None
 
     def current(self) -> Value:
-        """The value in force. Raises only when there has never been a good one."""
-        stamp = _stamp(
-            self.path
-        )  # before reading, so that a change meanwhile is seen the next time
+        """Return the value in force. Raise only when there has never been a good one."""
+        stamp = _stamp(self.path)  # before reading: a change meanwhile is seen the next time
         if self._good is not None and stamp == self._seen:
             return self._good[0]
         try:
@@ -86,16 +91,17 @@ class Watched(Generic[Value]):
         return self._good[0]
 
 
-def _stamp(path: Path) -> Stamp | None:
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """Look at a file from outside. Once that differs, the file has to be read again."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:  # nothing there, or nothing that we may see: reading it says which
         return None
-    return Stamp(found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def _text(path: Path) -> str | None:
-    """The text of a file, or None when there is none."""
+def _read(path: Path) -> str | None:
+    """Read the text of a file; None if there is no file."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise InvalidInput(f"{path} is not a file")
@@ -116,135 +122,117 @@ def _text(path: Path) -> str | None:
         raise _wrong(path, line, f"the byte {raw[error.start]:#04x} is not UTF-8") from None
 
 
-def _parsed(path: Path, text: str) -> tuple[SafeLoader, Any]:
-    """The tree of nodes in a text, which know their lines, or None when it says nothing."""
+@cache
+def _loader() -> type[SafeLoader]:
+    """Derive a loader that refuses what PyYAML would let pass. Importing yaml takes long."""
+    import yaml
+
+    def problem(node: Node, message: str) -> yaml.constructor.ConstructorError:
+        return yaml.constructor.ConstructorError(None, None, message, node.start_mark)
+
+    class Loader(yaml.SafeLoader):
+        def flatten_mapping(self, node: MappingNode) -> None:
+            """Check the keys, and merge nothing: by `<<` a short file could grow without end."""
+            lines: dict[str, int] = {}
+            for key, _ in node.value:
+                is_name = key.tag.endswith(":str") and key.value.isidentifier()
+                if not is_name or not node.tag.endswith(":map"):
+                    raise problem(key, f"unknown key {_written(key)}")
+                if first := lines.get(key.value):
+                    again = f"{key.value} is here a second time; the first is in line {first}"
+                    raise problem(key, again)
+                lines[key.value] = _line(key)
+
+        def construct_object(self, node: Any, deep: bool = False) -> Any:
+            if node.id == "scalar" and len(node.value) > LONGEST:
+                length = f"a value of {len(node.value):,} characters; {LONGEST:,} are allowed"
+                raise problem(node, length)
+            try:
+                return super().construct_object(node, deep)
+            except (ValueError, LookupError, AttributeError):  # a text that is tagged as a number
+                raise problem(node, f"{_written(node)} cannot be read as {node.tag}") from None
+
+    return Loader
+
+
+def _parse(path: Path, text: str) -> Any:
+    """Parse a text into plain values.
+
+    Aliases share one object, and a conversion follows the types: neither can grow without end.
+    """
     import yaml
 
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _loader()(text)
     except yaml.reader.ReaderError as error:
         line, character = text.count("\n", 0, error.position) + 1, shown(text[error.position])
         raise _wrong(path, line, f"not valid YAML: it holds the character {character}") from None
     try:
-        return loader, loader.get_single_node()
+        return loader.get_single_data()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise _wrong(
-            path,
-            mark.line + 1 if mark else 1,
-            f"not valid YAML: {one_line(str(error.problem), 200)}",
-        ) from None
+        line = error.problem_mark.line if error.problem_mark else loader.line
+        is_syntax = not isinstance(error, yaml.constructor.ConstructorError)
+        problem = ("not valid YAML: " if is_syntax else "") + one_line(str(error.problem), 300)
     except (ValueError, OverflowError):  # an escape or a version whose number is too large
-        raise _wrong(path, loader.line + 1, "not valid YAML: a number in it is too large") from None
+        line, problem = loader.line, "not valid YAML: a number in it is too large"
     except RecursionError:
-        raise _wrong(path, loader.line + 1, "it is nested too deeply") from None
+        line, problem = loader.line, "it is nested too deeply"
+    raise _wrong(path, line + 1, problem)
 
 
 def _wrong(path: Path, line: int, message: str) -> InvalidInput:
     return InvalidInput(f"{path}, line {line}: {message}", file=str(path), line=line)
 
 
-class _File:
-    """One parsed file. The walk follows the types, so no nesting and no alias makes it longer than the types allow."""
+def _explain(error: msgspec.ValidationError, kind: Any, text: str) -> tuple[int, str]:
+    """Find the line that an error of msgspec is about, and say what would be right."""
+    import yaml
 
-    def __init__(self, path: Path, loader: SafeLoader) -> None:
-        self._path = path
-        self._loader = loader
-
-    def struct(self, kind: type[Values], node: Node, base: Values | None = None) -> Values:
-        """A mapping as a value of this class; what it does not say comes from `base`, or from the class."""
-        fields = {field.name: field for field in msgspec.structs.fields(kind)}
-        given = self._pairs(node, list(fields))
-        for name, field in fields.items():
-            if field.required and base is None and name not in given:
-                raise self._blame(node, f"{name} is missing")
-        values = {
-            name: self._value(fields[name].type, value, name) for name, value in given.items()
-        }
-        try:
-            return kind(**values) if base is None else msgspec.structs.replace(base, **values)
-        except InvalidInput as error:
-            place = given.get(str(error.details.get("key")), node)
-            index = error.details.get("index")
-            raise self._blame(
-                place.value[index] if isinstance(index, int) else place, error.message
-            ) from None
-
-    def _pairs(self, node: Node, known: list[str]) -> dict[str, Node]:
-        """The values of a mapping by their keys, each of which is known and there once."""
-        if node.id != "mapping":
-            raise self._blame(node, f"{_written(node)} is not a mapping of {', '.join(known)}")
-        places: dict[str, Node] = {}
-        pairs: dict[str, Node] = {}
-        for key, value in node.value:
-            name = key.value if key.id == "scalar" else ""
-            if name not in known:
-                raise self._blame(key, f"unknown key {_written(key)}{_hint(name, known)}")
-            if name in places:
-                raise self._blame(
-                    key,
-                    f"{name} is here a second time; the first is in line {_place(places[name])}",
-                )
-            places[name], pairs[name] = key, value
-        return pairs
-
-    def _value(self, kind: Any, node: Node, name: str) -> Any:
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            return self.struct(kind, node)
-        if get_origin(kind) is tuple:
-            return self._items(get_args(kind)[0], node, name)
-        if node.tag == NULL:
-            raise self._blame(node, f"{name} has no value")
-        found = self._scalar(node, name) if node.id == "scalar" else node
-        try:
-            if kind is float and type(found) is int:
-                found = float(found)
-        except OverflowError:
-            raise self._blame(node, f"{name} = {_written(node)} is too large") from None
-        if type(found) is not kind:
-            quotes = "; put it into quotes" if kind is str and node.id == "scalar" else ""
-            raise self._blame(node, f"{name} = {_written(node)} is not {TYPE_NAMES[kind]}{quotes}")
-        return found
-
-    def _items(self, kind: Any, node: Node, name: str) -> tuple[Any, ...]:
-        if node.tag == NULL:  # a list whose entries are all commented out
-            return ()
-        if node.id != "sequence":
-            raise self._blame(node, f"{name} = {_written(node)} is not a list")
-        return tuple(self._value(kind, item, name) for item in node.value)
-
-    def _scalar(self, node: Node, name: str) -> object:
-        if len(node.value) > LONGEST:
-            raise self._blame(
-                node,
-                f"{name} has a value of {len(node.value):,} characters; {LONGEST:,} are allowed",
-            )
-        try:
-            # What is neither a text nor a number, such as a date, fits no type of ours and is left as it is.
-            return self._loader.construct_object(node) if node.tag in PLAIN else node
-        except (ValueError, LookupError):  # such as a text that is said to be a number
-            raise self._blame(
-                node, f"{name} = {_written(node)} cannot be read as {node.tag}"
-            ) from None
-
-    def _blame(self, node: Node, message: str) -> InvalidInput:
-        return _wrong(self._path, _place(node), message)
+    root = yaml.compose(text, yaml.SafeLoader)
+    refusal = error.__cause__
+    problem, _, where = str(error).removeprefix(str(refusal)).partition(" - at ")
+    steps: list[Any] = [name or int(index) for name, index in STEP.findall(where)]
+    if isinstance(refusal, InvalidField):
+        return _line(_locate(kind, root, [*steps, *refusal.details.values()])[1]), refusal.message
+    kind, node = _locate(kind, root, steps)
+    name = next((step for step in reversed(steps) if isinstance(step, str)), "")
+    known = list(getattr(kind, "__struct_fields__", ()))
+    if "unknown field" in problem:
+        key = next(key for key, _ in node.value if key.value not in known)
+        hint = meant(key.value, known) or f"; known are {', '.join(known)}"
+        return _line(key), f"unknown key {key.value}{hint}"
+    if "missing" in problem:
+        right = f"{problem.split('`')[1]} is missing"
+    elif known:
+        right = f"{_written(node)} is not a mapping of {', '.join(known)}"
+    elif node.tag.endswith(":null"):
+        right = f"{name} has no value"
+    elif "out of range" in problem:
+        right = f"{name} = {_written(node)} is too large"
+    else:
+        right = f"{name} = {_written(node)} is not {TYPE_NAMES.get(kind, 'a list')}"
+        right += "; put it into quotes" if kind is str and node.id == "scalar" else ""
+    return _line(node), right
 
 
-def _place(node: Node) -> int:
+def _locate(kind: Any, node: Any, steps: list[Any]) -> tuple[Any, Any]:
+    """Follow a path through the types and the nodes of a file."""
+    for step in steps:
+        if isinstance(step, int):
+            kind, node = get_args(kind)[0], node.value[step]
+        else:
+            kind = {field.name: field.type for field in msgspec.structs.fields(kind)}[step]
+            node = next((value for key, value in node.value if key.value == step), node)
+    return kind, node
+
+
+def _line(node: Any) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _written(node: Node) -> str:
-    """A value as it stands in the file."""
+def _written(node: Any) -> str:
+    """Write a value as it stands in the file."""
     if node.id != "scalar":
-        return f"a {NODE_NAMES[node.id]}"
-    quoted = getattr(node, "style", None) is not None or not node.value
-    return shown(node.value) if quoted else one_line(node.value, 200)
-
-
-def _hint(name: str, known: list[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
+        return "a list" if node.id == "sequence" else "a mapping"
+    is_quoted = node.style is not None or not node.value
+    return shown(node.value) if is_quoted else one_line(node.value, 200)

@@ -1,4 +1,6 @@
-"""Time comes from one injected clock, and ids follow from store, agent and sequence."""
+"""Read times and make ids. Time comes from one injected clock; ids follow from store, agent and
+sequence number.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 EARLIEST = datetime(1000, 1, 1, tzinfo=UTC)
 LATEST = datetime(3000, 1, 1, tzinfo=UTC)
+OUTSIDE = "lies outside the years 1000 to 2999"
 
 # Crockford's alphabet: no letter that could be read as a digit.
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -27,12 +30,12 @@ SPREAD = 0x9E3779B97F4A7C15
 
 
 def system_clock() -> datetime:
-    """The time of this machine, in UTC. Nothing else in Lamina reads it."""
+    """Read the time of this machine, in UTC. Nothing else in Lamina does."""
     return datetime.now(UTC)
 
 
 def checked(clock: Clock) -> Clock:
-    """The clock, made to answer in UTC, or to say that it is not a clock."""
+    """Wrap a clock so that it answers in UTC; refuse what is not a clock."""
     if not callable(clock):
         raise InvalidInput(f"clock {shown(clock)} is not a function that returns the time")
 
@@ -43,48 +46,40 @@ def checked(clock: Clock) -> Clock:
 
 
 def moment(value: object, name: str = "at") -> datetime:
-    """A point in time from an aware datetime, ISO-8601 text with an offset, or epoch seconds."""
-    when = _parsed(value, name)
+    """Read a time from an aware datetime, ISO-8601 text with an offset, or epoch seconds."""
+    when = _parse(value, name)
     if when.tzinfo is not UTC:
         if when.utcoffset() is None:
-            raise InvalidInput(
-                f"{name} {shown(value)} has no time zone; add one, for example +00:00"
-            )
+            problem = "has no time zone; add one, for example +00:00"
+            raise InvalidInput(f"{name} {shown(value)} {problem}")
         try:
             when = when.astimezone(UTC)
         except OverflowError:
-            raise InvalidInput(
-                f"{name} {shown(value)} lies outside the years 1000 to 2999"
-            ) from None
+            raise InvalidInput(f"{name} {shown(value)} {OUTSIDE}") from None
     if not EARLIEST <= when < LATEST:
-        raise InvalidInput(f"{name} {shown(value)} lies outside the years 1000 to 2999")
+        raise InvalidInput(f"{name} {shown(value)} {OUTSIDE}")
     return when
 
 
-def _parsed(value: object, name: str) -> datetime:
+def _parse(value: object, name: str) -> datetime:
+    problem = "is neither a datetime, an ISO-8601 text nor epoch seconds"
     if isinstance(value, datetime):
         return value
     if isinstance(value, str):
         try:
             return datetime.fromisoformat(value)
         except ValueError:
-            raise InvalidInput(
-                f"{name} {shown(value)} is not an ISO-8601 time such as 2026-05-01T08:30:00Z"
-            ) from None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+            problem = "is not an ISO-8601 time such as 2026-05-01T08:30:00Z"
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             return EPOCH + timedelta(seconds=value)
         except (OverflowError, ValueError):  # too far away, or not a number at all
-            raise InvalidInput(
-                f"{name} {shown(value)} lies outside the years 1000 to 2999; seconds are meant"
-            ) from None
-    raise InvalidInput(
-        f"{name} {shown(value)} is neither a datetime, an ISO-8601 text nor epoch seconds"
-    )
+            problem = f"{OUTSIDE}; seconds are meant"
+    raise InvalidInput(f"{name} {shown(value)} {problem}")
 
 
 def to_micros(when: datetime) -> int:
-    """Microseconds since 1970, the form in which times are stored."""
+    """Count the microseconds since 1970, the form in which times are stored."""
     return (when - EPOCH) // MICROSECOND
 
 
@@ -93,11 +88,12 @@ def from_micros(micros: int) -> datetime:
 
 
 class Ids:
-    """Ids of one agent in one store: 10 characters of time, 4 of the agent, 12 of store and sequence.
+    """Ids of one agent in one store: 10 characters of time, 4 of agent, 12 of store and sequence.
 
-    The same store id, agent, sequence and clock give the same ids, so a rebuilt store is the same store. No two
-    sequence numbers of a store share their last 12 characters, whatever the clock does. The agent's part tells an id
-    that was made for another agent from one that never existed, without looking anywhere.
+    The same store id, agent, sequence and clock give the same ids, so a rebuilt store is the same
+    store. No two sequence numbers of a store share their last 12 characters, whatever the clock
+    does. The agent's part tells an id that was made for another agent from one that never existed,
+    without looking anywhere.
     """
 
     def __init__(self, store_id: str, agent: str) -> None:
@@ -106,13 +102,15 @@ class Ids:
         self._tag = agent_tag(agent)
 
     def prefix(self, when: datetime) -> str:
-        """What all ids made at this time begin with."""
+        """Make the beginning of all ids of this time."""
         n = max(0, to_micros(when) // 1000)
-        time = f"{PAIRS[n >> 40 & 1023]}{PAIRS[n >> 30 & 1023]}{PAIRS[n >> 20 & 1023]}{PAIRS[n >> 10 & 1023]}{PAIRS[n & 1023]}"
-        return time + self._tag
+        return (
+            f"{PAIRS[n >> 40 & 1023]}{PAIRS[n >> 30 & 1023]}{PAIRS[n >> 20 & 1023]}"
+            f"{PAIRS[n >> 10 & 1023]}{PAIRS[n & 1023]}{self._tag}"
+        )
 
     def make(self, prefix: str, seq: int) -> str:
-        """The id of the record with this sequence number."""
+        """Make the id of the record with this sequence number."""
         # An odd factor permutes the 60-bit numbers: neighbours look unrelated, and none coincide.
         n = seq * SPREAD + self._offset
         return (
@@ -122,18 +120,21 @@ class Ids:
 
 
 def agent_tag(agent: str) -> str:
-    """The four characters that every id made for this agent carries."""
+    """Make the four characters that every id of this agent carries."""
     n = int.from_bytes(hashlib.blake2b(agent.encode(), digest_size=4).digest(), "big")
     return PAIRS[n >> 10 & 1023] + PAIRS[n & 1023]
 
 
 def is_id(text: str) -> bool:
-    """Whether a text has the form of a record id."""
+    """Tell if a text has the form of a record id."""
     return ID.fullmatch(text) is not None
 
 
 def is_part(text: str) -> bool:
-    """Whether a text could be the beginning or the end of a record id. Ends differ soonest: they come from the sequence."""
+    """Tell if a text could be the beginning or the end of a record id.
+
+    Ends differ soonest: they come from the sequence.
+    """
     return PART.fullmatch(text) is not None
 
 

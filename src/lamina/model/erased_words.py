@@ -1,4 +1,4 @@
-"""What goes with a memory that is erased, and by what it would be known again. Pure."""
+"""Decide what goes with an erased memory, and by which words it would be recognised. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from lamina.model.clock import is_id
-from lamina.text import words as text
+from lamina.text.words import WORD, row, tokens
 
 RUN = 4  # so many words in a row are seldom said twice by chance
 SHORTEST = 3  # a shorter word betrays nothing
@@ -20,7 +20,7 @@ TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9:]+)")
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """A record as far as it matters to an erasure: what it rests on, and every text that it holds."""
+    """A record as far as an erasure needs it: what it rests on, and every text that it holds."""
 
     id: str
     evidence: tuple[str, ...]
@@ -31,11 +31,11 @@ class Trace(msgspec.Struct, frozen=True):
     @property
     def sources(self) -> list[str]:
         """The records that it rests on."""
-        return [one for one in self.evidence if is_id(one)]
+        return [reference for reference in self.evidence if is_id(reference)]
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What happens to a record that rests on what is erased, and why."""
+    """The fate of a record that rests on an erased one, and the reason."""
 
     id: str
     goes: bool
@@ -43,7 +43,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """By what erased texts would be known again: words and runs of words that nothing else has."""
+    """Words and runs of words that only erased texts have, by which those would be recognised."""
 
     words: frozenset[str] = frozenset()
     runs: frozenset[str] = frozenset()
@@ -51,22 +51,18 @@ class Signature(msgspec.Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.words) + len(self.runs)
 
-    def is_in(self, said: str) -> bool:
-        """Whether a text holds one of them."""
-        if not self.words.isdisjoint(text.tokens(said)):
+    def is_in(self, text: str) -> bool:
+        """Tell if a text holds one of them."""
+        if not self.words.isdisjoint(tokens(text)):
             return True
-        return bool(self.runs) and any(
-            run in self.runs for run in _runs(text.row(said), self._lengths)
-        )
+        return bool(self.runs) and not self.runs.isdisjoint(_runs(row(text), self._lengths))
 
     def is_among(self, texts: Iterable[str]) -> bool:
         return any(map(self.is_in, texts))
 
-    def masked(self, said: str) -> str:
-        """A text without these words; all of it is gone when a run of them is in it."""
-        kept = text.WORD.sub(
-            lambda found: GONE if self.is_in(found.group()) else found.group(), said
-        )
+    def masked(self, text: str) -> str:
+        """Mask these words in a text, and all of it if it holds a run of them."""
+        kept = WORD.sub(lambda word: GONE if self.is_in(word.group()) else word.group(), text)
         return GONE if self.is_in(kept) else kept
 
     @property
@@ -75,33 +71,24 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 def trace(fields: Mapping[str, Any], *, is_vouched: bool = False) -> Trace:
-    """What a record holds, by the names of its fields."""
-    metadata = fields["metadata"]
-    origin = metadata.get("origin")
-    named = (
-        fields["content"],
-        *(fields.get(name) for name in ("speaker", "source", "session", "key")),
-    )
+    """Make the trace of a record from its fields by name."""
+    metadata, evidence = fields["metadata"], tuple(fields["evidence"])
+    labels = (fields.get(name) for name in ("content", "speaker", "source", "session", "key"))
     texts = (
-        *filter(None, named),
+        *filter(None, labels),
         *fields["tags"],
         *strings(metadata),
-        *(one for one in fields["evidence"] if not is_id(one)),
+        *(reference for reference in evidence if not is_id(reference)),
     )
-    said = tuple(
-        one for one in texts if TIME.fullmatch(one) is None
-    )  # when something was said betrays nothing
-    return Trace(
-        fields["id"],
-        tuple(fields["evidence"]),
-        said,
-        origin if isinstance(origin, str) else None,
-        is_vouched,
-    )
+    # When something was said betrays nothing.
+    texts = tuple(text for text in texts if TIME.fullmatch(text) is None)
+    origin = metadata.get("origin")
+    origin = origin if isinstance(origin, str) else None
+    return Trace(fields["id"], evidence, texts, origin, is_vouched)
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every text among the values of some metadata, however deep."""
+    """Yield every text among the values of some metadata, however deep."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -113,73 +100,73 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def words(traces: Iterable[Trace]) -> set[str]:
-    """The words by which these could be known again."""
-    return {
-        word
-        for one in traces
-        for said in one.texts
-        for word in text.tokens(said)
-        if len(word) >= SHORTEST
-    }
+    """Collect the words by which these records could be recognised."""
+    texts = (text for record in traces for text in record.texts)
+    return {word for text in texts for word in tokens(text) if len(word) >= SHORTEST}
 
 
 def runs(traces: Iterable[Trace]) -> set[str]:
-    """Every few words in a row of these; a text of fewer is one run, unless it is a single word."""
-    return {run for one in traces for said in one.texts for run in _whole(text.row(said))}
+    """Collect every few words in a row; a text of fewer is one run, unless it is a single word."""
+    return {run for record in traces for text in record.texts for run in _runs_of(row(text))}
 
 
 def verdicts(
     chosen: Collection[Trace], resting: Collection[Trace], own: AbstractSet[str]
 ) -> list[Verdict]:
-    """What becomes of the records that rest on the chosen ones, however far; `own` are words that nobody else has.
+    """Decide about the records that rest on the chosen ones, however far.
 
-    What sleep has made is read again from what is left. What says anything that only those said which go, goes with them,
-    whoever wrote it. What rests on nothing else goes too, unless an operator has written it.
+    `own` are words that no other record has. What sleep has made goes: it is read again from what
+    is left. What says anything that only the erased records said goes with them, whatever its
+    author. What rests on nothing else goes too, unless an operator has written it.
     """
-    gone = {one.id for one in chosen}
+    gone = {record.id for record in chosen}
     going = list(chosen)
-    open_ = {one.id: one for one in resting if one.id not in gone}
-    found: dict[str, Verdict] = {}
+    undecided = {record.id: record for record in resting if record.id not in gone}
+    reasons: dict[str, str] = {}
     while going:
-        said = Signature(frozenset(words(going)) & own, frozenset(runs(going)))
+        erased = Signature(frozenset(words(going)) & own, frozenset(runs(going)))
         fresh = {
-            one.id: why
-            for one in open_.values()
-            if (why := _why(one, gone | found.keys(), said)) is not None
+            record.id: reason
+            for record in undecided.values()
+            if (reason := _reason_to_go(record, gone | reasons.keys(), erased)) is not None
         }
-        found |= {name: Verdict(name, True, why) for name, why in fresh.items()}
-        going = [open_.pop(name) for name in fresh]
-    gone |= found.keys()
-    kept = [one for one in open_.values() if not gone.isdisjoint(one.sources)]
-    return [*found.values(), *(Verdict(one.id, False, _why_kept(one, gone)) for one in kept)]
+        reasons |= fresh
+        going = [undecided.pop(record_id) for record_id in fresh]
+    gone |= reasons.keys()
+    kept = [record for record in undecided.values() if not gone.isdisjoint(record.sources)]
+    return [
+        *(Verdict(record_id, True, reason) for record_id, reason in reasons.items()),
+        *(Verdict(record.id, False, _reason_to_stay(record, gone)) for record in kept),
+    ]
 
 
-def _why(one: Trace, gone: AbstractSet[str], said: Signature) -> str | None:
-    """Why a record goes; None when it stays, so far."""
-    if gone.isdisjoint(one.sources):
+def _reason_to_go(record: Trace, gone: AbstractSet[str], erased: Signature) -> str | None:
+    """Say why a record goes; None if it stays, so far."""
+    if gone.isdisjoint(record.sources):
         return None
-    if one.origin == SLEEP:
+    if record.origin == SLEEP:
         return "sleep made it of this"
-    if said.is_among(one.texts):
+    if erased.is_among(record.texts):
         return "it says what only this says"
-    return "it rests on nothing else" if set(one.sources) <= gone and not one.is_vouched else None
+    if set(record.sources) <= gone and not record.is_vouched:
+        return "it rests on nothing else"
+    return None
 
 
-def _why_kept(one: Trace, gone: AbstractSet[str]) -> str:
-    return (
-        "an operator wrote it, in other words"
-        if set(one.sources) <= gone
-        else "it rests on other memories too"
-    )
+def _reason_to_stay(record: Trace, gone: AbstractSet[str]) -> str:
+    if set(record.sources) <= gone:
+        return "an operator wrote it, in other words"
+    return "it rests on other memories too"
 
 
-def _whole(row: Sequence[str]) -> Iterator[str]:
-    if len(row) >= RUN:
-        yield from _runs(row, (RUN,))
-    elif len(row) > 1:
-        yield " ".join(row)
+def _runs_of(words: Sequence[str]) -> Iterator[str]:
+    if len(words) >= RUN:
+        yield from _runs(words, (RUN,))
+    elif len(words) > 1:
+        yield " ".join(words)
 
 
-def _runs(row: Sequence[str], lengths: Iterable[int]) -> Iterator[str]:
+def _runs(words: Sequence[str], lengths: Iterable[int]) -> Iterator[str]:
     for length in lengths:
-        yield from (" ".join(row[start : start + length]) for start in range(len(row) - length + 1))
+        for start in range(len(words) - length + 1):
+            yield " ".join(words[start : start + length])

@@ -1,4 +1,4 @@
-"""Canonical JSON and the hashes over it. Pure; `docs/format.md` says the same in words."""
+"""Write canonical JSON and the hashes over it. Pure; `docs/format.md` says the same in words."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MAX_DEPTH = 32
 MAX_VALUES = 100_000
 
 
-def _plain(value: Any) -> Any:
-    """Texts and mappings of other classes, as the plain ones that they stand for."""
+def _builtin(value: Any) -> Any:
+    """Turn texts, numbers and mappings of other classes into plain ones."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, Mapping):
@@ -32,13 +32,14 @@ def _plain(value: Any) -> Any:
 
 
 # Canonical JSON: UTF-8, keys sorted by code point, no spaces, nothing escaped that need not be.
-# The encoder's own method, without a function around it: it runs twice for every memory of a bulk load.
-encode: Callable[[Any], bytes] = msgspec.json.Encoder(order="sorted", enc_hook=_plain).encode
+# The encoder's own method, without a function around it: it runs twice for every memory of a bulk
+# load.
+encode: Callable[[Any], bytes] = msgspec.json.Encoder(order="sorted", enc_hook=_builtin).encode
 _decoder = msgspec.json.Decoder()
 
 
 def decode(text: str | bytes) -> Any:
-    """JSON of any kind; what is none is an error that a caller can tell from others."""
+    """Read JSON of any kind; anything else is an error that a caller can tell from others."""
     try:
         return _decoder.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -46,29 +47,34 @@ def decode(text: str | bytes) -> Any:
 
 
 def salted_hash(salt: bytes, payload: bytes) -> bytes:
-    """A hash that says nothing about its payload once the salt is gone, which is how erasure and audit both hold."""
+    """Hash a payload so that the hash betrays nothing of it once the salt is gone.
+
+    That is how erasure and audit both hold.
+    """
     return hashlib.sha256(salt + payload).digest()
 
 
 class Salts:
-    """Random salts, asked of the system many at a time. Each store has its own, which no forked process shares."""
+    """Random salts, asked of the system many at a time.
+
+    Each store has its own supply, which no forked process shares.
+    """
 
     def __init__(self) -> None:
-        self._waiting: list[bytes] = []
+        self._supply: list[bytes] = []
 
     def next(self) -> bytes:
         try:
-            return self._waiting.pop()
+            return self._supply.pop()
         except IndexError:
             pool = os.urandom(SALT_BYTES * SALTS_AT_ONCE)
-            self._waiting = [
-                pool[start : start + SALT_BYTES] for start in range(0, len(pool), SALT_BYTES)
-            ]
-            return self._waiting.pop()
+            starts = range(0, len(pool), SALT_BYTES)
+            self._supply = [pool[start : start + SALT_BYTES] for start in starts]
+            return self._supply.pop()
 
 
 def chain_seed(store_id: str, agent: str, name: str) -> bytes:
-    """What the first link of a chain hangs on: the identity of the store."""
+    """Hash the identity of the store, on which the first link of a chain hangs."""
     return hashlib.sha256(encode([name, store_id, agent])).digest()
 
 
@@ -77,7 +83,7 @@ def chain_hash(previous: bytes, body: bytes) -> bytes:
 
 
 def facet(value: object) -> str | None:
-    """A plain value as a filter compares it; nothing for what is too long or not plain."""
+    """Write a plain value as a filter compares it; None if it is too long or not plain."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

@@ -11,7 +11,7 @@ import msgspec
 
 
 class Layer(StrEnum):
-    """Where a memory lives. The last five are long-term."""
+    """The layer in which a memory lives. The last five are long-term."""
 
     WORKING = "working"
     SHORT_TERM = "short_term"
@@ -26,7 +26,7 @@ LONG_TERM = (Layer.EPISODIC, Layer.SEMANTIC, Layer.PROCEDURAL, Layer.PROFILE, La
 
 
 class State(StrEnum):
-    """How far a memory may be believed. `constrained` is the only state that waits for a person."""
+    """The standing of a memory. `constrained` is the only state that waits for a person."""
 
     ACTIVE = "active"
     CONSTRAINED = "constrained"
@@ -35,7 +35,7 @@ class State(StrEnum):
 
 
 class Trust(StrEnum):
-    """Who vouches for a memory, from most to least trusted."""
+    """The party that vouches for a memory, from most to least trusted."""
 
     OPERATOR = "operator"
     AGENT = "agent"
@@ -51,7 +51,7 @@ class Role(StrEnum):
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """Who does something, and through which door."""
+    """The author of an action, and the surface through which it came."""
 
     role: Role
     name: str
@@ -123,16 +123,16 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def score(self) -> int:
-        """The importance on the scale 0 to 10: the largest score whose tenth the importance reaches."""
+        """The importance from 0 to 10: the largest score whose tenth the importance reaches."""
         return score_of(self.importance)
 
     @property
     def stored_in(self) -> str:
-        """Where it is kept: in the `store`, or in the `failsafe` until the store can be written again."""
+        """Its keeper: the `store`, or the `failsafe` until the store can be written again."""
         return "store"
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as plain JSON values, with the score beside the exact importance."""
+        """Return the record as plain JSON values, with the score beside the exact importance."""
         fields = {name: plain(getattr(self, name)) for name in self.__struct_fields__}
         fields["score"] = self.score
         if self.archived is None:
@@ -151,7 +151,7 @@ class Waiting(Record, frozen=True, gc=False):
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """What decides about a short-term memory, without its text."""
+    """The fields that decide about a short-term memory, without its text."""
 
     seq: int
     event: int
@@ -163,11 +163,11 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     tags: tuple[str, ...]
     since: datetime  # when it came, or was last wanted
     metadata: str = "{}"  # as JSON: it is seldom needed
-    wanted: bool = False  # somebody brought it back from the archive
+    wanted: bool = False  # it was brought back from the archive
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What one event did to one record. `hash` fixes the whole record as it was afterwards."""
+    """The change of one record by one event. `hash` fixes the whole record as it was afterwards."""
 
     record: str
     hash: str
@@ -194,13 +194,12 @@ class Event(msgspec.Struct, frozen=True):
 
     @property
     def reason(self) -> str | None:
-        """Why, in the words of whoever did it; it can be erased, the event cannot."""
+        """The reason in the actor's words; it can be erased, the event cannot."""
         return self.note.get("reason")
 
     def to_dict(self) -> dict[str, Any]:
-        fields = {
-            name: plain(getattr(self, name)) for name in self.__struct_fields__ if name != "changes"
-        }
+        names = (name for name in self.__struct_fields__ if name != "changes")
+        fields = {name: plain(getattr(self, name)) for name in names}
         fields["changes"] = [change.to_dict() for change in self.changes]
         return fields
 
@@ -208,7 +207,7 @@ class Event(msgspec.Struct, frozen=True):
 class Hit(msgspec.Struct, frozen=True):
     """A record that answers a query, with the named parts that its score is made of.
 
-    `duplicates` says how many near-copies from outside are not shown because this one stands for them.
+    `duplicates` counts the near-copies from outside that are not shown: this one stands for them.
     """
 
     record: Record
@@ -217,21 +216,18 @@ class Hit(msgspec.Struct, frozen=True):
     duplicates: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        told = {"duplicates": self.duplicates} if self.duplicates else {}
-        return {
-            "score": self.score,
-            "parts": dict(self.parts),
-            **told,
-            "record": self.record.to_dict(),
-        }
+        fields: dict[str, Any] = {"score": self.score, "parts": dict(self.parts)}
+        if self.duplicates:
+            fields["duplicates"] = self.duplicates
+        return {**fields, "record": self.record.to_dict()}
 
 
 class Hits(Sequence[Hit]):
     """The answer to a search: an ordered sequence of hits, which may be empty and says so.
 
-    `notes` say what could not be used to answer, such as an embedder that is down. `confidence` says by how much the best
-    evidence is above chance, where the ranker knows: below 0 there is nothing relevant. `is_whole` is false when the store
-    could not be asked.
+    `notes` say what could not be used to answer, such as an embedder that is down. `confidence`
+    says by how much the best evidence is above chance, where the ranker knows: below 0 there is
+    nothing relevant. `is_whole` is false when the store could not be asked.
     """
 
     def __init__(
@@ -249,7 +245,7 @@ class Hits(Sequence[Hit]):
 
     @property
     def outcome(self) -> str:
-        """`found`; `nothing_relevant` when the store has no answer; `unavailable` when it could not be asked for one."""
+        """`found`, `nothing_relevant`, or `unavailable` if the store could not be asked."""
         if self._hits:
             return "found"
         return "nothing_relevant" if self.is_whole else "unavailable"
@@ -271,15 +267,13 @@ class Hits(Sequence[Hit]):
         return f"<Hits {self.outcome} {len(self)}>"
 
     def to_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "outcome": self.outcome,
-            "hits": [hit.to_dict() for hit in self._hits],
-        }
-        return {**found, "notes": list(self.notes)} if self.notes else found
+        hits = [hit.to_dict() for hit in self._hits]
+        answer: dict[str, Any] = {"outcome": self.outcome, "hits": hits}
+        return {**answer, "notes": list(self.notes)} if self.notes else answer
 
 
 def score_of(importance: float) -> int:
-    """floor(importance × 10), without the rounding of the product: 7 and 0.70 are one threshold."""
+    """Return floor(importance × 10), but not the product's: 7 and 0.70 are one threshold."""
     score = int(importance * 10)
     if importance < score / 10:
         return score - 1
@@ -287,7 +281,7 @@ def score_of(importance: float) -> int:
 
 
 def plain(value: Any) -> Any:
-    """A field's value as JSON would hold it."""
+    """Turn a field's value into one that JSON can hold."""
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, StrEnum):
@@ -298,5 +292,5 @@ def plain(value: Any) -> Any:
 
 
 def iso(moment: datetime) -> str:
-    """ISO-8601 in UTC with microseconds and a `Z`, always of one length, so that text sorts as time does."""
+    """Write ISO-8601 in UTC with microseconds and a `Z`: of one length, so text sorts as time."""
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,4 +1,6 @@
-"""What a memory says in the layers that are believed, in a form by which a rejected value is known again. Pure."""
+"""Fingerprint what a memory says in the layers that are believed, so that a rejected value is
+recognised when it comes back. Pure.
+"""
 
 from __future__ import annotations
 
@@ -10,55 +12,55 @@ from lamina.model import hashing, rules, slots
 from lamina.model.record import Draft, Layer, Record, State
 from lamina.text import lookalikes
 
-# The layers that say what is so. What happened may be told, whatever anybody thinks of it.
+# The layers that say what is so. What happened may be remembered, rejected or not.
 GUARDED = rules.BELIEVED
 BELIEVABLE = frozenset({State.ACTIVE, State.CONSTRAINED})
-# Where a proposal names the records that it would take the place of, by its layer: to be one record, or to end them.
+# Where a proposal names the records that it would replace, by its layer: to be one record, or to
+# end them.
 REPLACES: Mapping[Layer, str] = {Layer.SEMANTIC: "compacted_from", Layer.PROCEDURAL: "duplicates"}
 ENDS = "ends"
 
 
 def is_guarded(memory: Record | Draft) -> bool:
-    """Whether a memory is believed, or may become so when somebody confirms it."""
+    """Tell if a memory is believed, or may become so by a confirmation."""
     return memory.layer in GUARDED and memory.state in BELIEVABLE
 
 
 def fingerprints(memory: Record | Draft) -> list[bytes]:
-    """One for each value that a memory stands for, and one for the records that it would stand in for."""
-    told = [fingerprint(memory.layer, key, value) for key, value in _values(memory)]
+    """Fingerprint each value that a memory stands for, and the records that it would replace."""
+    prints = [fingerprint(memory.layer, key, value) for key, value in _values(memory)]
     if joined := _ids(memory, REPLACES.get(memory.layer, "")):
-        told.append(fingerprint(memory.layer, REPLACES[memory.layer], sorted(joined)))
-    return list(dict.fromkeys(told))
+        prints.append(fingerprint(memory.layer, REPLACES[memory.layer], sorted(joined)))
+    return list(dict.fromkeys(prints))
 
 
 def fingerprint(layer: Layer, key: str, value: Any) -> bytes:
-    """The same for every disguise of a key and its value."""
+    """Hash a key and its value, the same for every disguise of them."""
     return lookalikes.fingerprint(layer, key, value)
 
 
 def named(proposal: Record | Draft) -> list[str]:
-    """The records that a proposal says it would replace."""
-    return list(
-        dict.fromkeys((*_ids(proposal, REPLACES.get(proposal.layer, "")), *_ids(proposal, ENDS)))
-    )
+    """List the records that a proposal says it would replace."""
+    replaced = _ids(proposal, REPLACES.get(proposal.layer, ""))
+    return list(dict.fromkeys((*replaced, *_ids(proposal, ENDS))))
 
 
 def _ids(memory: Record | Draft, name: str) -> list[str]:
-    given = memory.metadata.get(name, ())
-    return (
-        [item for item in given if isinstance(item, str)]
-        if isinstance(given, (list, tuple))
-        else []
-    )
+    value = memory.metadata.get(name)
+    items = value if isinstance(value, (list, tuple)) else ()
+    return [item for item in items if isinstance(item, str)]
 
 
 def project_key(name: str) -> str:
-    """Under which key the lines of a project are kept."""
+    """Name the key under which the lines of a project are kept."""
     return f"project:{name}"
 
 
 def _values(memory: Record | Draft) -> Iterator[tuple[str, Any]]:
-    """What a memory says, by its keys. Lists say each of their items: one more beside it is no other value."""
+    """Yield the values that a memory states, with their keys.
+
+    A list states each of its items: one item more does not make another value of the others.
+    """
     metadata = memory.metadata
     project = metadata.get("project") if memory.layer is Layer.SEMANTIC else None
     if isinstance(project, Mapping):
@@ -71,16 +73,12 @@ def _values(memory: Record | Draft) -> Iterator[tuple[str, Any]]:
         yield from ((str(metadata.get("profile_key", "")), item) for item in items)
     elif memory.layer is Layer.SEMANTIC and isinstance(metadata.get("attribute"), str):
         denied = "not " if metadata.get("negated") is True else ""
-        yield (
-            f"{metadata.get('subject', '')}.{metadata['attribute']}",
-            f"{denied}{metadata.get('value', '')}",
-        )
+        key = f"{metadata.get('subject', '')}.{metadata['attribute']}"
+        yield key, f"{denied}{metadata.get('value', '')}"
     elif (entry := slots.world_entry(memory)) is not None:
         # A definition is exact: one that differs in a single sign may do something else.
-        told = [metadata.get("definition"), metadata.get("config")]
-        yield entry, hashlib.sha256(hashing.encode(told)).hexdigest()
+        definition = [metadata.get("definition"), metadata.get("config")]
+        yield entry, hashlib.sha256(hashing.encode(definition)).hexdigest()
     else:
-        yield (
-            str(metadata.get("workflow", "")) if memory.layer is Layer.PROCEDURAL else "",
-            memory.content,
-        )
+        is_workflow = memory.layer is Layer.PROCEDURAL
+        yield str(metadata.get("workflow", "")) if is_workflow else "", memory.content

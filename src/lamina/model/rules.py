@@ -1,4 +1,8 @@
-"""What is allowed: legal moves, contracts, who may write where, and the shape of a valid memory. Pure."""
+"""Check what is allowed: legal moves, contracts, layers, and the fields of a valid memory. Pure.
+
+A check takes the value that a caller gave and returns the valid one, or raises an error that names
+the value.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,8 @@ MOVES = (  # in the order in which an error names them
 )
 OPERATOR_MOVES = frozenset({(State.TOMBSTONED, State.ACTIVE)})
 
-# What these kinds say holds beyond its occasion, so it is promoted to what is known; all else is promoted to what happened.
+# What these kinds say holds beyond its occasion, so they are promoted to semantic memory; all
+# others to episodic memory.
 LASTING_KINDS = frozenset({"fact", "insight", "decision", "preference", "project"})
 
 CONTRACTS: Mapping[Layer, tuple[str, ...]] = {
@@ -42,45 +47,48 @@ CONTRACTS: Mapping[Layer, tuple[str, ...]] = {
     Layer.SEMANTIC: ("origin", "topic_tags"),
     Layer.PROCEDURAL: ("workflow", "canonical"),
 }
-# What people believe, or let agents act by: what was rejected stays out, and no file changes it.
+# The layers that people believe, or let agents act by: what was rejected stays out, and no file
+# changes it.
 BELIEVED = frozenset({*CONTRACTS, Layer.WORLD})
 RADAR_CONTRACT = ("repo_slug", "source_handle", "source_url", "confidence", "evidence_refs")
 SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
-# Words in a source that say: somebody else's text.
+# Words in a source that say: the text comes from outside.
 EXTERNAL_SOURCES = frozenset(
-    "tool tools web www http https url urls webpage webpages website websites webhook mail mails mailto email emails"
-    " import imports imported".split()
+    "tool tools web www http https url urls webpage webpages website websites webhook"
+    " mail mails mailto email emails import imports imported".split()
 )
-# What only engines make says so here; somebody else's claim to be one of them is not promoted to what is known.
+# The origins of what engines make; a memory that merely claims one is not promoted to semantic
+# memory.
 ENGINES = frozenset({"compression", "memory-review", "sleep"})
 TRUST_ORDER = (Trust.OPERATOR, Trust.AGENT, Trust.EXTERNAL)
 MAX_CONTENT_BYTES = 1024 * 1024
 MAX_METADATA_BYTES = 256 * 1024
 MAX_LABEL = 256
-MAX_FACET = 256  # characters of a name in metadata that can be filtered by; an index could not hold a longer one
+MAX_FACET = 256  # characters of a name in metadata to filter by; no index could hold a longer one
 MAX_REASON_BYTES = 4096
 MAX_TAGS = 256
 MAX_EVIDENCE = 100_000
 LIMITS = (1, 10_000)
 MAX_QUERY_BYTES = 64 * 1024
 MAX_HOURS = 1_000_000
+PATH_SIGNS = frozenset(":/\\.")  # of a URL or a path
 FENCE = fence.OPEN.encode()
 
 
 def check_move(before: State, after: State, role: Role) -> None:
     """Raise unless a record may go from one state to the other at this authority."""
     if (before, after) not in MOVES:
-        allowed = [str(end) for start, end in MOVES if start is before]
+        allowed = ", ".join(end for start, end in MOVES if start is before)
         raise Refused(
-            f"a record cannot go from {before} to {after}; from {before} it can become {', '.join(allowed)}"
+            f"a record cannot go from {before} to {after}; from {before} it can become {allowed}"
         )
     if (before, after) in OPERATOR_MOVES and role is not Role.OPERATOR:
         raise Refused(f"only an operator may move a record from {before} to {after}")
 
 
 def check_layer(layer: Layer, role: Role, run_id: str | None) -> None:
-    """Raise unless a memory may start in this layer: agents propose what is long-term, operators may write it."""
+    """Raise unless a memory may start in this layer: only operators may write long-term layers."""
     if layer is Layer.WORKING and run_id is None:
         raise InvalidInput("working memory lives in a run; open one with run() and use its note()")
     if layer is not Layer.WORKING and layer not in STARTING_LAYERS and role is not Role.OPERATOR:
@@ -97,44 +105,45 @@ def check_contract(layer: Layer, metadata: Mapping[str, Any]) -> None:
     missing = [field for field in required if metadata.get(field) in (None, "")]
     if missing:
         raise InvalidInput(f"{layer} memory needs metadata {', '.join(missing)}", missing=missing)
-    if layer is Layer.SEMANTIC and not _is_list_of_text(metadata["topic_tags"]):
-        raise InvalidInput(
-            f"topic_tags {words.shown(metadata['topic_tags'])} is not a list of texts"
-        )
-    if layer is Layer.PROCEDURAL and not (
-        isinstance(metadata["workflow"], str) and SLUG.fullmatch(metadata["workflow"])
-    ):
-        raise InvalidInput(
-            f"workflow {words.shown(metadata['workflow'])} is not a stable slug such as morning-briefing"
-        )
-    if layer is Layer.PROFILE:
+    if layer is Layer.SEMANTIC:
+        topics = metadata["topic_tags"]
+        if not isinstance(topics, (list, tuple)) or not all(isinstance(tag, str) for tag in topics):
+            raise InvalidInput(f"topic_tags {words.shown(topics)} is not a list of texts")
+    elif layer is Layer.PROCEDURAL:
+        slug = metadata["workflow"]
+        if not isinstance(slug, str) or not SLUG.fullmatch(slug):
+            problem = "is not a stable slug such as morning-briefing"
+            raise InvalidInput(f"workflow {words.shown(slug)} {problem}")
+    elif layer is Layer.PROFILE:
         label(metadata["profile_key"], "profile_key")
 
 
 def in_layer(layer: Layer, draft: Draft) -> Draft:
-    """A draft that keeps a layer's promises. Its state says whether anybody has to look at it first."""
+    """Put a draft into a layer whose contract it keeps. Its state says if it needs a review."""
     check_contract(layer, draft.metadata)
     return structs.replace(draft, layer=layer)
 
 
 def long_term_layer(kind: str, trust: Trust) -> Layer:
-    """Where a memory goes that is worth keeping. Text from outside is kept as what happened, never as what is so."""
-    return (
-        Layer.SEMANTIC if kind in LASTING_KINDS and trust is not Trust.EXTERNAL else Layer.EPISODIC
-    )
+    """Choose the layer of a memory that is worth keeping.
+
+    Text from outside is kept as what happened, never as what is so.
+    """
+    is_knowledge = kind in LASTING_KINDS and trust is not Trust.EXTERNAL
+    return Layer.SEMANTIC if is_knowledge else Layer.EPISODIC
 
 
 def kept_contract(
     metadata: Mapping[str, Any], origin: str, topics: Sequence[str]
 ) -> dict[str, Any]:
-    """Metadata with what semantic memory promises to its readers; what was given stays."""
+    """Complete metadata by what semantic memory promises to its readers."""
     return {"origin": origin, "topic_tags": list(topics), **metadata}
 
 
 def promoted(
     kind: str, trust: Trust, metadata: Mapping[str, Any], tags: Sequence[str]
 ) -> tuple[Layer, Mapping[str, Any]]:
-    """Where a memory goes that is promoted, and its metadata with what that layer promises; what was given stays."""
+    """Choose the layer of a promoted memory, and complete its metadata by that layer's contract."""
     layer = long_term_layer(kind, trust)
     if layer is Layer.SEMANTIC and metadata.get("origin") in ENGINES:
         return Layer.EPISODIC, metadata
@@ -149,12 +158,12 @@ def promoted(
 
 
 def importance(value: object) -> float:
-    """Importance on its own scale, 0 to 1."""
+    """Check an importance from 0 to 1."""
     return _number(value, "importance", 1)
 
 
 def importance_of_score(value: object) -> float:
-    """The same number on the scale 0 to 10."""
+    """Check a score from 0 to 10, and return the importance that it means."""
     return _number(value, "score", 10) / 10
 
 
@@ -171,44 +180,36 @@ def confidence(value: object) -> float:
 
 
 def trust(role: Role, source: str | None, lowered_to: object = None) -> Trust:
-    """Trust follows from the surface and the source; a caller may lower it, never raise it."""
-    given = Trust.OPERATOR if role is Role.OPERATOR else Trust.AGENT
-    if source is not None and not EXTERNAL_SOURCES.isdisjoint(
-        words.WORD.findall(words.normalise(words.HUMP.sub(" ", source)))
-    ):
-        given = Trust.EXTERNAL
+    """Derive trust from the surface and the source; a caller may lower it, never raise it."""
+    derived = Trust.OPERATOR if role is Role.OPERATOR else Trust.AGENT
+    if source is not None:
+        parts = words.WORD.findall(words.normalise(words.HUMP.sub(" ", source)))
+        derived = derived if EXTERNAL_SOURCES.isdisjoint(parts) else Trust.EXTERNAL
     if lowered_to is None:
-        return given
-    return lowest_trust((given, one_of(Trust, lowered_to, "trust")))
+        return derived
+    return lowest_trust((derived, one_of(Trust, lowered_to, "trust")))
 
 
 def lowest_trust(values: Iterable[Trust]) -> Trust:
-    """What is derived is trusted as little as the least of its sources."""
+    """Return the trust of what is derived: that of its least trusted source."""
     return max(values, key=TRUST_ORDER.index)
 
 
 def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
-    """A text worth remembering: visible, storable, and not longer than the limit."""
+    """Check a text to remember: visible, storable, and not longer than the limit."""
     if not isinstance(value, str):
         raise InvalidInput(f"content is a {type(value).__name__}, not a text")
     if fence.OPEN in value:
         value = fence.unfenced(value).strip()
         if not value:
             raise Refused("this is what memory_context gave; it is remembered already")
-    if (
-        value.isascii()
-        and value.isprintable()
-        and len(value) <= limit
-        and value
-        and not value.isspace()
-    ):
-        return str.__str__(
-            value
-        )  # a plain line of ASCII, which is most of what agents say, needs no closer look
+    # A plain line of ASCII, which is most of what agents say, needs no closer look.
+    is_plain = value.isascii() and value.isprintable() and not value.isspace()
+    if is_plain and 0 < len(value) <= limit:
+        return str.__str__(value)
     if len(value) * 4 > limit and (size := len(value.encode(errors="replace"))) > limit:
-        raise InvalidInput(
-            f"content has {size:,} bytes; the limit is {limit:,} (setting content.max_bytes)"
-        )
+        allowed = f"{limit:,} (setting content.max_bytes)"
+        raise InvalidInput(f"content has {size:,} bytes; the limit is {allowed}")
     hashing.check_text(value, "content")
     if not words.is_visible(value):
         raise InvalidInput("content is empty: it has no visible character")
@@ -216,10 +217,9 @@ def content(value: object, limit: int = MAX_CONTENT_BYTES) -> str:
 
 
 def reason(value: object) -> str:
-    """Why, in a few words that somebody can read later; secrets are none of them."""
-    from lamina.text.secrets import (
-        detection,  # it takes a while to load, and most handles never give a reason
-    )
+    """Check a reason: a few words to be read later, without secrets."""
+    # It takes a while to load, and most handles never give a reason.
+    from lamina.text.secrets import detection
 
     if not isinstance(value, str) or not words.is_visible(value):
         raise InvalidInput(f"reason {words.shown(value)} is empty; say why")
@@ -227,18 +227,17 @@ def reason(value: object) -> str:
 
 
 def several(values: Collection[Any] | None, name: str) -> tuple[Any, ...]:
-    """A filter's values. A bare text is a mistake that would otherwise be taken letter by letter."""
+    """Check a filter's values. A bare text is a mistake: it would be taken letter by letter."""
     if values is None:
         return ()
     if isinstance(values, str) or not isinstance(values, Collection):
-        raise InvalidInput(
-            f"{name} {words.shown(values)} is not a list; write [{words.shown(values)}]"
-        )
+        value = words.shown(values)
+        raise InvalidInput(f"{name} {value} is not a list; write [{value}]")
     return tuple(values)
 
 
 def tags(values: object) -> tuple[str, ...]:
-    """Tags stripped, lower-cased and deduplicated in their order."""
+    """Check tags: stripped, lower-cased and deduplicated in their order."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
         raise InvalidInput(f"tags {words.shown(values)} is not a list of texts")
     if len(values) > MAX_TAGS:
@@ -247,14 +246,14 @@ def tags(values: object) -> tuple[str, ...]:
 
 
 def tag(value: object) -> str:
-    """One tag as it is stored. Lower-casing again changes nothing, so that tags compare as written."""
+    """Check a tag. Lower-casing it again changes nothing, so that tags compare as written."""
     if not isinstance(value, str):
         raise InvalidInput(f"tag {words.shown(value)} is a {type(value).__name__}, not a text")
     return label(value.strip().lower(), "tag")
 
 
 def label(value: object, name: str) -> str:
-    """A short text on one line: a tag, a speaker, a session, a source, a key."""
+    """Check a short text on one line: a tag, a speaker, a session, a source, a key."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} {words.shown(value)} is a {type(value).__name__}, not a text")
     if len(value) > MAX_LABEL:
@@ -268,7 +267,7 @@ def label(value: object, name: str) -> str:
 
 
 def metadata(value: object) -> Mapping[str, Any]:
-    """Metadata as given, when JSON can hold it."""
+    """Check that JSON can hold some metadata, and return a copy."""
     if not isinstance(value, (dict, Mapping)):
         raise InvalidInput(f"metadata {words.shown(value)} is not a mapping")
     if not value:
@@ -276,9 +275,8 @@ def metadata(value: object) -> Mapping[str, Any]:
     hashing.check_json(value, "metadata")
     encoded = hashing.encode(value)
     if len(encoded) > MAX_METADATA_BYTES:
-        raise InvalidInput(
-            f"metadata has {len(encoded):,} bytes; the limit is {MAX_METADATA_BYTES:,}"
-        )
+        size = f"{len(encoded):,} bytes"
+        raise InvalidInput(f"metadata has {size}; the limit is {MAX_METADATA_BYTES:,}")
     if FENCE in encoded:
         raise Refused("metadata holds what memory_context gave; it is remembered already")
     copy: Mapping[str, Any] = hashing.decode(encoded)
@@ -286,80 +284,70 @@ def metadata(value: object) -> Mapping[str, Any]:
 
 
 def evidence(values: object) -> tuple[str, ...]:
-    """References to records, URLs and paths; whether the records exist is checked where they are stored."""
+    """Check references to records, URLs and paths. The store checks that the records exist."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, Collection)):
-        raise InvalidInput(
-            f"evidence {words.shown(values)} is not a list of record ids, URLs or paths"
-        )
+        problem = "is not a list of record ids, URLs or paths"
+        raise InvalidInput(f"evidence {words.shown(values)} {problem}")
     if len(values) > MAX_EVIDENCE:
-        raise InvalidInput(
-            f"{len(values)} pieces of evidence are too many; {MAX_EVIDENCE} are allowed"
-        )
+        problem = f"pieces of evidence are too many; {MAX_EVIDENCE} are allowed"
+        raise InvalidInput(f"{len(values)} {problem}")
     return tuple(dict.fromkeys(_reference(value) for value in in_order(values)))
 
 
 def in_order(values: Collection[Any]) -> Iterable[Any]:
-    """A set has no order, so it gets one that is the same in every process."""
+    """Give a set, which has no order, one that is the same in every process."""
     return sorted(values, key=str) if isinstance(values, (set, frozenset)) else values
 
 
 def _reference(value: object) -> str:
     reference = label(value, "evidence")
-    if (
-        clock.is_id(reference)
-        or ":" in reference
-        or "/" in reference
-        or "\\" in reference
-        or "." in reference
-    ):
+    if clock.is_id(reference) or not PATH_SIGNS.isdisjoint(reference):
         return reference
-    raise InvalidInput(
-        f"evidence {words.shown(reference)} is neither a record id, a URL nor a path such as ./notes.md"
-    )
+    problem = "is neither a record id, a URL nor a path such as ./notes.md"
+    raise InvalidInput(f"evidence {words.shown(reference)} {problem}")
 
 
 def kind(value: object, known: Collection[str] = KINDS) -> str:
     if not isinstance(value, str) or value not in known:
-        raise InvalidInput(
-            f"unknown kind {words.shown(value)}; known are {', '.join(known)}", known=list(known)
-        )
+        raise _unknown("kind", value, known)
     return value
 
 
 def one_of(choices: type[Choice], value: object, name: str) -> Choice:
-    """A member of a fixed set, or an error that lists the set."""
+    """Return the member of a fixed set, or raise an error that lists the set."""
     try:
         return choices(value if isinstance(value, str) else "")
     except ValueError:
-        known = [choice.value for choice in choices]
-        raise InvalidInput(
-            f"unknown {name} {words.shown(value)}; known are {', '.join(known)}", known=known
-        ) from None
+        raise _unknown(name, value, [choice.value for choice in choices]) from None
+
+
+def _unknown(name: str, value: object, known: Collection[str]) -> InvalidInput:
+    problem = f"unknown {name} {words.shown(value)}; known are {', '.join(known)}"
+    return InvalidInput(problem, known=list(known))
 
 
 def flag(value: object, name: str) -> bool:
-    """Yes or no, where anything else would be kept as it is."""
+    """Check a yes or no, where anything else would be kept as it is."""
     if not isinstance(value, bool):
         raise InvalidInput(f"{name} {words.shown(value)} is neither True nor False")
     return value
 
 
 def progress(value: object) -> None:
-    """Check what is to be told how far something is, before anything is done."""
+    """Check the function that reports progress, before anything is done."""
     if value is not None and not callable(value):
-        raise InvalidInput(
-            f"progress {words.shown(value)} is not a function of two numbers: how much is done, of how much"
-        )
+        problem = "is not a function of two numbers: how much is done, of how much"
+        raise InvalidInput(f"progress {words.shown(value)} {problem}")
 
 
 def stop(value: object) -> None:
-    """Check what is to be asked whether to stop, before anything is done."""
+    """Check the function that says whether to stop, before anything is done."""
     if value is not None and not callable(value):
         raise InvalidInput(f"stop {words.shown(value)} is not a function that says whether to stop")
 
 
 def number(value: object, name: str) -> float:
-    """A finite number."""
+    """Check a finite number."""
     try:
         if not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value):
             return float(value)
@@ -369,23 +357,23 @@ def number(value: object, name: str) -> float:
 
 
 def hours(value: object) -> float:
-    """How far back to look."""
-    given = number(value, "hours")
-    if not 0 < given <= MAX_HOURS:
+    """Check how many hours to look back."""
+    count = number(value, "hours")
+    if not 0 < count <= MAX_HOURS:
         raise InvalidInput(f"hours {words.shown(value)} is not above 0 and at most {MAX_HOURS:,}")
-    return given
+    return count
 
 
 def days(value: object) -> float:
-    """How old, in days."""
-    given = number(value, "days")
-    if not 0 <= given <= MAX_HOURS / 24:
+    """Check an age in days."""
+    count = number(value, "days")
+    if not 0 <= count <= MAX_HOURS / 24:
         raise InvalidInput(f"days {words.shown(value)} is not between 0 and {MAX_HOURS / 24:,.0f}")
-    return given
+    return count
 
 
 def facets(value: object) -> tuple[tuple[str, str], ...]:
-    """Names and plain values of metadata to filter by, as they are indexed."""
+    """Check names and plain values of metadata to filter by, and return them as indexed."""
     if value is None:
         return ()
     if not isinstance(value, Mapping):
@@ -394,13 +382,11 @@ def facets(value: object) -> tuple[tuple[str, str], ...]:
     for name, item in value.items():
         plain = hashing.facet(item)
         if not isinstance(name, str) or plain is None:
-            raise InvalidInput(
-                f"metadata {words.shown(name)} = {words.shown(item)} is no name and plain value to filter by"
-            )
+            pair = f"{words.shown(name)} = {words.shown(item)}"
+            raise InvalidInput(f"metadata {pair} is no name and plain value to filter by")
         if len(name) > MAX_FACET:
-            raise InvalidInput(
-                f"metadata {words.shown(name, 40)} has {len(name)} characters; one may filter by {MAX_FACET}"
-            )
+            problem = f"has {len(name)} characters; one may filter by {MAX_FACET}"
+            raise InvalidInput(f"metadata {words.shown(name, 40)} {problem}")
         hashing.check_text(name, "a name of metadata")
         hashing.check_text(plain, f"metadata {name}")
         pairs.append((name, plain))
@@ -408,39 +394,37 @@ def facets(value: object) -> tuple[tuple[str, str], ...]:
 
 
 def limit(value: object) -> int:
-    """How many results at most."""
+    """Check how many results are wanted at most."""
     low, high = LIMITS
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InvalidInput(
-            f"limit {words.shown(value)} is not a whole number from {low} to {high:,}"
-        )
+        problem = f"is not a whole number from {low} to {high:,}"
+        raise InvalidInput(f"limit {words.shown(value)} {problem}")
     return value
 
 
 def event_number(value: object) -> int:
-    """The number of an event."""
+    """Check the number of an event."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 63:
-        raise InvalidInput(
-            f"event {words.shown(value)} is not the number of an event; see `lamina audit log`"
-        )
+        problem = "is not the number of an event; see `lamina audit log`"
+        raise InvalidInput(f"event {words.shown(value)} {problem}")
     return value
 
 
 def query(value: object) -> str:
-    """A question that can be searched for; one without words is valid and finds nothing."""
+    """Check a question to search for; one without words is valid and finds nothing."""
     if not isinstance(value, str):
         raise InvalidInput(f"the query is a {type(value).__name__}, not a text")
     if len(value) > MAX_QUERY_BYTES or len(value.encode(errors="replace")) > MAX_QUERY_BYTES:
-        raise InvalidInput(
-            f"the query has more than {MAX_QUERY_BYTES:,} bytes; ask for less at once"
-        )
+        most = f"{MAX_QUERY_BYTES:,} bytes"
+        raise InvalidInput(f"the query has more than {most}; ask for less at once")
     return value if value.isascii() else value.encode(errors="replace").decode()
 
 
 class Drafter:
-    """Makes valid memories from what callers give, for one actor in one scope.
+    """Makes valid drafts from the fields that callers give, for one actor in one scope.
 
-    It runs for every memory of a bulk load, so each given field is checked once, and what was not given costs nothing.
+    It runs for every memory of a bulk load: each given field is checked once, and one that is
+    missing costs nothing.
     """
 
     def __init__(
@@ -504,18 +488,12 @@ class Drafter:
             if value is None:
                 continue
             if name not in self._checks:
-                raise InvalidInput(
-                    f"unknown field {words.shown(name)}; known are {', '.join(self._checks)}",
-                    unknown=words.shown(name),
-                )
+                unknown, known = words.shown(name), ", ".join(self._checks)
+                problem = f"unknown field {unknown}; known are {known}"
+                raise InvalidInput(problem, unknown=unknown)
             field, check = self._checks[name]
             if field in fields:
-                raise InvalidInput(
-                    f"{name} {words.shown(value)} repeats what another field says: give one of the two"
-                )
+                problem = "repeats what another field says: give one of the two"
+                raise InvalidInput(f"{name} {words.shown(value)} {problem}")
             fields[field] = check(value)
         return fields
-
-
-def _is_list_of_text(value: object) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)

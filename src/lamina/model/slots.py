@@ -1,4 +1,6 @@
-"""Where only one active record can stand: a profile key, a project, a fact, a tool. Pure."""
+"""Name the slot of a memory, which holds one active record: a profile key, a project, a fact, a
+tool. Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from lamina.model.record import Draft, Layer, Record
 from lamina.text import words
 
 Slot = tuple[Layer, str | None, str]
-# The facets that find records by their place, and by the value that they give it.
+# The facets that find records by their slot, and by the value that they give it.
 SLOT, VALUE = "@place", "@value"
 
 
 def slot(memory: Record | Draft) -> Slot | None:
-    """The place of a memory, of one user; none for what may stand beside others."""
+    """Name the slot of a memory, of one user; None if it may stand beside others."""
     name = None
     if memory.layer is Layer.PROFILE:
         name = str(memory.metadata.get("profile_key", ""))
@@ -29,9 +31,10 @@ def slot(memory: Record | Draft) -> Slot | None:
 
 
 def facets(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the index holds about the places that a record with this metadata could have, whatever its layer.
+    """Yield what the index holds about the slots that a record with this metadata could have.
 
-    Whoever finds a record by one of these compares the places: the layer and the kind are not part of it.
+    The layer and the kind are not part of it: after finding a record by one of these, compare the
+    slots.
     """
     for name in _names(metadata):
         yield slot_facet(user, words.normalise(name))
@@ -40,18 +43,21 @@ def facets(user: str | None, metadata: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def slot_facet(user: str | None, name: str) -> tuple[str, str]:
-    """The same for all records of one place."""
+    """Make the facet that all records of one slot share."""
     return SLOT, _digest(user, name)
 
 
 def value_facet(user: str | None, key: str, value: Any) -> tuple[str, str]:
-    """The same for all records that give a key of a profile the same value, whatever the case, width and spacing."""
-    said = words.normalise(value) if isinstance(value, str) else [value]
-    return VALUE, _digest(user, words.normalise(key), said)
+    """Make the facet of all records that give a profile key the same value.
+
+    Case, width and spacing do not matter.
+    """
+    plain = words.normalise(value) if isinstance(value, str) else [value]
+    return VALUE, _digest(user, words.normalise(key), plain)
 
 
 def _digest(*parts: Any) -> str:
-    """Short enough to be indexed, however long a key is, and without its words."""
+    """Hash a key: short enough for an index, and without its words."""
     return sha256(hashing.encode(parts)).hexdigest()[:32]
 
 
@@ -67,7 +73,7 @@ def _names(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def world_entry(memory: Record | Draft) -> str | None:
-    """The kind and name of the tool or integration that a record defines, if it defines one."""
+    """Return the kind and name of the tool or integration that a record defines, if any."""
     return _world(memory.metadata) if memory.layer is Layer.WORLD else None
 
 
@@ -77,7 +83,7 @@ def _world(metadata: Mapping[str, Any]) -> str | None:
 
 
 def project_name(memory: Record | Draft) -> str | None:
-    """The project that a record sums up; nothing for any other record."""
+    """Return the project that a record sums up; None for any other record."""
     return _project(memory.metadata) if memory.kind == "project" else None
 
 

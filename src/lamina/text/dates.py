@@ -1,15 +1,22 @@
-"""Dates in text: which days a phrase such as "7 May 2023" or "two weeks ago" means, seen from a given moment. Pure.
+"""Find dates in text: the days that "7 May 2023" or "two weeks ago" mean, seen from a moment. Pure.
 
 What was decided where people differ:
 
-- The anchor's own calendar day is "today". Weeks start on Monday; seasons are those of the north, winter begins in December.
-- A date without a year is the latest one that begins at most 60 days ahead: memories are mostly of the past.
-- "last Friday" is the latest before today, "next Friday" the first after today; "last May" and "last summer" are over.
-- "on Friday", "this Friday" and "the weekend" look back when the sentence is in the past tense, else ahead.
-- "last week", "this month", "next year" are of the calendar; "the past week" and "the last 3 days" reach up to today.
+- The anchor's own calendar day is "today". Weeks start on Monday; seasons are those of the north,
+  winter begins in December.
+- A date without a year is the latest one that begins at most 60 days ahead: memories are mostly of
+  the past.
+- "last Friday" is the latest before today, "next Friday" the first after today; "last May" and
+  "last summer" are over.
+- "on Friday", "this Friday" and "the weekend" look back when the sentence is in the past tense,
+  else ahead.
+- "last week", "this month", "next year" are of the calendar; "the past week" and "the last 3 days"
+  reach up to today.
 - "two weeks ago" is a week around that day, "two months ago" a month, "a few ..." twice as wide.
-- 5/7/2023 is no date, for nobody knows which; 7.5.2023 has the day first. A time of day is left aside, and so is its zone.
-- Left out: "recently", hours, feasts, a bare weekday, month or year, and what hangs on another event ("two days later").
+- 5/7/2023 is no date, for nobody knows which; 7.5.2023 has the day first. A time of day is left
+  aside, and so is its zone.
+- Left out: "recently", hours, feasts, a bare weekday, month or year, and what hangs on another
+  event ("two days later").
 """
 
 from __future__ import annotations
@@ -23,31 +30,26 @@ from functools import cache, partial
 
 import msgspec
 
+from lamina.text import calendar_words
+from lamina.text.calendar_words import NUMBERS, SHORT_MONTHS, SHORT_WEEKDAYS
+
 Span = tuple[date, date]
 Resolver = Callable[[re.Match[str], date], Span]
 
 DAY = timedelta(days=1)
 AHEAD = timedelta(days=60)  # how far in the future a date without a year may lie
-SEEN = 60  # characters on either side of a phrase that tell the tense
+CONTEXT = 60  # characters on either side of a phrase that tell the tense
 
-MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-WEEKDAYS = "mon tue wed thu fri sat sun".split()
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 THIRDS = {"early": (1, 11), "mid": (11, 21), "late": (21, 0)}
-COUNTS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+COUNTS = NUMBERS
 VAGUE = {"couple": 2, "few": 3, "several": 4}
-TURNS = {
-    "last": -1,
-    "past": -1,
-    "since": -1,
-    "this": 0,
-    "on": 0,
-    "next": 1,
-    "coming": 1,
-    "by": 1,
-    "until": 1,
-    "till": 1,
-}
+TURNS = (
+    dict.fromkeys(("last", "past", "since"), -1)
+    | dict.fromkeys(("this", "on"), 0)
+    | dict.fromkeys(("next", "coming", "by", "until", "till"), 1)
+)
+# How many days from today.
 NAMED = {
     "yesterday": -1,
     "last night": -1,
@@ -56,8 +58,6 @@ NAMED = {
     "tonight": 0,
     "this morning": 0,
     "tomorrow": 1,
-}
-NAMED |= {
     "this afternoon": 0,
     "this evening": 0,
     "day before yesterday": -2,
@@ -70,8 +70,10 @@ UNITS = {
     "week": (7, 0, 3),
     "weekend": (7, 0, 0),
     "fortnight": (14, 0, 3),
+    "month": (0, 1, 15),
+    "year": (0, 12, 182),
+    "decade": (0, 120, 1826),
 }
-UNITS |= {"month": (0, 1, 15), "year": (0, 12, 182), "decade": (0, 120, 1826)}
 
 
 class Mention(msgspec.Struct, frozen=True):
@@ -80,12 +82,12 @@ class Mention(msgspec.Struct, frozen=True):
     phrase: str  # the exact words in the text
     start: date  # the first day meant
     end: date  # the day after the last one
-    relative: bool  # whether it was resolved against the anchor ("last Friday") or stands by itself ("7 May")
+    relative: bool  # resolved against the anchor ("last Friday"), or standing by itself ("7 May")
     place: int  # where the words begin
 
 
 def find(text: str, anchor: datetime) -> tuple[Mention, ...]:
-    """The dates of a text in their order, never overlapping; what is relative is resolved against the anchor's day."""
+    """Find the dates of a text in their order, never overlapping, seen from the anchor's day."""
     return tuple(_mentions(text, anchor.date())) if _may_hold_one(text.lower()) else ()
 
 
@@ -94,32 +96,28 @@ def _may_hold_one(lowered: str) -> bool:
 
 
 def _mentions(text: str, today: date) -> Iterator[Mention]:
-    place = 0
-    rules = _any()
-    while found := rules.search(text, place):
-        place = found.start() + 1
-        if mention := _resolved(found, today):
-            place = found.end()
+    position = 0
+    rules = _any_rule()
+    while found := rules.search(text, position):
+        position = found.start() + 1
+        if mention := _resolve(found, today):
+            position = found.end()
             yield mention
 
 
-def _resolved(found: re.Match[str], today: date) -> Mention | None:
+def _resolve(found: re.Match[str], today: date) -> Mention | None:
     name = str(found.lastgroup)
     _, resolve = RULES[name]
     parts = _rule(name).match(found.string, found.start())
     assert parts, "a rule matches alone what it matches among others"
     try:
         start, end = resolve(parts, today)
-    except (
-        ValueError,
-        OverflowError,
-    ):  # 31 February, or a year that no calendar holds: words, but no date
+    # 31 February, or a year that no calendar holds: words, but no date.
+    except (ValueError, OverflowError):
         return None
-    return (
-        Mention(parts.group(), start, end, found.lastgroup in RELATIVE, parts.start())
-        if start < end
-        else None
-    )
+    if start >= end:
+        return None
+    return Mention(parts.group(), start, end, name in RELATIVE, parts.start())
 
 
 def _days(start: date, count: int = 1) -> Span:
@@ -131,13 +129,13 @@ def _months(start: date, count: int = 1) -> Span:
 
 
 def _shifted(day: date, months: int) -> date:
-    """The same day some months away, or the last one of a shorter month."""
+    """Move a day by some months, to the last day of a shorter one."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def _without_year(today: date, of_year: Callable[[int], Span]) -> Span:
-    """The latest one that is not too far ahead; 29 February may need a look some years back."""
+    """Find the latest one that is not too far ahead; 29 February may lie some years back."""
     of_year(2000)  # a day that this leap year lacks is in no year
     for year in range(today.year + 1, today.year - 9, -1):
         with suppress(ValueError):
@@ -148,23 +146,23 @@ def _without_year(today: date, of_year: Callable[[int], Span]) -> Span:
 
 
 def _is_past(found: re.Match[str]) -> bool:
-    """Whether the sentence around a phrase tells of what has been."""
-    before = SENTENCE_END.split(found.string[max(0, found.start() - SEEN) : found.start()])[-1]
-    after = SENTENCE_END.split(found.string[found.end() : found.end() + SEEN])[0]
+    """Tell if the sentence around a phrase is in the past tense."""
+    before = SENTENCE_END.split(found.string[max(0, found.start() - CONTEXT) : found.start()])[-1]
+    after = SENTENCE_END.split(found.string[found.end() : found.end() + CONTEXT])[0]
     sentence = f"{before} {after}".lower()
     return bool(PAST.search(sentence)) and not FUTURE.search(sentence)
 
 
 def _month_of(found: re.Match[str]) -> tuple[int, int]:
-    """The month that was named and how many are meant: a season lasts three."""
+    """Read the month that is named and how many are meant: a season lasts three."""
     name = found["month"].lower()
     if name in SEASONS:
         return SEASONS[name], 3
-    return (int(name) if name.isdecimal() else MONTHS.index(name[:3]) + 1), 1
+    return (int(name) if name.isdecimal() else SHORT_MONTHS.index(name[:3]) + 1), 1
 
 
 def _count_of(found: re.Match[str]) -> tuple[int, bool]:
-    """How many, and whether that was said vaguely."""
+    """Read how many are meant, and if that is vague."""
     words = (found["count"] or "one").lower()
     for word, count in VAGUE.items():
         if word in words:
@@ -173,27 +171,26 @@ def _count_of(found: re.Match[str]) -> tuple[int, bool]:
 
 
 def _moved(found: re.Match[str], today: date, turn: int) -> date:
-    """Today, so many units back or ahead."""
+    """Move today by so many units back or ahead."""
     steps = turn * _count_of(found)[0]
     days, months, _ = UNITS[found["unit"].lower()]
     return _shifted(today, steps * months) + steps * days * DAY
 
 
 def _dated(found: re.Match[str], today: date) -> Span:
-    """A day, some days, a month, a part of it or a season; with its year or without."""
-    said = found.groupdict()
+    """Resolve a day, some days, a month, a part of it or a season; with its year or without."""
+    parts = found.groupdict()
     month, count = _month_of(found)
 
     def of_year(year: int) -> Span:
-        if said.get("day"):
-            return date(year, month, int(said["day"])), date(
-                year, month, int(said.get("till") or said["day"])
-            ) + DAY
+        if parts.get("day"):
+            last = int(parts.get("till") or parts["day"])
+            return date(year, month, int(parts["day"])), date(year, month, last) + DAY
         start, end = _months(date(year, month, 1), count)
-        first, after = THIRDS.get((said.get("part") or "").lower(), (1, 0))
+        first, after = THIRDS.get((parts.get("part") or "").lower(), (1, 0))
         return start.replace(day=first), start.replace(day=after) if after else end
 
-    return of_year(int(said["year"])) if said.get("year") else _without_year(today, of_year)
+    return of_year(int(parts["year"])) if parts.get("year") else _without_year(today, of_year)
 
 
 def _either_first(found: re.Match[str], _: date) -> Span:
@@ -208,7 +205,7 @@ def _years(found: re.Match[str], _: date, count: int = 1) -> Span:
 
 
 def _turned(found: re.Match[str], today: date) -> Span:
-    """The month or season that is over, of this year, or to come."""
+    """Resolve the month or season that is over, of this year, or to come."""
     turn = TURNS[found["turn"].lower()]
     month, count = _month_of(found)
     if not turn:
@@ -218,12 +215,12 @@ def _turned(found: re.Match[str], today: date) -> Span:
     return next(span for span in spans if (span[0] > today if turn > 0 else span[1] <= today))
 
 
-def _named(found: re.Match[str], today: date) -> Span:
+def _named_day(found: re.Match[str], today: date) -> Span:
     return _days(today + NAMED[" ".join(found["name"].lower().split())] * DAY)
 
 
 def _away(found: re.Match[str], today: date, turn: int, is_doubtful: bool = False) -> Span:
-    """A span around the day that lies so many units away."""
+    """Resolve a span around the day that lies so many units away."""
     if is_doubtful and _is_past(found):
         raise ValueError  # "I wrote it in two days" tells how long it took
     day, unit = _moved(found, today, turn), found["unit"].lower()
@@ -235,7 +232,7 @@ def _away(found: re.Match[str], today: date, turn: int, is_doubtful: bool = Fals
 
 
 def _stretch(found: re.Match[str], today: date) -> Span:
-    """All days from so long ago up to today, or from today on."""
+    """Resolve all days from so long ago up to today, or from today on."""
     far = _moved(found, today, TURNS[found["turn"].lower()])
     return min(far, today), max(far, today) + DAY
 
@@ -259,47 +256,57 @@ def _this_weekend(found: re.Match[str], today: date) -> Span:
 
 def _weekday(found: re.Match[str], today: date) -> Span:
     turn = TURNS[found["turn"].lower()] or (-1 if _is_past(found) else 1)
-    distance = turn * (WEEKDAYS.index(found["weekday"][:3].lower()) - today.weekday()) % 7
+    distance = turn * (SHORT_WEEKDAYS.index(found["weekday"][:3].lower()) - today.weekday()) % 7
     return _days(today + turn * (distance or (0 if found["turn"].lower() == "this" else 7)) * DAY)
 
 
-# A word ends where no letter of a European script goes on; Chinese and Japanese write dates right next to other words.
+# A word ends where no letter of a European script goes on; Chinese and Japanese write dates right
+# next to other words.
 LETTER = "[0-9A-Za-z_\u00c0-\u024f\u0300-\u036f]"
 END = f"(?:(?<=[月월日号號일])|(?!{LETTER}))"
 S = r"[ \t\r\n\xa0\u202f]{1,4}"
 W = "(?![0-9])"  # where only a word can begin a rule: spares many tries at every number
 YEAR = "(?P<year>(?:1[5-9]|20)[0-9]{2})"
-ANY_MONTH = f"(?:{'|'.join(MONTHS)})[a-z.]*"
+ANY_MONTH = f"(?:{'|'.join(SHORT_MONTHS)})[a-z.]*"
 DOT = rf"(?:(?:(?<![a-z]{{4}})|(?<=sept))\.(?={S}[0-9]))?"
-MONTH = (
-    "(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?"
-    rf"|nov(?:ember)?|dec(?:ember)?)(?!{LETTER}){DOT}"
-)
+MONTH = f"(?P<month>{calendar_words.MONTH_OR_SHORT})(?!{LETTER}){DOT}"
 NO_DAY = rf"(?!{DOT}{S}(?:of{S}|the{S})?[0-9]|,{S}[0-9]{{4}})"
 SEASON = f"(?P<month>{'|'.join(SEASONS)})"
-# Some months are words as well: these need a capital letter, or something next that cannot follow the word.
+# Some months are words as well: these need a capital letter, or something next that cannot follow
+# the word.
 IS_MONTH = (
     "(?=(?-i:May|March|August)(?![a-z])|(?!(?:may|mar|march|august)(?![a-z]))"
-    rf"|[a-z]+\s*(?:$|[^\w\s]|[0-9]{{4}}|(?:i|we|he|she|they|you|the|my|with|from|at|when|because|but)(?!{LETTER})))"
+    r"|[a-z]+\s*(?:$|[^\w\s]|[0-9]{4}"
+    rf"|(?:i|we|he|she|they|you|the|my|with|from|at|when|because|but)(?!{LETTER})))"
 )
 NUMBER = "(?P<day>3[01]|[12][0-9]|0?[1-9])(?:st|nd|rd|th)?"
 TILL = rf"(?:(?:\s?[-–—]\s?|{S}to{S}){NUMBER.replace('day', 'till')})?"
 # Not "in 2000 steps", "march 10 miles", "May 7.5" or "in 2022-23".
 NO_COUNT = (
-    rf"(?![-–.,:/]?[0-9]|\s?[%$€£°]|{S}(?:people|times|steps|words|lines|bytes|tokens|files|users|items|points|rows|pages"
-    "|seconds|minutes|hours|days|weeks|months|years|percent|dollars|euros|miles|meters|metres|km|kg|ms|mb|gb)(?![a-z]))"
+    rf"(?![-–.,:/]?[0-9]|\s?[%$€£°]|{S}(?:people|times|steps|words|lines|bytes|tokens|files|users"
+    "|items|points|rows|pages|seconds|minutes|hours|days|weeks|months|years|percent|dollars|euros"
+    "|miles|meters|metres|km|kg|ms|mb|gb)(?![a-z]))"
 )
 UNIT = "(?P<unit>day|night|week|fortnight|month|year|decade)"
 # Not the end of "1.5 weeks ago", "twenty-two days ago", "half a year ago".
 WHOLE = "(?<![0-9][.,])(?<![a-z]-)(?<!half )"
-COUNT = rf"{WHOLE}(?:(?P<count>[0-9]{{1,4}}|(?:a{S})?(?:couple(?:{S}of)?|few)|several|{'|'.join(COUNTS)})|an?)"
+COUNT = (
+    rf"{WHOLE}(?:(?P<count>[0-9]{{1,4}}|(?:a{S})?(?:couple(?:{S}of)?|few)|several"
+    rf"|{'|'.join(COUNTS)})|an?)"
+)
 # Not "the last week of school", "this fall under".
 NOT_OF = rf"(?!{S}(?:of|under|apart|into|short)(?![a-z]))"
-WEEKDAY = "(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?-i:Tues?|Wed|Thu(?:rs?)?|Fri))"
+WEEKDAY = f"(?P<weekday>{calendar_words.WEEKDAY}|(?-i:Tues?|Wed|Thu(?:rs?)?|Fri))"
 # "on Friday, May 7" and "on Friday next week": what follows says it better.
-BEST = rf"(?!,?{S}(?:the )?(?:[0-9]{{1,4}}(?:[snrt][tdh]|[./-][0-9]|{S}{ANY_MONTH})|{ANY_MONTH}{S}[0-9]|(?:last|next){S}week))"
+BEST = (
+    rf"(?!,?{S}(?:the )?(?:[0-9]{{1,4}}(?:[snrt][tdh]|[./-][0-9]|{S}{ANY_MONTH})"
+    rf"|{ANY_MONTH}{S}[0-9]|(?:last|next){S}week))"
+)
 SINCE = rf"in|during|since|until|till|by|(?:start|beginning|middle|end|rest|week|month){S}of"
-CLOCK = r"(?:[t ][0-2][0-9]:[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9})?)?(?: ?z|[+-][0-9]{2}:?[0-9]{2})?)?"
+CLOCK = (
+    r"(?:[t ][0-2][0-9]:[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9})?)?"
+    r"(?: ?z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
 ALONE, NN, NO_MORE = "(?<![0-9][-/.,:])", "[0-9]{1,2}", "(?![-/.]?[0-9])"
 
 # Which words make a date, and what they mean. At each place the first that fits is taken.
@@ -311,7 +318,8 @@ STATED: dict[str, tuple[str, Resolver]] = {
     "either_first": (rf"{ALONE}(?P<one>{NN})[/-](?P<two>{NN})[/-]{YEAR}{NO_MORE}", _either_first),
     "dotted": (rf"{ALONE}{NUMBER}\. ?(?P<month>1[0-2]|0?[1-9])\. ?{YEAR}{NO_MORE}", _dated),
     "eastern": (
-        rf"(?:(?P<year>[0-9]{{4}}) ?[年년] ?)?(?P<month>{NN}) ?[月월](?: ?(?P<day>{NN}) ?[日号號일])?",
+        rf"(?:(?P<year>[0-9]{{4}}) ?[年년] ?)?(?P<month>{NN}) ?[月월]"
+        rf"(?: ?(?P<day>{NN}) ?[日号號일])?",
         _dated,
     ),
     "day_month": (
@@ -340,7 +348,7 @@ STATED: dict[str, tuple[str, Resolver]] = {
 RELATIVE: dict[str, tuple[str, Resolver]] = {
     "turned_month": (rf"{W}(?<!the )(?P<turn>last|this|next){S}{IS_MONTH}{MONTH}{NO_DAY}", _turned),
     "turned_season": (rf"{W}(?P<turn>last|past|this|next|coming){S}{SEASON}{NOT_OF}", _turned),
-    "named": (rf"{W}(?:the{S})?(?P<name>{'|'.join(NAMED).replace(' ', S)})", _named),
+    "named": (rf"{W}(?:the{S})?(?P<name>{'|'.join(NAMED).replace(' ', S)})", _named_day),
     "ago": (rf"{COUNT}{S}{UNIT.replace('week', 'weekend|week')}s?{S}ago", partial(_away, turn=-1)),
     "from_now": (rf"{COUNT}{S}{UNIT}s?{S}from{S}(?:now|today)", partial(_away, turn=1)),
     "in_a_while": (
@@ -370,23 +378,24 @@ RULES = {
 
 @cache
 def _rule(name: str) -> re.Pattern[str]:
-    """One rule. They take long to compile, and most processes never meet a date."""
+    """Compile one rule. That takes long, and most processes never meet a date."""
     return re.compile(RULES[name][0])
 
 
 @cache
-def _any() -> re.Pattern[str]:
-    """All rules at once: which of them matches here."""
+def _any_rule() -> re.Pattern[str]:
+    """Compile all rules into one pattern, which says which of them matches."""
     nameless = [
         f"(?P<{name}>{re.sub(r'[?]P<[a-z]+>', '?:', words)})" for name, (words, _) in RULES.items()
     ]
     return re.compile(f"(?<!{LETTER})(?=[0-9A-Za-z])(?:{'|'.join(nameless)})")
 
 
-# Every date holds one of these, or a year; most texts hold none and are done. So it is faster than with a pattern.
+# Every date holds one of these, or a year; most texts hold none and are done. It is faster so than
+# with a pattern.
 HINTS = (
     *"월 月 day week month year morrow night noon rning ening tue wed thu fri".split(),
-    *MONTHS,
+    *SHORT_MONTHS,
     *SEASONS,
 )
 FOUR_DIGITS = re.compile("[0-9]{4}")
@@ -395,6 +404,7 @@ FUTURE = re.compile(
     r"\b(?:will|won't|shall|going to|gonna|scheduled|planned|supposed|due|upcoming)\b|['’]ll\b"
 )
 PAST = re.compile(
-    r"\b(?:did|didn't|was|wasn't|were|had|been|[a-z]+[^\We]ed|went|saw|got|met|came|took|made|bought|ate|gave|told|said|sent"
-    r"|found|left|began|ran|won|lost|felt|held|kept|heard|wrote|drove|flew|taught|thought|sold|paid|spent|built|broke)\b"
+    r"\b(?:did|didn't|was|wasn't|were|had|been|[a-z]+[^\We]ed|went|saw|got|met|came|took|made"
+    r"|bought|ate|gave|told|said|sent|found|left|began|ran|won|lost|felt|held|kept|heard|wrote"
+    r"|drove|flew|taught|thought|sold|paid|spent|built|broke)\b"
 )

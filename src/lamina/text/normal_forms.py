@@ -7,15 +7,16 @@ import unicodedata
 from itertools import pairwise
 from typing import Literal
 
-# As many marks as Unicode's stream-safe form allows on one letter; neither letters nor digits are among them.
+# As many marks as Unicode's stream-safe form allows on one letter; neither letters nor digits are
+# among them.
 MARKS = re.compile(r"[^\w\s\x00-\x7f]{30}")
 
 
 def normal(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
-    """A text in a normal form.
+    """Normalise a text in linear time.
 
-    Python sorts the marks on a letter in quadratic time: a text of nothing else would stop the process for minutes. Longer
-    runs than anybody writes are taken piece by piece.
+    Python sorts the marks on a letter in quadratic time: a text of nothing else would stop the
+    process for minutes. Longer runs than people write are taken piece by piece.
     """
     if text.isascii():
         return text

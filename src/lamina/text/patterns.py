@@ -1,4 +1,4 @@
-"""Patterns that read short texts only. Pure."""
+"""Regular expressions that read short stretches only, so that their cost is bounded. Pure."""
 
 from __future__ import annotations
 
@@ -12,19 +12,13 @@ LONGEST = 500  # characters
 class Bounded:
     """A pattern that finds nothing in a stretch of more than `longest` characters.
 
-    Rules of grammar need patterns that can take quadratic time. The bound at the call keeps what they cost in proportion to
-    the length of the text.
+    Rules of grammar need patterns that can take quadratic time. The bound at the call keeps their
+    cost in proportion to the length of the text.
     """
 
     __slots__ = (
-        "_finditer",
-        "_fullmatch",
-        "_match",
-        "_search",
-        "compiled",
-        "groupindex",
-        "longest",
-        "pattern",
+        *("_finditer", "_fullmatch", "_match", "_search"),
+        *("compiled", "groupindex", "longest", "pattern"),
     )
 
     def __init__(self, pattern: re.Pattern[str], longest: int = LONGEST) -> None:
@@ -35,30 +29,26 @@ class Bounded:
         self._fullmatch, self._finditer = pattern.fullmatch, pattern.finditer
 
     def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
-        return (
-            self._search(text, start, end) if min(end, len(text)) - start <= self.longest else None
-        )
+        if min(end, len(text)) - start > self.longest:
+            return None
+        return self._search(text, start, end)
 
     def match(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
-        return (
-            self._match(text, start, end) if min(end, len(text)) - start <= self.longest else None
-        )
+        if min(end, len(text)) - start > self.longest:
+            return None
+        return self._match(text, start, end)
 
     def fullmatch(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
-        return (
-            self._fullmatch(text, start, end)
-            if min(end, len(text)) - start <= self.longest
-            else None
-        )
+        if min(end, len(text)) - start > self.longest:
+            return None
+        return self._fullmatch(text, start, end)
 
     def finditer(
         self, text: str, start: int = 0, end: int = sys.maxsize
     ) -> Iterator[re.Match[str]]:
-        return (
-            self._finditer(text, start, end)
-            if min(end, len(text)) - start <= self.longest
-            else iter(())
-        )
+        if min(end, len(text)) - start > self.longest:
+            return iter(())
+        return self._finditer(text, start, end)
 
 
 def bounded(pattern: str, flags: int = 0, longest: int = LONGEST) -> Bounded:

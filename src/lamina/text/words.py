@@ -1,9 +1,13 @@
-"""What text means, for every script: normal form, what is visible, and the words that a search looks for. Pure."""
+"""Read text of every script: its normal form, what of it is visible, and its words. Pure.
+
+What belongs here works on any text, of any language. How a text stands in a message is here too.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from lamina.text.normal_forms import normal
 
@@ -15,15 +19,18 @@ BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 SELECTORS = frozenset("\u034f\u180b\u180c\u180d\u180f") | {
     chr(n) for n in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
 }
-# A picture may be made of several, held together by joiners and selectors; only there are these part of what is seen.
+# A picture may be made of several, held together by joiners and selectors; only there are these
+# part of what is seen.
 PICTURE = "[\u2190-\u27ff\u2900-\u2bff\U0001f000-\U0001faff]"
 PARTS = re.compile(
     f"({PICTURE}(?:\ufe0f?(?:\u200d(?={PICTURE})|{PICTURE}))*\ufe0f?|[0-9#*]\ufe0f\u20e3)|(.)", re.S
 )
 NEW_PICTURES = re.compile("[\U0001f000-\U0001faff]")
-# Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs and the lengthening stroke of Arabic.
+# Accents of Latin, Greek and Cyrillic, points of Hebrew, vowel signs and the lengthening stroke of
+# Arabic.
 ACCENTS = re.compile(
-    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]"
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u0640\u064b-\u065f"
+    "\u0670\u06d6-\u06ed]"
 )
 WORD = re.compile(r"[^\W_]+")
 SPACES = re.compile(r"\s+")
@@ -33,31 +40,34 @@ UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af]+"
 )
-# Names in code: `getUserName` is found by its parts too, and the languages C++ and C# by more than their letter.
+# Names in code: `getUserName` is found by its parts too, and the languages C++ and C# by more than
+# their letter.
 IDENTIFIER = re.compile(r"\b\w*[a-z0-9][A-Z]\w*|\b[A-Za-z](?:\+\+|#)")
-HUMPED = re.compile(
-    r"[A-Z](?<=[a-z0-9].)"
-)  # the capital first: regex engines look for it faster than for two in a row
+# The capital first: regex engines look for it faster than for two in a row.
+HUMPED = re.compile(r"[A-Z](?<=[a-z0-9].)")
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 SIGNS = {"+": "plusplus", "#": "sharp"}
-# Porter knows English alone. These take the article of Arabic and the commonest endings of Russian off a word.
+# Porter knows English alone. These take the article of Arabic and the commonest endings of Russian
+# off a word.
 ARTICLE = re.compile(
     "(?<![\u0621-\u064a])[\u0648\u0641\u0628\u0643\u0644]?\u0627\u0644(?=[\u0621-\u064a]{3})"
 )
 ENDING = re.compile(
-    "(?<=[\u0430-\u045f\u0491]{3})(?:[иь]?(?:ами|ями|ах|ях|ам|ям|ов|ев|ом|ем)|[оеыи](?:го|му|ми|м|х|и|е)|[ая]я|[ую]ю|[аеиоуыэюяь])(?![\u0430-\u045f\u0491])"
+    "(?<=[\u0430-\u045f\u0491]{3})(?:[иь]?(?:ами|ями|ах|ях|ам|ям|ов|ев|ом|ем)"
+    "|[оеыи](?:го|му|ми|м|х|и|е)|[ая]я|[ую]ю|[аеиоуыэюяь])(?![\u0430-\u045f\u0491])"
 )
 TITLES = frozenset("dr frau herr mr mrs ms prof sir the".split())
 STOP_WORDS = frozenset(
-    "a about am an and any are as at be been but by can could did do does for from had has have he her his how i if in"
-    " into is it its just me my no not of on or our she should so some than that the their them then there these they"
-    " this to too up was we were what when where which who whom whose why will with would you your"
+    "a about am an and any are as at be been but by can could did do does for from had has have he"
+    " her his how i if in into is it its just me my no not of on or our she should so some than"
+    " that the their them then there these they this to too up was we were what when where which"
+    " who whom whose why will with would you your"
     " d don ll m re s t ve".split()  # what an apostrophe leaves behind
 )
 
 
 def normalise(text: str) -> str:
-    """One form for texts that a reader would call the same: width, case, spacing, invisible characters."""
+    """Give texts that a reader calls the same one form: width, case, spacing, nothing invisible."""
     folded = normal("NFKC", text).casefold()
     if not folded.isascii():
         folded = "".join(c for c in folded if not is_invisible(c))
@@ -66,48 +76,47 @@ def normalise(text: str) -> str:
 
 
 def is_invisible(character: str) -> bool:
-    """Characters that render as nothing at all and are not spaces."""
-    return (
-        character in BLANKS
-        or character in SELECTORS
-        or unicodedata.category(character) in ("Cf", "Cs")
-    )
+    """Tell if a character renders as nothing at all and is not a space."""
+    if character in BLANKS or character in SELECTORS:
+        return True
+    return unicodedata.category(character) in ("Cf", "Cs")
 
 
 def is_visible(text: str) -> bool:
-    """Whether a reader would see at least one character."""
+    """Tell if a reader would see at least one character."""
     return any(_is_ink(c) for c in text)
 
 
 def _is_ink(character: str) -> bool:
+    if character not in BLANKS and unicodedata.category(character)[0] in "LNPS":
+        return True
     # Pictures may be newer than Python's table of characters.
-    return (character not in BLANKS and unicodedata.category(character)[0] in "LNPS") or bool(
-        NEW_PICTURES.match(character)
-    )
+    return NEW_PICTURES.match(character) is not None
 
 
 def is_one_line(text: str) -> bool:
-    """Whether a text holds nothing that breaks a line or steers a terminal."""
+    """Tell if a text holds nothing that breaks a line or steers a terminal."""
     if text.isascii():
         return text.isprintable()
     return not any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in text)
 
 
 def reveal(text: str) -> str:
-    """The text with every control and invisible character spelled out, safe to print in a terminal."""
+    """Spell out every control and invisible character, so that a text is safe in a terminal."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(found.group(1) or _revealed(found.group(2)) for found in PARTS.finditer(text))
+    parts = (part.groups() for part in PARTS.finditer(text))
+    return "".join(picture or _reveal_one(character) for picture, character in parts)
 
 
-def _revealed(character: str) -> str:
+def _reveal_one(character: str) -> str:
     if character == "\n" or (character.isprintable() and not is_invisible(character)):
         return character
     return f"<U+{ord(character):04X}>"
 
 
 def shown(value: object, width: int = 200) -> str:
-    """Any value as it may stand in a message or a log: short, on one line, nothing hidden, and no secret in it."""
+    """Write any value for a message or a log: short, on one line, nothing hidden, no secret."""
     from lamina.text.secrets import detection  # most programs never show anything
 
     try:
@@ -117,93 +126,96 @@ def shown(value: object, width: int = 200) -> str:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its noun: 1 line, 2 lines. What is not only longer by an s is given as `many`."""
+    """Write a number with its noun: 1 line, 2 lines. An irregular plural is given as `many`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def meant(word: str, known: Iterable[str]) -> str:
+    """Suggest the known word that was perhaps meant, as the end of a message."""
+    import difflib
+
+    near = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 def one_line(text: str, width: int = 0) -> str:
-    """The text on one line, cut with an ellipsis when a width is given."""
+    """Put a text on one line, cut with an ellipsis if a width is given."""
     line = SPACES.sub(" ", reveal(text)).strip()
     return line if not width or len(line) <= width else line[: width - 1] + "…"
 
 
 def analyse(text: str) -> str:
-    """The words of a text as the index holds them, separated by spaces. Most ASCII needs no help."""
+    """Prepare the words of a text for the index, separated by spaces. Most ASCII stays as it is."""
     if HUMPED.search(text) or "++" in text or "#" in text:
-        text = IDENTIFIER.sub(_parts, text)
+        text = IDENTIFIER.sub(_name_parts, text)
     if text.isascii():
         return text
-    return UNSPACED.sub(
-        lambda run: f" {' '.join(run.group())} {_pairs(run.group())} ", _stemmed(_folded(text))
-    )
+    return UNSPACED.sub(_characters_and_pairs, _stem(_fold(text)))
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """The distinct words that a query asks for, in their order; stop words only when there is nothing else."""
-    text = IDENTIFIER.sub(_parts, text)
-    words = _asked(text.casefold() if text.isascii() else _stemmed(_folded(text)))
+    """List the distinct words of a query in their order; stop words only if there are no others."""
+    text = IDENTIFIER.sub(_name_parts, text)
+    words = _distinct_words(text.casefold() if text.isascii() else _stem(_fold(text)))
     telling = tuple(word for word in words if word not in STOP_WORDS)
     return telling or words
 
 
 def asked(text: str) -> tuple[str, ...]:
-    """The distinct words of a query as they are: no stems, no stop list."""
-    return _asked(text.casefold() if text.isascii() else _folded(text))
+    """List the distinct words of a query as they are: no stems, no stop list."""
+    return _distinct_words(text.casefold() if text.isascii() else _fold(text))
 
 
 def tokens(text: str) -> frozenset[str]:
-    """The words of a text, of which some may be `asked` for."""
+    """Collect the words of a text, of which some may be `asked` for."""
     if text.isascii():
         return frozenset(WORD.findall(text.casefold()))
-    return frozenset(
-        UNSPACED.sub(
-            lambda run: f" {' '.join(run.group())} {_pairs(run.group())} ", _folded(text)
-        ).split()
-    )
+    return frozenset(UNSPACED.sub(_characters_and_pairs, _fold(text)).split())
 
 
 def row(text: str) -> list[str]:
-    """The words of a text in their order; scripts without spaces character by character."""
+    """List the words of a text in their order; scripts without spaces character by character."""
     if text.isascii():
         return WORD.findall(text.casefold())
-    return UNSPACED.sub(lambda run: f" {' '.join(run.group())} ", _folded(text)).split()
+    return UNSPACED.sub(lambda run: f" {' '.join(run.group())} ", _fold(text)).split()
 
 
-def _asked(folded: str) -> tuple[str, ...]:
+def _distinct_words(folded: str) -> tuple[str, ...]:
     if folded.isascii():
         return tuple(dict.fromkeys(WORD.findall(folded)))
-    return tuple(
-        dict.fromkeys(
-            UNSPACED.sub(lambda run: f" {_pairs(run.group()) or run.group()} ", folded).split()
-        )
-    )
+    spaced = UNSPACED.sub(lambda run: f" {_pairs(run.group()) or run.group()} ", folded)
+    return tuple(dict.fromkeys(spaced.split()))
 
 
-def _parts(found: re.Match[str]) -> str:
-    """A name in code behind the words that it is made of; what follows the name stays with it."""
+def _characters_and_pairs(run: re.Match[str]) -> str:
+    return f" {' '.join(run.group())} {_pairs(run.group())} "
+
+
+def _name_parts(found: re.Match[str]) -> str:
+    """Put the words that a name in code is made of before the name."""
     name = found.group()
     sign = SIGNS.get(name[-1])
     return f"{name[0]}{sign} {name}" if sign else f"{HUMP.sub(' ', name)} {name}"
 
 
-def _stemmed(folded: str) -> str:
+def _stem(folded: str) -> str:
     return ENDING.sub("", ARTICLE.sub("", folded))
 
 
-def _folded(text: str) -> str:
-    """Case, width and accents gone, pictures spelled as words, everything else that is no word a space."""
+def _fold(text: str) -> str:
+    """Drop case, width and accents, spell pictures as words, and make the rest spaces."""
     bare = ACCENTS.sub("", normal("NFKD", text).casefold())
     return normal("NFKC", bare).translate(SPELLING)
 
 
 def first_name(name: str | None) -> str | None:
-    """The word that a question would call a speaker by; nothing when there is none."""
+    """Return the word by which a question would call a speaker, if there is one."""
     words = [word for word in asked(name or "") if word not in TITLES]
     return words[0] if words else None
 
 
-def _spelled(character: str) -> str:
-    """Letters, digits and their marks stay, pictures become words, the invisible disappears, the rest separates."""
+def _spell(character: str) -> str:
+    """Keep letters, digits and marks, spell pictures, drop the invisible, separate the rest."""
     if is_invisible(character):
         return ""
     if character.isalnum() or unicodedata.category(character)[0] == "M":
@@ -214,16 +226,16 @@ def _spelled(character: str) -> str:
 
 
 class _Spelling(dict[int, str]):
-    """How characters are spelled, each looked up once; `str.translate` does the rest without a call for each of them."""
+    """The spelling of each character, found once; `str.translate` then needs no call for it."""
 
     def __missing__(self, code: int) -> str:
-        spelled = self[code] = _spelled(chr(code))
-        return spelled
+        spelling = self[code] = _spell(chr(code))
+        return spelling
 
 
 SPELLING = _Spelling()
 
 
 def _pairs(run: str) -> str:
-    """Overlapping pairs: scripts without spaces are searched by them."""
-    return " ".join(run[place : place + 2] for place in range(len(run) - 1))
+    """Cut a run into overlapping pairs: scripts without spaces are searched by them."""
+    return " ".join(run[start : start + 2] for start in range(len(run) - 1))

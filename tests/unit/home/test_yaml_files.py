@@ -15,16 +15,16 @@ from lamina.errors import InvalidInput
 from lamina.home import yaml_files
 
 
-class Part(msgspec.Struct, frozen=True):
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     weight: int
 
     def __post_init__(self) -> None:
         if self.weight > 9:
-            raise InvalidInput(f"weight = {self.weight} is too heavy", key="weight")
+            raise yaml_files.InvalidField(f"weight = {self.weight} is too heavy", key="weight")
 
 
-class Thing(msgspec.Struct, frozen=True):
+class Thing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     share: float = 0.5
     count: int = 3
     label: str = "none"
@@ -34,7 +34,7 @@ class Thing(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if "bad" in self.words:
-            raise InvalidInput("a bad word", key="words", index=self.words.index("bad"))
+            raise yaml_files.InvalidField("a bad word", key="words", index=self.words.index("bad"))
 
 
 @pytest.fixture
@@ -107,12 +107,13 @@ WRONG = [
     ('count: 1\nlabel: "\\UFFFFFFFF"', 2, "not valid YAML"),
     ("count: 1\n---\ncount: 2\n", 2, "another document"),
     ("count: *nobody", 1, "undefined alias"),
-    ("label: !!python/object/apply:os.system [ls]", 1, "label = a list is not a text"),
-    ("label: !!python/name:os.system x", 1, "is not a text"),
-    ("count: !!int tea", 1, "count = tea cannot be read as"),
+    ("label: !!python/object/apply:os.system [ls]", 1, "could not determine a constructor"),
+    ("label: !!python/name:os.system x", 1, "could not determine a constructor"),
+    ("count: !!int tea", 1, "tea cannot be read as"),
     ("count: !!int ''", 1, "cannot be read as"),
     ("open: !!bool tea", 1, "cannot be read as"),
-    ("label: !!timestamp tea", 1, "is not a text"),
+    ("label: !!timestamp tea", 1, "cannot be read as"),
+    ("words: !!set {tea}", 1, "unknown key tea"),
     (b"count: 1\nlabel: \xff\n", 2, "the byte 0xff is not UTF-8"),
     ("[" * 5000, 1, "nested too deeply"),
 ]
@@ -146,9 +147,13 @@ LAUGHS = "a: &a [x, x]\n" + "".join(
         "? &w [*w]\n: 1\n",
         "parts: &w [{name: x, weight: *w}]\n",
         "share: &s {count: *s}\n",
+        "parts:\n  - &a {name: x, weight: 1}\n"
+        + "".join(
+            f"  - &{'a' * n} {{<<: [*{'a' * (n - 1)}, *{'a' * (n - 1)}]}}\n" for n in range(2, 40)
+        ),
         "words:\n" + "".join(f"  - &{'a' * n} x\n" for n in range(1, 50)) + "  - 5\n",
     ],
-    ids=["laughs", "itself", "key", "deeper", "mapping", "anchors"],
+    ids=["laughs", "itself", "key", "deeper", "mapping", "merges", "anchors"],
 )
 def test_aliases_cannot_grow(path: Path, body: str) -> None:
     """L6: aliases that multiply, or lead back to themselves, end in a short error."""

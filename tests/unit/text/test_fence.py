@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lamina import Memory, Operator
 from lamina.errors import Refused
 from lamina.text import fence
-from lamina.text.confusables import ANGLES
+from lamina.text.confusables import PROTOTYPES
 from tests.conftest import CONTRACTS, contents
 
 # What a hostile text would be made of.
@@ -106,7 +106,7 @@ def test_every_bracket_of_unicode_is_tamed() -> None:
         must = (
             {*folded(character)} & {*"<>"}
             or named.search(unicodedata.name(character, ""))
-            or character in ANGLES
+            or {*PROTOTYPES.get(character, "")} & {*"<>"}
         )
         assert is_bracket or not must or unicodedata.category(character) in ("Mn", "Cf"), hex(code)
         if not is_bracket:

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lamina.errors import InvalidInput
-from lamina.text.lookalikes import IN_LATIN_WORDS, LOOK_ALIKES, bare, fingerprint
+from lamina.text.lookalikes import IN_LATIN_WORDS, LOOK_ALIKES, bare, fingerprint, skeleton
 from lamina.text.words import is_visible
 from tests.conftest import FULL
 
@@ -427,3 +427,25 @@ def test_what_json_cannot_hold_has_no_fingerprint() -> None:
     """V6: a value of an unknown kind is an error, not a guess."""
     with pytest.raises(InvalidInput, match="is a bytes, which JSON cannot hold"):
         fingerprint("profile", "key", b"tea")
+
+
+@pytest.mark.parametrize(
+    ("name", "looks"),
+    [
+        ("Сара", "Capa"),
+        ("ΜΑΡΙΑ", "MAPIA"),
+        ("ІӀΙ", "III"),
+        ("ӏіӏу", "lily"),
+        ("κοχ", "kox"),
+        ("ԚԼԀ", "QLD"),
+        ("ꓮꓠꓠ", "ANN"),
+        ("Ᏼob", "Bob"),
+        ("ırmak", "ırmak"),
+        ("José", "José"),
+        ("Илья", "Илья"),
+        ("Ian l1 O0 m|", "Ian l1 O0 m|"),
+    ],
+)
+def test_a_skeleton_keeps_case_and_accents(name: str, looks: str) -> None:
+    """R12, P2: letters drawn like Latin ones become these in their case; ASCII, accents and the Turkish dotless i stay."""
+    assert skeleton(name) == looks

@@ -1,1 +1,1 @@
-"""Secrets in texts: how they are found, and what happens to them (P6)."""
+"""Find secrets in texts, in memories and in configs (P6): vendors' tokens, passwords, seeds."""

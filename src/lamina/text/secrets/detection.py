@@ -1,4 +1,4 @@
-"""Secrets in texts, in memories and in configs: where they stand, and which variables are named in their place. Pure."""
+"""Find and redact secrets in texts, memories and configs; find variables named instead. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FoundField(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """A plain value of a config, where it stands, and the name that says what it is. Keys are values too."""
+    """A plain value of a config, its path, and the name that tells its use. Keys are values too."""
 
     path: str
     name: str
@@ -53,35 +53,33 @@ PLAIN_KEY = lazy(r"[^\W\d][\w-]{0,63}")
 
 
 def in_text(text: str) -> list[Found]:
-    """Where a text holds secrets, in their order; none overlaps another. A text is read in linear time.
+    """Find the secrets of a text in their order, without overlap, in linear time.
 
-    It is read in its plain form, so that no disguise hides one. Once they are redacted, none is found in what is left: what
-    a secret had hidden is looked for again.
+    It is read in its plain form, so that no disguise hides one. Once they are redacted, none is
+    found in what is left: what a secret had hidden is looked for again.
     """
     plain = folding.folded(text)
-    found = _in_plain(plain.text)
-    return (
-        found
-        if plain.places is None
-        else [Found(one.kind, *plain.span(one.start, one.end)) for one in found]
-    )
+    secrets = _in_plain(plain.text)
+    if plain.places is None:
+        return secrets
+    return [Found(secret.kind, *plain.span(secret.start, secret.end)) for secret in secrets]
 
 
 def _in_plain(text: str) -> list[Found]:
     left = MARKED.sub(lambda mark: GONE * len(mark[0]), text) if MARK in text else text
-    found: list[Found] = []
+    secrets: list[Found] = []
     for _ in range(ROUNDS):
-        more = _merged(_found(left))
+        more = _merged(_look(left))
         if not more:
             break
-        found += more
-        left = _replaced(left, ((one, GONE * (one.end - one.start)) for one in more))
-    return _merged(found)
+        secrets += more
+        left = _replaced(left, ((secret, GONE * (secret.end - secret.start)) for secret in more))
+    return _merged(secrets)
 
 
 def redacted(text: str) -> str:
-    """A text with a mark in the place of each secret. What has been redacted stays as it is."""
-    return _replaced(text, ((one, _mark(one.kind)) for one in in_text(text)))
+    """Put a mark in place of each secret of a text. What has been redacted stays as it is."""
+    return _replaced(text, ((secret, _mark(secret.kind)) for secret in in_text(text)))
 
 
 def _mark(kind: str) -> str:
@@ -89,16 +87,16 @@ def _mark(kind: str) -> str:
 
 
 def _replaced(text: str, replacements: Iterable[tuple[Found, str]]) -> str:
-    """A text with something else in the place of what was found."""
-    parts, place = [], 0
-    for one, instead in replacements:
-        parts += [text[place : one.start], instead]
-        place = one.end
-    return "".join([*parts, text[place:]])
+    """Replace secrets in a text."""
+    parts, at = [], 0
+    for secret, instead in replacements:
+        parts += [text[at : secret.start], instead]
+        at = secret.end
+    return "".join([*parts, text[at:]])
 
 
-def _found(text: str) -> Iterator[Found]:
-    """What one look at a text finds, the known shapes first. Most memories need no closer look."""
+def _look(text: str) -> Iterator[Found]:
+    """Find secrets by one look, the known shapes first. Most memories need no closer look."""
     lowered = text.lower()
     words = patterns.long_words(text)
     yield from patterns.shaped(text, words)
@@ -112,134 +110,134 @@ def _found(text: str) -> Iterator[Found]:
     yield from seeds.seeds(lowered)
 
 
-def _merged(found: Iterable[Found]) -> list[Found]:
-    """Secrets in their order without an overlap. Of two at one place, the first names both."""
+def _merged(secrets: Iterable[Found]) -> list[Found]:
+    """Sort secrets and merge those that overlap. Of two at one place, the first names both."""
     merged: list[Found] = []
-    for one in sorted(found, key=lambda one: one.start):
-        if merged and one.start < merged[-1].end:
-            merged[-1] = merged[-1]._replace(end=max(one.end, merged[-1].end))
+    for secret in sorted(secrets, key=lambda secret: secret.start):
+        if merged and secret.start < merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=max(secret.end, merged[-1].end))
         else:
-            merged.append(one)
+            merged.append(secret)
     return merged
 
 
-# Memories: what is a secret in one field of them is one in all. A change gets a value and its name; a key has none.
+# Memories: what is a secret in one field of them is one in all. A change gets a value and its name;
+# a key has none.
 
-LABELS = frozenset(
-    ("tags", "speaker", "session", "participants")
-)  # names, of which many look random and are no secrets
-SHORTEST_SPREAD = (
-    4  # characters of a secret that is looked for elsewhere; shorter ones are in too many words
-)
+# Names, of which many look random and are no secrets.
+LABELS = frozenset(("tags", "speaker", "session", "participants"))
+# Characters of a secret that is looked for elsewhere; shorter ones are in too many words.
+SHORTEST_SPREAD = 4
 SURELY_OWN = 12  # so many stand nowhere by chance, not even within a word
 MOST_SPREAD = 100
-APART = f"\n{GONE}\n"  # between texts that are looked at in one go: each begins and ends a line, and none reaches the next
+# Between texts that are looked at in one go: each begins and ends a line and reaches no other.
+APART = f"\n{GONE}\n"
 Change = Callable[[str | None, Any], Any]
 
 
-def in_fields(*told: Mapping[str, Any]) -> dict[str, str]:
-    """The secrets in the fields of memories and the kind of each: what a text tells, and the values of telling names."""
-    found: dict[str, str] = {}
+def in_fields(*memories: Mapping[str, Any]) -> dict[str, str]:
+    """Find the secrets in the fields of memories, by text and by name, and the kind of each."""
+    secrets: dict[str, str] = {}
 
     def add(secret: str, kind: str) -> None:
-        if (
-            found.get(secret, patterns.RANDOM) == patterns.RANDOM
-        ):  # what is known to be one does not only look like it
-            found[secret] = kind
+        # What is known to be one does not only look like it.
+        if secrets.get(secret, patterns.RANDOM) == patterns.RANDOM:
+            secrets[secret] = kind
 
     def note(name: str | None, value: Any) -> Any:
         kind = _kind_by_name(name, value) if name else None
         if kind is not None:
             add(str(value).strip(), kind)
         elif isinstance(value, str):
-            for one in _told(value, name):
-                add(value[one.start : one.end], one.kind)
+            for secret in _in_value(value, name):
+                add(value[secret.start : secret.end], secret.kind)
         return value
 
-    for fields in told:
-        named = fields.get("metadata")
-        if in_text(APART.join(_texts(fields))) or (
-            named and phrases.may_name(APART.join(_texts({"": named})).lower())
-        ):
+    for fields in memories:
+        metadata = fields.get("metadata")
+        names = APART.join(_texts({"": metadata})).lower() if metadata else ""
+        if in_text(APART.join(_texts(fields))) or (names and phrases.may_name(names)):
             _each_field(fields, note)
-    return found
+    return secrets
 
 
 def without(fields: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:
-    """The same fields with a mark in the place of each secret, in whichever of them it stands."""
-    spread = sorted((one for one in secrets if len(one) >= SHORTEST_SPREAD), key=len, reverse=True)[
-        :MOST_SPREAD
-    ]
-    known = {spelled: secrets[one] for one in spread for spelled in (one, json.dumps(one)[1:-1])}
-    sure = {one: kind for one, kind in known.items() if kind != patterns.RANDOM}
+    """Put a mark in place of each secret, in whichever of the fields it stands."""
+    long_enough = (secret for secret in secrets if len(secret) >= SHORTEST_SPREAD)
+    spread = sorted(long_enough, key=len, reverse=True)[:MOST_SPREAD]
+    known: dict[str, str] = {}
+    for secret in spread:
+        known[secret] = known[json.dumps(secret)[1:-1]] = secrets[secret]
+    sure = {secret: kind for secret, kind in known.items() if kind != patterns.RANDOM}
 
     def clean(name: str | None, value: Any) -> Any:
         kind = _kind_by_name(name, value) if name else None
         if kind is not None:
             return _mark(kind)
-        return (
-            _blacked(value, sure if name is None else known, name)
-            if isinstance(value, str)
-            else value
-        )
+        if not isinstance(value, str):
+            return value
+        return _without_known(value, sure if name is None else known, name)
 
     return _each_field(fields, clean)
 
 
 def _each_field(fields: Mapping[str, Any], change: Change) -> dict[str, Any]:
-    """Fields with every text changed. Those of metadata have names, and labels are changed as keys are."""
+    """Change every text of some fields. Metadata has names; labels are changed as keys are."""
     changed: dict[str, Any] = {}
     for field, value in fields.items():
         name = None if field in LABELS else ""
         if field == "metadata":
             changed[field] = _changed(value, "", change)
         elif isinstance(value, (list, tuple)):
-            changed[field] = [change(name, one) for one in value]
+            changed[field] = [change(name, item) for item in value]
         elif isinstance(value, (set, frozenset)):
-            changed[field] = [change(name, one) for one in sorted(value, key=str)]
+            changed[field] = [change(name, item) for item in sorted(value, key=str)]
         else:
             changed[field] = change(name, value)
     return changed
 
 
 def _texts(fields: Mapping[str, Any]) -> list[str]:
-    """Every text among some values, and every key below the first."""
-    found: list[str] = []
+    """List every text among some values, and every key below the first."""
+    texts: list[str] = []
     waiting: list[Any] = [*fields.values()]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):
-            found.append(value)
+            texts.append(value)
         elif isinstance(value, (list, tuple, set, frozenset)):
             waiting += value
         elif isinstance(value, (dict, Mapping)):  # dict first: asking for any Mapping is slow
             waiting += [*value, *value.values()]
-    return found
+    return texts
 
 
-def _told(text: str, name: str | None) -> list[Found]:
-    """The secrets in a text. Names, ids and hashes may look random, and are none for that."""
-    found = in_text(text)
-    if found and (name is None or patterns.names_ordinary(name)):
-        return [one for one in found if one.kind != patterns.RANDOM]
-    return found
+def _in_value(text: str, name: str | None) -> list[Found]:
+    """Find the secrets of a named text. Names, ids and hashes may look random and be none."""
+    secrets = in_text(text)
+    if secrets and (name is None or patterns.names_ordinary(name)):
+        return [secret for secret in secrets if secret.kind != patterns.RANDOM]
+    return secrets
 
 
-def _blacked(text: str, known: Mapping[str, str], name: str | None) -> str:
-    """A text without some known secrets, nor others that it tells itself. Case does not matter: tags have none."""
+def _without_known(text: str, known: Mapping[str, str], name: str | None) -> str:
+    """Redact known secrets in a text, in any case, for tags have none; and its own."""
     lowered = text.lower()
-    here = [one for one in known if one.lower() in lowered]
+    here = [secret for secret in known if secret.lower() in lowered]
     if here:
-        kinds = {one.lower(): known[one] for one in here}
+        kinds = {secret.lower(): known[secret] for secret in here}
         pattern = re.compile("|".join([MARKED.pattern, *map(_standing_alone, here)]), re.I)
-        text = pattern.sub(
-            lambda one: _mark(kinds[said]) if (said := one[0].lower()) in kinds else one[0], text
-        )
-    return _replaced(text, ((one, _mark(one.kind)) for one in _told(text, name)))
+
+        def mark(match: re.Match[str]) -> str:
+            kind = kinds.get(match[0].lower())
+            return match[0] if kind is None else _mark(kind)
+
+        text = pattern.sub(mark, text)
+    return _replaced(text, ((secret, _mark(secret.kind)) for secret in _in_value(text, name)))
 
 
 def _standing_alone(secret: str) -> str:
-    """A pattern of a secret where it is no part of a longer word; a number is none of a date, a version or an address."""
+    """Match a secret where it is no part of a word, nor a number of a date, version or address."""
     if len(secret) >= SURELY_OWN:
         return re.escape(secret)
     if secret.isdigit():
@@ -250,7 +248,7 @@ def _standing_alone(secret: str) -> str:
 
 
 def _changed(value: Any, name: str, change: Change, depth: int = 0) -> Any:
-    """The same values, each plain one and each key changed."""
+    """Change each plain value and each key of some values."""
     if isinstance(value, str):
         return change(name, value)
     if depth > MAX_DEPTH:  # deeper than any rule lets them in
@@ -272,73 +270,59 @@ def _changed(value: Any, name: str, change: Change, depth: int = 0) -> Any:
 
 
 def _kind_by_name(name: str, value: Any) -> str | None:
-    """What kind of secret a value of metadata is by its name; a token that is known for itself is that."""
-    kind = _kind_of_saying(name, value)
+    """Find the kind of secret that metadata's value is by its name; a known token keeps its own."""
+    kind = _kind_of_pair(name, value)
     if kind is None or not isinstance(value, str):
         return kind
-    return next(
-        (
-            one.kind
-            for one in in_text(value)
-            if one.end - one.start == len(value) and one.kind != patterns.RANDOM
-        ),
-        kind,
-    )
+    whole = (found.kind for found in in_text(value) if found.end - found.start == len(value))
+    return next((shape for shape in whole if shape != patterns.RANDOM), kind)
 
 
-def _kind_of_saying(name: str, value: Any) -> str | None:
-    """The same, judged as a text that says both."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (str, int, float))
-        or not phrases.may_name(name.lower())
-    ):
+def _kind_of_pair(name: str, value: Any) -> str | None:
+    """Judge a name and its value as a text that says both."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
-    known, said = phrases.named(name), str(value)
+    if not phrases.may_name(name.lower()):
+        return None
+    known, text = phrases.named(name), str(value)
     if known.words and known.kind is None:
         known = SPOKEN.get(known.words[-1], known)
-    if MARK in said:
-        said = MARKED.sub("", said)
-    if (
-        not said.strip()
-        or PLACEHOLDER.search(said[:100])
-        or not known.words
-        or not phrases.is_meant(known, said)
-    ):
+    if MARK in text:
+        text = MARKED.sub("", text)
+    if not text.strip() or PLACEHOLDER.search(text[:100]):
+        return None
+    if not known.words or not phrases.is_meant(known, text):
         return None
     if known.kind is None:
-        return "key" if phrases.is_weakly_named(known, said) else None
+        return "key" if phrases.is_weakly_named(known, text) else None
     if known.kind == "pin":
-        return "password" if DIGITS.fullmatch(said) else None
-    words = said.lower().split()
+        return "password" if DIGITS.fullmatch(text) else None
+    words = text.lower().split()
     if known.kind in MADE_BY_MACHINES:
-        return (
-            known.kind
-            if isinstance(value, str) and len(words) <= 2 and phrases.is_strong(said)
-            else None
-        )
-    told = len(words) == 1 or (
-        known.kind == "password" and (len(words) == 2 or TALK.isdisjoint(words))
-    )
-    return known.kind if told else None
+        is_secret = isinstance(value, str) and len(words) <= 2 and phrases.is_strong(text)
+    elif known.kind == "password":
+        is_secret = len(words) <= 2 or TALK.isdisjoint(words)
+    else:
+        is_secret = len(words) == 1
+    return known.kind if is_secret else None
 
 
 # Configs
 
 
 def in_mapping(mapping: Mapping[str, Any]) -> list[FoundField]:
-    """The fields of a config that hold secrets: by their name, or because the value looks like one."""
-    judged = ((leaf.path, _judged(leaf)) for leaf in leaves(mapping))
-    return [FoundField(path, kind) for path, kind in judged if kind is not None]
+    """Find the fields of a config that hold secrets, by their name or the look of their value."""
+    kinds = ((leaf.path, _kind_of_leaf(leaf)) for leaf in leaves(mapping))
+    return [FoundField(path, kind) for path, kind in kinds if kind is not None]
 
 
 def references(mapping: Mapping[str, Any]) -> list[str]:
-    """The environment variables that a config names, sorted."""
+    """List the environment variables that a config names, sorted."""
     return sorted({name for leaf in leaves(mapping) for name in referred(leaf)})
 
 
 def referred(leaf: Leaf) -> list[str]:
-    """The environment variables that one value names."""
+    """List the environment variables that one value names."""
     if not isinstance(leaf.value, str):
         return []
     if phrases.names_variable(leaf.name) and VARIABLE.fullmatch(leaf.value):
@@ -347,12 +331,12 @@ def referred(leaf: Leaf) -> list[str]:
 
 
 def names_secret(name: str) -> bool:
-    """Whether a field of this name is meant for a secret."""
+    """Tell if a field of this name is meant for a secret."""
     return phrases.kind_of(phrases.words_of(name)) is not None
 
 
 def leaves(mapping: Mapping[str, Any]) -> Iterator[Leaf]:
-    """Every plain value of a config in their order, those of a mapping after its keys."""
+    """Yield every plain value of a config in their order, those of a mapping after its keys."""
     waiting: list[tuple[str, str, Any, int]] = [("", "", mapping, 0)]
     for _ in range(MAX_VALUES):
         if not waiting:
@@ -364,9 +348,8 @@ def leaves(mapping: Mapping[str, Any]) -> Iterator[Leaf]:
             below = [
                 (_step(path, key), _name_of(key, name, value), item) for key, item in value.items()
             ]
-            yield from (
-                Leaf(one[0], "", key, is_key=True) for one, key in zip(below, value, strict=True)
-            )
+            for (key_path, _, _), key in zip(below, value, strict=True):
+                yield Leaf(key_path, "", key, is_key=True)
         elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
             below = [
                 (f"{path}[{place}]", _flagged(value, place) or name, item)
@@ -375,12 +358,12 @@ def leaves(mapping: Mapping[str, Any]) -> Iterator[Leaf]:
         else:
             yield Leaf(path, name, value)
             continue
-        waiting += [(*one, depth + 1) for one in reversed(below)]
+        waiting += [(*entry, depth + 1) for entry in reversed(below)]
     raise InvalidInput(f"these are more than {MAX_VALUES:,} values")
 
 
 def _step(path: str, key: object) -> str:
-    """The path of a field. A key that holds a secret itself is not repeated."""
+    """Extend the path of a field. A key that holds a secret itself is not repeated."""
     shown = "***" if in_text(str(key)) else str(key)
     if not PLAIN_KEY.fullmatch(shown):
         return f"{path}[{shown[:64]!r}]"
@@ -388,12 +371,12 @@ def _step(path: str, key: object) -> str:
 
 
 def _name_of(key: object, outer: str, within: Mapping[Any, Any]) -> str:
-    """The name that says what the value at a key is: its own, or that of what it holds the value of."""
+    """Find the name that says what the value at a key is: its own, or that of the field around."""
     name = str(key)
-    if name in PAIRED and isinstance(
-        told := next((within[title] for title in TITLES if title in within), None), str
-    ):
-        return told
+    if name in PAIRED:
+        title = next((within[title] for title in TITLES if title in within), None)
+        if isinstance(title, str):
+            return title
     if outer and phrases.names_variable(name):
         return f"{outer}_{name}"
     if name.casefold() in HOLDERS or (outer and "type" not in within and _lists_passwords(outer)):
@@ -402,28 +385,28 @@ def _name_of(key: object, outer: str, within: Mapping[Any, Any]) -> str:
 
 
 def _lists_passwords(name: str) -> bool:
-    """Whether what stands below a name are the passwords of whoever is named there."""
+    """Tell if a name stands above the passwords of those who are named below it."""
     words, kind, *_ = phrases.named(name)
     return kind == "password" and words[-1].endswith("s") and words[-1] != "pass"
 
 
 def _flagged(values: Sequence[Any], place: int) -> str:
-    """The name of the option before a value in a list of arguments, as in `--api-key`, `xyz`."""
+    """Find the option before a value in a list of arguments, as in `--api-key`, `xyz`."""
     option, value = values[place - 1] if place else None, values[place]
     if not isinstance(option, str) or not option.startswith("-") or "=" in option:
         return ""
     return "" if isinstance(value, str) and value.startswith("-") else option
 
 
-def _judged(leaf: Leaf) -> str | None:
-    """The kind of secret that a value of a config is."""
+def _kind_of_leaf(leaf: Leaf) -> str | None:
+    """Find the kind of secret that a value of a config is."""
     value = leaf.value
     if value is None or isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
-    if isinstance(value, str) and (
-        kinds := [found.kind for found in in_text(value) if found.kind != patterns.RANDOM]
-    ):
-        return kinds[0]
+    if isinstance(value, str):
+        kinds = (found.kind for found in in_text(value) if found.kind != patterns.RANDOM)
+        if (kind := next(kinds, None)) is not None:
+            return kind
     name = leaf.name
     if isinstance(value, str) and (option := OPTION.fullmatch(value)) is not None:
         name, value = option.groups()
@@ -431,7 +414,7 @@ def _judged(leaf: Leaf) -> str | None:
 
 
 def _kind_of(name: Name, value: str | float) -> str | None:
-    """What the value of a name is, when it is a secret that looks like any word."""
+    """Find the kind of a named value that may be a secret although it looks like any word."""
     if name.kind is None:
         return "key" if isinstance(value, str) and phrases.is_weakly_named(name, value) else None
     if phrases.is_count(name.words, str(value)):

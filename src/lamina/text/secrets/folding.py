@@ -1,6 +1,6 @@
-"""One plain form for disguised texts: nothing invisible, no other widths and fonts, nothing spelled out. Pure.
+"""Undo disguises before looking for secrets: invisible characters, widths, spelled-out words. Pure.
 
-The form is for finding secrets; each of its characters knows which characters of the text it stands for.
+Each character of the plain form knows which characters of the text it stands for.
 """
 
 from __future__ import annotations
@@ -12,14 +12,10 @@ from typing import NamedTuple
 
 from lamina.text.secrets.patterns import lazy
 
-VARIANTS = (
-    "<wide>",
-    "<font>",
-    "<narrow>",
-)  # how Unicode says that a character is another in another shape
-SIGNS = frozenset(
-    "-_.~+/=@$%:"
-)  # what secrets are made of beside letters and digits; quotes and commas stay as they are
+# By these Unicode says that a character is another one in another shape.
+VARIANTS = ("<wide>", "<font>", "<narrow>")
+# Secrets are made of these, letters and digits; quotes and commas stay as they are.
+SIGNS = frozenset("-_.~+/=@$%:")
 SPOKEN = {"dash": "-", "hyphen": "-", "minus": "-", "underscore": "_"}
 SPELLED_WORD = "|".join(SPOKEN)
 # "s k - l i v e", "s k dash l i v e": so many characters that stand alone are one word.
@@ -34,12 +30,11 @@ class Folded(NamedTuple):
     """A text in its plain form."""
 
     text: str
-    places: list[tuple[int, int]] | None = (
-        None  # what each character stands for, from where to where; None: for itself
-    )
+    # The start and end of what each character stands for; None: it stands for itself.
+    places: list[tuple[int, int]] | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of the plain form stands in the text."""
+        """Find the part of the text that a part of the plain form stands for."""
         if self.places is None or start >= end:
             return start, end
         return self.places[start][0], self.places[end - 1][1]
@@ -52,21 +47,21 @@ class _Edit(NamedTuple):
 
 
 def folded(text: str) -> Folded:
-    """The plain form of a text; most texts are plain."""
+    """Return the plain form of a text; most texts are plain."""
     plain = Folded(text) if text.isascii() else _changed(Folded(text), _disguised(text))
     spelled = _changed(plain, _spelled(plain.text))
     return _changed(spelled, _said(spelled.text))
 
 
-def _changed(before: Folded, edits: Iterator[_Edit]) -> Folded:
-    made: list[_Edit] = [*edits]
-    if not made:
+def _changed(before: Folded, changes: Iterator[_Edit]) -> Folded:
+    edits = list(changes)
+    if not edits:
         return before
     known = before.places or [(place, place + 1) for place in range(len(before.text))]
     parts: list[str] = []
     places: list[tuple[int, int]] = []
     at = 0
-    for start, end, instead in made:
+    for start, end, instead in edits:
         parts += [before.text[at:start], instead]
         places += known[at:start]
         places += [(known[start][0], known[end - 1][1])] * len(instead)
@@ -75,19 +70,16 @@ def _changed(before: Folded, edits: Iterator[_Edit]) -> Folded:
 
 
 def _disguised(text: str) -> Iterator[_Edit]:
-    """Characters that nobody sees, and those of another width or font."""
+    """Undo invisible characters, and those of another width or font."""
     for place, character in enumerate(text):
-        plain = character if character.isascii() else _plain(character)
+        plain = character if character.isascii() else _plain_character(character)
         if plain != character:
             yield _Edit(place, place + 1, plain)
 
 
-def _plain(character: str) -> str:
-    if (
-        unicodedata.category(character) == "Cf"
-        or "\ufe00" <= character <= "\ufe0f"
-        or character == "\u034f"
-    ):
+def _plain_character(character: str) -> str:
+    is_selector = "\ufe00" <= character <= "\ufe0f" or character == "\u034f"
+    if is_selector or unicodedata.category(character) == "Cf":
         return ""
     if unicodedata.decomposition(character).startswith(VARIANTS):
         plain = unicodedata.normalize("NFKC", character)
@@ -97,7 +89,7 @@ def _plain(character: str) -> str:
 
 
 def _spelled(text: str) -> Iterator[_Edit]:
-    """Characters that stand one by one, as one word."""
+    """Join characters that stand one by one into a word."""
     for run in SPELLED.finditer(text):
         pieces = [*PIECE.finditer(text, *run.span())]
         while pieces and len(pieces[-1].group()) > 1:  # a sign that is said ends no secret
@@ -110,7 +102,9 @@ def _spelled(text: str) -> Iterator[_Edit]:
 
 
 def _said(text: str) -> Iterator[_Edit]:
-    """Signs that are said between two words."""
+    """Write signs that are said between two words."""
     lowered = text.lower()
-    for found in SAID.finditer(text) if any(f" {word} " in lowered for word in SPOKEN) else ():
-        yield _Edit(*found.span(), SPOKEN[found.group().strip().lower()])
+    if not any(f" {word} " in lowered for word in SPOKEN):
+        return
+    for sign in SAID.finditer(text):
+        yield _Edit(*sign.span(), SPOKEN[sign.group().strip().lower()])

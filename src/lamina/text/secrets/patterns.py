@@ -1,4 +1,4 @@
-"""How keys and tokens look: those of known services, passwords in addresses, and what dice might have thrown. Pure."""
+"""Find secrets by shape: tokens of known services, passwords in URLs, random strings. Pure."""
 
 from __future__ import annotations
 
@@ -22,56 +22,52 @@ class Found(NamedTuple):
 
 
 class Lazy:
-    """A pattern that is compiled when it is first used: most texts need few of them, and compiling all takes long."""
+    """A pattern that is compiled when first used: most texts need few, and all take long."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self._given = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
-        """Asked for what is not here yet: from now on it is here, and as quick to reach as in the pattern itself."""
+        """Compile the pattern and copy its methods, which are then as quick to reach as its own."""
         compiled = re.compile(*self._given)
-        for each in (
-            "search",
-            "match",
-            "fullmatch",
-            "finditer",
-            "findall",
-            "sub",
-            "split",
-            "pattern",
-            "flags",
-        ):
-            setattr(self, each, getattr(compiled, each))
+        for method in "search match fullmatch finditer findall sub split pattern flags".split():
+            setattr(self, method, getattr(compiled, method))
         return getattr(compiled, name)
 
 
 def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """The same as `re.compile`, later."""
+    """Do the same as `re.compile`, later."""
     return cast(re.Pattern[str], Lazy(pattern, flags))
 
 
 class Shape(NamedTuple):
-    """How one sort of secret looks. Texts without the hint need no closer look."""
+    """The look of one sort of secret. Texts without the hint need no closer look."""
 
     kind: str
     hint: str
     pattern: re.Pattern[str]
 
 
-# A pattern either ends with its longest repeat or cannot meet a character twice, so that looking takes linear time:
-# repeats in the middle are possessive or short, and what may begin anywhere begins with a literal.
+# A pattern either ends with its longest repeat or cannot meet a character twice, so that looking
+# takes linear time: repeats in the middle are possessive or short, and what may begin anywhere
+# begins with a literal.
 ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 NUMBERED = r"(?=[A-Za-z_-]{0,200}+[0-9])"  # somewhere in what follows is a digit, as in no word
 
 # What files with private keys begin with, in base64: RSA, EC, OpenSSH and without a word.
-PEM_IN_BASE64 = "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS LS0tLS1CRUdJTiBFQyBQUklWQVRF LS0tLS1CRUdJTiBPUEVOU1NI LS0tLS1CRUdJTiBQUklWQVRF"
+PEM_IN_BASE64 = (
+    "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS LS0tLS1CRUdJTiBFQyBQUklWQVRF LS0tLS1CRUdJTiBPUEVOU1NI"
+    " LS0tLS1CRUdJTiBQUklWQVRF"
+)
 
-# What private keys of Ed25519 and of curves begin with, and which bytes are in those of RSA alone; their lines, one or more.
+# What private keys of Ed25519 and of curves begin with, and which bytes are in those of RSA alone;
+# their lines, one or more.
 PKCS8 = ("MC4CAQAwBQYDK2VwBCIEI", "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg")
 PKCS8_RSA = "IBADANBgkqhkiG9w0BAQEFAASC"
 KEY_LINES = r"[A-Za-z0-9+/=]{16,}+(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{16,}+)*+"
 
-# Words that begin a token of a known service, and how it goes on. Ends are open: of a longer token nothing is left behind.
+# Words that begin a token of a known service, and how it goes on. Ends are open: of a longer token
+# nothing is left behind.
 PREFIXES = (
     ("AWS key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("AWS token", "IQoJb3JpZ2lu FwoGZXIvYXdz ABSK", r"[A-Za-z0-9+/=_-]{60,}"),
@@ -207,8 +203,8 @@ PREFIXES = (
 )
 # Where a word begins, also behind an escaped line end and the like; so many characters before here.
 _EDGE = (
-    r"(?:(?<![A-Za-z0-9_-]{0})|(?<=\\[nrt]{0})|(?<=%[0-9A-F][0-9A-F]{0})|(?<=\\u00[0-9a-f][0-9a-f]{0})|(?<=\x1b\[[0-9]m{0})"
-    r"|(?<=\x1b\[[0-9][0-9]m{0}))"
+    r"(?:(?<![A-Za-z0-9_-]{0})|(?<=\\[nrt]{0})|(?<=%[0-9A-F][0-9A-F]{0})"
+    r"|(?<=\\u00[0-9a-f][0-9a-f]{0})|(?<=\x1b\[[0-9]m{0})|(?<=\x1b\[[0-9][0-9]m{0}))"
 )
 # By the two characters that a token begins with, so that most words need not be compared with any.
 PREFIXED: dict[str, list[Shape]] = {}
@@ -221,14 +217,13 @@ for _kind, _prefixes, _rest in PREFIXES:
 _FIRST: dict[str, str] = {}
 for _start in sorted(PREFIXED):
     _FIRST[_start[0]] = _FIRST.get(_start[0], "") + re.escape(_start[1])
-STARTS = lazy(
-    rf"(?:{'|'.join(f'{first}[{seconds}]' for first, seconds in _FIRST.items())})(?=[A-Za-z0-9_.$~/+-]{{14}})"
-    + _EDGE.format("..")
-)
+_FIRST_TWO = "|".join(f"{first}[{seconds}]" for first, seconds in _FIRST.items())
+STARTS = lazy(rf"(?:{_FIRST_TWO})(?=[A-Za-z0-9_.$~/+-]{{14}})" + _EDGE.format(".."))
 LONG = re.compile(r"[^ \x1f]{16}")  # every known shape has as many characters without a space
 LONG_WORD = lazy(r"[^ \t\r\n\x1f]{16,}+")
 
-# Those that begin anyhow, but have a telling piece within. Of a file with a key the head and the end, or lines without an end.
+# Those that begin anyhow, but have a telling piece within. Of a file with a key the head and the
+# end, or lines without an end.
 KEY_BLOCK = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?>.*?-----)END [A-Z0-9 ]{0,60}-----|(?:(?:\s|\\[nr]){0,8}[A-Za-z0-9+/=]{16,}+)++)"
@@ -286,25 +281,33 @@ NO_PASSWORDS = frozenset(
     "password passwd pass pwd passwort secret token your_password yourpassword".split()
 )
 
-# What may be random, behind what only looks like it: addresses, pictures, checksums, hashed passwords, lines of a block.
+# What may be random, behind what only looks like it: addresses, pictures, checksums, hashed
+# passwords, lines of a block.
 LINE = r"[A-Za-z0-9+/]{60,}+[ \t]{0,4}(?:\\n|\r?\n)[ \t]{0,16}"
 BLOCK = lazy(rf"(?:{LINE}){{2,}}+[A-Za-z0-9+/=]*+|{LINE}[A-Za-z0-9+/=]{{24,}}+")
 RUNS = lazy(
-    r"://[^\s\"'<>`]++|\$(?:2[abxy]|[156y]|argon2[id]{1,2}|scrypt|pbkdf2[a-z0-9-]{0,16})\$[\w$./+=,-]++|base64,[A-Za-z0-9+/=]++|(?i:sha-?[0-9]{1,3}|md5|h1)[-:=][A-Za-z0-9+/=]++"
-    r"|(?<![A-Za-z0-9+/_=.@#~-])([A-Za-z0-9+/_-]{20,128}+(?![A-Za-z0-9+/_-])={0,2})(?![(=~@]|\.[A-Za-z])|[A-Za-z0-9+/_-]++"
+    r"://[^\s\"'<>`]++"
+    r"|\$(?:2[abxy]|[156y]|argon2[id]{1,2}|scrypt|pbkdf2[a-z0-9-]{0,16})\$[\w$./+=,-]++"
+    r"|base64,[A-Za-z0-9+/=]++|(?i:sha-?[0-9]{1,3}|md5|h1)[-:=][A-Za-z0-9+/=]++"
+    r"|(?<![A-Za-z0-9+/_=.@#~-])([A-Za-z0-9+/_-]{20,128}+(?![A-Za-z0-9+/_-])={0,2})"
+    r"(?![(=~@]|\.[A-Za-z])|[A-Za-z0-9+/_-]++"
 )
 # Words in front of what is no secret although it looks random.
 NAMES_ORDINARY = (
-    *"id id-2 hash sha sha1 sha-1 sha256 sha-256 sha384 sha512 sha-512 md5 digest integrity checksum fingerprint etag".split(),
-    *"nonce publickey public_key public-key sitekey site_key site-key address wallet cid commit ssh-rsa ssh-ed25519".split(),
+    *"id id-2 hash sha sha1 sha-1 sha256 sha-256 sha384 sha512 sha-512 md5 digest".split(),
+    *"integrity checksum fingerprint etag nonce publickey public_key public-key sitekey".split(),
+    *"site_key site-key address wallet cid commit ssh-rsa ssh-ed25519".split(),
     *("image", "public key", "site key"),
 )
 CONTEXT = 32
-# Ids that say what they are the id of, files and pictures as text, public keys, addresses of coins and contents.
+# Ids that say what they are the id of, files and pictures as text, public keys, addresses of coins
+# and contents.
 ORDINARY = lazy(
-    r"(?!(?:sk|rk|api|key|token|secret|live|test|priv|auth|pat)[_-])[a-z]{2,12}[_-][A-Za-z0-9+/]{8,30}={0,2}"
+    r"(?!(?:sk|rk|api|key|token|secret|live|test|priv|auth|pat)[_-])"
+    r"[a-z]{2,12}[_-][A-Za-z0-9+/]{8,30}={0,2}"
     r"|(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR|JVBERi|UEsDB|H4sI|eJ|AAAA[BCE]|MII|TVqQ|AGFzbQ|pk_).*"
-    r"|0x[0-9a-fA-F]{40}|(?:Qm|[13])[1-9A-HJ-NP-Za-km-z]{25,44}|[\w/-]*[_/-][0-9a-f]{16,}|[0-9a-f]{16,}-[A-Z]{1,8}",
+    r"|0x[0-9a-fA-F]{40}|(?:Qm|[13])[1-9A-HJ-NP-Za-km-z]{25,44}|[\w/-]*[_/-][0-9a-f]{16,}"
+    r"|[0-9a-f]{16,}-[A-Z]{1,8}",
     re.S,
 )
 WORD = lazy(r"[A-Za-z0-9+/_=-]+")
@@ -313,22 +316,21 @@ LOGIN = lazy(r"[^:\s]{1,128}:.{3,}")
 UUID = lazy(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 HEX_OR_ULID = lazy(r"[0-9a-fA-F]+|[0-9a-hjkmnp-tv-z]{26}")
 CLASSES = str.maketrans(LETTERS + LETTERS.upper() + "0123456789", "a" * 26 + "A" * 26 + "0" * 10)
-LONGEST_PIECE = (
-    3.0  # characters a piece, on average: words in a name have more, random text has two
-)
+# Characters a piece, on average: words in a name have more, random text has two.
+LONGEST_PIECE = 3.0
 MOST_SIGNS = 4  # more are in paths and in names
 FEWEST_CHANGES = 0.3  # of the class from one character to the next
 
 
 def long_words(text: str) -> list[tuple[int, int]]:
-    """Where the words are that may be a token. Most memories have none."""
-    return (
-        [word.span() for word in LONG_WORD.finditer(text)] if LONG.search(text) is not None else []
-    )
+    """Find the words that may be a token. Most memories have none."""
+    if LONG.search(text) is None:
+        return []
+    return [word.span() for word in LONG_WORD.finditer(text)]
 
 
 def shaped(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Found]:
-    """What looks like the secrets of a known service."""
+    """Find what looks like the secrets of a known service."""
     for start, end in words:
         yield from _prefixed(text, start, end)
     for kind, hint, pattern in SHAPES if words else ():
@@ -338,59 +340,51 @@ def shaped(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Found]:
 
 
 def _prefixed(text: str, start: int, end: int) -> Iterator[Found]:
-    """What begins like a token within a word."""
-    place = start
-    for begins in STARTS.finditer(text, start, end):
-        for kind, prefix, pattern in PREFIXED[begins[0]] if begins.start() >= place else ():
-            if (
-                text.startswith(prefix, begins.start())
-                and (match := pattern.match(text, begins.start())) is not None
-            ):
-                place = match.end()
-                if not PLACEHOLDER.search(match[0][:100]):
-                    yield Found(kind, *match.span())
+    """Find what begins like a token within a word."""
+    free = start  # where the last token ended
+    for beginning in STARTS.finditer(text, start, end):
+        at = beginning.start()
+        for kind, prefix, pattern in PREFIXED[beginning[0]] if at >= free else ():
+            match = pattern.match(text, at) if text.startswith(prefix, at) else None
+            if match is None:
+                continue
+            free = match.end()
+            if not PLACEHOLDER.search(match[0][:100]):
+                yield Found(kind, *match.span())
 
 
 def in_urls(text: str) -> Iterator[Found]:
-    """Passwords in addresses."""
+    """Find passwords in addresses."""
     for match in URL.finditer(text):
         if match["secret"].lower() not in NO_PASSWORDS:
             yield Found(IN_URL, *match.span("secret"))
 
 
 def random(text: str, words: Sequence[tuple[int, int]]) -> Iterator[Found]:
-    """What looks as if dice had been thrown, and like nothing that usually does."""
-    place = 0
+    """Find what looks as if dice had been thrown, and like nothing that usually does."""
+    free = 0  # where the last block ended
     for first, last in words:
-        if first < place:
+        if first < free:
             continue
         if (block := BLOCK.match(text, first)) is not None:
-            place = block.end()
+            free = block.end()
             continue
         for match in RUNS.finditer(text, first, last):
             start, end = match.span(1)
-            if (
-                start >= 0
-                and _is_random(match[1])
-                and not names_ordinary(text[max(0, start - CONTEXT) : start])
-            ):
+            if start < 0 or not _is_random(match[1]):
+                continue
+            if not names_ordinary(text[max(0, start - CONTEXT) : start]):
                 yield Found(RANDOM, start, end)
 
 
 def names_ordinary(before: str) -> bool:
-    """Whether what stands before a word says that it is an id, a hash, or public."""
-    return (
-        before.rstrip(" \t:=(\"'")
-        .removesuffix(" is")
-        .removesuffix(" W/")
-        .rstrip(":")
-        .lower()
-        .endswith(NAMES_ORDINARY)
-    )
+    """Tell if what stands before a word says that it is an id, a hash, or public."""
+    name = before.rstrip(" \t:=(\"'").removesuffix(" is").removesuffix(" W/").rstrip(":")
+    return name.lower().endswith(NAMES_ORDINARY)
 
 
 def _is_random(value: str) -> bool:
-    """Whether letters of both cases and digits make no words, and no id, no picture and no text in base64."""
+    """Tell if a value of both cases and digits makes no words, id, picture or text in base64."""
     size, classes = len(value), value.translate(CLASSES)
     small, large, digits = map(classes.count, "aA0")
     signs = size - small - large - digits
@@ -399,45 +393,40 @@ def _is_random(value: str) -> bool:
         return False
     if signs > max(MOST_SIGNS, size / 10) or ORDINARY.fullmatch(value):
         return False
-    pieces = (
-        changes + 1 - signs - classes.count("Aa") + classes.count("AAa")
-    )  # as humps and numbers part a name
+    # As humps and numbers part a name.
+    pieces = changes + 1 - signs - classes.count("Aa") + classes.count("AAa")
     return size - signs <= LONGEST_PIECE * pieces and not _is_encoded_text(value)
 
 
 def _is_encoded_text(value: str) -> bool:
-    """Whether a value is the base64 of something that can be read."""
+    """Tell if a value is the base64 of something that can be read."""
     bare = value.rstrip("=")
     return _decoded(bare[: len(bare) // 4 * 4]) is not None
 
 
 def encodes_login(value: str) -> bool:
-    """Whether a value is the base64 of a name and a password."""
-    said = _decoded(value) if ENCODED.fullmatch(value) else None
-    return said is not None and LOGIN.fullmatch(said) is not None
+    """Tell if a value is the base64 of a name and a password."""
+    text = _decoded(value) if ENCODED.fullmatch(value) else None
+    return text is not None and LOGIN.fullmatch(text) is not None
 
 
 def _decoded(value: str) -> str | None:
-    """What a value in base64 says, if that can be read."""
+    """Decode base64, if the result can be read."""
     try:
-        plain = binascii.a2b_base64(value.replace("-", "+").replace("_", "/"))
+        content = binascii.a2b_base64(value.replace("-", "+").replace("_", "/"))
     except binascii.Error:
         return None
-    return (
-        said
-        if plain.isascii() and (said := plain.decode("ascii").replace("\n", " ")).isprintable()
-        else None
-    )
+    if not content.isascii():
+        return None
+    text = content.decode("ascii").replace("\n", " ")
+    return text if text.isprintable() else None
 
 
 def looks_random(value: str) -> bool:
-    """Whether a value with a name looks as if a machine had thrown dice, and is no hash or id."""
-    if (
-        len(value) < 20
-        or not WORD.fullmatch(value)
-        or UUID.fullmatch(value)
-        or HEX_OR_ULID.fullmatch(value)
-    ):
+    """Tell if a named value looks as if a machine had thrown dice, and is no hash or id."""
+    if len(value) < 20 or not WORD.fullmatch(value):
+        return False
+    if UUID.fullmatch(value) or HEX_OR_ULID.fullmatch(value):
         return False
     runs = len(re.findall(r"[0-9]+", value))
     mixed = value.lower() != value and value.upper() != value

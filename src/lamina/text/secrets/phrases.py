@@ -1,4 +1,4 @@
-"""What a text says to be a secret: a telling name, what links it to a value, and the value. Pure."""
+"""Find what a text calls a secret: a telling name, what links it to a value, the value. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lamina.text.secrets.patterns import GONE, PLACEHOLDER, Found, encodes_login
 
 
 class Name(NamedTuple):
-    """What the name of a field says about its value."""
+    """The meaning of a field's name for its value."""
 
     words: Sequence[str]
     kind: str | None = None  # of the secret that it is
@@ -22,28 +22,38 @@ class Name(NamedTuple):
 
 # Names in other languages than English, and in other scripts, as people write them in sentences.
 SPOKEN_PASSWORDS = (
-    "passwort passord kennwort contraseña contrasena clave senha mdp wachtwoord hasło haslo hasła lösenord heslo şifre şifrem"
-    " şifresi parola parolası salasana adgangskode jelszó jelszava пароль пароля 密码 密碼 口令 パスワード 비밀번호 암호"
-    " סיסמה סיסמא पासवर्ड รหัสผ่าน mot_de_passe kata_sandi mật_khẩu كلمة_المرور كلمة_السر"
+    "passwort passord kennwort contraseña contrasena clave senha mdp wachtwoord hasło haslo hasła"
+    " lösenord heslo şifre şifrem şifresi parola parolası salasana adgangskode jelszó jelszava"
+    " пароль пароля 密码 密碼 口令 パスワード 비밀번호 암호 סיסמה סיסמא पासवर्ड รหัสผ่าน"
+    " mot_de_passe kata_sandi mật_khẩu كلمة_المرور كلمة_السر"
 ).split()
-SPOKEN_KEYS = "api-schlüssel api_schlüssel api-ключ apiキー api密钥 api_密钥 api_키 密钥 令牌 トークン токен clé_api".split()
+SPOKEN_KEYS = (
+    "api-schlüssel api_schlüssel api-ключ apiキー api密钥 api_密钥 api_키 密钥 令牌 トークン"
+    " токен clé_api"
+).split()
 
 # Names that say: here is a secret. They are compared as the joined words of a name, from its end.
 CODES = tuple(
     f"{owner}code"
-    for owner in "door gate garage alarm access entry lock safe security unlock verification login recovery backup".split()
+    for owner in (
+        "door gate garage alarm access entry lock safe security unlock verification login recovery"
+        " backup"
+    ).split()
 )
 ENDINGS: Mapping[str, tuple[str, ...]] = {
     "password": (
-        *"password passwd passphrase passcode pwd depasse storepass keypass userpass dbpass rootpass".split(),
+        *"password passwd passphrase passcode pwd depasse".split(),
+        *"storepass keypass userpass dbpass rootpass".split(),
         *(name.replace("_", "") for name in SPOKEN_PASSWORDS if name != "clave"),
         *CODES,
     ),
     "token": ("token", "bearer", "jwt"),
     "key": tuple(
         f"{owner}key"
-        for owner in "access account admin api app auth deploy encryption hmac license master private secret service session"
-        " shared preshared signing ssh storage subscription".split()
+        for owner in (
+            "access account admin api app auth deploy encryption hmac license master private secret"
+            " service session shared preshared signing ssh storage subscription"
+        ).split()
     ),
     "cookie": ("cookie",),
     "secret": tuple("secret secretkeybase credential authorization seedphrase psk keydata".split()),
@@ -60,8 +70,8 @@ HOLDERS = frozenset(
 )
 # With these, a token is a piece of text or a place in a list.
 PIECES = frozenset(
-    "bos cached cls completion continuation count eos input mask max min next num output pad page previous prompt reasoning sep"
-    " special stop total unk".split()
+    "bos cached cls completion continuation count eos input mask max min next num output pad page"
+    " previous prompt reasoning sep special stop total unk".split()
 )
 WEAK = frozenset(
     "key code auth session sessionid sessid jsessionid phpsessid signature sig sid appid".split()
@@ -74,14 +84,15 @@ BEFORE = frozenset(
 
 # Values that say something about a secret instead of being one.
 WORDS = frozenset(
-    "a any bool bytes changed changeme char correct default empty enabled disabled expired expires false forgotten given hidden"
-    " include incorrect int invalid missing n never no none not null number off ok omit on optional origin redacted required"
-    " reset rotated same set string str tbd text true unchanged undefined unknown unset valid varchar wrong yes".split()
+    "a any bool bytes changed changeme char correct default empty enabled disabled expired expires"
+    " false forgotten given hidden include incorrect int invalid missing n never no none not null"
+    " number off ok omit on optional origin redacted required reset rotated same set string str tbd"
+    " text true unchanged undefined unknown unset valid varchar wrong yes".split()
 )
 SCHEMES = frozenset("basic bearer digest token apikey ssws".split())
 TALK = frozenset(
-    "the is not your and of too must should be at least enter incorrect wrong required invalid password expired weak strong"
-    " safe".split()
+    "the is not your and of too must should be at least enter incorrect wrong required invalid"
+    " password expired weak strong safe".split()
 )
 MASK = lazy(r"[*•●…#.█■]+|[xX]{3,}|<[A-Za-z _-]*>|\[[A-Za-z _-]*\]")
 VARIABLE = lazy(r"[A-Z_][A-Z0-9_]*")
@@ -98,7 +109,8 @@ DIGITS = lazy(r"[0-9]{4,32}|[0-9]{3,5}[ -][0-9]{3,5}")
 LONGEST_NUMBER = 10  # digits that may stand beside a name and yet be no password
 NUMBER = lazy(r"[0-9.,]{1,7}")
 AMOUNT = lazy(
-    r"(?i)[0-9.,]{1,9}-?(?:eur|euros?|usd|dollars?|gbp|chf|sek|nok|dkk|pln|czk|jpy|inr|days?|min|km)"
+    r"(?i)[0-9.,]{1,9}-?"
+    r"(?:eur|euros?|usd|dollars?|gbp|chf|sek|nok|dkk|pln|czk|jpy|inr|days?|min|km)"
 )
 STRONG = lazy(r"(?=[^0-9]*+[0-9])(?=[\W\d_]*+[^\W\d_]).{6,}", re.S)
 KEY = lazy(r"[A-Za-z0-9_+/=.~-]{12,}")
@@ -114,8 +126,11 @@ LONGEST_JUDGED = 64  # characters of a value; how it goes on does not matter
 HUMP = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 NO_WORD = lazy(r"[\W_]+")
 
-# Everything below looks at the lower-cased text. A name is an identifier with a telling part, or a spoken word.
-TELLING = "pass pw secret token key cred auth cookie bearer jwt psk phrase code sid sess sig sandi".split()
+# Everything below looks at the lower-cased text. A name is an identifier with a telling part, or a
+# spoken word.
+TELLING = (
+    "pass pw secret token key cred auth cookie bearer jwt psk phrase code sid sess sig sandi"
+).split()
 SPOKEN = {
     "pin": Name(("pin",), "pin"),
     **{name.replace("_", " "): Name((name,), "password") for name in SPOKEN_PASSWORDS},
@@ -131,8 +146,8 @@ for _name in TELLING:
     _NAMES.setdefault(_name[0], []).append(_name[1:] + REST_OF_NAME)
 NAMES = lazy("|".join(f"{first}(?:{'|'.join(rests)})" for first, rests in _NAMES.items()))
 PREPOSITIONS = (
-    "for to of on in at from that which you we i für vom zum zur im am de del della du da do di dla för till på от для к на van"
-    " voor pour para per של שלי của untuk"
+    "for to of on in at from that which you we i für vom zum zur im am de del della du da do di dla"
+    " för till på от для к на van voor pour para per של שלי của untuk"
 ).replace(" ", "|")
 BETWEEN = (
     r"(?: \([^()\n]{1,40}\)| (?:got |was |has been )?(?:changed|reset|updated|neu gesetzt))?"
@@ -143,8 +158,8 @@ VERBS = "is was are ist lautet war est es era è é jest je är er là adalah ه
 )
 IS = (
     r"(?:'s |\? it(?:'s| is) |, ?(?:type|use|enter|try|it's) "
-    rf"|[ \t](?:{VERBS}|(?:used to|will|should) be|(?:to|as|from)(?=[ \t]\S{{0,64}}?[0-9\"'“„«]))(?: now| still| set to)?"
-    r" ?:?[ \t]|[ \t]?(?:是|为|為|は|은|는|คือ)[ \t]?)"
+    rf"|[ \t](?:{VERBS}|(?:used to|will|should) be|(?:to|as|from)(?=[ \t]\S{{0,64}}?[0-9\"'“„«]))"
+    r"(?: now| still| set to)? ?:?[ \t]|[ \t]?(?:是|为|為|は|은|는|คือ)[ \t]?)"
 )
 SPACE = "[ \t\u00a0\u202f]"
 PAIR = r",?[ \t\r\n]{1,8}[\"']?value[\"']?[ \t]{0,2}[:=]"
@@ -160,32 +175,35 @@ VALUE = lazy(
     r"(?:\\{0,3}(?:([\"'`])|[“„«「『])(?P<quoted>(?:(?!\1)[^“”»」』\n\x1f]){1,64}+)|\*{0,2}(?P<bare>"
     rf"[0-9]{{3,5}}[ -][0-9]{{3,5}}(?![\w-])|(?![{UNSPACED}(){{\[<%,;])[^\s{QUOTES}\x1f]{{3,64}}+))"
 )
+# The next one of a list of codes.
 MORE = lazy(
     r"[ \t]{0,2}[ ,;\n][ \t\n]{0,4}(?:and )?((?=[A-Za-z-]{0,32}+[0-9])[A-Za-z0-9-]{4,32}+)(?!\w)"
-)  # of a list of codes
+)
 QUOTED_REST = lazy(rf"[^{QUOTES}\n\x1f]*+")
 REST = lazy(rf"[^\s{QUOTES}&;,<\\\x1f]*+")
-RANDOM = lazy(
-    r"[\\\"'`]{0,4}(?=[A-Za-z+/_=%-]{0,40}+[0-9])[A-Za-z0-9+/_=%-]{20}"
-)  # what a weak name needs behind it
-# Where a value without quotes ends although no space follows: the next field, an escaped line end, a tag, a word of a script
-# without spaces. A set of characters comes first: regex engines look for that faster than for one of several patterns.
+# What a weak name needs behind it.
+RANDOM = lazy(r"[\\\"'`]{0,4}(?=[A-Za-z+/_=%-]{0,40}+[0-9])[A-Za-z0-9+/_=%-]{20}")
+# Where a value without quotes ends although no space follows: the next field, an escaped line end,
+# a tag, a word of a script without spaces. A set of characters comes first: regex engines look for
+# that faster than for one of several patterns.
 CUT = lazy(
-    rf"[&;,<\\{UNSPACED}](?:(?<=[&;,])(?=[A-Za-z_][\w. -]{{0,40}}[=:])|(?<=&)(?:quot|amp|lt|#)|(?<=<)/"
+    rf"[&;,<\\{UNSPACED}](?:(?<=[&;,])(?=[A-Za-z_][\w. -]{{0,40}}[=:])"
+    r"|(?<=&)(?:quot|amp|lt|#)|(?<=<)/"
     rf"|(?<=\\)(?:(?<!\\\\)|(?<=\A..))\\*+[nrt\"'](?=[\w\"'}}\],]|$)|(?<=[^{UNSPACED}][{UNSPACED}]))"
 )
 ENDS = ".,;:)}]>\\。，"
 
 OWN = r"(?:my|the|our|your|a|his|her|mein|das|unser|mi|la|mon|le|notre)"
 TURNED = lazy(
-    rf" (?:\(?(?:that|this|which) )?(?:(?:is|ist|es|est) {OWN}|(?:as|als|como|comme)(?: {OWN})?)(?: [\w-]{{1,20}}){{0,2}}?"
+    rf" (?:\(?(?:that|this|which) )?(?:(?:is|ist|es|est) {OWN}|(?:as|als|como|comme)(?: {OWN})?)"
+    r"(?: [\w-]{1,20}){0,2}?"
     rf" (?:password|passphrase|passcode|pw|pwd|pin|{'|'.join(SPOKEN_PASSWORDS).replace('_', ' ')})"
     r"(?!\w| (?:manager|policy|reset|field|hash|prompt|storage))"
 )
 LOGINS = ("cred", "credential", "login", "zugangsdaten", "identifiant")
 LOGIN = lazy(
-    rf"(?<!\w)(?:{'|'.join(LOGINS)})s?{BETWEEN}(?: (?:is|are|sind|[:→–-]|[=-]>)|:) [^\s/:|,]{{1,64}}"
-    r"(?::| ?/ ?| \| )(?P<secret>[^\s\"'`/][^\s\"'`]{5,63}+)"
+    rf"(?<!\w)(?:{'|'.join(LOGINS)})s?{BETWEEN}(?: (?:is|are|sind|[:→–-]|[=-]>)|:) "
+    r"[^\s/:|,]{1,64}(?::| ?/ ?| \| )(?P<secret>[^\s\"'`/][^\s\"'`]{5,63}+)"
 )
 # Options of programs that take a password.
 OPTIONS = tuple(
@@ -193,7 +211,8 @@ OPTIONS = tuple(
     for program, pattern in (
         (
             "curl",
-            r"(?<=\s)(?:-[a-zA-Z]?u|--user|--proxy-user|-U)[ =]?[\"']?[^\s:\"'$]{1,64}:(?P<secret>[^\s\"']{3,}+)",
+            r"(?<=\s)(?:-[a-zA-Z]?u|--user|--proxy-user|-U)[ =]?[\"']?[^\s:\"'$]{1,64}:"
+            r"(?P<secret>[^\s\"']{3,}+)",
         ),
         ("mysql", r"(?<=\s)-p[\"']?(?P<secret>[^\s\"'/-][^\s\"']{2,}+)"),
         ("sshpass", r"(?<=sshpass )-p ?[\"']?(?P<secret>[^\s\"']{3,}+)"),
@@ -208,7 +227,8 @@ OPTIONS = tuple(
     )
 )
 
-# Without one of these parts nothing is told, and without one of these signs no value is given.
+# A text without any of these parts names no secret, and one without any of these signs gives no
+# value.
 _PARTS = {*TELLING, *LOGINS, *(program for program, _ in OPTIONS), *filter(str.isascii, SPOKEN)}
 PARTS = tuple(
     sorted(part for part in _PARTS if not any(other in part for other in _PARTS - {part}))
@@ -218,21 +238,21 @@ SIGNS = re.compile('[0-9:=<"“„«「`：]')
 
 
 def may_tell(text: str, lowered: str) -> bool:
-    """Whether a text is worth a closer look."""
+    """Tell if a text is worth a closer look."""
     if SIGNS.search(text) is None and " -" not in text:
         return "phrase" in lowered
     return may_name(lowered)
 
 
 def may_name(lowered: str) -> bool:
-    """Whether something in lower case has a part of a telling name."""
-    return any(map(lowered.__contains__, PARTS)) or (
-        not lowered.isascii() and any(map(lowered.__contains__, FOREIGN_PARTS))
-    )
+    """Tell if something in lower case has a part of a telling name."""
+    if any(map(lowered.__contains__, PARTS)):
+        return True
+    return not lowered.isascii() and any(map(lowered.__contains__, FOREIGN_PARTS))
 
 
 def said(text: str, lowered: str) -> Iterator[Found]:
-    """What a text tells in fields, options and words; `lowered` is the same text in lower case."""
+    """Find secrets in fields, options and words; `lowered` is the same text in lower case."""
     yield from _named_values(text, lowered)
     yield from _passwords_in_sentences(text, lowered)
     for program, pattern in OPTIONS:
@@ -243,7 +263,7 @@ def said(text: str, lowered: str) -> Iterator[Found]:
 
 
 def _passwords_in_sentences(text: str, lowered: str) -> Iterator[Found]:
-    """`xyz is my password`, `login: ana / xyz`."""
+    """Find the secrets of `xyz is my password` and `login: ana / xyz`."""
     for match in TURNED.finditer(lowered):
         before = text[max(0, match.start() - LONGEST_JUDGED) : match.start()]
         word = before[-1:].strip() and before.split()[-1]
@@ -258,7 +278,7 @@ def _passwords_in_sentences(text: str, lowered: str) -> Iterator[Found]:
 
 
 def _named_values(text: str, lowered: str) -> Iterator[Found]:
-    """Values of telling names: `password: xyz`, `API_KEY=xyz`, `--token xyz`, `my password is xyz`."""
+    """Find the values of telling names: `API_KEY=xyz`, `--token xyz`, `my password is xyz`."""
     names: dict[str, Name] = {}
     place = 0
     while (match := NAMES.search(lowered, place)) is not None:
@@ -267,27 +287,27 @@ def _named_values(text: str, lowered: str) -> Iterator[Found]:
         if link is None:
             continue
         name = _name_at(text, lowered, floor, match, names)
-        if name.kind is None and not (
-            name.is_weak and (RANDOM.match(text, link.end()) or _is_login(name))
-        ):
-            continue
+        if name.kind is None:
+            is_likely = name.is_weak and (RANDOM.match(text, link.end()) or _is_login(name))
+            if not is_likely:
+                continue
         value = VALUE.match(text, link.end())
-        if value is not None and (found := _told(text, name, link, value)) is not None:
-            yield found
-            place, size = found.end, found.end - found.start
-            while (
-                name.words[-1] == "codes"
-                and (more := MORE.match(text, place))
-                and len(more[1]) == size
-            ):
-                yield Found(found.kind, *more.span(1))
-                place = more.end()
+        secret = _secret_value(text, name, link, value) if value is not None else None
+        if secret is None:
+            continue
+        yield secret
+        place, size = secret.end, secret.end - secret.start
+        while name.words[-1] == "codes" and (more := MORE.match(text, place)):
+            if len(more[1]) != size:
+                break
+            yield Found(secret.kind, *more.span(1))
+            place = more.end()
 
 
 def _name_at(
     text: str, lowered: str, floor: int, match: re.Match[str], names: dict[str, Name]
 ) -> Name:
-    """What the name at a place says, together with the word before it where both are one name."""
+    """Read the name at a place, together with the word before it where both are one name."""
     start, end = match.span()
     previous = lowered[start - 1 : start]
     if match[0] in SPOKEN and not (previous.isascii() and previous.isalnum()):
@@ -306,8 +326,8 @@ def _name_at(
     return name
 
 
-def _told(text: str, name: Name, link: re.Match[str], value: re.Match[str]) -> Found | None:
-    """The secret that a name is given, unless its value is none."""
+def _secret_value(text: str, name: Name, link: re.Match[str], value: re.Match[str]) -> Found | None:
+    """Take the value of a telling name for a secret, if it looks like one."""
     group = "quoted" if value["quoted"] is not None else "bare"
     start, end = value.span(group)
     given = text[start:end].rstrip("\\") if group == "quoted" else trimmed(text[start:end])
@@ -329,7 +349,7 @@ def _told(text: str, name: Name, link: re.Match[str], value: re.Match[str]) -> F
 
 
 def _end(text: str, end: int, judged: int, group: str) -> int:
-    """Where a value ends of which only the beginning was looked at."""
+    """Find the end of a value of which only the beginning was looked at."""
     if judged < LONGEST_JUDGED:
         return end
     rest = (QUOTED_REST if group == "quoted" else REST).match(text, end)
@@ -337,7 +357,7 @@ def _end(text: str, end: int, judged: int, group: str) -> int:
 
 
 def _is_quoted(name: Name, link: re.Match[str], value: str) -> bool:
-    """Whether a value in quotes is one, and not a sentence about it."""
+    """Tell if a value in quotes is a secret, and not a sentence about it."""
     if value[0] in " \t,;:)]}+":  # the quote closed something else
         return False
     sign, words = link["sign"] or "", value.lower().split()
@@ -349,63 +369,52 @@ def _is_quoted(name: Name, link: re.Match[str], value: str) -> bool:
 
 
 def _is_bare(name: Name, link: re.Match[str], value: str, ends: bool) -> bool:
-    """Whether a value without quotes is one, and not a word of a sentence or of a program."""
+    """Tell if a value without quotes is a secret, and not a word of a sentence or of a program."""
     sign = link["sign"]
     if is_code(value) or sign in COMPARED:
         return False
     if name.kind in ("password", "pin") and DIGITS.fullmatch(value):
-        return bool(
-            sign
-            or link["said"]
-            or name.words[-1] in ("code", "codes")
-            or len(value) >= LONGEST_NUMBER
-        )
+        is_given = sign or link["said"] or name.words[-1] in ("code", "codes")
+        return bool(is_given) or len(value) >= LONGEST_NUMBER
     if name.kind == "pin":
         return False
     if not sign:
-        return (
-            is_password(value)
-            if name.kind == "password" and (link["said"] or STRONG.fullmatch(value))
-            else is_key(value)
-        )
+        is_said = name.kind == "password" and (link["said"] or STRONG.fullmatch(value))
+        return is_password(value) if is_said else is_key(value)
     if is_strong(value) or name.kind in MADE_BY_MACHINES:
         return is_strong(value)
     if sign == "=" and link[0].endswith("="):
         return name.kind == "password" or not value.isdigit()
-    return (
-        name.kind == "password"
-        and sign in (":", "：")
-        and ends
-        and not (value.isidentifier() and "_" in value)
-    )
+    is_variable = value.isidentifier() and "_" in value
+    return name.kind == "password" and sign in (":", "：") and ends and not is_variable
 
 
 def is_weakly_named(name: Name, value: str) -> bool:
-    """Whether the value of a name that may mean anything is a secret: it looks random, or is a login as programs keep it."""
+    """Tell if the value of a vague name is a secret: random, or a login as programs keep it."""
     return name.is_weak and (looks_random(value) or (_is_login(name) and encodes_login(value)))
 
 
 def _is_login(name: Name) -> bool:
-    """Whether a field is what `docker login` and others call a name and a password in base64."""
+    """Tell if a field is what `docker login` and others call a name and a password in base64."""
     return name.words[-1:] == ["auth"]
 
 
 def _is_signed(name: str, value: str) -> bool:
-    """Whether a value is what an address was signed with, or the session in a cookie."""
+    """Tell if a value is the signature of an address, or the session in a cookie."""
     if name.startswith("sig"):
         return SIGNATURE.fullmatch(value) is not None
     return "sess" in name and LONG_HEX.fullmatch(value) is not None
 
 
 def is_meant(name: Name, value: str) -> bool:
-    """Whether a value is meant as a secret, and not as an example, a version, or a piece of a program."""
+    """Tell if a value is meant as a secret, not as an example, a version, or a piece of code."""
     if _is_own(name.words, value) or is_count(name.words, value) or not is_literal(name, value):
         return False
     return name.kind in ("password", "pin") or NUMBER.fullmatch(value) is None
 
 
 def named(name: str) -> Name:
-    """What a name says; without words when it says nothing."""
+    """Read a name; the result has no words if it says nothing."""
     words = words_of(name)
     if not words:
         return Name(())
@@ -414,7 +423,7 @@ def named(name: str) -> Name:
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a field's name, whatever its style: `dbPassword2`, `DB-PASSWORD`, `db_password_value`."""
+    """Split a field's name into words, whatever its style: `dbPassword2`, `DB-PASSWORD`."""
     if not name.isascii():
         name = "".join(c for c in normal("NFKC", name) if unicodedata.category(c) != "Cf")
     words = [word.rstrip("0123456789") for word in NO_WORD.split(HUMP.sub(" ", name).casefold())]
@@ -425,7 +434,7 @@ def words_of(name: str) -> list[str]:
 
 
 def kind_of(words: Sequence[str]) -> str | None:
-    """What a name of these words is meant for, when it is a secret."""
+    """Find the kind of secret that a name of these words is meant for, if any."""
     if not words:
         return None
     if words[-1] in ("pass", "pw"):
@@ -438,32 +447,30 @@ def kind_of(words: Sequence[str]) -> str | None:
 
 
 def names_variable(name: str) -> bool:
-    """Whether a field says that its value is the name of an environment variable: `token_env`, `env`, `keyVariable`."""
+    """Tell if a field's value names an environment variable: `token_env`, `keyVariable`."""
     last = NO_WORD.split(HUMP.sub(" ", name).casefold())[-2:]
     return last[-1:] in (["env"], ["variable"], ["envvar"]) or last == ["env", "var"]
 
 
 def is_count(words: Sequence[str], value: str) -> bool:
-    """Whether a value says how many there are."""
+    """Tell if a value says how many there are."""
     return words[-1] not in ("pass", "codes") and words[-1].endswith("s") and value.isdigit()
 
 
 def _is_own(words: Sequence[str], value: str) -> bool:
-    """Whether a value only repeats its name, as programs do; or the name is a pass, of a mountain or of a test."""
+    """Tell if a value only repeats its name, or the name is a pass, of a mountain or of a test."""
     if "".join(words).endswith(NO_WORD.sub("", value).casefold().rstrip("0123456789") or "-"):
         return True
     if value.isidentifier() and value.isalpha() and words_of(value)[-1] in TELLING_WORDS:
         return True
-    is_none = (
-        not STRONG.fullmatch(value)
-        or AMOUNT.fullmatch(value)
-        or (value.isidentifier() and "_" in value)
-    )
-    return words == ["pass"] and bool(is_none)
+    if words != ["pass"]:
+        return False
+    is_variable = value.isidentifier() and "_" in value
+    return is_variable or not STRONG.fullmatch(value) or AMOUNT.fullmatch(value) is not None
 
 
 def is_literal(name: Name, value: str) -> bool:
-    """Whether a value stands for itself: no variable, no mask, no word about it."""
+    """Tell if a value stands for itself: no variable, no mask, no word about it."""
     if name.is_variable and VARIABLE.fullmatch(value):
         return False
     bare = TEMPLATE.sub(" ", REFERENCE.sub(" ", value))
@@ -471,48 +478,40 @@ def is_literal(name: Name, value: str) -> bool:
     rest = [word for word in words if word not in SCHEMES]
     if not rest and (words or bare != value):
         return False
-    return (
-        bool(value.strip())
-        and not MASK.fullmatch(value.strip())
-        and not WORDS.issuperset(rest or [value])
-    )
+    bare = value.strip()
+    return bool(bare) and not MASK.fullmatch(bare) and not WORDS.issuperset(rest or [value])
 
 
 def trimmed(value: str) -> str:
-    """A value without what belongs to the sentence or the line around it."""
+    """Cut what belongs to the sentence or the line around a value."""
     cut = CUT.search(value, 1)
     return (value[: cut.start()] if cut else value).rstrip(ENDS)
 
 
 def is_password(value: str) -> bool:
-    """Whether a word of a sentence can only be a password."""
-    return is_strong(value) and not (
-        is_code(value) or ALGORITHM.match(value) or MASK.fullmatch(value) or GONE in value
-    )
+    """Tell if a word of a sentence can only be a password."""
+    if not is_strong(value) or is_code(value) or GONE in value:
+        return False
+    return not ALGORITHM.match(value) and not MASK.fullmatch(value)
 
 
 def is_code(value: str) -> bool:
-    """Whether a value is a piece of a program, an address or a path."""
-    return CODE.fullmatch(value) is not None or (
-        DOTTED.fullmatch(value) is not None and not is_key(value)
-    )
+    """Tell if a value is a piece of a program, an address or a path."""
+    if CODE.fullmatch(value):
+        return True
+    return DOTTED.fullmatch(value) is not None and not is_key(value)
 
 
 def is_strong(value: str) -> bool:
-    """Whether a value has a digit, or capitals where no word has them."""
+    """Tell if a value has a digit, or capitals where no word has them."""
     if STRONG.fullmatch(value):
         return True
-    return (
-        len(value) >= 8
-        and value.isascii()
-        and value.isalnum()
-        and not value[1:].islower()
-        and not value.isupper()
-    )
+    has_odd_capitals = not value[1:].islower() and not value.isupper()
+    return len(value) >= 8 and value.isascii() and value.isalnum() and has_odd_capitals
 
 
 def is_key(value: str) -> bool:
-    """Whether a word of a sentence can only be a key."""
-    return KEY.fullmatch(value) is not None and (
-        len(MIXED.findall(value)) >= 2 or BASE32.fullmatch(value) is not None
-    )
+    """Tell if a word of a sentence can only be a key."""
+    if not KEY.fullmatch(value):
+        return False
+    return len(MIXED.findall(value)) >= 2 or BASE32.fullmatch(value) is not None

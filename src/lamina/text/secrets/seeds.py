@@ -1,4 +1,5 @@
-"""Seed phrases of wallets: twelve words or more in a row that are said to be one, or are all of the list of BIP-39. Pure.
+"""Find seed phrases of wallets: twelve words or more in a row that are called one, or are all of
+the list of BIP-39. Pure.
 
 `seed_words.txt` is the English list of BIP-0039, as published under the MIT licence by its authors.
 """
@@ -13,30 +14,31 @@ from lamina.text.secrets.patterns import Found, lazy
 
 SEED = "seed phrase"
 FEWEST, FEWEST_DIFFERENT = 12, 9  # words of a phrase
-# Words as the list has them, with spaces, commas, ends of lines or numbers between: "1. abandon 2. ability".
+# Words as the list has them, with spaces, commas, ends of lines or numbers between: "1. abandon
+# 2. ability".
 ROW = lazy(
-    r"(?<![a-z])[a-z]{3,8}(?:[ \t\r\n,;|/-]{1,4}(?:\(?[0-9]{1,2}[.):]{0,2}[ \t]{0,2})?[a-z]{3,8}(?![a-z])){11,}"
+    r"(?<![a-z])[a-z]{3,8}(?:[ \t\r\n,;|/-]{1,4}(?:\(?[0-9]{1,2}[.):]{0,2}[ \t]{0,2})?"
+    r"[a-z]{3,8}(?![a-z])){11,}"
 )
 WORD = lazy(r"[a-z]+")
 # Words of any list, where the text says what they are.
 PHRASE = lazy(
-    r"(?:seed|recovery|mnemonic|backup|secret)[ _-](?:phrase|words)[^\w\n]{0,4}(?: ?(?:is|are|was))?[^\w\n]{0,4}"
+    r"(?:seed|recovery|mnemonic|backup|secret)[ _-](?:phrase|words)[^\w\n]{0,4}"
+    r"(?: ?(?:is|are|was))?[^\w\n]{0,4}"
     r"(?P<secret>[a-z]{3,8}(?:[ ,\n]{1,2}[a-z]{3,8}){11,23})(?![a-z])"
 )
-GRAMMAR = frozenset(
-    "the and are for was but not has your our can its his her they were".split()
-)  # in no list of such words
+# Words that no such list has.
+GRAMMAR = frozenset("the and are for was but not has your our can its his her they were".split())
 
 
 @functools.cache
 def _words() -> frozenset[str]:
-    return frozenset(
-        resources.files("lamina.text.secrets").joinpath("seed_words.txt").read_text("ascii").split()
-    )
+    words = resources.files("lamina.text.secrets").joinpath("seed_words.txt")
+    return frozenset(words.read_text("ascii").split())
 
 
 def seeds(lowered: str) -> Iterator[Found]:
-    """Where a text in lower case holds phrases: any words that are said to be one, and words of the list in any case."""
+    """Find phrases in a lower-cased text: words that are called one, and words of the list."""
     for match in PHRASE.finditer(lowered) if "phrase" in lowered or "words" in lowered else ():
         if GRAMMAR.isdisjoint(match["secret"].split()):
             yield Found(SEED, *match.span("secret"))
@@ -52,6 +54,6 @@ def seeds(lowered: str) -> Iterator[Found]:
 
 
 def _phrase(lowered: str, known: list[tuple[int, int]]) -> Iterator[Found]:
-    """A row of words as a phrase, unless it repeats a few of them, as no dice would."""
+    """Take a row of words for a phrase, unless it repeats a few of them, as no dice would."""
     if len(known) >= FEWEST and len({lowered[slice(*word)] for word in known}) >= FEWEST_DIFFERENT:
         yield Found(SEED, known[0][0], known[-1][1])
