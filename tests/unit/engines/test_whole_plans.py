@@ -949,12 +949,12 @@ def test_what_expires(value: float, age: float, expired: bool) -> None:
     assert (told_ == f"importance {value:.2f} and 10 days old: expired") is expired
 
 
-def test_numbers_are_told_apart() -> None:
+def test_numbers_are_distinct() -> None:
     """L7: with as many decimals as it takes."""
     assert rule(entry(0.699999)) == "importance 0.699999 is below 0.700000"
-    assert promotion._told_apart(0.1 + 0.2, 0.3) == ("0.30000000000000004", "0.3")
-    assert promotion._told_apart(1e-20, 0.0) == ("1e-20", "0.0")
-    assert promotion._told_apart(0.5, 0.5) == ("0.50", "0.50")
+    assert promotion._distinct(0.1 + 0.2, 0.3) == ("0.30000000000000004", "0.3")
+    assert promotion._distinct(1e-20, 0.0) == ("1e-20", "0.0")
+    assert promotion._distinct(0.5, 0.5) == ("0.50", "0.50")
 
 
 def test_the_oldest_make_room() -> None:
