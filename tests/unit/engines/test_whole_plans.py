@@ -629,7 +629,8 @@ def test_what_goes_on_and_what_begins_anew() -> None:
             for seq, (tool, status) in enumerate(told_, 1)
         ]
         return [
-            len(time.told) for time in workflows._times(filter(None, map(workflows._told, records)))
+            len(one.outcomes)
+            for one in workflows._executions(filter(None, map(workflows._outcome, records)))
         ]
 
     ok, bad = "success", "failure"
@@ -667,7 +668,7 @@ def test_a_tasks_name_is_found_in_this_order() -> None:
     """S3: `workflow`, `run`, `task`; what is no visible text is passed over, and 2,000 characters are read."""
 
     def name(**metadata: Any) -> str | None:
-        found = workflows._told(ended(1, name=None, metadata=metadata))
+        found = workflows._outcome(ended(1, name=None, metadata=metadata))
         return None if found is None else found.name
 
     assert name(workflow="a 10", run="b 10", task="c 10") == "a 10"
