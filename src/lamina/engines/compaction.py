@@ -380,7 +380,7 @@ def _rank(record: Record) -> tuple[object, ...]:
 
 
 class Steps(NamedTuple):
-    """The words of a procedure in their order, and those that would turn another into it."""
+    """The words of a procedure in order, and those that cannot be added without changing it."""
 
     words: tuple[str, ...]
     telling: frozenset[str]

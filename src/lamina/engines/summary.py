@@ -82,29 +82,32 @@ ITEM = re.compile(r"\s*(?:[-*•>#|+–]+|\d{1,2}[.)])\s+")
 BEGINNING = re.compile(rf"(?:{ITEM.pattern})*[^\w\"“„«‘'(\[$€£¥¿¡@+*-]*")
 # Words as `words.asked` gives them: without accents.
 FIRST_PERSON = frozenset(
-    "i my me mine we our us ich mein meine meinen meiner mich mir wir uns unser unsere je mon ma mes moi nous notre nos yo"
-    " mi mis nosotros nuestro io mio mia noi nostro eu meu minha я мои моя мне меня мы нас наш".split()
+    "i my me mine we our us ich mein meine meinen meiner mich mir wir uns unser unsere je mon ma"
+    " mes moi nous notre nos yo mi mis nosotros nuestro io mio mia noi nostro eu meu minha я мои"
+    " моя мне меня мы нас наш".split()
 )
 SECOND_PERSON = frozenset(
-    "you your yours yourself u ur du dein deine deinen dich dir ihr euch tu ton ta tes toi vous votre vos usted ustedes tuyo"
-    " tuo tua voi voce seu ты вы твои ваш тебя вас".split()
+    "you your yours yourself u ur du dein deine deinen dich dir ihr euch tu ton ta tes toi vous"
+    " votre vos usted ustedes tuyo tuo tua voi voce seu ты вы твои ваш тебя вас".split()
 )
 # In scripts without spaces.
 ABOUT_ME, ABOUT_YOU = re.compile("[我私僕俺]|저는|나는|제가|내가"), re.compile("[你您]|あなた|당신")
 # Irregular verbs of what was done; the regular ones end in -ed.
 DONE = frozenset(
-    "was were had did been went saw got met came took made bought ate gave told said sent found left began ran won lost felt"
-    " held kept heard wrote drove flew taught thought sold paid spent built broke chose fell grew knew led put read rode sang"
-    " slept spoke stood swam threw understood woke wore became brought caught".split()
+    "was were had did been went saw got met came took made bought ate gave told said sent found"
+    " left began ran won lost felt held kept heard wrote drove flew taught thought sold paid spent"
+    " built broke chose fell grew knew led put read rode sang slept spoke stood swam threw"
+    " understood woke wore became brought caught".split()
 )
 REGULAR = re.compile(r"[^\We]ed\b")
 OPENING = re.compile(
-    r"(?:hey|hi|hello|thanks|thank|bye|goodbye|wow|yeah|yes|yep|yup|sure|ok|okay|cool|awesome|great|nice|congrats|congratulations"
-    r"|absolutely|definitely|totally|exactly|glad|sounds|looks|take care|good|right|oh|haha|lol|aww?|amazing|that['’]s|no"
-    r"|i(?:['’]m| am)(?: (?:so|really|very|super))? (?:sure|glad|proud|happy for|here for)|i (?:hope|bet|agree|guess|get)"
-    r"|i['’]ll (?:definitely|let|keep|try|check)|let['’]?s|keep|stay|hope|catch|(?:i )?can['’]?t wait|looking forward"
-    r"|hallo|danke|bitte|genau|ja|merci|salut|bonjour|oui|hola|gracias|sí|vale|ciao|grazie|obrigad[oa]|привет|спасибо|да)\b"
-    r"|你好|谢谢|ありがとう|こんにちは|안녕",
+    r"(?:hey|hi|hello|thanks|thank|bye|goodbye|wow|yeah|yes|yep|yup|sure|ok|okay|cool|awesome|great"
+    r"|nice|congrats|congratulations|absolutely|definitely|totally|exactly|glad|sounds|looks"
+    r"|take care|good|right|oh|haha|lol|aww?|amazing|that['’]s|no|i(?:['’]m| am)(?: (?:so|really"
+    r"|very|super))? (?:sure|glad|proud|happy for|here for)|i (?:hope|bet|agree|guess|get)"
+    r"|i['’]ll (?:definitely|let|keep|try|check)|let['’]?s|keep|stay|hope|catch"
+    r"|(?:i )?can['’]?t wait|looking forward|hallo|danke|bitte|genau|ja|merci|salut|bonjour|oui"
+    r"|hola|gracias|sí|vale|ciao|grazie|obrigad[oa]|привет|спасибо|да)\b|你好|谢谢|ありがとう|こんにちは|안녕",
     re.I,
 )
 HANGING = re.compile(
@@ -117,27 +120,33 @@ UNFINISHED = re.compile(r"(?:[?？؟:：][\"'”’)\]」』*]*|(?<![.!。！])\
 QUOTE = re.compile(r"[\"“«„「『]\w")
 # Common words, which tell nothing of what a conversation was about.
 PLAIN = frozenset(
-    "able absolutely actually again agree ah almost already also always amazing another anyone anything anyway appreciate"
-    " around aw away awesome aww back bad beautiful because before being believe best better big bit both bring brings bye"
-    " came cause certainly chance change chat check cheers come comes coming congrats continue cool couple crazy cute day"
-    " days deal def definitely different difficult doing done down each easy else encourage encouragement end enjoy enjoying"
-    " enough especially even ever every everyone everything exactly excellent excited exciting experience fantastic far feel"
-    " feeling feels felt few find fine first forward found friend friends full fun gave get gets getting give gives giving"
-    " glad go goes going gonna good gosh got gotta great guess haha happen happening happens happy hard haven having hear"
-    " heard heart hello help helped helpful helping helps here hey hi hmm hope hoping huge idea imagine important impressive"
-    " incredible inspire inspired inspiring interesting isn journey joy keep keeping keeps kind know knowing last later learn"
-    " learned least left less let lets life like likes little lol long look looking looks lot lots love loved lovely loves"
-    " loving luck made make makes making man many matter may maybe mean means meant mind moment moments month more most"
-    " motivated much must myself nah need needed needs never new next nice nothing now off often oh ok okay old once one ones"
-    " only other others own part pass passion past people perfect perhaps person photo pic pics picture place plan planning"
-    " please pleased positive possible pretty probably progress proud push pushing put quite ready real realize really reason"
-    " remember reminder reminds rest right said same saw say saying says see seeing seem seems seen sense set share shared"
-    " sharing show shows side since someone something sometimes soon sorry sort sound sounds special start started stay"
-    " staying still stop strength strong stuff such super support supporting supportive sure sweet take takes taking talk"
-    " talking tell telling thank thanks thing things think thinking though thought thoughts through time times today together"
-    " told took totally touch tough tried true truly try trying turn turned two u unique until us use used useful very wait"
-    " wanna want wanted wants watch way ways week welcome well went whatever while whole within without wonder wonderful word"
-    " words work working works world worth wow ya yeah year years yep yes yet yourself yup".split()
+    "able absolutely actually again agree ah almost already also always amazing another anyone"
+    " anything anyway appreciate around aw away awesome aww back bad beautiful because before being"
+    " believe best better big bit both bring brings bye came cause certainly chance change chat"
+    " check cheers come comes coming congrats continue cool couple crazy cute day days deal def"
+    " definitely different difficult doing done down each easy else encourage encouragement end"
+    " enjoy enjoying enough especially even ever every everyone everything exactly excellent"
+    " excited exciting experience fantastic far feel feeling feels felt few find fine first forward"
+    " found friend friends full fun gave get gets getting give gives giving glad go goes going"
+    " gonna good gosh got gotta great guess haha happen happening happens happy hard haven having"
+    " hear heard heart hello help helped helpful helping helps here hey hi hmm hope hoping huge"
+    " idea imagine important impressive incredible inspire inspired inspiring interesting isn"
+    " journey joy keep keeping keeps kind know knowing last later learn learned least left less let"
+    " lets life like likes little lol long look looking looks lot lots love loved lovely loves"
+    " loving luck made make makes making man many matter may maybe mean means meant mind moment"
+    " moments month more most motivated much must myself nah need needed needs never new next nice"
+    " nothing now off often oh ok okay old once one ones only other others own part pass passion"
+    " past people perfect perhaps person photo pic pics picture place plan planning please pleased"
+    " positive possible pretty probably progress proud push pushing put quite ready real realize"
+    " really reason remember reminder reminds rest right said same saw say saying says see seeing"
+    " seem seems seen sense set share shared sharing show shows side since someone something"
+    " sometimes soon sorry sort sound sounds special start started stay staying still stop strength"
+    " strong stuff such super support supporting supportive sure sweet take takes taking talk"
+    " talking tell telling thank thanks thing things think thinking though thought thoughts through"
+    " time times today together told took totally touch tough tried true truly try trying turn"
+    " turned two u unique until us use used useful very wait wanna want wanted wants watch way ways"
+    " week welcome well went whatever while whole within without wonder wonderful word words work"
+    " working works world worth wow ya yeah year years yep yes yet yourself yup".split()
 )
 COMMON = PLAIN | words.STOP_WORDS
 MONTHS = (
