@@ -3,18 +3,20 @@
 `python -m benchmarks.claims` prints the tables of the three conversations that rules were tuned on, and how well each does by
 what the other two teach. `--held-out` counts the two conversations that nobody reads while rules are changed, `--invented` the
 talks of tests/golden/claims.jsonl. `--updates` judges the cases of tests/golden/updates.jsonl instead, `--speed` measures time,
-`--rules` counts each rule, `--errors` lists what goes wrong in the three. The conversations are not part of Lamina; see
-`conversations.py`.
+`--rules` counts each rule, `--errors` lists what goes wrong in the three. `--rare` lists the rules that seldom fire in any
+development conversation, and what is lost without each. The conversations are not part of Lamina; see `conversations.py`.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import conversations
-from lamina.engines.claims import Claim, Turn, attributes
+from lamina.engines.claims import Claim, Turn, attributes, changes, statements
 from lamina.engines.claims.extraction import extract
 from lamina.text import words
 
@@ -36,8 +38,10 @@ LABEL = ("subject", "attribute", "value", "negated")
 TUNED = ("conv-26", "conv-30", "conv-41")
 HELD_OUT = ("conv-42", "conv-43")
 THRESHOLDS = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
+SURE = 0.5  # unless the settings say otherwise
 GUESSES = 4  # a rule that was never seen is as good as its family, as if it had been seen so often
 MANY_TURNS = 10_000
+SELDOM = 2  # times that a rare rule fires at most
 ENDING = re.compile(r"(?:ations?|ings?|ies|ied|ers?|ors?|ed|es|s|e|y|ly|al)\Z")
 NUMBERS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
 OPPOSITES = {"likes": "dislikes", "dislikes": "likes"}
@@ -282,6 +286,82 @@ def rules() -> Table:
     return table
 
 
+def rare() -> Table:
+    """The rules that fire seldom in all development conversations, and what is lost without each.
+
+    Lost are right claims of the invented talks and of the labelled conversations, and cases of change. What the unit tests
+    promise besides is seen by leaving a rule out and running them.
+    """
+    fired: Counter[str] = Counter()
+    for turns in development():
+        fired.update(claim.rule for claims in extract(turns) for claim in claims)
+    told = {"invented": list(invented()), "labelled": list(sessions((*TUNED, *HELD_OUT)))}
+    before = _reached(told)
+    table = _table(f"rules that fire at most {SELDOM} times", "rule", "fires", *before)
+    for name in sorted({rule for rule in _rows() if fired[rule] <= SELDOM}):
+        with _without(name):
+            after = _reached(told)
+        lost = (str(before[part] - after[part]) for part in before)
+        table.add_row(name, str(fired[name]), *lost)
+    return table
+
+
+def development() -> Iterator[list[Turn]]:
+    """All sessions that there are to develop with: LoCoMo, LongMemEval and BEAM."""
+    seen: dict[tuple[str, str], list[Turn]] = defaultdict(list)
+    for case in conversations.locomo():
+        for turn in case.turns:
+            seen[case.name, turn.session].append(Turn(turn.text, turn.speaker, turn.at))
+    for path in ("longmemeval_dev.json.gz", "beam_dev.json.gz"):
+        listed = json.loads(gzip.decompress((conversations.FOLDER / path).read_bytes()))
+        for number, case in enumerate(listed):
+            for turn in case.get("turns", ()):
+                said = Turn(turn["text"], turn["speaker"], INVENTED_AT)
+                seen[str(number), turn["session"]].append(said)
+            named = zip(
+                case.get("haystack_session_ids", ()), case.get("haystack_sessions", ()), strict=True
+            )
+            for name, session in named:
+                turns = [Turn(turn["content"], turn["role"], INVENTED_AT) for turn in session]
+                seen["longmemeval", name] = turns
+    yield from seen.values()
+
+
+def _rows() -> list[str]:
+    """The names of all rules that are rows of a table."""
+    rules = (rule for listed in statements.RULES.values() for rule in listed)
+    rows = (*rules, *statements.PHRASES, *changes.ENDINGS, *changes.SWITCHES)
+    return list(dict.fromkeys(row.name for row in rows))
+
+
+@contextmanager
+def _without(name: str) -> Iterator[None]:
+    """Leave a rule out for a while."""
+    tables: list[tuple[Any, str]] = [(statements, "PHRASES"), (changes, "ENDINGS")]
+    tables += [(statements, "RULES"), (changes, "SWITCHES")]
+    kept = [(module, table, getattr(module, table)) for module, table in tables]
+    for module, table, rows in kept:
+        setattr(module, table, _fewer(rows, name))
+    try:
+        yield
+    finally:
+        for module, table, rows in kept:
+            setattr(module, table, rows)
+
+
+def _fewer(rows: Any, name: str) -> Any:
+    if isinstance(rows, Mapping):
+        return {verb: _fewer(listed, name) for verb, listed in rows.items()}
+    return tuple(row for row in rows if row.name != name)
+
+
+def _reached(told: Mapping[str, Sequence[Session]]) -> dict[str, int]:
+    """How many claims are right in each collection, and how many cases of change."""
+    right = {name: score(*counted(listed), SURE).right for name, listed in told.items()}
+    cases = [json.loads(line) for line in UPDATES.read_text("utf-8").splitlines()]
+    return {**right, "changes": sum(now and before for now, before in map(updated, cases))}
+
+
 def _cells(reached: Score) -> list[str]:
     rates = (reached.precision, reached.recall, reached.f1)
     return [str(reached.found), str(reached.right), *(f"{rate:.2f}" for rate in rates)]
@@ -428,6 +508,7 @@ def main() -> None:
         help="list what goes wrong in the conversations that were tuned on",
     )
     parser.add_argument("--rules", action="store_true", help="count how often each rule is right")
+    parser.add_argument("--rare", action="store_true", help="list what is lost without rare rules")
     parser.add_argument(
         "--held-out",
         action="store_true",
@@ -444,6 +525,8 @@ def main() -> None:
         screen.print(speed())
     elif given.errors:
         errors(screen)
+    elif given.rare:
+        screen.print(rare())
     elif given.rules:
         screen.print(rules())
     elif given.held_out:

@@ -108,9 +108,6 @@ RULES = (
             "|effort|friends?|connections?|promise|deal|changes?|progress|mess|call|wish|wishes|memories)"),
         "deed", denied="-", sure=0.7),
     rule("was_done", "did", "*ed stuck", "got", "", "deed", denied="-", but=words.MENTAL - {"noticed", "moved"}, sure=0.7),
-    rule("was_chosen", "did",
-        "invited nominated chosen selected accepted awarded featured published interviewed approached offered picked rejected"
-        " hired elected", "was been", "", "deed", denied="-", sure=0.7),
     rule("at_it", "did", "reading rereading watching rewatching", "am been",
         r"(?=\s(?:\"|[A-Z]|(?:this|that|an?|the|some) (?:\w+ ){0,2}?(?:book|novel|series|show|film|movie|documentary)\b))",
         "deed", denied="-"),
@@ -120,8 +117,6 @@ RULES = (
     rule("planning", "plan", "planning plan plans", "am been plain",
         rf"\s(?:to|on|for)\b{TALK}{ROUTINE}" + no("doing it that this an? the my our"), "doing", denied="-"),
     rule("gonna", "plan", "gonna", "am plain", TALK + ROUTINE, "doing", denied="-", sure=0.8),
-    rule("going_somewhere", "plan", "going heading", "am",
-        r"(?=\s(?:to|on|for)\s(?:(?:an?|the|my|our|some)\b|[A-Z]))" + no("for_my_dreams"), "deed", denied="-"),
     rule("planning_it", "plan", "planning organizing organising preparing expecting", "am been",
         then("an? the my our for some another"), "deed", denied="-"),
     rule("starting", "plan", "starting launching opening moving relocating running hosting joining putting auditioning applying"
@@ -136,8 +131,6 @@ RULES = (
         + no("an?_(?:\\w+_)?(?:question|idea|problem|friend|feeling)"), "thing", denied="-", when="future", sure=0.7),
     rule("will_soon", "plan", "*", "will", TALK, "deed", denied="-", when="future",
         but=frozenset("be let keep see try check have make get do need remember look".split()), sure=0.7),
-    rule("booked", "plan", "booked scheduled arranged", "plain have",
-        then("an? the my our tickets? flights?"), "thing", denied="-"),
     rule("looks_forward", "plan", "looking", "am been",
         r"\sforward to\b"
         + no("it that hearing seeing_(?:you|your|what|how|where) this your you more chatting catching the_future"),

@@ -39,11 +39,9 @@ RULES = (
     rule("from", "origin", "from come comes hail hails", "am plain do", r"(?:\s(?:originally )?from|(?<=from))", "place"),
     rule("turned", "age", "turned hit", "plain have", no("out down off into up back to"), "number", denied="-"),
     rule("aged", "age", AGES, "am", rf"(?:\s(?:years old|yrs old|years young)|{ALIKE})", "verb"),
-    rule("year_old", "age", "a an", "am", r"\s(?=(?P<value>\d{1,3})[- ]year[- ]old)", "number"),
     *(rule(name, name, listed, "am been have", ALIKE, "verb") for name, listed in KINDS_OF_PEOPLE),
     *(rule(f"a_{name}", name, "a an", "am been", rf"\s(?:\w+ )?(?={either(listed)}(?:{ALIKE}| (?:wo)?man\b))", "thing")
       for name, listed in KINDS_OF_PEOPLE),
-    rule("converted", "religion", "converted", "plain have", r"\sto", "thing", denied="-"),
     rule("speaks", "language", "speak speaks", "plain do can", SOME_LANGUAGE, "things"),
     rule("fluent", "language", "fluent", "am", r"\sin", "things"),
     rule("goes_by", "nickname", "go goes", "plain do", r"\sby", "name"),
@@ -61,11 +59,6 @@ RULES = (
     rule("works_at", "employer", "work works working worked", "plain am been have do", rf"{SHIFT}\s(?:at|for|with)", "org"),
     rule("does_shifts", "employer", "do does work works", "plain",
         r"\s(?:\w+ ){0,3}(?:shifts?|payroll|accounts|reception|security|nights|admin)\s(?:at|for)", "org"),
-    rule("works_place", "employer", "work works working", "plain am been do",
-        rf"{SHIFT}\s(?:at|for)(?=\s(?:an?|my|our) (?!while|hour|bit|few|long|living)[a-z])", "thing", sure=0.7),
-    rule("works_in", "job", "work works working", "plain am been do",
-        rf"{SHIFT}\sin(?=\s(?:an? )?[a-z])"
-        + no("the this that my our your progress peace shifts groups pairs"), "field", sure=0.7),
     rule("job_at", "employer", "got landed found have has accepted took started", "plain have",
         r"\s(?:a|an|my|the)\s(?:\w+ ){0,2}(?:job|position|role|post|gig|placement) (?:at|with)", "org", denied="-"),
     rule("joined", "employer", "joined rejoined", "plain have",
@@ -90,7 +83,6 @@ RULES = (
     # --- home ---
     rule("lives", "lives_in", "live lives reside resides living based settled residing ended", "plain do am been have",
         rf"(?: up)?(?: living)?{AWAY}\s(?:in|at|near|outside|out of){IN_A_HOUSE}", "place"),
-    rule("lived", "lives_in", "lived", "have", rf"{AWAY}\sin", "place", when="now"),
     rule("never_lived", "lives_in", "lived", "have", r"\sin", "place", denied="lives_in"),
     rule("moved", "lives_in", "moved relocated emigrated", "plain have",
         rf"(?!.*\bwhen I was\b){AWAY}(?:\sfrom (?P<old>[A-Z][\w' -]*?))?\s(?:to|into){IN_A_HOUSE}", "place", denied="-"),
@@ -125,8 +117,6 @@ RULES = (
         + no("an?_(?:\\w+_)?(?:child|baby)_(?:in|on|due)"), "thing", denied="-"),
     rule("siblings_named", "sibling", "have has got", "plain have",
         rf"\s(?:got )?{BELOW}(?:brothers?|sisters?|siblings|twin),?\s(?:called |named )?(?=[A-Z])", "names", denied="-"),
-    rule("has_siblings", "sibling", "have has got", "plain have do",
-        rf"(?: got)?(?=\s{BELOW}(?:brothers?|sisters?|siblings|twin)\b)", "thing", denied="-"),
     rule("pets_named", "pet", "have has got adopted rescued bought welcomed", "plain have",
         r"\s(?:got )?(?:(?:himself|herself|myself|ourselves|themselves|us|me) )?(?:(?:an?|the|another|two|three|four|five"
         rf"|some|our|my|this) )?(?:[\w-]+ ){{0,3}}?{ANIMAL}\b(?:,? (?:called|named|by the name of))?,?\s(?=[A-Z])",
@@ -137,8 +127,6 @@ RULES = (
     rule("allergic", "allergy", "allergic intolerant", "am plain been", r"\sto", "things"),
     rule("has_allergy", "allergy", "have has got", "plain have do",
         r"\s(?:got )?an? (?:\w+ )?(?P<value>[\w-]+) (?:allergy|intolerance)\b(?! to)", ""),
-    rule("allergy_to", "allergy", "have has got developed", "plain have do",
-        r"\s(?:got )?an? (?:\w+ )?(?:allergy|intolerance) to", "things"),
     rule("went_diet", "diet", "went gone turned going become became", "plain have",
         rf"\s(?:full |fully |all |a |back to being |back to )?(?={either(words.DIETS)}\b)", "thing", denied="-"),
     rule("suffers", "health", "suffer suffers suffering diagnosed", "plain am been do was have got",
@@ -188,18 +176,14 @@ PHRASES = (
     phrase("where_live", "lives_in", "where",
         r"(?:\bI'm in |\bwe're in |\bhere in |\A\s*)(?P<value>[A-Z][\w' -]+?), (?:that's |which is |is )?where (?:I"
         r"|we)(?: now)? live\b", "", wide=True),
-    phrase("as_a", "job", "as",
-        r"\A\s*(?:speaking )?as (?=an? )(?!an? (?:kid|child|teenager|result|family|team|gift|way|reminder|friend))",
-        "job", sure=0.7),
     phrase("new_career", "job", "new talking speaking",
         r"(?:\bnew (?:job|career|role|gig|position|profession)(?: is|'s|:| as)(?: an?)?|\byou're (?:now )?(?:talking"
         r"|speaking) to)\s+",
         "job", wide=True),
-    phrase("day_one", "employer", "day week",
-        r"\b(?:day one|first (?:day|week|month|shift)) (?:at|with) (?=[A-Z])", "org", sure=0.7),
-    phrase("my_boss_at", "employer", "at",
-        r"(?<!lost )(?<!quit )(?<!left )\bmy (?:new |current )?(?:boss|manager|job|colleagues|coworkers|team|gig|role"
-        r"|position|contract) (?:over )?at ", "org", sure=0.7),
+    phrase("post_at", "employer", "at with",
+        r"(?:\b(?:day one|first (?:day|week|month|shift)) (?:at|with)(?= [A-Z])|(?<!lost )(?<!quit )(?<!left )\bmy"
+        r" (?:new |current )?(?:boss|manager|job|colleagues|coworkers|team|gig|role|position|contract) (?:over )?at) ",
+        "org", sure=0.7),
     phrase("hired_me", "employer", "hired", r"\A\s*(?P<value>[A-Z][\w& ]+?) (?:has |have )?(?:just )?hired me\b", ""),
     phrase("student", "studies", "student undergrad year",
         r"\b(?:I'm|I am) (?:an? |still an? )?(?:[\w-]+[- ]year )?(?P<value>[a-z]+(?: [a-z]+)?) (?:student|undergrad|major)\b",
@@ -210,9 +194,6 @@ PHRASES = (
         r"|together|dating|an item|a couple|engaged|married)\b", ""),
     phrase("have_pet", "pet", "have got",
         rf"\b(?:have|got) (?P<value>[A-Z]\w+), (?:an?|our) (?:[\w-]+ ){{0,2}}{ANIMAL}\b", ""),
-    phrase("pet_called", "pet", "called named name",
-        rf"\b(?:the|his|her) (?:[\w-]+ ){{0,2}}{ANIMAL}(?:'s name is|'s| is| are)?(?: now)? (?:called |named )?(?=[A-Z])",
-        "names"),
     phrase("no_food", "diet", "eat",
         r"\b(?:I|we) (?P<value>(?:(?:don't|can't|cannot|do not|never) eat|(?:stopped|quit) eating) (?:any )?(?:meat|fish"
         r"|dairy|gluten|pork|beef|eggs"

@@ -28,7 +28,6 @@ NOT_HABIT = (
     r"|want|wish|hate|have to|got|need|appreciate|remember|realize|believe|understand|bought|made|took|saw|met|spent)\b)"
 )
 PLAYED, DONE = either(words.PLAYED), either(words.ACTIVITIES)
-CALMING = r"(?:relaxing|calming|fascinating|therapeutic|soothing|rewarding|interesting|fun|enjoyable|inspiring|peaceful)"
 JOY = r"(?:joy|peace|happiness|calm|comfort|pleasure|fulfillment|satisfaction)"
 
 # fmt: off
@@ -64,8 +63,6 @@ RULES = (
         rf"\s(?:an? |such )?(?:\w+ )?(?:passion|love|soft spot|thing|weakness|interest) (?:for|of|in){SOME}", "things",
         denied="-"),
     rule("not_without", "likes", "get live resist", "can't", rf"(?: enough of| without)?{SOME}", "things"),
-    rule("finds", "likes", "find finds", "plain",
-        rf"\s(?P<value>(?!it\b|that\b|this\b|myself\b|out\b|them\b)[\w' -]{{3,40}}?) {VERY}{CALMING}\b", "", denied="-"),
     rule("hates", "dislikes", "hate hates dislike dislikes despise detest loathe", "plain do",
         SOME
         + no("to when seeing being"), "things", denied="-"),
@@ -120,9 +117,6 @@ PHRASES = (
     phrase("not_favourite", "favourite:", "fav",
         rf"(?:isn't|is not|'s not|no longer) my {FAVOURITE} (?P<thing>[a-z]+)\b[\w ]*,? (?:now )?(?P<value>(?!nobody|none"
         r"|nothing)\w+) is\b", "", wide=True),
-    phrase("favourite_to_do", "likes", "fav highlight",
-        rf"\bmy (?:{FAVOURITE} (?:things?|ways?|activit\w+)(?: to (?:do|relax|unwind))?)(?:'s| is| are) (?!when|how|that|seeing"
-        r" your)", "thing"),
     phrase("among_favourites", "likes", "fav highlight",
         rf"\A\s*{THING}(?:'s| is| are) (?:one of |among )?(?:my {FAVOURITE} (?:things?|ways?|parts?|activit\w+)"
         rf"|the highlight of"
@@ -140,14 +134,9 @@ PHRASES = (
         rf"\A\s*{THING} {VERY}(?:(?:brings?|gives?) me {VERY}(?:(?:so much|a lot of|great|such|lots of|a sense of) )*{JOY}"
         rf"|makes? me {VERY}(?:feel )?{VERY}(?:happy|alive|smile|calm|relaxed|free|at peace)|cheers? me up|speaks? to me"
         r"|lifts? my (?:spirits|mood))\b", ""),
-    phrase("not_into", "dislikes", "not n't",
-        r"\b(?:I'm|I am) (?:really |so |just )?not (?:really |that |so |too |much )*(?:into|keen on|fond of|big on|a (?:big "
-        rf"|huge |great )?fan of){SOME}", "things"),
     phrase("list_of_likes", "likes", "like: love: enjoy:", r"\bI (?:really )?(?:like|love|enjoy): ", "things", wide=True),
     # --- hobbies and habits ---
     phrase("hobbies", "hobby", "hobb", r"\b(?:have|got|'ve)(?: got)? (?:\w+ )?hobbies,?:? ", "things"),
-    phrase("free_time", "hobby", "time",
-        r"\b(?:in|during) my (?:free|spare|down) ?time,? I (?:usually |often |like to |love to |enjoy )*", "doing"),
     phrase("for_fun", "hobby", "for_fun to_relax unwind stress",
         r"\bI (?:like to |usually |often )?(?P<value>[\w ]{1,100}?) (?:for fun|to relax|to unwind|to de-?stress)\b", ""),
     phrase("frequent", "habit", "every each times_a twice once_a daily weekly days most mornings evenings weekends a_year",

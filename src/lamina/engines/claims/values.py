@@ -351,7 +351,6 @@ CUTTERS: dict[str, Callable[[str, int, int], Iterator[Span]]] = {
     "date": _date,
     "subject": _subject,
     "venture": _venture,
-    "field": _venture,
     "diet": _word_of(words.DIETS),
     "status": _word_of(words.STATUSES),
 }
