@@ -1,4 +1,4 @@
-"""Answers and corrections: words that make a claim only together with what was said before them. Pure."""
+"""Read answers and corrections: words that claim something only by what came before. Pure."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ NOUNS = {
 SELF_ASKED = bounded(
     rf"\s*(?:and |my |any )*(?:(?:favou?rite|fave?) (?P<thing>[a-z]+)|(?P<noun>{'|'.join(NOUNS)}))\s*", re.I
 )
-# What a question asks about the one who hears it; the first that fits.
+# The attribute that a question asks the listener about; the first that fits.
 QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (attribute, for_turns(pattern))
     for attribute, pattern in (
@@ -111,7 +111,7 @@ QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 
 
 def asked(plain: str, clauses: Sequence[Clause]) -> str:
-    """The attribute that a turn asks about; empty when it asks nothing that is known."""
+    """Find the attribute that a turn asks about; empty if it asks for none."""
     plain = " | ".join(plain[clause.start : clause.end] for clause in clauses if clause.asks)
     if found := FAVOURITE_ASKED.search(plain):
         return favourite(found["thing"] or found["other"])
@@ -119,29 +119,26 @@ def asked(plain: str, clauses: Sequence[Clause]) -> str:
 
 
 def kind_of(attribute: str) -> str:
-    """How the values of an attribute are cut; empty when they never stand alone."""
+    """Find the kind by which an attribute's values are cut; empty if they never stand alone."""
     return values.KINDS.get(attribute, "thing" if attribute.startswith(FAVOURITE) else "")
 
 
 def is_topic(claim: Claim) -> bool:
-    """Whether it can be corrected by words that stand alone."""
+    """Tell if a claim can be corrected by words that stand alone."""
+    if claim.negated or not claim.value or claim.rule == FRIENDSHIP:
+        return False
     is_nameless = claim.rule == MINE and not claim.value[:1].isupper()
-    is_correctable = claim.attribute != "habit" and bool(kind_of(claim.attribute))
-    return (
-        is_correctable
-        and bool(claim.value)
-        and not (claim.negated or is_nameless or claim.rule == FRIENDSHIP)
-    )
+    return claim.attribute != "habit" and bool(kind_of(claim.attribute)) and not is_nameless
 
 
 def spans(attribute: str, plain: str, start: int, end: int) -> list[Span]:
-    """The values of an attribute that begin here."""
+    """Cut the values of an attribute that begin here."""
     kind = kind_of(attribute)
     return values.cut(kind, plain, start, end) if kind else []
 
 
 def alone(attribute: str, plain: str, start: int, end: int, longest: int = 6) -> list[Span]:
-    """The value in words that are nothing else: "Antwerp since last week"."""
+    """Cut the value out of words that are nothing else: "Antwerp since last week"."""
     lead = LEAD.match(plain, start, end)
     begin = lead.end() if lead else start
     if len(plain[begin:end].split(",")[0].split()) > longest:
@@ -150,59 +147,51 @@ def alone(attribute: str, plain: str, start: int, end: int, longest: int = 6) ->
 
 
 def answered(said: Said, clauses: Sequence[Clause], question: str) -> list[Claim]:
-    """What a short answer says, by what was asked."""
+    """Claim what a short answer says, by what was asked."""
+    about = said.speaker, question
     for clause in clauses[:3] if question else ():
         whole = (clause.start, clause.end)
         if clause.asks:
             return []
         if DENIED.match(said.part(clause)):
-            return [said.claim(said.speaker, question, "", whole, 0.8, "answered", negated=True)]
-        if found := alone(question, said.plain, *whole):
-            return [
-                said.claim(said.speaker, question, span, span, 0.75, "answered") for span in found
-            ]
+            return [said.claim(*about, "", whole, 0.8, "answered", negated=True)]
+        if answer := alone(question, said.plain, *whole):
+            return [said.claim(*about, span, span, 0.75, "answered") for span in answer]
     return []
 
 
 def self_answered(said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
-    """ "Favourite colour? Purple, always": a question that the speaker answers."""
+    """Claim what answers the speaker's own question: "Favourite colour? Purple, always"."""
     for clause, following in pairwise(clauses):
-        found = (
-            SELF_ASKED.fullmatch(said.part(clause)) if clause.asks and not following.asks else None
-        )
-        if found:
-            attribute = (
-                favourite(found["thing"]) if found["thing"] else NOUNS[found["noun"].lower()]
-            )
+        if not clause.asks or following.asks:
+            continue
+        if found := SELF_ASKED.fullmatch(said.part(clause)):
+            thing = found["thing"]
+            attribute = favourite(thing) if thing else NOUNS[found["noun"].lower()]
             for span in alone(attribute, said.plain, following.start, following.end):
-                yield said.claim(
-                    said.speaker, attribute, span, (clause.start, span[1]), 0.75, "self_answered"
-                )
+                where = (clause.start, span[1])
+                yield said.claim(said.speaker, attribute, span, where, 0.75, "self_answered")
 
 
 def right_value(said: Said, clauses: Sequence[Clause], topic: Claim) -> Span | None:
-    """The value that is right after all, when a turn takes back a claim."""
+    """Find the value that is right after all, when a turn takes back a claim."""
     wrong = topic.value.casefold()
     found = (*_contrasted(said, topic), *_corrected(said, clauses, topic), *_repaired(said, topic))
     return next((span for span in found if said.plain[slice(*span)].casefold() != wrong), None)
 
 
 def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[Span]:
-    """After "I meant", or in words that stand alone beside words that take back."""
+    """Look after "I meant", or in words that stand alone beside words that take back."""
     cue = TAKEN_BACK.search(said.plain)
     if not cue:
         return
     later = [clause for clause in clauses if clause.end > cue.start() and not clause.asks]
-    same = [
-        clause
-        for clause in clauses
-        if later and clause.sentence == later[0].sentence and clause.start < cue.start()
-    ]
+    before = [clause for clause in clauses if clause.start < cue.start()]
+    same = [clause for clause in before if later and clause.sentence == later[0].sentence]
+    is_strict = kind_of(topic.attribute) in STRICT
     for clause in (*later, *same):
         for found in RIGHT.finditer(said.plain, clause.start, clause.end):
-            if (
-                not found["self"] or kind_of(topic.attribute) in STRICT
-            ):  # not "actually, I'm also curious about it"
+            if is_strict or not found["self"]:  # not "actually, I'm also curious about it"
                 yield from spans(topic.attribute, said.plain, found.end(), clause.end)
     for clause in later:
         begin = cue.end() if clause.start <= cue.start() else clause.start
@@ -212,12 +201,11 @@ def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[
 
 
 def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
-    """On either side of "not" and the value that was wrong: "Perth, not Dundee"."""
+    """Look on either side of "not" and the value that was wrong: "Perth, not Dundee"."""
     plain = said.plain
     for found in islice(denials(topic).finditer(plain), MOST_TOPICS):
-        yield from spans(
-            topic.attribute, plain, found.end(), min(found.end() + LONGEST, len(plain))
-        )
+        last = min(found.end() + LONGEST, len(plain))
+        yield from spans(topic.attribute, plain, found.end(), last)
         least = max(0, found.start() - LONGEST)
         end = least + len(plain[least : found.start()].rstrip(" ,"))
         start = max(least, *(plain.rfind(mark, least, end) + 1 for mark in ".!?:\n"))
@@ -227,41 +215,34 @@ def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
 
 
 def _repaired(said: Said, topic: Claim) -> Iterator[Span]:
-    """In a turn that is nothing but another value: "Milan, sorry"."""
+    """Look in a turn that is nothing but another value: "Milan, sorry"."""
     found = REPAIR.fullmatch(said.plain) if len(said.plain.split(None, 5)) <= 5 else None
     if found and (SORRY.search(said.plain) or kind_of(topic.attribute) in STRICT):
         begin, end = found.span("value")
-        yield from (
-            span for span in spans(topic.attribute, said.plain, begin, end) if span == (begin, end)
-        )
+        if (begin, end) in spans(topic.attribute, said.plain, begin, end):
+            yield begin, end
 
 
 def takes_back(said: Said, claims: Sequence[Claim]) -> int | None:
-    """Where a turn begins to take back one of some claims; nothing when it does not."""
+    """Find where a turn begins to take back one of some claims; None if it does not."""
     if cue := TAKEN_BACK.search(said.plain):
         return cue.start()
-    found = [
-        found.start()
-        for claim in claims
-        if is_topic(claim) and (found := denials(claim).search(said.plain))
-    ]
-    if found:
-        return found[0]
-    return (
-        0
-        if any(next(_repaired(said, claim), None) for claim in claims if is_topic(claim))
-        else None
-    )
+    topics = [claim for claim in claims if is_topic(claim)]
+    for topic in topics:
+        if found := denials(topic).search(said.plain):
+            return found.start()
+    return 0 if any(True for topic in topics for _ in _repaired(said, topic)) else None
 
 
 def denials(claim: Claim) -> re.Pattern[str]:
+    """Compile a pattern for words that deny the value of a claim."""
     head = re.escape(claim.value.split()[-1])
     wrong = rf"(?:(?:an?|the|in|at|with) )?(?:{re.escape(claim.value)}|{head})\b"
     return re.compile(rf"(?:\bnot|\bnever|n't) {wrong},?(?: but)?(?:\s+|(?=[.!?])|\Z)", re.I)
 
 
 def antecedent(plain: str, before: int) -> Span | None:
-    """The last name that was said before some place: what "it" is."""
+    """Find the last name before a position: what "it" stands for."""
     said = values.NAME.finditer(plain, max(0, before - LONGEST), before)
     named = [_inner(plain, found) for found in said if values.is_name(found[1])]
     inside = [span for span in named if not _opens(plain, span[0])]
@@ -269,11 +250,11 @@ def antecedent(plain: str, before: int) -> Span | None:
 
 
 def _inner(plain: str, found: re.Match[str]) -> Span:
-    """A name without the first word of a sentence: "Saw Fontaines"."""
+    """Strip a name of the first word of a sentence: "Saw Fontaines"."""
     skipped = found[1].find(" ") + 1 if _opens(plain, found.start()) else 0
     return found.start(1) + skipped, found.end(1)
 
 
 def _opens(plain: str, place: int) -> bool:
-    """Whether a sentence begins here."""
+    """Tell if a sentence begins here."""
     return plain[max(0, place - FAR) : place].rstrip()[-1:] in ("", ".", "!", "?", "…")

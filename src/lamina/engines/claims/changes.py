@@ -1,4 +1,4 @@
-"""Rules for what ends or turns into something else: given up, sold, broken up, switched from this to that."""
+"""Rules for what ends or becomes something else: given up, sold, broken up, switched."""
 
 from __future__ import annotations
 
@@ -9,52 +9,20 @@ from lamina.engines.claims.rule import any_of, compiled, for_turns
 from lamina.text.patterns import Bounded
 
 MANY = (
-    "hobby",
-    "habit",
-    "studies",
-    "job",
-    "diet",
-    "likes",
-    "plan",
-    "goal",
-    "language",
-    "employer",
-    "lives_in",
-    "owns",
-    "religion",
-)
+    "hobby", "habit", "studies", "job", "diet", "likes", "plan", "goal", "language", "employer",
+    "lives_in", "owns", "religion",
+)  # fmt: skip
 ALL = (
-    *MANY,
-    "partner",
-    "pet",
-    "favourite",
-    "dislikes",
-    "health",
-    "allergy",
-    "relationship_status",
+    *MANY, "partner", "pet", "favourite", "dislikes", "health", "allergy", "relationship_status",
     "nickname",
-)
+)  # fmt: skip
 AIMS = ("plan", "goal")
-BACK = (
-    *MANY,
-    "partner",
-    "name",
-    "favourite",
-    "relationship_status",
-)  # what somebody can go back to
+# What a person can go back to.
+BACK = (*MANY, "partner", "name", "favourite", "relationship_status")
 SWITCHED = (
-    "employer",
-    "job",
-    "studies",
-    "diet",
-    "owns",
-    "favourite",
-    "religion",
-    "likes",
-    "hobby",
-    "habit",
-    "lives_in",
-)
+    "employer", "job", "studies", "diet", "owns", "favourite", "religion", "likes", "hobby",
+    "habit", "lives_in",
+)  # fmt: skip
 SPOKEN_OF = ("partner", "plan", "job", "employer")
 NAMED = ("pet", "partner", "child", "sibling", "friend", "relative", "parent")
 THE = r"(?:(?:the|my|our|that|this|his|her|their|old|all|both|being|an?)\s+)*"
@@ -75,9 +43,7 @@ class Ending(NamedTuple):
 
     name: str
     cue: re.Pattern[str]
-    pattern: (
-        Bounded  # what ends begins where the group `value` does; no such group: whatever there was
-    )
+    pattern: Bounded  # what ends begins at the group `value`; no such group: whatever there was
     attributes: tuple[str, ...]  # what can end so
     default: str  # empty: nothing, unless it is known
     confidence: float
@@ -95,23 +61,12 @@ class Switch(NamedTuple):
 
 
 def _ends(
-    name: str,
-    cues: str,
-    pattern: str,
-    attributes: str | tuple[str, ...],
-    default: str,
-    confidence: float,
-) -> Ending:
+    name: str, cues: str, pattern: str, attributes: str | tuple[str, ...],
+    default: str, confidence: float,
+) -> Ending:  # fmt: skip
     listed = tuple(attributes.split()) if isinstance(attributes, str) else attributes
-    return Ending(
-        name,
-        any_of(cues),
-        compiled(pattern),
-        listed,
-        default,
-        confidence,
-        pattern.startswith(FIRST),
-    )
+    cue, is_first = any_of(cues), pattern.startswith(FIRST)
+    return Ending(name, cue, compiled(pattern), listed, default, confidence, is_first)
 
 
 def _switches(name: str, cues: str, pattern: str, default: str, confidence: float) -> Switch:
@@ -213,7 +168,7 @@ SWITCHES = (
         rf"\b(?:swapped|traded|exchanged|replaced|ditched|trading|sold)(?: in)? {THE}(?P<old>[\w' -]+?)(?: in)? (?:for|with) ",
         "owns", 0.85),
 )
-# What a turn comes to, though it does not say so.
+# Words that amount to a status, though they do not say so.
 OUTCOMES = tuple(
     (name, for_turns(pattern), value)
     for name, pattern, value in (
@@ -222,14 +177,14 @@ OUTCOMES = tuple(
         ("decree", r"\b(?:my|our) divorce (?:came through|is final|was finali[sz]ed|is done|is through)\b", "divorced"),
     )
 )
-# Where somebody was before.
+# Words that bring back what held before.
 TAKEN_BACK = compiled(r"\b(?P<value>[A-Z]\w+) (?:took me back|and I (?:are|got|'re) back together)\b")
 BACK_TO = compiled(r"\b(?:back (?:to|at|in|with|on)|returned to|rejoined) (?:being (?:an? )?|the |my )?(?P<value>\w[\w' ]*)")
 AGAIN = compiled(
     r"(?:\A\s*|\b(?:it's|it is|is|'m|am|are|drive|drink|eat|use|got) )(?:an? |the |with |in "
     r"|at )?(?P<value>[\w']+(?: [\w']+)?)(?: all over)? (?:again|once more)\b"
 )
-# What takes the place of what has just ended.
+# Words that replace what has just ended.
 INSTEAD = compiled(
     r"\b(?:it's|it is|it'll be|I'm at|I'm in|I'm with|I'm on|I'm doing|we're in|we're on|hello(?: to)?) (?:an? "
     r"|the )?(?P<value>\w)|(?:\A\s*|, )(?P<other>[A-Z]\w+) (?:it is|since|now)\b"

@@ -1,4 +1,4 @@
-"""Rules for what somebody has done, and what they mean to do: deeds, journeys, plans, goals."""
+"""Rules for what a person has done or means to do: deeds, journeys, plans, goals."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ROUTINE = no(
     " keep(?!_(?!going|chasing|pushing|moving|trying|working)\\w+ing\\b) make_it"
     " get_(?:there|through|better)"
 )
-# What somebody is doing without meaning to reach anything.
+# Verbs of doing without an aim.
 IDLE = frozenset(
     "enjoying loving reading living sitting talking saying listening wearing telling asking sending sharing sleeping standing"
     " lying laughing smiling crying rooting counting cheering dreading working learning hoping planning feeling thinking"

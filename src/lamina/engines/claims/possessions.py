@@ -1,4 +1,4 @@
-"""Rules for what somebody has: bought, made, driven, run."""
+"""Rules for what a person has: bought, made, driven, run."""
 
 from __future__ import annotations
 

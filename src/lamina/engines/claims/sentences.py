@@ -1,4 +1,4 @@
-"""Clauses: where each begins and ends, which of them ask or suppose, and what in a turn is not the speaker's own. Pure."""
+"""Split turns into clauses that state, ask or suppose, and mask foreign words. Pure."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ FOREIGN = re.compile(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`"  # code
     r"|(?:https?://|www\.)\S+"  # addresses
     r"|^[ ]*>[^\n]*"  # a mail that is answered
-    r"|\b(?:(?<=said)|(?<=says)|(?<=wrote)|(?<=writes)|(?<=reads)):\s[^\n]*"  # somebody's words
+    r"|\b(?:(?<=said)|(?<=says)|(?<=wrote)|(?<=writes)|(?<=reads)):\s[^\n]*"  # quoted speech
     r"|\[[^\]\n]{0,500}\]|</?[a-zA-Z][^>\n]{0,300}>",  # stage directions and marks
     re.S | re.M,
 )
 # Looked for once in each word: most of a list of handles is no address.
 MAIL = re.compile(r"(?<!\S)[^\w\s]*+(?P<mail>\w[^\s@]*+@\S+\.\w++)")
-# What nobody says, and would take long to read: wide gaps and endless words.
+# Not speech, and slow to read: wide gaps and endless words.
 WIDEST = 20  # characters of a gap within a sentence
 GAP = re.compile(rf"\s{{{WIDEST},}}+")
 ENDLESS = re.compile(rf"[^\s{MASK}]{{100,}}+")
@@ -42,7 +42,7 @@ PASTED = re.compile(
 )
 QUOTED = re.compile(r'"([^"\n]{1,600})"' r"|(?<!\w)'(?=[A-Za-z])((?:[^'\n]|'(?=\w)){2,300})'(?!\w)")
 SPEECH = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Yy]ou|me|[Oo]ur)\b|[!?]")
-TITLE_WORDS = 7  # a longer quotation is what somebody said, not what something is called
+TITLE_WORDS = 7  # a longer quotation is speech, not a title
 
 ABBREVIATED = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)|\b[A-Z])\Z"
@@ -128,7 +128,7 @@ OTHER_TONGUES = re.compile(
 
 
 class Clause(NamedTuple):
-    """A stretch of a turn with at most one subject, as a rule."""
+    """A part of a turn with at most one subject, as a rule."""
 
     start: int
     end: int
@@ -139,7 +139,7 @@ class Clause(NamedTuple):
 
 
 def said(text: str) -> str:
-    """The text with straight quotation marks and everything masked that the speaker did not say himself; as long as before."""
+    """Mask all that the speaker did not say, and straighten quotation marks; the length stays."""
     plain = text.translate(STRAIGHT)[:LONGEST]
     if fence.OPEN in plain:
         plain = fence.masked(plain, MASK)
@@ -148,19 +148,18 @@ def said(text: str) -> str:
         plain = MAIL.sub(_mailed, plain)
     plain = QUOTED.sub(_quoted, plain)
     if ":" in plain and (pasted := PASTED.search(plain)):
-        plain = (
-            plain[: pasted.start("rest")] + MASK * len(pasted["rest"]) + plain[pasted.end("rest") :]
-        )
+        start, end = pasted.span("rest")
+        plain = plain[:start] + MASK * (end - start) + plain[end:]
     return ENDLESS.sub(_masked, GAP.sub(lambda gap: "\n" * len(gap.group()), plain))
 
 
 def is_english(plain: str) -> bool:
-    """Whether rules for English may be tried: other languages give nothing rather than nonsense."""
+    """Tell if rules for English may be tried: other languages give nothing, not nonsense."""
     return len(ENGLISH.findall(plain)) >= len(OTHER_TONGUES.findall(plain))
 
 
 def clauses(plain: str) -> Iterator[Clause]:
-    """The clauses of what was said, in their order."""
+    """Split a turn into clauses, in their order."""
     for number, (start, end, asks) in enumerate(_sentences(plain)):
         parts = list(_parts(plain, start, end))
         asking = _first_asking(plain, parts, end) if asks else len(parts)
@@ -168,41 +167,38 @@ def clauses(plain: str) -> Iterator[Clause]:
         supposed = False
         for place, (first, last, link) in enumerate(parts):
             asked = place >= asking or bool(INVERTED.match(plain, first, last))
-            doubted = (
-                joked
-                or link in ("if", "unless", "whether", "like")
-                or bool(DOUBT.search(plain, first, last))
-            )
+            doubted = joked or link in ("if", "unless", "whether", "like")
+            doubted = doubted or bool(DOUBT.search(plain, first, last))
             doubted = doubted or (supposed and "'ll" in plain[first:last])
             supposed = supposed or link == "if" or plain[first : first + 3].lower() == "if "
             yield Clause(first, last, number, link, asked, doubted)
 
 
 def _first_asking(plain: str, parts: Sequence[tuple[int, int, str]], end: int) -> int:
-    """Which part of a sentence with a question mark begins to ask: what comes before it is stated."""
-    begun = (
-        place for place, (first, last, _) in enumerate(parts) if ASKING.match(plain, first, last)
-    )
+    """Find the part of a sentence that begins to ask: what comes before it is stated."""
+    for number, (first, last, _) in enumerate(parts):
+        if ASKING.match(plain, first, last):
+            return number
     is_tag = bool(TAG.search(plain, max(0, end - 30), end))
-    return next(begun, len(parts) - 1 if is_tag else 0)
+    return len(parts) - 1 if is_tag else 0
 
 
 def _sentences(plain: str) -> Iterator[tuple[int, int, bool]]:
-    """Where sentences begin and end, and whether they end with a question mark."""
+    """Find where sentences begin and end, and whether they end with a question mark."""
     start = 0
     for found in END.finditer(plain):
-        if found.group() == "." and ABBREVIATED.search(
-            plain, max(0, found.start() - 6), found.start()
-        ):
+        end = found.start()
+        if found.group() == "." and ABBREVIATED.search(plain, max(0, end - 6), end):
             continue
-        if plain[start : found.start()].strip():
-            yield start, found.start(), "?" in found.group()
+        if plain[start:end].strip():
+            yield start, end, "?" in found.group()
         start = found.end()
     if plain[start:].strip():
         yield start, len(plain), False
 
 
 def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """Cut a sentence into parts, each with the word that links it to the one before."""
     link = ""
     for found in BREAK.finditer(plain, start, end):
         part = plain[start : found.start()]
@@ -222,15 +218,12 @@ def _masked(found: re.Match[str]) -> str:
 
 
 def _mailed(found: re.Match[str]) -> str:
-    """An address is masked, a bracket before it stays."""
+    """Mask an address, but not a bracket before it."""
     return found.string[found.start() : found.start("mail")] + MASK * len(found["mail"])
 
 
 def _quoted(found: re.Match[str]) -> str:
-    """A title stays, what somebody said is masked."""
+    """Mask a quotation, unless it may be a title."""
     words = found.group(1) or found.group(2)
-    return (
-        _masked(found)
-        if len(words.split()) > TITLE_WORDS or SPEECH.search(words)
-        else found.group()
-    )
+    is_speech = len(words.split()) > TITLE_WORDS or SPEECH.search(words)
+    return _masked(found) if is_speech else found.group()

@@ -1,4 +1,4 @@
-"""Rules for who somebody is: name, age, origin, work, home, people, health and food."""
+"""Rules for who a person is: name, age, origin, work, home, people, health and food."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COURSE = r"(?:degree|phd|masters?|master's|course|bachelors?|bachelor's|diploma|
 VERY_ILL = r"(?:(?:an?|the|my|some|type \w) )?(?:(?!no |any |to |less )[\w-]+ ){0,2}?"
 ILL = rf"(?=\s{VERY_ILL}{either(words.CONDITIONS)}\b)"
 AGES = (*(str(age) for age in range(1, 120)), *words.NUMBERS)
-# What somebody is, in one word of a list: "I'm vegan", "I'm a Quaker".
+# One word of a list says what a person is: "I'm vegan", "I'm a Quaker".
 KINDS_OF_PEOPLE = (
     ("nationality", words.NATIONS), ("religion", words.RELIGIONS), ("gender", words.GENDERS), ("diet", words.DIETS),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rules for what somebody likes and does again and again: tastes, favourites, hobbies, habits, and what matters to them."""
+"""Rules for what a person likes, does again and again, or finds important."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that rules look for: kinds of people, animals, work, food, states, and verbs that tell of something done. Pure."""
+"""Words that rules look for: people, animals, work, food, states, and verbs. Pure."""
 
 from __future__ import annotations
 
@@ -10,20 +10,13 @@ def _set(words: str) -> frozenset[str]:
 
 
 def either(words: frozenset[str] | str) -> str:
-    """A pattern for any of some words, the longest first; an underscore stands for a space."""
+    """Make a pattern for any of some words, the longest first; an underscore is a space."""
     listed = words.split() if isinstance(words, str) else words
-    return (
-        "(?:"
-        + "|".join(
-            sorted(
-                (re.escape(word).replace("_", " ") for word in listed), key=lambda w: (-len(w), w)
-            )
-        )
-        + ")"
-    )
+    escaped = (re.escape(word).replace("_", " ") for word in listed)
+    return f"(?:{'|'.join(sorted(escaped, key=lambda word: (-len(word), word)))})"
 
 
-# --- people -----------------------------------------------------------------------------------------------------------------
+# --- people ---
 KIN: dict[str, frozenset[str]] = {
     "partner": _set(
         "wife husband girlfriend boyfriend partner fiance fiancé fiancee fiancée spouse hubby wifey missus gf bf"
@@ -48,7 +41,7 @@ KIN: dict[str, frozenset[str]] = {
         "colleague coworker co-worker boss manager teammate workmate colleagues coworkers co-workers teammates"
     ),
 }
-# Known to somebody, but no claim by itself.
+# Acquaintances, who make no claim by themselves.
 ACQUAINTED = _set(
     "neighbour neighbor neighbours neighbors coach teacher doctor dentist landlord ex therapist tutor mentor client"
 )
@@ -72,7 +65,7 @@ NUMBERS = _set(
     " twenty thirty forty fifty sixty seventy eighty ninety"
 )
 
-# --- animals ----------------------------------------------------------------------------------------------------------------
+# --- animals ---
 ANIMALS = _set(
     "dog puppy pup cat kitten kitty horse pony hamster rabbit bunny parrot budgie canary bird fish goldfish turtle tortoise"
     " snake lizard gecko hedgehog ferret chicken hen duck goat sheep pig cow donkey alpaca llama spaniel labrador retriever"
@@ -107,7 +100,7 @@ RELATION = {
     word: attribute for attribute, words in (*KIN.items(), ("pet", ANIMALS)) for word in words
 }
 
-# --- who somebody is --------------------------------------------------------------------------------------------------------
+# --- who a person is ---
 DIETS = _set(
     "vegan vegetarian pescatarian pescetarian flexitarian omnivore carnivore veggie keto paleo gluten-free dairy-free"
     " lactose-free kosher halal plant-based vegans vegetarians sugar-free low-carb raw-vegan meat-eater meat_eater gluten_free"
@@ -181,7 +174,7 @@ JOBS = _set(
     " undertaker undergraduate postgraduate freelance copy_editor sous-chef truck_driver bus_driver taxi_driver train_driver"
     " software_engineer web_developer product_manager project_manager signwriter translator"
 )
-# Words that look like work and are none.
+# Words that look like jobs, and are not.
 NO_JOB = _set(
     "mother father brother sister daughter stranger member lover number matter winner believer dreamer newcomer loser"
     " supporter listener thinker beginner starter owner player gamer follower fighter survivor sucker foodie minor major"
@@ -196,7 +189,7 @@ JOB_ENDING = re.compile(
     r"(?:(?<![aeiou])er|eer|ator|itor|ctor|ist|ician|man|woman|wright|smith|keeper|master)\Z"
 )
 
-# --- what is done for pleasure ----------------------------------------------------------------------------------------------
+# --- what is done for pleasure ---
 PLAYED = _set(
     "tennis football soccer basketball baseball softball golf volleyball rugby cricket hockey badminton squash netball"
     " lacrosse handball padel pickleball polo bowls darts pool snooker billiards chess checkers go bridge poker scrabble"
@@ -216,7 +209,7 @@ ACTIVITIES = _set(
     " gaming meditating meditation singing acting weightlifting powerlifting bodybuilding stretching cardio tai_chi spinning"
     " weaving scrapbooking"
 )
-# What is somebody's own by its name, and what it says about them: "my hometown is Graz", "baking is my passion".
+# Nouns that name an attribute: "my hometown is Graz", "baking is my passion".
 ROLES = {
     role.replace("_", " "): attribute
     for attribute, roles in {
@@ -235,8 +228,8 @@ ROLES = {
     for role in roles.split()
 }  # fmt: skip
 
-# --- verbs ------------------------------------------------------------------------------------------------------------------
-# What was done, that is worth a line whatever its object; the past, and the participle where it differs.
+# --- verbs ---
+# Deeds worth a claim, whatever their object: the past, and the participle where it differs.
 DEEDS = _set(
     "attended visited joined graduated adopted bought sold painted wrote written published launched opened hosted organized"
     " organised performed presented competed participated volunteered traveled travelled hiked camped climbed explored"
@@ -285,7 +278,7 @@ VAGUE = _set(
     " than then too all both each every other another same inspired motivated excited happy proud thankful grateful start"
     " started begin began tried try learned learnt going doing getting"
 )
-# What somebody who says "I paint" does again and again.
+# Verbs of habit: "I paint".
 PURSUITS = _set(
     "collect write paint draw bake cook run swim bike cycle hike garden knit sew crochet dance sing meditate journal blog"
     " stream coach mentor perform train practice practise exercise jog surf ski skate climb camp fish box row volunteer craft"
@@ -297,12 +290,12 @@ MAKING = _set(
 TRAINING = _set(
     "running jogging swimming cycling training exercising lifting stretching meditating practicing practising"
 )
-# What somebody who says "I use a whiteboard to keep track" does again and again, if it is said what.
+# Verbs of habit if they have an object: "I use a whiteboard to keep track".
 ROUTINES = _set(
     "use visit attend organize organise teach watch listen go stick spend travel meet eat drink wake bring roast tell host"
     " grow color-code"
 )
-# What goes on in a mind, and what is only said, are no deeds.
+# Thoughts and talk, which are not deeds.
 MENTAL = _set(
     "wanted loved liked enjoyed hated needed hoped realized realised decided believed agreed remembered seemed appreciated"
     " guessed noticed considered cared wished worried missed wondered mentioned used looked sounded turned ended happened"
