@@ -330,8 +330,9 @@ def development() -> Iterator[list[Turn]]:
 def _rows() -> list[str]:
     """The names of all rules that are rows of a table."""
     rules = (rule for listed in statements.RULES.values() for rule in listed)
-    rows = (*rules, *statements.PHRASES, *changes.ENDINGS, *changes.SWITCHES)
-    return list(dict.fromkeys(row.name for row in rows))
+    names = [rule.name for rule in rules] + [phrase.name for phrase in statements.PHRASES]
+    names += [ending.name for ending in changes.ENDINGS]
+    return list(dict.fromkeys([*names, *(switch.name for switch in changes.SWITCHES)]))
 
 
 @contextmanager

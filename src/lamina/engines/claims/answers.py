@@ -20,44 +20,52 @@ MINE = "mine"  # the rule for "my sister", which claims nothing else
 FRIENDSHIP = "friendship"  # "our friendship": who listens is meant
 FAR = 40  # characters without a word: what comes after them begins anew
 MOST_TOPICS = 50  # claims that can be taken back
-STRICT = frozenset("place name names number date diet status job".split())  # kinds that few words are of
+STRICT = frozenset("place name names number date diet status"
+    " job".split())  # kinds that few words are of
 # Words that take back what was said.
 TAKEN_BACK = re.compile(
-    r"\b(?:I meant|I mean\b|(?:scratch|strike|ignore|disregard) (?:that|my last)|wait,? no|no,? wait|hang on|hold on"
-    r"|correction|misspoke|mixed (?:that|it|them|things|those) up|got (?:that|it|the \w+|them) (?:wrong|muddled|mixed up"
-    r"|backwards)|muddled|typo|mistyped|auto-?correct|wrong (?:one|way round|city|name|word|place|date|year)|my (?:mistake"
-    r"|bad)|that'?s wrong|that was wrong|came out wrong|I was wrong|I lied|(?:wrote|typed|said|spelled|spelt) (?:the|it"
-    r"|that) wrong(?: \w+)?|actually,? no|no,? actually|should(?: have|'ve) said|that should (?:be|say|read)"
-    r"|forget what I said|let me correct|to correct|make that|or rather|on second thoughts?|oops|whoops|sorry,? (?:no|not|I"
-    r"|it's|it is|that's|my|make))\b|(?<=\w), (?:sorry|no),|(?<=\w)\*(?=\s|\Z)|\bwhy did I (?:write|say|type)\b"
+    r"\b(?:I meant|I mean\b|(?:scratch|strike|ignore|disregard) (?:that|my last)|wait,? no"
+    r"|no,? wait|hang on|hold on|correction|misspoke|mixed (?:that|it|them|things|those) up"
+    r"|got (?:that|it|the \w+|them) (?:wrong|muddled|mixed up|backwards)|muddled|typo|mistyped"
+    r"|auto-?correct|wrong (?:one|way round|city|name|word|place|date|year)|my (?:mistake|bad)"
+    r"|that'?s wrong|that was wrong|came out wrong|I was wrong|I lied|(?:wrote|typed|said|spelled"
+    r"|spelt) (?:the|it|that) wrong(?: \w+)?|actually,? no|no,? actually|should(?: have|'ve) said"
+    r"|that should (?:be|say|read)|forget what I said|let me correct|to correct|make that|or rather"
+    r"|on second thoughts?|oops|whoops|sorry,? (?:no|not|I|it's|it is|that's|my|make))\b"
+    r"|(?<=\w), (?:sorry|no),|(?<=\w)\*(?=\s|\Z)|\bwhy did I (?:write|say|type)\b"
     r"|\bactually,? (?:it's|it is|that's|make that|I'm|my)\b",
     re.I,
 )
 # Words that the right value follows.
 RIGHT = re.compile(
-    r"\b(?:I meant(?: to (?:say|write|type))?|I mean|make that|it's actually|actually,? (?:it's|it is|no,?)|it's|it is|it was"
-    r"|that's|should (?:be|say|read|have been)|or rather|name's|name is|(?P<self>I'm|I am))(?:,| really| in fact)* (?!(?:not"
-    r"|n't)\b)(?:(?:in|at|on|with|for|an?|the) )?",
+    r"\b(?:I meant(?: to (?:say|write|type))?|I mean|make that|it's actually|actually,? (?:it's"
+    r"|it is|no,?)|it's|it is|it was|that's|should (?:be|say|read|have been)|or rather|name's"
+    r"|name is|(?P<self>I'm|I am))(?:,| really| in fact)* (?!(?:not|n't)\b)(?:(?:in|at|on|with|for"
+    r"|an?|the) )?",
     re.I,
 )
 MUTTERED = (
-    r"(?:(?:hey|hi|hello|thanks|thank you)(?:,? (?-i:[A-Z])\w+)?|sorry|no|nope|not|well|yes|yeah|yep|oh|ah|uh|um|god|actually"
-    r"|ugh|ok|okay|and|but|so|now|still|just|an?|the|in|at|with|for|called|it's|it is|I'd (?:have to )?say|probably|definitely"
-    r"|mostly|mainly|that would be|it has to be|easily|I mean|or|rather|oops|whoops|on second thoughts?|my bad|wait|hm+|lol"
+    r"(?:(?:hey|hi|hello|thanks|thank you)(?:,? (?-i:[A-Z])\w+)?|sorry|no|nope|not|well|yes|yeah"
+    r"|yep|oh|ah|uh|um|god|actually|ugh|ok|okay|and|but|so|now|still|just|an?|the|in|at|with|for"
+    r"|called|it's|it is|I'd (?:have to )?say|probably|definitely|mostly|mainly|that would be"
+    r"|it has to be|easily|I mean|or|rather|oops|whoops|on second thoughts?|my bad|wait|hm+|lol"
     r"|haha)"
 )
 LEAD = bounded(rf"[\s,!.:*-]*(?:{MUTTERED}\b[\s,!.:*-]*)*", re.I)
-REPAIR = bounded(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S, longest=60)
-SORRY = re.compile(r"\b(?:sorry|oops|whoops|I mean|rather|actually|second thoughts?|wait)\b|\*", re.I)
+REPAIR = bounded(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*"
+    rf"(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S, longest=60)
+SORRY = re.compile(r"\b(?:sorry|oops|whoops|I mean|rather|actually|second thoughts?|wait)\b"
+    r"|\*", re.I)
 DENIED = bounded(
-    r"\s*(?:(?:no|nope|nah|well|god|sadly|actually|oh|afraid|unfortunately|i'm)[,!.]*\s+)*(?:not (?:any ?more|any longer|now"
-    r"|since)|no longer|used to)\b",
+    r"\s*(?:(?:no|nope|nah|well|god|sadly|actually|oh|afraid|unfortunately"
+    r"|i'm)[,!.]*\s+)*(?:not (?:any ?more|any longer|now|since)|no longer|used to)\b",
     re.I,
 )
 SPOKEN = re.compile(r"\b(?:I|we|you|he|she|they|it|that|this|there)\b|\w's\s(?=[a-z])", re.I)
 # "New favourite film", "they're my favourite band now": which one was said before.
 FAVOURITE_NOW = bounded(
-    r"(?:\A\s*(?:my |a )?new|\b(?:they're|it's|that's|he's|she's|this is)(?: now)? my(?: new)?)(?: all-time)? (?:favou?rite"
+    r"(?:\A\s*(?:my |a )?new|\b(?:they're|it's|that's|he's|she's"
+    r"|this is)(?: now)? my(?: new)?)(?: all-time)? (?:favou?rite"
     r"|fave?) (?P<thing>[a-z]+)\b(?! (?:is|are|was|has|:))",
     re.I,
 )
@@ -67,27 +75,33 @@ FAVOURITE_ASKED = re.compile(
     re.I,
 )
 NOUNS = {
-    "job": "job", "hobby": "hobby", "hobbies": "hobby", "age": "age", "diet": "diet", "pets": "pet", "allergies": "allergy",
-    "major": "studies", "employer": "employer", "birthday": "birthday", "name": "name",
+    "job": "job", "hobby": "hobby", "hobbies": "hobby", "age": "age", "diet": "diet",
+    "pets": "pet", "allergies": "allergy", "major": "studies", "employer": "employer",
+    "birthday": "birthday", "name": "name",
 }
 SELF_ASKED = bounded(
-    rf"\s*(?:and |my |any )*(?:(?:favou?rite|fave?) (?P<thing>[a-z]+)|(?P<noun>{'|'.join(NOUNS)}))\s*", re.I
+    rf"\s*(?:and |my |any )*(?:(?:favou?rite|fave?) (?P<thing>[a-z]+)"
+    rf"|(?P<noun>{'|'.join(NOUNS)}))\s*", re.I
 )
 # The attribute that a question asks the listener about; the first that fits.
 QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (attribute, for_turns(pattern))
     for attribute, pattern in (
-        ("lives_in", r"\bwhere (?:do|are) you (?:live|living|based|now|these days)|\bwhere'?s home\b|\bwhich city\b"
+        ("lives_in", r"\bwhere (?:do|are) you (?:live|living|based|now|these days)"
+                     r"|\bwhere'?s home\b|\bwhich city\b"
                      r"|\b(?:still|you) (?:live |living |based )?in [A-Z]"),
-        ("employer", r"\b(?:where|who) (?:do|are) you work|\bstill (?:work(?:ing)? )?(?:at|for|with) "
+        ("employer", r"\b(?:where|who) (?:do|are) you work"
+                     r"|\bstill (?:work(?:ing)? )?(?:at|for|with) "
                      r"|\b(?:are|do) you (?:still )?(?:at|work(?:ing)? (?:at|for)) "),
-        ("job", r"\bwhat do you do\b|\bwhat(?:'s| is) your (?:job|profession|occupation)|\bstill (?:an?|the) \w+"
-                r"|\bdo for a living\b|\bwhat are you doing (?:for work|these days|now)"),
+        ("job", r"\bwhat do you do\b|\bwhat(?:'s| is) your (?:job|profession|occupation)"
+                r"|\bstill (?:an?|the) \w+|\bdo for a living\b|\bwhat are you doing (?:for work"
+                r"|these days|now)"),
         ("origin", r"\bwhere (?:are|do) you (?:come )?(?:originally )?from\b"),
         ("hobby", r"\bhobb(?:y|ies)\b|\bdo (?:you do )?for fun\b|\b(?:free|spare) time\b"),
-        ("pet", r"\bwhat (?:are|were) (?:their|your (?:\w+ )?(?:dogs|cats|pets)'?) names\b|\b(?:any|have) pets\b"
-                r"|\bwhat(?:'s| is) (?:his|her|its|the \w+'s|your (?:\w+ )?(?:dog|cat|pet|puppy|kitten)'s) name\b"
-                r"|\bwhat (?:did you (?:name|call)|have you (?:named|called))"),
+        ("pet", r"\bwhat (?:are|were) (?:their|your (?:\w+ )?(?:dogs|cats|pets)'?) names\b|\b(?:any"
+                r"|have) pets\b|\bwhat(?:'s| is) (?:his|her|its|the \w+'s|your (?:\w+ )?(?:dog|cat"
+                r"|pet|puppy|kitten)'s) name\b|\bwhat (?:did you (?:name|call)|have you (?:named"
+                r"|called))"),
         ("name", r"\bwhat(?:'s| is) your (?:full |last |new )?name\b"),
         ("nickname", r"\bwhat (?:should|can|may|do) (?:I|we|people) call you\b"),
         ("age", r"\bhow old are you\b|\bwhat age are you\b"),
@@ -95,16 +109,20 @@ QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("studies", r"\bwhat (?:are|do) you study|\bwhat(?:'s| is) your major\b|\bstill studying "),
         ("language", r"\b(?:what|which) languages? do you\b"),
         ("allergy", r"\ballerg(?:y|ies|ic)\b"),
-        ("diet", rf"\b(?:still|are you) (?:an? )?{either(words.DIETS)}\b|\bwhat(?:'s| is) your diet\b"),
-        ("partner", r"\b(?:still|are you) (?:with|seeing|dating|together with) |\bwho are you (?:seeing|dating)"
+        ("diet", rf"\b(?:still|are you) (?:an? )?{either(words.DIETS)}\b"
+                 r"|\bwhat(?:'s| is) your diet\b"),
+        ("partner", r"\b(?:still|are you) (?:with|seeing|dating|together with) "
+                    r"|\bwho are you (?:seeing|dating)"
                     r"|\bhow(?:'s| is) your (?:boyfriend|girlfriend|wife|husband|partner)"),
         ("relationship_status", r"\bare you (?:still )?(?:single|married|engaged|seeing anyone)\b"),
-        ("owns", r"\bwhat (?:car|phone|bike|laptop|computer|camera) do you\b|\bstill (?:have|got|driving|drive|using|riding) "),
+        ("owns", r"\bwhat (?:car|phone|bike|laptop|computer|camera) do you\b"
+                 r"|\bstill (?:have|got|driving|drive|using|riding) "),
         ("hobby", r"\bwhat (?:instruments?|sports?|games?) do you (?:play|do)\b"
                   r"|\bwhat do you (?:like to do|enjoy doing|do to (?:relax|unwind))\b"),
-        ("likes", r"\bwhat (?:(?:kind|sort|type|style|genre)s? of )?\w+ do you"
-                  r" (?:like|enjoy|listen|prefer|read|watch|love|play|make|paint|write|cook|into)\b|\b(?:any|got any|have any"
-                  r"|do you have any|which) (?:favou?rites?|fave?s?)\b|\bwhat are you into\b"),
+        ("likes", r"\bwhat (?:(?:kind|sort|type|style|genre)s? of )?\w+ do you (?:like|enjoy|listen"
+                  r"|prefer|read|watch|love|play|make|paint|write|cook|into)\b|\b(?:any|got any"
+                  r"|have any|do you have any|which) (?:favou?rites?|fave?s?)\b"
+                  r"|\bwhat are you into\b"),
     )
 )
 # fmt: on

@@ -181,7 +181,7 @@ class _Reader:
     def _is_hearsay(
         self, said: Said, parsed: Parsed, clause: Clause, before: Clause | None
     ) -> bool:
-        """Tell if a clause is hearsay: "a rumour that I've left", not "he told me that he's left"."""
+        """Tell if a clause is hearsay: "a rumour that I've left", not "he said that he's left"."""
         if clause.link != "that" or not before:
             return False
         teller = predicates.parse(said.plain, before, statements.VERBS, self.people.named).subject
@@ -205,7 +205,7 @@ class _Reader:
         return subject.name or self.people.kin(said.speaker, subject.kin)
 
     def _corrected(self, said: Said, clauses: Sequence[Clause], found: list[Claim]) -> list[Claim]:
-        """Mark claims that take back the last one, or add one for a right value that stands alone."""
+        """Mark claims that correct the last one, or add one for a value that stands alone."""
         earlier = self.lately.get(said.speaker, [])
         cue = answers.takes_back(said, [] if found else earlier[-answers.MOST_TOPICS :])
         if cue is None:

@@ -36,7 +36,7 @@ class Memory:
                 self._by_last_word[kind, subject, word] = claim.value
 
     def find(self, subject: str, kinds: Sequence[str], words: str) -> Claim | None:
-        """Find the latest claim whose value shares a word with `words`; ANYBODY fits any subject."""
+        """Find the latest claim whose value shares a word; ANYBODY stands for any subject."""
         keys = ((kind, subject, stem) for stem in values.stems(words) for kind in kinds)
         return _latest(self._by_stem[key] for key in keys if key in self._by_stem)
 

@@ -14,21 +14,24 @@ from lamina.text.words import asked, first_name
 
 # Speakers that are not people: they claim nothing.
 MACHINES = frozenset(
-    "agent ai assistant bot chatbot developer external function import llm mail model system tool web".split()
+    "agent ai assistant bot chatbot developer external function import llm mail model system tool"
+    " web".split()
 )
 KINDRED = frozenset(words.RELATION) | words.ACQUAINTED
 MENTION = re.compile(
-    r"\b(?<!ne of )(?P<whose>[Mm]y|[Oo]ur)\s(?!(?:first|second|third|next|unborn) (?:child|baby|kid))"
+    r"\b(?<!ne of )(?P<whose>[Mm]y|[Oo]ur)\s(?!(?:first|second|third|next|unborn) (?:child|baby"
+    r"|kid))"
     rf"(?P<kind>(?:[a-z0-9-]+\s){{0,2}}?)(?P<kin>{either(KINDRED)})\b"
 )
 # The words between a relation and the name.
 NAMED = re.compile(
-    r"(?:'s? names? (?:is|are)|(?:'s| is| was| are| were)(?: now)? (?:called|named)|,|,? (?:who is |whose name is )?(?:called"
-    r"|named))?\s(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?=(?!I\b|I')[A-ZÀ-Þ])"
+    r"(?:'s? names? (?:is|are)|(?:'s| is| was| are| were)(?: now)? (?:called|named)|,|,? (?:who is "
+    r"|whose name is )?(?:called|named))?\s(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?=(?!I\b|I')[A-ZÀ-Þ])"
 )
 # "My wife is Eva": a name if nothing follows that belongs to it. Who was or is not Eva, is not.
 BEING = re.compile(
-    r" (?:is|are|(?P<other>was|were|(?:is|are|was|were)(?:n't| not)))(?: now)? (?:(?:Dr|Prof|Mrs?|Ms)\.? )?"
+    r" (?:is|are|(?P<other>was|were|(?:is|are|was|were)(?:n't| not)))(?: now)? (?:(?:Dr|Prof|Mrs?"
+    r"|Ms)\.? )?"
     rf"(?=(?P<name>{values.NAME.pattern})\s*(?:[.,;:!?)]|\Z|\n|(?:and|but|who|by the way|now)\b))"
 )
 # Without capitals a name looks like any word ("my wife is ill"), unless it is said to be one.
@@ -36,35 +39,41 @@ UNTOLD = re.compile(
     r"(?:'s? names?)? (?:is|are)(?: called| named)? [\w-]+\s*(?:[.,;:!?)]|\Z|\n|and\b)"
 )
 CALLED = re.compile(
-    r"(?:'s name is|,? (?:who is |is )?(?:now )?(?:(?<=is )called|named)|,? whose name is) (?P<name>[a-zß-ÿ][\w-]*\w)\s*"
-    r"(?:[.,;:!?)]|\Z|\n|(?:and|but|who|is|was|has)\b)"
+    r"(?:'s name is|,? (?:who is |is )?(?:now )?(?:(?<=is )called|named)"
+    r"|,? whose name is) (?P<name>[a-zß-ÿ][\w-]*\w)\s*(?:[.,;:!?)]|\Z|\n|(?:and|but|who|is|was"
+    r"|has)\b)"
 )
 NEVER_CALLED = values.NO_NAME | frozenset("after away back for in off on out up upon".split())
 DESCRIBED = words.NATIONS | words.RELIGIONS | words.LANGUAGES | words.DIETS | words.GENDERS
 APART = re.compile(
-    rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]{{1,60}})(?:,|'s| is) (?:my|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
+    rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]{{1,60}})(?:,|'s| is) (?:my"
+    rf"|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
 )
 MET = re.compile(
-    r"\b(?:woman|man|girl|boy|guy|lady|friend|person|kid|colleague|neighbou?r|someone|teen|boy|lad|bloke)(?:,| called"
-    r"| named) (?P<name>[A-Z][a-z]+)\b"
+    r"\b(?:woman|man|girl|boy|guy|lady|friend|person|kid|colleague|neighbou?r|someone|teen|boy|lad"
+    r"|bloke)(?:,| called| named) (?P<name>[A-Z][a-z]+)\b"
 )
 # An animal that is no part of the name of something else.
 ALONE = re.compile(
-    r"\s*(?:[.,;:!?)]|\Z|\n|'s\b|(?:and|is|was|are|has|had|who|that|to|for|in|on|at|with|loves|likes|just|got|needs|keeps|when"
-    r"|because|so|but|from|again|too|now|today|will|can|always|never|since|\w+ed)\b)"
+    r"\s*(?:[.,;:!?)]|\Z|\n|'s\b|(?:and|is|was|are|has|had|who|that|to|for|in|on|at|with|loves"
+    r"|likes|just|got|needs|keeps|when|because|so|but|from|again|too|now|today|will|can|always"
+    r"|never|since|\w+ed)\b)"
 )
 # One's own people without a possessive: "with the kids", "my husband and kids".
 HOUSEHOLD = (
     re.compile(
-        r"\b(?:with|took|take|taking|brought|me,) the (?P<kin>kids|children|wife|husband|missus|hubby)\b",
+        r"\b(?:with|took|take|taking|brought|me,) the (?P<kin>kids|children|wife|husband|missus"
+        r"|hubby)\b",
         re.I,
     ),
     re.compile(
-        rf"\b(?:my|the) {either(words.KIN['partner'])},? (?:and|&)(?: the| my| our)? (?P<kin>kids|children|sons?|daughters?)\b",
+        rf"\b(?:my|the) {either(words.KIN['partner'])},? (?:and|&)(?: the| my| our)? (?P<kin>kids"
+        rf"|children|sons?|daughters?)\b",
         re.I,
     ),
     re.compile(
-        r"\b(?:my|our) (?P<kin>youngest|eldest|oldest|[\w-]+-year-old)(?=[,.!?]|'s|\s(?:is|was|and|has|just|\w+ed|took)\b)",
+        r"\b(?:my|our) (?P<kin>youngest|eldest|oldest|[\w-]+-year-old)(?=[,.!?]|'s|\s(?:is|was|and"
+        r"|has|just|\w+ed|took)\b)",
         re.I,
     ),
 )
@@ -74,7 +83,8 @@ FRIENDS = re.compile(
     re.I,
 )
 FRIENDSHIP = re.compile(
-    r"\bour friendship\b|\b(?:being|you're|you are|you've been|have you as) (?:such )?an? (?:\w+ )?friend\b",
+    r"\bour friendship\b|\b(?:being|you're|you are|you've been"
+    r"|have you as) (?:such )?an? (?:\w+ )?friend\b",
     re.I,
 )
 CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w-]+")
@@ -130,7 +140,7 @@ def relations(plain: str) -> Iterator[Relation]:
 
 
 def _mentioned(plain: str, found: re.Match[str], is_lower: bool) -> Iterator[Relation]:
-    """Read one mention of the speaker's people: by their names, or the words that stand for them."""
+    """Read one mention of the speaker's people: by name, or the words that stand for it."""
     kin, last = found["kin"].lower(), found.end()
     attribute, being = words.RELATION.get(kin, ""), BEING.match(plain, last)
     is_who = being is not None and not is_described(being["name"])

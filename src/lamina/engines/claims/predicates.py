@@ -13,11 +13,12 @@ from lamina.text.patterns import bounded
 TOKEN = re.compile(r"[^\W_]+?(?=n't\b)|n't\b|'(?:m|re|ve|ll|d|s)\b|[^\W_]+(?:-[^\W_]+)*", re.I)
 # The name of an auxiliary in the rules.
 AUXILIARIES = {
-    "am": "am", "'m": "am", "are": "am", "'re": "am", "is": "am", "'s": "am", "was": "was", "were": "was", "be": "be",
-    "have": "have", "'ve": "have", "has": "have", "had": "had", "do": "do", "does": "do", "did": "did",
-    "will": "will", "'ll": "will", "wo": "will", "shall": "will", "would": "would", "'d": "would", "can": "can", "ca": "can",
-    "could": "maybe", "might": "maybe", "may": "maybe", "should": "maybe", "must": "maybe", "ought": "maybe",
-    "got": "got", "gotten": "got", "getting": "getting",
+    "am": "am", "'m": "am", "are": "am", "'re": "am", "is": "am", "'s": "am", "was": "was",
+    "were": "was", "be": "be", "have": "have", "'ve": "have", "has": "have", "had": "had",
+    "do": "do", "does": "do", "did": "did", "will": "will", "'ll": "will", "wo": "will",
+    "shall": "will", "would": "would", "'d": "would", "can": "can", "ca": "can",
+    "could": "maybe", "might": "maybe", "may": "maybe", "should": "maybe", "must": "maybe",
+    "ought": "maybe", "got": "got", "gotten": "got", "getting": "getting",
 }  # fmt: skip
 # Written without an apostrophe.
 RUSHED = {
@@ -28,53 +29,57 @@ RUSHED = {
 DENIALS = frozenset({"n't", "not", "never"})
 OFTEN = frozenset("always usually often regularly normally typically generally frequently".split())
 ADVERBS = OFTEN | frozenset(
-    "just also really recently finally actually already still now currently never even only totally definitely absolutely"
-    " both all once ever since so super pretty much kinda sorta especially particularly truly deeply officially basically"
-    " mostly mainly occasionally sometimes lately newly again successfully eventually quickly suddenly accidentally"
-    " unfortunately sadly luckily thankfully fortunately apparently happily proudly most proper properly right simply"
-    " gradually slowly initially originally formerly previously long quite very busy honestly seriously literally well first"
-    " then today tonight"
-    " yesterday tomorrow soon more full fully half".split()
+    "just also really recently finally actually already still now currently never even only totally"
+    " definitely absolutely both all once ever since so super pretty much kinda sorta especially"
+    " particularly truly deeply officially basically mostly mainly occasionally sometimes lately"
+    " newly again successfully eventually quickly suddenly accidentally unfortunately sadly luckily"
+    " thankfully fortunately apparently happily proudly most proper properly right simply gradually"
+    " slowly initially originally formerly previously long quite very busy honestly seriously"
+    " literally well first then today tonight yesterday tomorrow soon more full fully half".split()
 )
 TIMES = frozenset(
-    "day days morning evening night week weekend month year time moment summer winter spring autumn fall afternoon today"
-    " yesterday first monday tuesday wednesday thursday friday saturday sunday christmas ago second minute case way hand point"
-    " past rest".split()
+    "day days morning evening night week weekend month year time moment summer winter spring autumn"
+    " fall afternoon today yesterday first monday tuesday wednesday thursday friday saturday sunday"
+    " christmas ago second minute case way hand point past rest".split()
 )
-# A word before a subject that makes it part of something else: "the book I read", "she says I moved".
+# Words that make a subject part of something else: "the book I read", "all I know".
 OWNED = frozenset(
-    "the a an my this that these those some all what one another any no such everything anything something".split()
+    "the a an my this that these those some all what one another any no such everything anything"
+    " something".split()
 )
 WHATEVER = frozenset(
     "something everything anything thing things what all one someone somebody stuff".split()
 )
 REPORTED = frozenset(
-    "says said say tells told claims claim thinks think heard hears believes swears reckons insists joked joke hope"
-    " hopes".split()
+    "says said say tells told claims claim thinks think heard hears believes swears reckons insists"
+    " joked joke hope hopes".split()
 )
 HEARERS = frozenset("me us you everyone him her".split())
 OTHERS = frozenset(
-    "you they it this that there who which these those everyone everybody nobody someone somebody people both one what"
-    " its".split()
+    "you they it this that there who which these those everyone everybody nobody someone somebody"
+    " people both one what its".split()
 )
 FILLERS = ADVERBS | frozenset(
-    "and but so well oh yes no yeah yep ok okay hey hi wow lol haha ugh um uh plus anyway anyways btw guess morning news"
-    " update big ha yay man god gosh sorry thanks thx aw aww hmm oops sooo soo omg nope turns out".split()
+    "and but so well oh yes no yeah yep ok okay hey hi wow lol haha ugh um uh plus anyway anyways"
+    " btw guess morning news update big ha yay man god gosh sorry thanks thx aw aww hmm oops sooo"
+    " soo omg nope turns out".split()
 )
 # Said without "I"; not those that could be orders, or praise.
 ELLIPTIC = (
     words.DEEDS | words.PARTICIPLES | frozenset("been based allergic gonna".split())
 ) - frozenset(
-    "read put set beat quit run cut let hit split become come rode fell shot wed placed checked shared loved liked hated"
-    " enjoyed felt thought wanted planned decided used called known said told heard grown found kept".split()
+    "read put set beat quit run cut let hit split become come rode fell shot wed placed checked"
+    " shared loved liked hated enjoyed felt thought wanted planned decided used called known said"
+    " told heard grown found kept".split()
 )
 DEFINITE = frozenset("the a an my some our with off up".split())
 GOING_ON = frozenset(
     "as for at in on to the a an my our some about of with up forward into".split()
 )
 FINITE = frozenset(
-    "makes helps brings keeps means takes gives gets feels seems sounds looks lets shows made helped brought kept gave felt"
-    " took got taught reminds reminded matters goes comes sucks rocks".split()
+    "makes helps brings keeps means takes gives gets feels seems sounds looks lets shows made"
+    " helped brought kept gave felt took got taught reminds reminded matters goes comes sucks"
+    " rocks".split()
 )
 UNCHANGED = frozenset("put set read beat quit cut hit run come let".split())  # in the past
 EMPHATIC = frozenset("love like have enjoy hate live work".split())  # "I do love it"
@@ -89,7 +94,8 @@ PARENTS = frozenset(
 ANYMORE = re.compile(r"\b(?:any ?more|any longer|no longer|after all|no more)\b", re.I)
 NEAR = 40  # characters before a verb in which "and" is looked for
 JOINED = bounded(
-    r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has|today)\b)*\s*\Z",
+    r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has"
+    r"|today)\b)*\s*\Z",
     re.I,
     NEAR,
 )

@@ -30,10 +30,11 @@ NOUN = (
 _DAYS = r"(?:days?|mornings?|evenings?|nights?|weeks?|weekends?|months?|years?)"
 # Words of frequency: what is done so often is a habit.
 FREQUENT = (
-    r"(?:every (?!moment|step|time|bit|minute|second|little|one)(?:single |other |few )?\w+|(?:once|twice|(?:a few|\w+) times)"
-    rf" (?:or twice )?(?:a|per|every) \w+|(?:on )?(?:weekends|weekdays|(?:mon|tues|wednes|thurs|fri|satur|sun)days)|daily"
-    rf"|weekly"
-    rf"|(?:each|most) {_DAYS}|in the (?:mornings|evenings)|after work|before (?:bed|work|breakfast)|\w+s an? (?:year|month|week"
+    r"(?:every (?!moment|step|time|bit|minute|second|little|one)(?:single |other |few )?\w+|(?:once"
+    r"|twice|(?:a few|\w+) times) (?:or twice )?(?:a|per|every) \w+|(?:on )?(?:weekends|weekdays"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days)|daily|weekly"
+    rf"|(?:each|most) {_DAYS}|in the (?:mornings|evenings)|after work|before (?:bed|work|breakfast)"
+    rf"|\w+s an? (?:year|month|week"
     r"|day)\b)"
 )
 SELDOM = rf"(?!.*\b{FREQUENT})"
@@ -45,23 +46,24 @@ _SEASON = r"(?:summer|winter|spring|fall|autumn)"
 # The time that a clause speaks of; looser than `dates`, which must know the day.
 TIMES: Mapping[str, Bounded] = {
     "past": bounded(
-        rf"\b(?:yesterday|last (?:night|week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH}|fri|sat|sun)|ago"
+        rf"\b(?:yesterday|last (?:night|week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH}|fri"
+        rf"|sat|sun)|ago"
         r"|this (?:morning|week|weekend|month"
-        rf"|past \w+)|today|on {_DAY}|the other (?:day|week|night)|recently|(?:in|on|back in) {_MONTH}|(?:in|back in) (?:19"
+        rf"|past \w+)|today|on {_DAY}|the other (?:day|week|night)|recently|(?:in|on"
+        rf"|back in) {_MONTH}|(?:in|back in) (?:19"
         r"|20)\d\d|a few \w+ back|when I was|(?:over )?the weekend|earlier (?:today|this))\b",
         re.I,
     ),
     "now": bounded(
-        r"\b(?:now|nowadays|these days|since|currently|again|for good|permanently|at the moment|instead|from (?:today|tomorrow"
-        r"|next|\w+day)|for (?:\w+ )?(?:years|months|weeks|ages))\b",
+        r"\b(?:now|nowadays|these days|since|currently|again|for good|permanently|at the moment"
+        r"|instead|from (?:today|tomorrow|next|\w+day)|for (?:\w+ )?(?:years|months|weeks|ages))\b",
         re.I,
     ),
     "future": bounded(
-        rf"\b(?:next (?:week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH})|tomorrow|tonight|this (?:week|weekend|month"
-        rf"|year|{_SEASON}|coming|{_DAY}|evening|afternoon)|soon|upcoming|on {_DAY}|on the \d+(?:st|nd|rd|th)|in {_MONTH}"
-        rf"|in (?:a few|a couple of|two"
-        rf"|three|\d+) (?:days|weeks"
-        r"|months|years)|coming up)\b",
+        rf"\b(?:next (?:week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH})|tomorrow|tonight"
+        rf"|this (?:week|weekend|month|year|{_SEASON}|coming|{_DAY}|evening|afternoon)|soon"
+        rf"|upcoming|on {_DAY}|on the \d+(?:st|nd|rd|th)|in {_MONTH}"
+        r"|in (?:a few|a couple of|two|three|\d+) (?:days|weeks|months|years)|coming up)\b",
         re.I,
     ),
 }
@@ -77,8 +79,8 @@ class Rule(NamedTuple):
     between: (
         Bounded  # from the end of the verb to the beginning of the value; may name the `old` one
     )
-    # The kind by which the value is cut. `deed` begins with the verb, `verb` is the verb; empty: the
-    # value is the group `value`.
+    # The kind by which the value is cut. `deed` begins with the verb, `verb` is the verb; if it is
+    # empty, the value is the group `value`.
     value: str
     confidence: float
     denied: str = ""  # the attribute when it is denied; empty: the same, negated; `-`: no claim

@@ -28,7 +28,8 @@ class Said(NamedTuple):
         return self.plain[clause.start : clause.end]
 
     def claim(
-        self, about: str, attribute: str, value: str | Span, span: Span, confidence: float, rule: str,
+        self, about: str, attribute: str, value: str | Span, span: Span,
+        confidence: float, rule: str,
         *, negated: bool = False, replaces: str | None = None, within: Clause | None = None,
     ) -> Claim:  # fmt: skip
         """Make a claim about a person; its value may be given as a span of the turn."""

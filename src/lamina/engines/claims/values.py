@@ -23,40 +23,48 @@ DETERMINER = bounded(
 WORD = bounded(r"[^\W_](?:[\w'&+%/#-]*[\w+%#])?(?:\.(?=\w)[\w]+)*")
 # Marks and words after which something else is meant.
 STOP = bounded(
-    rf"(?<![\s.](?-i:[A-Z]))(?<!\bSt)(?<!\bMr)(?<!\bDr)\.|[;:!?()\n{MASK}…–—]|,(?! (?-i:[A-Z])[a-z]+(?:[,.!]|\Z| (?:who|-)))"
-    rf"|\s-"
-    r"|\s(?:because|since|so(?! much\b)|but|when|while|which|who|where|if|than|then|though|although|cause|until|unless|after"
-    r"|before|whenever|as (?:I|we|he|she|it|they|you|well|my|of|much|soon)|even|instead|except|despite|just|like)\b|\s(?:and"
-    r"|or|that|how|what|cos|coz|plus)\s+(?:I|we|it|my|he|she|they|that|this|there|you|our|now|then|have|had|am|is|was|will|has"
-    r"|been|can|his|her|their|its|the rest)\b|\s(?:is|are|was|were|has been|have been|will|would|won't|isn't|wasn't)\b",
+    rf"(?<![\s.](?-i:[A-Z]))(?<!\bSt)(?<!\bMr)(?<!\bDr)\.|[;:!?()\n{MASK}…–—]"
+    rf"|,(?! (?-i:[A-Z])[a-z]+(?:[,.!]|\Z| (?:who|-)))"
+    r"|\s-|\s(?:because|since|so(?! much\b)|but|when|while|which|who|where|if|than|then|though"
+    r"|although|cause|until|unless|after|before|whenever|as (?:I|we|he|she|it|they|you|well|my|of"
+    r"|much|soon)|even|instead|except|despite|just|like)\b|\s(?:and|or|that|how|what|cos|coz"
+    r"|plus)\s+(?:I|we|it|my|he|she|they|that|this|there|you|our|now|then|have|had|am|is|was|will"
+    r"|has|been|can|his|her|their|its|the rest)\b|\s(?:is|are|was|were|has been|have been|will"
+    r"|would|won't|isn't|wasn't)\b",
     re.I,
 )
 SOON = bounded(  # a thing also ends where its story begins
-    r"\s(?:that|to(?! (?-i:[A-Z]))|for (?=my|the (?:first|last)|a (?:while|long)|years?|months?|\d)|in (?:the (?:sales|end"
-    r"|past|last))|with (?=my|me|him|her)|from (?=my|the)|at (?=my|the|home|work)|on (?=my|it)|by|called|named|about|over"
-    r"|during|through|and\s+(?=(?:got|was|am|went|\w+ed)\b))",
+    r"\s(?:that|to(?! (?-i:[A-Z]))|for (?=my|the (?:first|last)|a (?:while|long)|years?|months?|\d)"
+    r"|in (?:the (?:sales|end|past|last))|with (?=my|me|him|her)|from (?=my|the)|at (?=my|the|home"
+    r"|work)|on (?=my|it)|by|called|named|about|over|during|through|and\s+(?=(?:got|was|am|went"
+    r"|\w+ed)\b))",
     re.I,
 )
 # Words at the end that tell when or how much, and not what.
 TAIL = bounded(
-    r"(?:(?<!\s)\s++|\A)(?:now|too|again|lately|recently|anymore|any more|any longer|today|yesterday|tomorrow|tonight"
-    r"|these days|nowadays|at the moment|right now|instead|though|already|still|as well|either|also|btw|haha|lol|please|thanks"
-    r"|man|so much|a lot|very much|really|after all|for good|for now|currently|at last|finally|so far|more than anything|myself"
-    r"|yet|actually|anyway|honestly|most of all|all the time|all (?:day|week|year)|(?:earlier |later )?(?:last|this|next"
-    r"|past) (?:night|week|weekend"
-    r"|month|year|morning|evening|summer|winter|spring|autumn|fall|\w+day)|(?:on|since|by|until|last|next) (?:mon|tues|wednes"
-    r"|thurs|fri|satur|sun)day|a (?:while|few \w+|couple of \w+) (?:ago|back|now)|for (?:a while|ages)|(?:for|since"
-    r"|in) (?:(?:about|over|almost|nearly|the last|the past) )?(?:\d+|an?|two|three|four|five|six|seven|eight|nine|ten|many"
-    r"|several|some) (?:days?|weeks?|months?|years?|decades?)|(?:in|since|until|by|last|this) (?:january|february|march|april"
-    r"|may|june|july|august|september|october|november|december|(?:19|20)\d\d|christmas|easter|new year)|\w+ (?:days?|weeks?"
-    r"|months?|years?) ago|and|or|of|with|for|in|at|to|the|a|an|about|my|on|from|as)\Z",
+    r"(?:(?<!\s)\s++|\A)(?:now|too|again|lately|recently|anymore|any more|any longer|today"
+    r"|yesterday|tomorrow|tonight|these days|nowadays|at the moment|right now|instead|though"
+    r"|already|still|as well|either|also|btw|haha|lol|please|thanks|man|so much|a lot|very much"
+    r"|really|after all|for good|for now|currently|at last|finally|so far|more than anything|myself"
+    r"|yet|actually|anyway|honestly|most of all|all the time|all (?:day|week|year)|(?:earlier "
+    r"|later )?(?:last|this|next|past) (?:night|week|weekend|month|year|morning|evening|summer"
+    r"|winter|spring|autumn|fall|\w+day)|(?:on|since|by|until|last|next) (?:mon|tues|wednes|thurs"
+    r"|fri|satur|sun)day|a (?:while|few \w+|couple of \w+) (?:ago|back|now)|for (?:a while|ages)"
+    r"|(?:for|since|in) (?:(?:about|over|almost|nearly|the last|the past) )?(?:\d+|an?|two|three"
+    r"|four|five|six|seven|eight|nine|ten|many|several|some) (?:days?|weeks?|months?|years?"
+    r"|decades?)|(?:in|since|until|by|last|this) (?:january|february|march|april|may|june|july"
+    r"|august|september|october|november|december|(?:19|20)\d\d|christmas|easter|new year)"
+    r"|\w+ (?:days?|weeks?|months?|years?) ago|and|or|of|with|for|in|at|to|the|a|an|about|my|on"
+    r"|from|as)\Z",
     re.I,
 )
 CAPITAL = r"(?:[A-Z0-9][\w'&.+-]*\w|[A-Z])"
 PLACE = bounded(
-    rf"(?:(?:the|sunny|rainy|good old|lovely|beautiful|downtown|central|nearby|little) )*((?!I\b|I'){CAPITAL}(?:(?: (?:of|on"
+    rf"(?:(?:the|sunny|rainy|good old|lovely|beautiful|downtown|central|nearby|little) )*((?!I\b"
+    rf"|I'){CAPITAL}(?:(?: (?:of|on"
     r"|upon|de|la|los|le|del|sur|am|the|and))?"
-    rf" (?!I\b|I'){CAPITAL})*(?:, (?!I\b|I'){CAPITAL}(?: (?!I\b|I'){CAPITAL})*(?=[,.;:!?)]|\Z|\s+(?:now|with|and|so|for)))?)"
+    rf" (?!I\b|I'){CAPITAL})*(?:, (?!I\b|I'){CAPITAL}(?: (?!I\b|I'){CAPITAL})*(?=[,.;:!?)]|\Z"
+    rf"|\s+(?:now|with|and|so|for)))?)"
 )
 LOWER = bounded(r"(?:the )?([a-z][\w-]+)")
 ORG = bounded(
@@ -67,41 +75,47 @@ NAME = bounded(
     r"(?!I\b|I')([A-ZÀ-Þ][\w'’-]*[\w](?: (?:de|van|von|la|O')?\s?(?!I\b|I')[A-ZÀ-Þ][\w'’-]*\w)*)"
 )
 NO_NAME = frozenset(
-    "thankfully luckily sadly unfortunately fortunately hopefully honestly apparently basically i it the a an and but so or"
-    " my we he she they you this that there what how when where why who which well yes no ok okay hey hi hello wow thanks"
-    " thank yeah yep sure oh ah haha lol monday tuesday wednesday thursday friday saturday sunday january february march april"
-    " may june july august september october november december today tomorrow yesterday tonight christmas easter god english"
-    " french german spanish anyway actually also just now then maybe if because since as at in on for with to from by of our"
-    " your his her their its not please sorry everyone everything nothing something someone somebody nobody anyone anything"
-    " people still being having going one two three good great nice cool awesome congrats love here these those some all any"
-    " every each both either neither mom mum dad mommy daddy grandma grandpa nan does did do is are was were have has had can"
-    " could will would should may might must let let's such same exciting finally lately recently first last next after before"
-    " while during after until even only got been thx btw".split()
+    "thankfully luckily sadly unfortunately fortunately hopefully honestly apparently basically i"
+    " it the a an and but so or my we he she they you this that there what how when where why who"
+    " which well yes no ok okay hey hi hello wow thanks thank yeah yep sure oh ah haha lol monday"
+    " tuesday wednesday thursday friday saturday sunday january february march april may june july"
+    " august september october november december today tomorrow yesterday tonight christmas easter"
+    " god english french german spanish anyway actually also just now then maybe if because since"
+    " as at in on for with to from by of our your his her their its not please sorry everyone"
+    " everything nothing something someone somebody nobody anyone anything people still being"
+    " having going one two three good great nice cool awesome congrats love here these those some"
+    " all any every each both either neither mom mum dad mommy daddy grandma grandpa nan does did"
+    " do is are was were have has had can could will would should may might must let let's such"
+    " same exciting finally lately recently first last next after before while during after until"
+    " even only got been thx btw".split()
 )
 NUMBER = bounded(
-    rf"(\d{{1,3}}|{words.either(words.NUMBERS)}\b)(?![\d.,]*\d|\s?(?:%|km|miles|kg|lbs|cm|pounds|percent|euros|dollars"
+    rf"(\d{{1,3}}|{words.either(words.NUMBERS)}\b)(?![\d.,]*\d|\s?(?:%|km|miles|kg|lbs|cm|pounds"
+    rf"|percent|euros|dollars"
     r"|minutes|hours|days|weeks|months|am\b|pm\b|next|in\b|th\b))"
 )
 EMPTY = frozenset(
-    "it that this those these them you him her me us what how when where why to so there one ones something anything"
-    " everything nothing things stuff lots lot bit much more which who because if your yours yourself ya u as not no"
-    " too very especially particularly mostly".split()
+    "it that this those these them you him her me us what how when where why to so there one ones"
+    " something anything everything nothing things stuff lots lot bit much more which who because"
+    " if your yours yourself ya u as not no too very especially particularly mostly".split()
 )
 JOB_STOP = bounded(
-    r"\s(?:at|in|for|with|from|on|by|to|here|there|again|now|these|and|or|full|part|since|based|working|specializing|under"
-    r"|around)\b|\sof(?! \w+\Z)",
+    r"\s(?:at|in|for|with|from|on|by|to|here|there|again|now|these|and|or|full|part|since|based"
+    r"|working|specializing|under|around)\b|\sof(?! \w+\Z)",
     re.I,
 )
 VENTURE_END = bounded(r"\s(?:in|for|that|to|with|by|on|at|starts?|opened|has|is)\b", re.I)
 LIST_STOP = bounded(
-    rf"(?<![\s.](?-i:[A-Z]))\.|[;:!?()\n{MASK}…–—]|\s-|,\s(?:but|so|because|which|who|it|and (?:I|it|my|we|love|enjoy"
-    r"|like))\b|\s(?:because|since|but|so|when|while|which|who|that|if|for|in|with|after|as|and (?:I|it|my|we))\b",
+    rf"(?<![\s.](?-i:[A-Z]))\.|[;:!?()\n{MASK}…–—]|\s-|,\s(?:but|so|because|which|who|it|and (?:I"
+    rf"|it|my|we|love|enjoy"
+    r"|like))\b|\s(?:because|since|but|so|when|while|which|who|that|if|for|in|with|after|as"
+    r"|and (?:I|it|my|we))\b",
     re.I,
 )
 # "a safe, loving home": the thing is yet to come.
 ADJECTIVE = bounded(
-    r"\ban? (?:[a-z]+(?:ful|ous|ive|able)|safe|warm|cool|nice|cute|big|huge|small|tiny|little|cozy|quiet|simple|long|short|fun"
-    r"|happy|healthy|loving|strong)\Z",
+    r"\ban? (?:[a-z]+(?:ful|ous|ive|able)|safe|warm|cool|nice|cute|big|huge|small|tiny|little|cozy"
+    r"|quiet|simple|long|short|fun|happy|healthy|loving|strong)\Z",
     re.I,
 )
 # A deed whose object is said elsewhere.
@@ -113,22 +127,25 @@ LIST_JOINT = bounded(r",?\s+(?:and|or|&)\s+(?:also\s+)?|,\s+")
 LIKED_STOP = bounded(r"\s(?:that|from (?=my|the)|more than|with (?=all)|too)\b", re.I)
 MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*"
 DATE = bounded(
-    rf"(?:on |in )?(?:the )?(\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}(?:,? \d{{4}})?|{MONTH}(?: the)? \d{{1,2}}(?:st|nd|rd"
-    rf"|th)?(?:,? \d{{4}})?|{MONTH}(?: \d{{4}})?\b|\d{{4}}-\d\d-\d\d)",
+    rf"(?:on |in )?(?:the )?(\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}(?:,? \d{{4}})?"
+    rf"|{MONTH}(?: the)? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|{MONTH}(?: \d{{4}})?\b"
+    rf"|\d{{4}}-\d\d-\d\d)",
     re.I,
 )
 FANCY = frozenset(
-    "big huge great firm bit little bad slow quick terrible natural heavy proud lucky happy total real morning night".split()
+    "big huge great firm bit little bad slow quick terrible natural heavy proud lucky happy total"
+    " real morning night".split()
 )
 SUFFIX = re.compile(r"(?:ations?|ments?|ings?|ers?|ors?|ists?|ied|ies|ed|es|s|e|y|al|ly)\Z")
 
 # The kinds by which the values of attributes are cut.
 KINDS = {
-    "lives_in": "place", "origin": "place", "employer": "org", "job": "job", "pet": "names", "name": "name", "nickname": "name",
-    "partner": "name", "child": "names", "sibling": "names", "friend": "names", "age": "number", "birthday": "date",
-    "diet": "diet", "relationship_status": "status", "hobby": "things", "likes": "things", "dislikes": "things",
-    "allergy": "things", "language": "things", "studies": "subject", "habit": "thing", "owns": "thing", "health": "thing",
-    "nationality": "thing", "religion": "thing",
+    "lives_in": "place", "origin": "place", "employer": "org", "job": "job", "pet": "names",
+    "name": "name", "nickname": "name", "partner": "name", "child": "names", "sibling": "names",
+    "friend": "names", "age": "number", "birthday": "date", "diet": "diet",
+    "relationship_status": "status", "hobby": "things", "likes": "things", "dislikes": "things",
+    "allergy": "things", "language": "things", "studies": "subject", "habit": "thing",
+    "owns": "thing", "health": "thing", "nationality": "thing", "religion": "thing",
 }  # fmt: skip
 
 
