@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -292,18 +293,35 @@ def rare() -> Table:
     Lost are right claims of the invented talks and of the labelled conversations, and cases of change. What the unit tests
     promise besides is seen by leaving a rule out and running them.
     """
-    fired: Counter[str] = Counter()
-    for turns in development():
-        fired.update(claim.rule for claims in extract(turns) for claim in claims)
-    told = {"invented": list(invented()), "labelled": list(sessions((*TUNED, *HELD_OUT)))}
-    before = _reached(told)
-    table = _table(f"rules that fire at most {SELDOM} times", "rule", "fires", *before)
+    fired = Counter(rule for turns in development() for rule in _fired(turns))
+    columns = ("invented", "labelled", "changes")
+    checks = [("invented", partial(_right, one), _fired(one.turns)) for one in invented()]
+    labelled = sessions((*TUNED, *HELD_OUT))
+    checks += [("labelled", partial(_right, one), _fired(one.turns)) for one in labelled]
+    for case in (json.loads(line) for line in UPDATES.read_text("utf-8").splitlines()):
+        checks.append(("changes", partial(_is_right, case), _fired(_turns(case))))
+    table = _table(f"rules that fire at most {SELDOM} times", "rule", "fires", *columns)
     for name in sorted({rule for rule in _rows() if fired[rule] <= SELDOM}):
-        with _without(name):
-            after = _reached(told)
-        lost = (str(before[part] - after[part]) for part in before)
-        table.add_row(name, str(fired[name]), *lost)
+        affected = [(column, check) for column, check, rules in checks if name in rules]
+        lost = Counter[str]()
+        for column, check in affected:
+            before = check()
+            with _without(name):
+                lost[column] += before - check()
+        table.add_row(name, str(fired[name]), *(str(lost[column]) for column in columns))
     return table
+
+
+def _fired(turns: Sequence[Turn]) -> list[str]:
+    return [claim.rule for claims in extract(turns) for claim in claims]
+
+
+def _right(session: Session) -> int:
+    return sum(one.label is not None for one in judge(session) if one.claim.confidence >= SURE)
+
+
+def _is_right(case: Mapping[str, Any]) -> int:
+    return int(all(updated(case)))
 
 
 def development() -> Iterator[list[Turn]]:
@@ -354,13 +372,6 @@ def _fewer(rows: Any, name: str) -> Any:
     if isinstance(rows, Mapping):
         return {verb: _fewer(listed, name) for verb, listed in rows.items()}
     return tuple(row for row in rows if row.name != name)
-
-
-def _reached(told: Mapping[str, Sequence[Session]]) -> dict[str, int]:
-    """How many claims are right in each collection, and how many cases of change."""
-    right = {name: score(*counted(listed), SURE).right for name, listed in told.items()}
-    cases = [json.loads(line) for line in UPDATES.read_text("utf-8").splitlines()]
-    return {**right, "changes": sum(now and before for now, before in map(updated, cases))}
 
 
 def _cells(reached: Score) -> list[str]:
@@ -430,10 +441,7 @@ def is_met(holds: Sequence[str], wanted: str | list[str] | None) -> bool:
 
 def updated(case: Mapping[str, Any]) -> tuple[bool, bool]:
     """Whether what holds in the end is right, and what held before."""
-    turns = [
-        Turn(turn["text"], turn["speaker"], datetime.fromisoformat(turn["at"]))
-        for turn in case["turns"]
-    ]
+    turns = _turns(case)
     claims = [
         (turn.at, claim)
         for turn, found in zip(turns, extract(turns), strict=True)
@@ -447,6 +455,13 @@ def updated(case: Mapping[str, Any]) -> tuple[bool, bool]:
     return now, is_met(
         held((claim for at, claim in claims if at <= then), *about), case["before"]["value"]
     )
+
+
+def _turns(case: Mapping[str, Any]) -> list[Turn]:
+    return [
+        Turn(turn["text"], turn["speaker"], datetime.fromisoformat(turn["at"]))
+        for turn in case["turns"]
+    ]
 
 
 def updates() -> Table:
