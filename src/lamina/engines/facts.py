@@ -31,7 +31,7 @@ Slot = tuple[str | None, str, str]
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where a claim came from."""
+    """The source of a claim."""
 
     record: str  # the id of the turn
     episode: str | None
@@ -371,7 +371,7 @@ def says(fact: Fact, claim: Claim) -> bool:
     if fact.attribute != claim.attribute or fact.negated != claim.negated:
         return False
     if claim.attribute == "partner" and normalise(claim.value) in UNNAMED:
-        return True  # "my wife" is whoever was named before
+        return True  # "my wife" is the one who was named before
     return same_value(claim.attribute, fact.value, claim.value)
 
 

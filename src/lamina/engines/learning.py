@@ -62,7 +62,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Model(msgspec.Struct, frozen=True):
-    """What was learned, kept as JSON: log odds that each feature adds to those of the tables."""
+    """A learned model, kept as JSON: log odds that each feature adds to those of the tables."""
 
     weights: dict[str, float]
     tables: float  # how much the log odds of the tables themselves count; 1 is as much as ever

@@ -23,7 +23,7 @@ SECTIONS = ("goals", "blockers", "next_steps")
 
 
 class UserProfile(msgspec.Struct, frozen=True):
-    """What is known about a person."""
+    """The profile of a user."""
 
     name: str | None = None
     preferences: dict[str, Any] = {}

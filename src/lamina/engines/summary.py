@@ -181,7 +181,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Span(NamedTuple):
-    """Where a sentence begins and ends, and whether it stands in a list."""
+    """The start and end of a sentence, and whether it stands in a list."""
 
     start: int
     end: int

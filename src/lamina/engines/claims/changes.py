@@ -128,7 +128,7 @@ ENDINGS = (
         "employer partner lives_in studies job", "", 0.8),
     _ends("dropped_out", "dropped_out",
         r"\bdropped out\b(?! of (?!uni|college|school|the course|my))", "studies", "studies", 0.8),
-    # --- what somebody does and likes ---
+    # --- what a person does and likes ---
     _ends("gave_up", "up", rf"\b(?:gave|given) up(?: on)? {IT}", MANY, "hobby", 0.85),
     _ends("quit", "quit stopped dropped ditched abandoned packed chucked jacked retired resigned",
         r"\b(?:quit|stopped|dropped(?: out of)?|ditched|abandoned|(?:packed|chucked|jacked) in"
