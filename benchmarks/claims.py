@@ -1,22 +1,24 @@
 """Measure how well rules find what people claim, and what becomes of what changes.
 
-`python -m benchmarks.claims` prints the tables of the three conversations that rules were tuned on,
-and how well each does by what the other two teach. `--held-out` counts the two conversations that
-nobody reads while rules are changed, `--invented` the talks of tests/golden/claims.jsonl.
-`--updates` judges the cases of tests/golden/updates.jsonl instead, `--speed` measures time,
-`--rules` counts each rule, `--errors` lists what goes wrong in the three. The conversations are not
-part of Lamina; see `conversations.py`.
+`python -m benchmarks.claims` prints the tables of the three conversations that rules were tuned on, and how well each does by
+what the other two teach. `--held-out` counts the two conversations that nobody reads while rules are changed, `--invented` the
+talks of tests/golden/claims.jsonl. `--updates` judges the cases of tests/golden/updates.jsonl instead, `--speed` measures time,
+`--rules` counts each rule, `--errors` lists what goes wrong in the three. `--rare` lists the rules that seldom fire in any
+development conversation, and what is lost without each. The conversations are not part of Lamina; see `conversations.py`.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import conversations
-from lamina.engines.claims import Claim, Turn, attributes
+from lamina.engines.claims import Claim, Turn, attributes, changes, statements
 from lamina.engines.claims.extraction import extract
 from lamina.text import words
 
@@ -37,8 +39,10 @@ LABEL = ("subject", "attribute", "value", "negated")
 TUNED = ("conv-26", "conv-30", "conv-41")
 HELD_OUT = ("conv-42", "conv-43")
 THRESHOLDS = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
+SURE = 0.5  # unless the settings say otherwise
 GUESSES = 4  # a rule that was never seen is as good as its family, as if it had been seen so often
 MANY_TURNS = 10_000
+SELDOM = 2  # times that a rare rule fires at most
 ENDING = re.compile(r"(?:ations?|ings?|ies|ied|ers?|ors?|ed|es|s|e|y|ly|al)\Z")
 NUMBERS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
 OPPOSITES = {"likes": "dislikes", "dislikes": "likes"}
@@ -284,6 +288,93 @@ def rules() -> Table:
     return table
 
 
+def rare() -> Table:
+    """The rules that fire seldom in all development conversations, and what is lost without each.
+
+    Lost are right claims of the invented talks and of the labelled conversations, and cases of change. What the unit tests
+    promise besides is seen by leaving a rule out and running them.
+    """
+    fired = Counter(rule for turns in development() for rule in _fired(turns))
+    columns = ("invented", "labelled", "changes")
+    checks = [("invented", partial(_right, one), _fired(one.turns)) for one in invented()]
+    labelled = sessions((*TUNED, *HELD_OUT))
+    checks += [("labelled", partial(_right, one), _fired(one.turns)) for one in labelled]
+    for case in (json.loads(line) for line in UPDATES.read_text("utf-8").splitlines()):
+        checks.append(("changes", partial(_is_right, case), _fired(_turns(case))))
+    table = _table(f"rules that fire at most {SELDOM} times", "rule", "fires", *columns)
+    for name in sorted({rule for rule in _rows() if fired[rule] <= SELDOM}):
+        affected = [(column, check) for column, check, rules in checks if name in rules]
+        lost = Counter[str]()
+        for column, check in affected:
+            before = check()
+            with _without(name):
+                lost[column] += before - check()
+        table.add_row(name, str(fired[name]), *(str(lost[column]) for column in columns))
+    return table
+
+
+def _fired(turns: Sequence[Turn]) -> list[str]:
+    return [claim.rule for claims in extract(turns) for claim in claims]
+
+
+def _right(session: Session) -> int:
+    return sum(one.label is not None for one in judge(session) if one.claim.confidence >= SURE)
+
+
+def _is_right(case: Mapping[str, Any]) -> int:
+    return int(all(updated(case)))
+
+
+def development() -> Iterator[list[Turn]]:
+    """All sessions that there are to develop with: LoCoMo, LongMemEval and BEAM."""
+    seen: dict[tuple[str, str], list[Turn]] = defaultdict(list)
+    for case in conversations.locomo():
+        for turn in case.turns:
+            seen[case.name, turn.session].append(Turn(turn.text, turn.speaker, turn.at))
+    for path in ("longmemeval_dev.json.gz", "beam_dev.json.gz"):
+        listed = json.loads(gzip.decompress((conversations.FOLDER / path).read_bytes()))
+        for number, case in enumerate(listed):
+            for turn in case.get("turns", ()):
+                said = Turn(turn["text"], turn["speaker"], INVENTED_AT)
+                seen[str(number), turn["session"]].append(said)
+            named = zip(
+                case.get("haystack_session_ids", ()), case.get("haystack_sessions", ()), strict=True
+            )
+            for name, session in named:
+                turns = [Turn(turn["content"], turn["role"], INVENTED_AT) for turn in session]
+                seen["longmemeval", name] = turns
+    yield from seen.values()
+
+
+def _rows() -> list[str]:
+    """The names of all rules that are rows of a table."""
+    rules = (rule for listed in statements.RULES.values() for rule in listed)
+    names = [rule.name for rule in rules] + [phrase.name for phrase in statements.PHRASES]
+    names += [ending.name for ending in changes.ENDINGS]
+    return list(dict.fromkeys([*names, *(switch.name for switch in changes.SWITCHES)]))
+
+
+@contextmanager
+def _without(name: str) -> Iterator[None]:
+    """Leave a rule out for a while."""
+    tables: list[tuple[Any, str]] = [(statements, "PHRASES"), (changes, "ENDINGS")]
+    tables += [(statements, "RULES"), (changes, "SWITCHES")]
+    kept = [(module, table, getattr(module, table)) for module, table in tables]
+    for module, table, rows in kept:
+        setattr(module, table, _fewer(rows, name))
+    try:
+        yield
+    finally:
+        for module, table, rows in kept:
+            setattr(module, table, rows)
+
+
+def _fewer(rows: Any, name: str) -> Any:
+    if isinstance(rows, Mapping):
+        return {verb: _fewer(listed, name) for verb, listed in rows.items()}
+    return tuple(row for row in rows if row.name != name)
+
+
 def _cells(reached: Score) -> list[str]:
     rates = (reached.precision, reached.recall, reached.f1)
     return [str(reached.found), str(reached.right), *(f"{rate:.2f}" for rate in rates)]
@@ -351,11 +442,8 @@ def is_met(holds: Sequence[str], wanted: str | list[str] | None) -> bool:
 
 
 def updated(case: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Judge if what holds in the end is right, and what held before."""
-    turns = [
-        Turn(turn["text"], turn["speaker"], datetime.fromisoformat(turn["at"]))
-        for turn in case["turns"]
-    ]
+    """Whether what holds in the end is right, and what held before."""
+    turns = _turns(case)
     claims = [
         (turn.at, claim)
         for turn, found in zip(turns, extract(turns), strict=True)
@@ -369,6 +457,13 @@ def updated(case: Mapping[str, Any]) -> tuple[bool, bool]:
     return now, is_met(
         held((claim for at, claim in claims if at <= then), *about), case["before"]["value"]
     )
+
+
+def _turns(case: Mapping[str, Any]) -> list[Turn]:
+    return [
+        Turn(turn["text"], turn["speaker"], datetime.fromisoformat(turn["at"]))
+        for turn in case["turns"]
+    ]
 
 
 def updates() -> Table:
@@ -431,6 +526,7 @@ def main() -> None:
         help="list what goes wrong in the conversations that were tuned on",
     )
     parser.add_argument("--rules", action="store_true", help="count how often each rule is right")
+    parser.add_argument("--rare", action="store_true", help="list what is lost without rare rules")
     parser.add_argument(
         "--held-out",
         action="store_true",
@@ -447,6 +543,8 @@ def main() -> None:
         screen.print(speed())
     elif given.errors:
         errors(screen)
+    elif given.rare:
+        screen.print(rare())
     elif given.rules:
         screen.print(rules())
     elif given.held_out:

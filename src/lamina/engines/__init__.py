@@ -1,1 +1,1 @@
-"""What moves memories by themselves: each engine decides from values alone, and the store applies what it decided."""
+"""Pure decisions: each engine plans from values alone, and the store applies the plan."""

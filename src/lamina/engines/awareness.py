@@ -1,4 +1,4 @@
-"""What waits for somebody: requests, escalations, reviews, and days that have come. Pure."""
+"""Find what is open: requests, escalations, reviews, and days that have come. Pure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ ESCALATION = "unanswered escalation"
 REVIEW = "waits for review"
 DATE = "the day has come"
 
-# How a status says that nobody has to do anything any more.
+# The words by which a status says that nothing is left to do.
 DONE = frozenset(
-    "done success succeeded completed complete resolved answered closed cancelled canceled rejected".split()
+    "done success succeeded completed complete resolved answered closed cancelled canceled"
+    " rejected".split()
 )
-# What cites a request or an escalation and is one of these came of it; what else cites it may only sum it up.
+# A record of these kinds that cites a request or escalation came of it; others may only sum it up.
 ANSWERING = frozenset({"result", "action", "decision"})
 WIDTH = 200
 GRACE = timedelta(days=7)
@@ -31,21 +32,22 @@ Spans = Mapping[str, Sequence[tuple[date, date]]]
 def pending(
     records: Iterable[Record], answered: AbstractSet[str], today: date, dates: Spans
 ) -> list[dict[str, Any]]:
-    """What is open, oldest first, each memory once and with its first reason.
+    """List what is open, oldest first, each memory once and with its first reason.
 
-    `answered` holds what `answers` gives, `dates` the first day and the day after the last of what each text speaks of.
+    `answered` is what `answers` gives. `dates` holds, by record, the first day and the day after
+    the last of each span that its text speaks of.
     """
-    found: dict[str, dict[str, Any]] = {}
+    items: dict[str, dict[str, Any]] = {}
     for record in sorted(records, key=lambda record: (record.occurred_at, record.seq)):
         reason = _reason(record, answered, today, dates.get(record.id, ()))
-        if reason is not None and record.id not in found:
-            found[record.id] = _item(record, *reason)
-    return list(found.values())
+        if reason is not None and record.id not in items:
+            items[record.id] = _item(record, *reason)
+    return list(items.values())
 
 
 def answers(records: Iterable[Record]) -> frozenset[str]:
-    """The ids that some records answer: those that results and the like cite, and those that any record names as answered."""
-    return frozenset(name for record in records for name in _answered_by(record))
+    """Collect the ids that records answer: by citing them in a result, or by naming them."""
+    return frozenset(answered for record in records for answered in _answered_by(record))
 
 
 def _answered_by(record: Record) -> Iterator[str]:
@@ -66,7 +68,7 @@ def _texts(value: object) -> Iterator[str]:
 def _reason(
     record: Record, answered: AbstractSet[str], today: date, spans: Sequence[tuple[date, date]]
 ) -> tuple[str, date | None] | None:
-    """Why a memory is open, and the day that it is about."""
+    """Say why a memory is open, and the day that it is about; None if it is not open."""
     if record.state is State.CONSTRAINED:
         return REVIEW, None
     status = words.normalise(str(record.metadata.get("status", "")))
@@ -76,26 +78,24 @@ def _reason(
         return REQUEST, None
     if status == "pending":
         return PENDING, None
-    if record.kind == "escalation" or words.is_visible(
-        str(record.metadata.get("escalated_to") or "")
-    ):
+    escalated_to = str(record.metadata.get("escalated_to") or "")
+    if record.kind == "escalation" or words.is_visible(escalated_to):
         return ESCALATION, None
     days = [start for start, _ in spans if _has_come(start, record, today)]
     return (DATE, max(days)) if days else None
 
 
 def _is_answered(record: Record, answered: AbstractSet[str]) -> bool:
-    own = record.metadata.get("request_id")
-    return record.id in answered or (
-        record.kind == "request" and isinstance(own, str) and own in answered
-    )
+    if record.id in answered:
+        return True
+    own = record.metadata.get("request_id") if record.kind == "request" else None
+    return isinstance(own, str) and own in answered
 
 
 def _has_come(day: date, record: Record, today: date) -> bool:
-    """Whether a day lay ahead when somebody spoke of it, was not past when it was stored, and is here or not long past."""
-    return (
-        record.occurred_at.date() < day <= today <= day + GRACE and record.created_at.date() <= day
-    )
+    """Tell if a day has come, not long ago, that lay ahead when the memory was said and stored."""
+    lay_ahead = record.occurred_at.date() < day and record.created_at.date() <= day
+    return lay_ahead and day <= today <= day + GRACE
 
 
 def _item(record: Record, why: str, due: date | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Bursts: many memories from one source outside within an hour, or many that begin alike (V8). Pure."""
+"""Find bursts: many external memories from one source in an hour, or many alike (V8). Pure."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 
 from lamina.text.words import one_line
 
-LATELY = timedelta(days=7)  # older ones have been told long enough
+LATELY = timedelta(days=7)  # older ones have been reported long enough
 SLOT = timedelta(minutes=10)  # arrivals are counted by so much time
 WITHIN = 6  # slots that are one burst together: an hour
-MANY, ALIKE = 100, 20  # memories that are one
+MANY, ALIKE = 100, 20  # memories that make a burst
 BEGINNING = 40  # characters in which copies are the same
 
 
 def found(
     arrived: Iterable[tuple[str | None, int, int]], repeated: Iterable[tuple[str | None, int]]
 ) -> list[dict[str, Any]]:
-    """One entry for each source with a burst, the largest first: the most within an hour, and the most that begin alike.
+    """List the sources with a burst, the largest first: the most in an hour, and the most alike.
 
-    `arrived` has the number of memories by source and slot, `repeated` the numbers of a source that begin alike.
+    `arrived` counts memories by source and slot, `repeated` those of a source that begin alike.
     """
     slots: defaultdict[str | None, dict[int, int]] = defaultdict(dict)
     for source, slot, number in arrived:
@@ -35,25 +35,27 @@ def found(
         for source, numbers in slots.items()
         if (number := _most(numbers)) >= MANY or alike[source] >= ALIKE
     ]
-    return sorted(
-        bursts, key=lambda one: (-one["within_an_hour"], -one["alike"], one["source"] or "")
-    )
+    return sorted(bursts, key=_by_size)
+
+
+def _by_size(burst: Mapping[str, Any]) -> tuple[int, int, str]:
+    return -burst["within_an_hour"], -burst["alike"], burst["source"] or ""
 
 
 def _most(numbers: Mapping[int, int]) -> int:
-    """The most memories in as many slots in a row as make an hour."""
+    """Count the most memories in as many slots in a row as make an hour."""
     return max(sum(numbers.get(slot + more, 0) for more in range(WITHIN)) for slot in numbers)
 
 
 def message(burst: Mapping[str, Any]) -> str:
-    """What to tell a person. The source is somebody else's text, so the command quotes it."""
+    """Word a burst for a person. The source is foreign text, so the command quotes it."""
     source = burst["source"]
     where = "without a source" if source is None else f"from source {one_line(source, 60)}"
     if burst["within_an_hour"] >= MANY:
-        told = f"{burst['within_an_hour']:,} memories {where} within an hour"
-        told += f", {burst['alike']:,} of which begin alike" if burst["alike"] >= ALIKE else ""
+        size = f"{burst['within_an_hour']:,} memories {where} within an hour"
+        size += f", {burst['alike']:,} of which begin alike" if burst["alike"] >= ALIKE else ""
     else:
-        told = f"{burst['alike']:,} memories {where} begin alike"
+        size = f"{burst['alike']:,} memories {where} begin alike"
     if source is None:
-        return f"{told}; `lamina list` shows the newest"
-    return f"{told}; `lamina revoke --source {shlex.quote(source)}` puts them under review"
+        return f"{size}; `lamina list` shows the newest"
+    return f"{size}; `lamina revoke --source {shlex.quote(source)}` puts them under review"

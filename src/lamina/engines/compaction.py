@@ -1,14 +1,16 @@
-"""Which long-term memories one record could stand for: those that say the same, and those about one topic. Pure.
+"""Group long-term memories that one record could stand for: the same, or of one topic. Pure.
 
 What was decided where people differ:
 
-- Texts say the same when only case, width, spacing, accents and ordinary punctuation tell them apart. Who said it counts, and
-  so does the day when a date in the text hangs on it. Signs and flags count too: `a < b` is not `a > b`.
-- A summary is left alone until somebody repeats what it says, or something newer comes up about its topic. Then it grows, and
-  keeps its lines. So once all is confirmed there is nothing more to propose.
+- Texts say the same when only case, width, spacing, accents and ordinary punctuation tell them
+  apart. Who said it counts, and so does the day when a date in the text hangs on it. Signs and
+  flags count too: `a < b` is not `a > b`.
+- A summary is left alone until what it says is repeated, or something newer comes up about its
+  topic. Then it grows, and keeps its lines. So once all is confirmed there is nothing more to
+  propose.
 - A text that would take more than half of a summary's room stays on its own.
-- Procedures say nearly the same when one is the other with a few plain words added: no name, number, flag or denial among
-  them, and no word replaced or moved.
+- Procedures say nearly the same when one is the other with a few plain words added: no name,
+  number, flag or denial among them, and no word replaced or moved.
 """
 
 from __future__ import annotations
@@ -27,8 +29,7 @@ from lamina.engines import profile
 from lamina.errors import InvalidInput
 from lamina.model import hashing, rules
 from lamina.model.record import Layer, Record, State, Trust
-from lamina.text import dates, fence, lookalikes
-from lamina.text import words as text
+from lamina.text import dates, fence, lookalikes, words
 from lamina.text.normal_forms import normal
 
 ORIGIN = "memory-review"
@@ -36,9 +37,9 @@ MOST = 20  # lines that a person reads at once
 ROOM = 16 * 1024
 MOST_SOURCES = 4000  # so that their ids find room in the metadata; what is left comes next time
 MOST_TOPICS = 64
-MIXED = "insight"  # what a summary of several kinds is
+MIXED = "insight"  # the kind of a summary of several kinds
 BULLET = "\n- "
-# Signs that a search takes for no word, and yet they say something. Flags count with their case.
+# Signs that mean something, though a search ignores them. Flags count with their case.
 SIGNS = re.compile(
     r"(?<!\S)(?:--?[^\W\d][\w-]*|\*(?![\w*])|\.+(?:/|(?!\S)))|[<>=≠≤≥|&$@%^+/\\~→←↔]"
 )
@@ -53,13 +54,14 @@ FILLERS = frozenset(
 )
 # Plain words that turn or bound what is said, so that adding one makes it another procedure.
 TURNING = frozenset(dates.COUNTS) | frozenset(
-    "no not never none nobody nothing nor neither without cannot except unless only instead skip avoid stop before after until"
-    " if or once twice all any nicht kein keine keinen nie ohne nur ne pas jamais sans sauf non mai senza nunca sin".split()
+    "no not never none nobody nothing nor neither without cannot except unless only instead skip"
+    " avoid stop before after until if or once twice all any nicht kein keine keinen nie ohne nur"
+    " ne pas jamais sans sauf non mai senza nunca sin".split()
 )
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Records that say the same or belong together, and the one record that would stand for them."""
+    """Records that say the same or belong together, and the one that would stand for them."""
 
     layer: Layer
     why: str  # for people
@@ -77,7 +79,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Item(NamedTuple):
-    """A record, the lines that it would be in a summary, and the forms in which these are compared."""
+    """A record, its lines in a summary, and the forms in which these are compared."""
 
     record: Record
     lines: Mapping[str, str]  # by their forms
@@ -87,51 +89,49 @@ class Item(NamedTuple):
 
     @property
     def form(self) -> object:
-        """What is the same for every record that says the same."""
+        """A value that is equal for records that say the same."""
         return (self.topics, *self.lines) if self.is_page else next(iter(self.lines))
 
     @property
     def is_settled(self) -> bool:
-        """Whether it sums up others already."""
+        """True if it sums up other records already."""
         return "compacted_from" in self.record.metadata
 
 
 def compact(records: Sequence[Record], most: int = MOST, max_bytes: int = ROOM) -> list[Group]:
-    """What semantic memory could be summed up in: first what says the same, then what shares a topic, the largest first.
+    """Group semantic memories: first those that say the same, then by topic, the largest first.
 
     `most` bounds the lines and the sources of a topic's summary, `max_bytes` its text.
     """
     if not 2 <= most <= MOST_SOURCES:
-        raise InvalidInput(f"most {text.shown(most)} is not between 2 and {MOST_SOURCES:,}")
+        raise InvalidInput(f"most {words.shown(most)} is not between 2 and {MOST_SOURCES:,}")
     groups: list[Group] = []
-    for some in _apart(filter(_is_compactable, records), lambda record: record.user):
+    for of_user in _apart(filter(_is_compactable, records), lambda record: record.user):
         single: list[Item] = []
-        for items in _by_form(_items(some)):
+        for items in _by_form(_items(of_user)):
             if len(items) > 1:
-                groups.append(_said_once(items))
+                groups.append(_joined(items))
             else:
                 single += items
-        groups += [_summed_up(*page) for page in _by_topic(single, most, max_bytes)]
+        groups += [_topic_page(*page) for page in _by_topic(single, most, max_bytes)]
     return groups
 
 
 def dedup(records: Sequence[Record]) -> list[Group]:
-    """Which procedures are told more than once within a workflow, and which telling would stand for all."""
+    """Group the procedures of a workflow that say the same; one of each would stand for all."""
     groups: list[Group] = []
-    chosen = (
-        record for record in records if _is_active(record, Layer.PROCEDURAL) and _workflow(record)
-    )
-    for some in _apart(chosen, lambda record: (record.user, _workflow(record))):
-        groups += [_told_once(tellings) for tellings in _tellings(some) if len(tellings) > 1]
+    procedures = (one for one in records if _is_active(one, Layer.PROCEDURAL) and _workflow(one))
+    for of_workflow in _apart(procedures, lambda record: (record.user, _workflow(record))):
+        groups += [_canonical(same) for same in _variants(of_workflow) if len(same) > 1]
     return groups
 
 
-def _apart(records: Iterable[Record], place: Callable[[Record], object]) -> list[list[Record]]:
-    """Records by what keeps them apart, the oldest first, whatever order they came in."""
-    found: dict[object, list[Record]] = {}
+def _apart(records: Iterable[Record], key: Callable[[Record], object]) -> list[list[Record]]:
+    """Group records by a key, the oldest first, whatever order they came in."""
+    groups: dict[object, list[Record]] = {}
     for record in sorted(records, key=_age):
-        found.setdefault(place(record), []).append(record)
-    return list(found.values())
+        groups.setdefault(key(record), []).append(record)
+    return list(groups.values())
 
 
 def _age(record: Record) -> tuple[datetime, int]:
@@ -143,33 +143,32 @@ def _is_active(record: Record, layer: Layer) -> bool:
 
 
 def _is_compactable(record: Record) -> bool:
-    """Whether others may stand for it: it is no state of a project, and no fact that holds for a time of its own."""
+    """Tell if another record may stand for it.
+
+    None may for the state of a project, nor for a fact that holds for a time of its own.
+    """
     is_project = record.kind == "project" and record.metadata.get("origin") == "compression"
     is_project = is_project or profile.project_name(record) is not None
-    is_timed = (
-        "attribute" in record.metadata
-        or record.valid_from is not None
-        or record.valid_to is not None
-    )
-    return _is_active(record, Layer.SEMANTIC) and not is_project and not is_timed
+    is_timed = record.valid_from is not None or record.valid_to is not None
+    is_fact = is_timed or "attribute" in record.metadata
+    return _is_active(record, Layer.SEMANTIC) and not is_project and not is_fact
 
 
 def _items(records: Sequence[Record]) -> list[Item]:
     pages = [_page(record) for record in records]
-    told = [page or (_line(record),) for record, page in zip(records, pages, strict=True)]
-    forms, names = _forms(line for lines in told for line in lines), Names()
+    texts = [page or (_line(record),) for record, page in zip(records, pages, strict=True)]
+    forms, names = _forms(line for lines in texts for line in lines), Names()
     items: list[Item] = []
-    for record, page, lines in zip(records, pages, told, strict=True):
+    for record, page, lines in zip(records, pages, texts, strict=True):
         spelled = names.of(record)
         topics = (record.metadata["topic"],) if page else tuple(spelled)
-        items.append(
-            Item(record, {forms[line]: line for line in lines}, spelled, topics, bool(page))
-        )
+        by_form = {forms[line]: line for line in lines}
+        items.append(Item(record, by_form, spelled, topics, bool(page)))
     return items
 
 
 def _page(record: Record) -> tuple[str, ...]:
-    """The lines of a summary of a topic, when a record is one and looks like one."""
+    """Read the lines of a topic's summary; none if a record is not one or looks otherwise."""
     topic = record.metadata.get("topic")
     if not isinstance(topic, str) or record.metadata.get("origin") != ORIGIN:
         return ()
@@ -178,11 +177,10 @@ def _page(record: Record) -> tuple[str, ...]:
 
 
 def _line(record: Record) -> str:
-    """What a record says, so that it can be understood elsewhere: who said it, and when if that matters."""
+    """Write a record as a line that makes sense elsewhere: with who said it, and when."""
     line = _one_line(record.content)
-    if any(
-        not WITH_YEAR.search(mention.phrase) for mention in dates.find(line, record.occurred_at)
-    ):
+    mentions = dates.find(line, record.occurred_at)
+    if any(not WITH_YEAR.search(mention.phrase) for mention in mentions):
         line = f"{line} (said on {record.occurred_at.date()})"
     return line if record.speaker is None else f"{record.speaker}: {line}"
 
@@ -193,32 +191,33 @@ def _one_line(content: str) -> str:
 
 
 def _forms(lines: Iterable[str]) -> dict[str, str]:
-    """What texts that say the same have in common, for each text. Most have words of their own, and need no closer look."""
-    words = {line: " ".join(text.asked(line)) for line in lines}
-    shared = Counter(words.values())
-    return {line: form if shared[form] == 1 else _form(form, line) for line, form in words.items()}
+    """Reduce each text to a form that is equal for texts that say the same."""
+    asked = {line: " ".join(words.asked(line)) for line in lines}
+    shared = Counter(asked.values())
+    # Most texts have words of their own, and need no closer look.
+    return {line: form if shared[form] == 1 else _form(form, line) for line, form in asked.items()}
 
 
-def _form(words: str, line: str) -> str:
-    """The words keep l and 1 apart, the bare form knows what makes a number, and the other signs stand for themselves."""
+def _form(asked: str, line: str) -> str:
+    """Combine the words (which keep l and 1 apart), the bare form (numbers), and the signs."""
     signs = SIGNS.findall(normal("NFKC", line))
-    return "\n".join((words, lookalikes.bare(line), " ".join(signs)))
+    return "\n".join((asked, lookalikes.bare(line), " ".join(signs)))
 
 
 def _by_form(items: Sequence[Item]) -> list[list[Item]]:
-    """Items that say the same, be it as a whole or as a line of a summary, the oldest first."""
+    """Group items that say the same, as a whole or as a line of a summary, the oldest first."""
     held: dict[object, object] = {}
     for item in items:
         if item.is_page:
             held |= {form: item.form for form in item.lines if form not in held}
-    found: dict[object, list[Item]] = {}
+    groups: dict[object, list[Item]] = {}
     for item in items:
-        found.setdefault(held.get(item.form, item.form), []).append(item)
-    return list(found.values())
+        groups.setdefault(held.get(item.form, item.form), []).append(item)
+    return list(groups.values())
 
 
-def _said_once(items: Sequence[Item]) -> Group:
-    """One record for all that say the same, in the words of the best; a summary that holds them as a line is the best."""
+def _joined(items: Sequence[Item]) -> Group:
+    """Join records that say the same, in the words of the best; a summary that has them is it."""
     best = max(items, key=lambda item: (item.is_page, *_worth(item.record), *_age(item.record)))
     sources = _sources(best.record, [item.record for item in items])
     metadata = _metadata(items, sources)
@@ -233,65 +232,52 @@ def _worth(record: Record) -> tuple[int, float]:
 
 
 def _sources(best: Record, records: Iterable[Record]) -> tuple[Record, ...]:
-    """The records that one of them would stand for, as many as it can name, the oldest first."""
+    """List the records that the best would stand for, as many as it can name, the oldest first."""
     others = sorted((record for record in records if record is not best), key=_age)
     return tuple(sorted([best, *others[: MOST_SOURCES - 1]], key=_age))
 
 
 def _radar(best: Record, sources: Sequence[Record]) -> dict[str, Any]:
-    """What a finding of the radar promises, when all tell of the same repository."""
+    """Keep the metadata that a finding of the radar promises, if all are of one repository."""
     fields = {name: best.metadata.get(name) for name in ("origin", *rules.RADAR_CONTRACT)}
-    is_whole = fields["origin"] == "radar" and not any(
-        value in (None, "") for value in fields.values()
-    )
-    places = {
-        hashing.encode([record.metadata.get("origin"), record.metadata.get("repo_slug")])
-        for record in sources
-    }
-    if not is_whole or len(places) > 1:
+    is_whole = not any(value in (None, "") for value in fields.values())
+    origins = ([one.metadata.get(name) for name in ("origin", "repo_slug")] for one in sources)
+    if fields["origin"] != "radar" or not is_whole or len({*map(hashing.encode, origins)}) > 1:
         return {}
     references: dict[bytes, Any] = {}
     for record in sources:
         given = record.metadata.get("evidence_refs") or ()
-        references |= {
-            hashing.encode(one): one
-            for one in (given if isinstance(given, (list, tuple)) else [given])
-        }
+        listed = given if isinstance(given, (list, tuple)) else [given]
+        references |= {hashing.encode(reference): reference for reference in listed}
     return {**fields, "evidence_refs": list(references.values())}
 
 
 class Names(dict[str, str]):
-    """The names by which topics are compared, each looked up once; what cannot stand in a headline has none."""
+    """The names by which topics are compared, computed once; empty if unfit for a headline."""
 
     def __missing__(self, tag: str) -> str:
-        name = text.normalise(tag)
+        name = words.normalise(tag)
         is_short = len(tag) <= rules.MAX_LABEL and len(name) <= rules.MAX_LABEL
-        is_topic = (
-            is_short and text.is_visible(name) and text.is_one_line(name) and fence.OPEN not in name
-        )
-        self[tag] = name if is_topic else ""
+        is_line = words.is_visible(name) and words.is_one_line(name)
+        self[tag] = name if is_short and is_line and fence.OPEN not in name else ""
         return self[tag]
 
     def of(self, record: Record) -> dict[str, str]:
-        """The topics of a record in their order, with their spelling."""
+        """List the topics of a record in their order, with their spelling."""
         given = record.metadata.get("topic_tags")
-        tags = (
-            [tag for tag in given if isinstance(tag, str)]
-            if isinstance(given, (list, tuple))
-            else []
-        )
-        return {name: tag for tag in tags if (name := self[tag])}
+        tags = given if isinstance(given, (list, tuple)) else ()
+        return {name: tag for tag in tags if isinstance(tag, str) and (name := self[tag])}
 
 
 def _by_topic(
     items: Sequence[Item], most: int, max_bytes: int
 ) -> Iterator[tuple[str, list[Item], Mapping[str, str]]]:
-    """Items that share a topic, each once, and the lines that they make together: the largest topic takes its items first."""
+    """Group items by topic, each once, with their lines; the largest topic chooses first."""
     members: dict[str, list[Item]] = {}
     for item in _joining(items):
         for topic in item.topics:
             members.setdefault(topic, []).append(item)
-    left = Counter({topic: len(some) for topic, some in members.items()})
+    left = Counter({topic: len(group) for topic, group in members.items()})
     taken: set[str] = set()
     queue = [(-size, topic) for topic, size in left.items()]
     heapify(queue)
@@ -308,24 +294,27 @@ def _by_topic(
 
 
 def _joining(items: Sequence[Item]) -> Iterator[Item]:
-    """Each item with the topics that it may be summed up under: a summary waits for something newer that is none."""
+    """Limit each item's topics: a summary joins only topics with something newer to sum up."""
     newest: dict[str, int] = {}
     for item in items:
         for topic in () if item.is_settled else item.topics:
             newest[topic] = max(item.record.seq, newest.get(topic, 0))
     for item in items:
-        waits = item.is_settled
-        yield item._replace(
-            topics=tuple(
-                one for one in item.topics if not waits or newest.get(one, 0) > item.record.seq
-            )
-        )
+        if item.is_settled:
+            seq = item.record.seq
+            newer = tuple(topic for topic in item.topics if newest.get(topic, 0) > seq)
+            yield item._replace(topics=newer)
+        else:
+            yield item
 
 
 def _chunks(
     topic: str, items: Iterable[Item], most: int, max_bytes: int
 ) -> Iterator[tuple[list[Item], Mapping[str, str]]]:
-    """Two or more items whose lines one summary can hold. None takes more than half of it, so at most one is left over."""
+    """Group two or more items whose lines one summary can hold.
+
+    None takes more than half of it, so at most one is left over.
+    """
     room = max_bytes - len(_headline(topic).encode())
     chunk: list[Item] = []
     lines: dict[str, str] = {}
@@ -352,36 +341,30 @@ def _headline(topic: str) -> str:
     return f"About {topic}:"
 
 
-def _summed_up(topic: str, items: Sequence[Item], lines: Mapping[str, str]) -> Group:
-    """One record that says all that some records say about a topic, each of it once."""
+def _topic_page(topic: str, items: Sequence[Item], lines: Mapping[str, str]) -> Group:
+    """Sum up what some records say about a topic, each line once."""
     sources = tuple(item.record for item in items)
     kinds = {record.kind for record in sources}
-    group = _group(
-        f"{len(sources)} records about {topic}",
-        sources,
-        sources[0],
-        {**_metadata(items, sources), "topic": topic},
-    )
+    metadata = {**_metadata(items, sources), "topic": topic}
+    group = _group(f"{len(sources)} records about {topic}", sources, sources[0], metadata)
     return msgspec.structs.replace(
         group,
         content=BULLET.join([_headline(topic), *lines.values()]),
         kind=kinds.pop() if len(kinds) == 1 else MIXED,
-        confidence=min(
-            record.confidence for record in sources
-        ),  # all of it holds only as surely as the least sure line
+        # All of it holds only as surely as the least sure line.
+        confidence=min(record.confidence for record in sources),
         speaker=None,
     )
 
 
 def _metadata(items: Iterable[Item], sources: Sequence[Record]) -> dict[str, Any]:
-    topics = {
-        name: tag for item in items for name, tag in item.spelled.items()
-    }  # in the newest spelling
-    ids = [record.id for record in sources]
+    topics: dict[str, str] = {}
+    for item in items:
+        topics |= item.spelled  # the newest spelling counts
     return {
         "origin": ORIGIN,
         "topic_tags": list(topics.values())[:MOST_TOPICS],
-        "compacted_from": ids,
+        "compacted_from": [record.id for record in sources],
     }
 
 
@@ -391,41 +374,41 @@ def _workflow(record: Record) -> str | None:
 
 
 def _rank(record: Record) -> tuple[object, ...]:
-    """How fit a record is to stand for those that tell the same."""
-    return (
-        record.metadata.get("canonical") is True,
-        *_worth(record),
-        len(record.content),
-        *_age(record),
-    )
+    """Rank a record by how fit it is to stand for those that say the same."""
+    is_canonical = record.metadata.get("canonical") is True
+    return (is_canonical, *_worth(record), len(record.content), *_age(record))
 
 
 class Steps(NamedTuple):
-    """The words of a procedure in their order, and those that make it another one when they are added."""
+    """The words of a procedure in order, and those that cannot be added without changing it."""
 
     words: tuple[str, ...]
     telling: frozenset[str]
 
 
-def _tellings(records: Iterable[Record]) -> list[list[Record]]:
-    """Records that tell the same procedure, the fittest first. All are like the fittest: likeness is not handed on."""
+def _variants(records: Iterable[Record]) -> list[list[Record]]:
+    """Group records of the same procedure, the fittest first.
+
+    All are like the fittest: likeness is not transitive.
+    """
     ranked = sorted(records, key=_rank, reverse=True)
     forms = _forms(_one_line(record.content) for record in ranked)
     same: dict[str, list[Record]] = {}
     for record in ranked:
         same.setdefault(forms[_one_line(record.content)], []).append(record)
-    tellings = list(same.values())
-    found: dict[int, list[Record]] = {}
-    for place, near in enumerate(_neighbours([_steps(some[0].content) for some in tellings])):
-        first = next((one for one in sorted(near) if one in found), place)
-        found.setdefault(first, []).extend(tellings[place])
-    return list(found.values())
+    distinct = list(same.values())
+    groups: dict[int, list[Record]] = {}
+    for number, near in enumerate(_neighbours([_steps(one[0].content) for one in distinct])):
+        first = next((other for other in sorted(near) if other in groups), number)
+        groups.setdefault(first, []).extend(distinct[number])
+    return list(groups.values())
 
 
 def _neighbours(procedures: Sequence[Steps]) -> list[set[int]]:
-    """The places of those that are nearly the same as each.
+    """Find, for each procedure, the positions of those that are nearly the same.
 
-    All words of the shorter of two are in the longer, so its two rarest are among the rarest of the longer: few are compared.
+    All words of the shorter of two are in the longer, so its two rarest are among the rarest of
+    the longer: few are compared.
     """
     counts = Counter(word for steps in procedures for word in set(steps.words))
     shorter: dict[tuple[str, ...], list[int]] = {}
@@ -446,23 +429,23 @@ def _neighbours(procedures: Sequence[Steps]) -> list[set[int]]:
 
 
 def _steps(content: str) -> Steps:
-    words: list[str] = []
+    steps: list[str] = []
     telling: set[str] = set()
     for token in content.split():
-        if text.WORD.search(token):
+        if words.WORD.search(token):
             token = token.lstrip(OPENING).rstrip(CLOSING)
         plain = token.casefold()
         if plain in FILLERS:
             continue
         is_word = token.isascii() and token.isalpha()
-        words.append(STEM.sub("", plain) if is_word else token)
+        steps.append(STEM.sub("", plain) if is_word else token)
         if not is_word or token != plain or plain in TURNING:
-            telling.add(words[-1])
-    return Steps(tuple(words), frozenset(telling))
+            telling.add(steps[-1])
+    return Steps(tuple(steps), frozenset(telling))
 
 
 def _is_near(shorter: Steps, longer: Steps) -> bool:
-    """Whether the longer one is the shorter one with a few words added that turn nothing."""
+    """Tell if the longer one is the shorter one with a few words added that turn nothing."""
     if len(longer.words) - len(shorter.words) > len(longer.words) // ADDED:
         return False
     rest = iter(longer.words)
@@ -471,17 +454,15 @@ def _is_near(shorter: Steps, longer: Steps) -> bool:
     return longer.telling.isdisjoint(Counter(longer.words) - Counter(shorter.words))
 
 
-def _told_once(records: Sequence[Record]) -> Group:
-    """One record for all that tell the same procedure: the fittest of them, which is the first."""
+def _canonical(records: Sequence[Record]) -> Group:
+    """Choose one record for all of the same procedure: the fittest of them, which is the first."""
     best = records[0]
     sources = _sources(best, records)
     workflow, forms = _workflow(best), _forms(_one_line(record.content) for record in sources)
-    least = {
-        "workflow": workflow,
-        "canonical": True,
-        "duplicates": [record.id for record in sources],
-    }
-    why = f"{len(sources)} records of the workflow {workflow} say {'nearly ' if len({*forms.values()}) > 1 else ''}the same"
+    ids = [record.id for record in sources]
+    least = {"workflow": workflow, "canonical": True, "duplicates": ids}
+    nearly = "nearly " if len({*forms.values()}) > 1 else ""
+    why = f"{len(sources)} records of the workflow {workflow} say {nearly}the same"
     return _group(why, sources, best, _fitting({**best.metadata, **least}, least))
 
 
@@ -492,7 +473,7 @@ def _fitting(metadata: Mapping[str, Any], least: Mapping[str, Any]) -> Mapping[s
 def _group(
     why: str, sources: tuple[Record, ...], best: Record, metadata: Mapping[str, Any]
 ) -> Group:
-    """A group in the words of its best source; it is as sure as the surest, and trusted as little as the least trusted."""
+    """Build a group in its best source's words: as sure as the surest, trusted as the least."""
     tags = dict.fromkeys(tag for record in sources for tag in record.tags)
     return Group(
         layer=best.layer,

@@ -1,4 +1,4 @@
-"""How old short-term memories become lines of the profile and of projects. Pure; each decision says why."""
+"""Plan how old short-term memories become lines of the profile and of projects. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lamina.engines import profile
 from lamina.errors import InvalidInput
 from lamina.model import hashing, rules
 from lamina.model.record import Record, Trust
-from lamina.text import words as text
+from lamina.text import words
 
 PROFILE_KINDS = frozenset({"preference", "fact", "decision"})
 PROJECT_TAG = "project:"
@@ -29,14 +29,14 @@ ORIGIN = "compression"  # what the summaries that are written here say of themse
 
 
 class Shelf(StrEnum):
-    """Where summaries are kept."""
+    """The kind of summary: the user's profile, or a project's memory."""
 
     PROFILE = "profile"
     PROJECT = "project"
 
 
 class Fate(StrEnum):
-    """What becomes of a short-term memory."""
+    """The outcome for a short-term memory."""
 
     PROFILE = "profile"
     PROJECT = "project"
@@ -55,7 +55,7 @@ class Target(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What becomes of one memory, where it goes, and the rule that decided."""
+    """The outcome for one memory, the summary it goes to, and the rule that decided."""
 
     record: str
     fate: Fate
@@ -64,7 +64,7 @@ class Decision(NamedTuple):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What a long-term record says or is to say. The value of a project is a mapping of its sections."""
+    """The content of a long-term record; a project's value maps its sections to lines."""
 
     shelf: Shelf
     key: str
@@ -74,18 +74,18 @@ class Summary(msgspec.Struct, frozen=True):
     importance: float
     occurred_at: datetime
     constrained: bool = False
-    record: Record | None = None  # the one that says it already
+    record: Record | None = None  # the record that holds it already
 
 
 class Joined(NamedTuple):
-    """More evidence for what a record says already."""
+    """A record with more evidence for its present content."""
 
     record: Record
     evidence: tuple[str, ...]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What is to be written, and what becomes of each memory."""
+    """The summaries to write, and the outcome for each memory."""
 
     summaries: tuple[Summary, ...]
     joined: tuple[Joined, ...]
@@ -94,14 +94,12 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def compressed(self) -> tuple[str, ...]:
         """The memories that a summary stands for from now on."""
-        return tuple(
-            decision.record for decision in self.decisions if decision.fate is not Fate.LEFT
-        )
+        return tuple(one.record for one in self.decisions if one.fate is not Fate.LEFT)
 
     @property
     def left(self) -> tuple[str, ...]:
         """The memories that stay as they are."""
-        return tuple(decision.record for decision in self.decisions if decision.fate is Fate.LEFT)
+        return tuple(one.record for one in self.decisions if one.fate is Fate.LEFT)
 
 
 class Addition(NamedTuple):
@@ -112,11 +110,15 @@ class Addition(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """What came of the additions to one summary."""
+    """The result of adding lines to one summary."""
 
     decisions: Sequence[Decision]
     summary: Summary | None = None
     joined: Sequence[Joined] = ()
+
+
+# Additions by whether their source is external, the shelf, and the normalised key.
+Groups = dict[tuple[bool, Shelf, str], list[Addition]]
 
 
 def plan(
@@ -130,50 +132,65 @@ def plan(
     is_rejected: Callable[[Target], bool] = lambda target: False,
     most_proposals: int = 1 << 31,
 ) -> Plan:
-    """Decide about every memory of one user. `active` and `waiting` are the summaries there are and those under review.
+    """Decide about every memory of one user.
 
-    Without `may_confirm`, what concerns the profile waits for a person. What comes from outside always does.
+    `active` and `waiting` are the active summaries and those under review. Without `may_confirm`,
+    changes of the profile wait for a person. What comes from outside always does.
     """
-    known = Known(active, waiting)
     decisions: list[Decision] = []
-    refused: list[Decision] = []
-    groups: dict[tuple[bool, Shelf, str], list[Addition]] = {}
+    old: list[Record] = []
     for item in sorted(items, key=lambda item: item.seq):
-        since = max(
-            item.created_at, item.last_verified or item.created_at
-        )  # one that was brought back is young again
-        if left := staying(item.id, item.kind, item.tags, since, now, cutoff_hours):
-            decisions.append(left)
-            continue
+        # A memory that was brought back is young again.
+        since = max(item.created_at, item.last_verified or item.created_at)
+        if stays := staying(item.id, item.kind, item.tags, since, now, cutoff_hours):
+            decisions.append(stays)
+        else:
+            old.append(item)
+    groups, refused = _grouped(old, is_rejected)
+    grown = _grown(groups, Summaries(active, waiting), may_confirm, most_proposals)
+    decisions += _merged([*refused, *(decision for one in grown for decision in one.decisions)])
+    order = {item.id: item.seq for item in items}
+    return Plan(
+        tuple(one.summary for one in grown if one.summary is not None),
+        tuple(joined for one in grown for joined in one.joined),
+        tuple(sorted(decisions, key=lambda decision: order[decision.record])),
+    )
+
+
+def _grouped(
+    items: Iterable[Record], is_rejected: Callable[[Target], bool]
+) -> tuple[Groups, list[Decision]]:
+    """Group the lines that memories are worth by their summary; leave out rejected ones."""
+    groups: Groups = {}
+    refused: list[Decision] = []
+    for item in items:
         for target in targets(item):
             if is_rejected(target):
                 refused.append(_decided(item, target, Fate.LEFT, "rejected before"))
                 continue
-            group = item.trust is Trust.EXTERNAL, target.shelf, text.normalise(target.key)
+            group = item.trust is Trust.EXTERNAL, target.shelf, words.normalise(target.key)
             groups.setdefault(group, []).append(Addition(item, target))
-    made: list[Grown] = []
-    for external, shelf, key in sorted(
-        groups
-    ):  # what is trusted comes first, so that what is not can build on it
-        grow = _single if shelf is Shelf.PROFILE and key not in profile.LISTS else _lines
+    return groups, refused
+
+
+def _grown(
+    groups: Groups, summaries: Summaries, may_confirm: bool, most_proposals: int
+) -> list[Grown]:
+    """Add each group to its summary; the trusted first, so that the others can build on them."""
+    results: list[Grown] = []
+    for external, shelf, key in sorted(groups):
         constrained = external or (shelf is Shelf.PROFILE and not may_confirm)
-        bases = known.bases(shelf, key, constrained=constrained, external=external)
+        bases = summaries.bases(shelf, key, constrained=constrained, external=external)
         if external:
-            bases += [
-                one.summary for one in made if one.summary and _is_about(one.summary, shelf, key)
-            ]
-        grown = grow(groups[external, shelf, key], bases, known.evidence(shelf, key))
+            new = (one.summary for one in results if one.summary)
+            bases += [summary for summary in new if _is_about(summary, shelf, key)]
+        grow = _single if shelf is Shelf.PROFILE and key not in profile.LISTS else _lines
+        grown = grow(groups[external, shelf, key], bases, summaries.evidence(shelf, key))
         if constrained and grown.summary is not None:
             grown = _proposed(grown) if most_proposals else _postponed(grown)
             most_proposals = max(0, most_proposals - 1)
-        made.append(grown)
-    order = {item.id: item.seq for item in items}
-    decisions += _merged([*refused, *(decision for grown in made for decision in grown.decisions)])
-    return Plan(
-        tuple(grown.summary for grown in made if grown.summary is not None),
-        tuple(joined for grown in made for joined in grown.joined),
-        tuple(sorted(decisions, key=lambda decision: order[decision.record])),
-    )
+        results.append(grown)
+    return results
 
 
 def staying(
@@ -184,112 +201,100 @@ def staying(
     now: datetime,
     cutoff_hours: float,
 ) -> Decision | None:
-    """That a memory stays, if that can be said without its text."""
+    """Decide that a memory stays, if that can be told without its text; else None."""
     if since > now - timedelta(hours=cutoff_hours):
         return Decision(record_id, Fate.LEFT, None, f"younger than {cutoff_hours:g} hours")
     if kind not in PROFILE_KINDS and not project_names(tags):
-        return Decision(
-            record_id, Fate.LEFT, None, f"nothing summarises the kind {kind} outside a project"
-        )
+        rule = f"nothing summarises the kind {kind} outside a project"
+        return Decision(record_id, Fate.LEFT, None, rule)
     return None
 
 
 def project_names(tags: Iterable[str]) -> list[str]:
-    """The projects that tags name."""
-    return [
-        name
-        for tag in tags
-        if tag.startswith(PROJECT_TAG) and (name := tag.removeprefix(PROJECT_TAG).strip())
-    ]
+    """List the projects that tags name."""
+    tagged = (tag for tag in tags if tag.startswith(PROJECT_TAG))
+    return [name for tag in tagged if (name := tag.removeprefix(PROJECT_TAG).strip())]
 
 
 def targets(item: Record) -> list[Target]:
-    """The lines that a memory of a project or of the profile's kinds is worth."""
-    said, names = item.content.strip(), project_names(item.tags)
+    """List the lines that a memory of a project or of the profile's kinds is worth."""
+    line, names = item.content.strip(), project_names(item.tags)
     if names:
         sections = list(dict.fromkeys(SORTING[tag] for tag in item.tags if tag in SORTING))
         rule = "its tags say where" if sections else f"kind {item.kind}"
         sections = sections or ["goals" if item.kind == "project" else "next_steps"]
         return [
-            Target(Shelf.PROJECT, name, section, said, rule)
+            Target(Shelf.PROJECT, name, section, line, rule)
             for name in names
             for section in sections
         ]
     if DO_NOT_ASSUME in item.tags:
-        return [Target(Shelf.PROFILE, DO_NOT_ASSUME, "", said, f"tag {DO_NOT_ASSUME}")]
-    key = _given_key(item)
+        return [Target(Shelf.PROFILE, DO_NOT_ASSUME, "", line, f"tag {DO_NOT_ASSUME}")]
+    key = _own_key(item)
     if key is not None:
-        return [
-            Target(Shelf.PROFILE, key, "", value, "its profile_key")
-            for value in _given_values(item, key)
-        ]
+        values = _own_values(item, key)
+        return [Target(Shelf.PROFILE, key, "", value, "its profile_key") for value in values]
     if item.kind == "preference":
-        return [Target(Shelf.PROFILE, slug(said), "", said, "kind preference")]
-    return [Target(Shelf.PROFILE, "stable_facts", "", said, f"kind {item.kind}")]
+        return [Target(Shelf.PROFILE, slug(line), "", line, "kind preference")]
+    return [Target(Shelf.PROFILE, "stable_facts", "", line, f"kind {item.kind}")]
 
 
 def slug(said: str) -> str:
-    """A key for a text: its words, and a few letters of its hash where the words alone could mean another text."""
-    plain = text.normalise(said)
-    words = text.WORD.findall(plain)
-    name = "-".join(words)
-    is_whole = " ".join(words) == plain.rstrip(".!") and len(name) <= SLUG
+    """Make a key for a text: its words, with a short hash where another text has the same words."""
+    plain = words.normalise(said)
+    parts = words.WORD.findall(plain)
+    name = "-".join(parts)
+    is_whole = " ".join(parts) == plain.rstrip(".!") and len(name) <= SLUG
     if is_whole and profile.place(name)[0] == "preferences":
         return name
     digest = hashlib.blake2b(plain.encode(), digest_size=4).hexdigest()
     return f"{name[:SLUG].strip('-') or 'preference'}-{digest}"
 
 
-class Known:
-    """The summaries that there are, by shelf and key."""
+class Summaries:
+    """The summaries of one user, active or under review, by shelf and key."""
 
     def __init__(self, active: Iterable[Record], waiting: Iterable[Record]) -> None:
         active = list(active)
-        self._active = {
-            (Shelf.PROFILE, key): record for key, record in profile.by_key(active).items()
-        }
-        self._active |= {
-            (Shelf.PROJECT, name): record for name, record in profile.by_name(active).items()
-        }
+        keys, names = profile.by_key(active), profile.by_name(active)
+        self._active = {(Shelf.PROFILE, key): record for key, record in keys.items()}
+        self._active |= {(Shelf.PROJECT, name): record for name, record in names.items()}
         self._waiting: dict[tuple[Shelf, str], list[Record]] = {}
         for record in sorted(waiting, key=lambda record: record.seq):
             name = profile.project_name(record)
             shelf = Shelf.PROFILE if name is None else Shelf.PROJECT
-            key = text.normalise(str(record.metadata.get("profile_key") if name is None else name))
-            self._waiting.setdefault((shelf, key), []).append(record)
+            key = str(record.metadata.get("profile_key") if name is None else name)
+            self._waiting.setdefault((shelf, words.normalise(key)), []).append(record)
 
     def evidence(self, shelf: Shelf, key: str) -> frozenset[str]:
-        """The memories that a summary of this key stands for already, be it active or under review."""
-        # A proposal that somebody made names what it rests on, which need not be what it says.
-        waiting = [
-            one
-            for one in self._waiting.get((shelf, key), [])
-            if one.metadata.get("origin") == ORIGIN
-        ]
-        records = [*waiting, *filter(None, [self._active.get((shelf, key))])]
-        return frozenset(item for record in records for item in record.evidence)
+        """Collect the memories that a summary of this key, active or waiting, stands for."""
+        # A proposal that a person made names what it rests on, which need not be what it says.
+        waiting = self._waiting.get((shelf, key), [])
+        records = [record for record in waiting if record.metadata.get("origin") == ORIGIN]
+        if active := self._active.get((shelf, key)):
+            records.append(active)
+        return frozenset(source for record in records for source in record.evidence)
 
     def bases(self, shelf: Shelf, key: str, *, constrained: bool, external: bool) -> list[Summary]:
-        """What additions build on. A proposal holds what is active and what waits, so that confirming it loses nothing.
+        """List the summaries that additions build on.
 
+        A proposal holds what is active and what waits, so that confirming it loses nothing.
         What is trusted never builds on what is not.
         """
-        found = list(filter(None, [self._active.get((shelf, key))]))
+        active = self._active.get((shelf, key))
+        records = [] if active is None else [active]
         if constrained:
-            found += [
-                one
-                for one in self._waiting.get((shelf, key), [])
-                if external or one.trust is not Trust.EXTERNAL
-            ]
-        return [_summary(shelf, one) for one in found]
+            waiting = self._waiting.get((shelf, key), [])
+            records += [one for one in waiting if external or one.trust is not Trust.EXTERNAL]
+        return [_summary(shelf, record) for record in records]
 
 
 def _is_about(summary: Summary, shelf: Shelf, key: str) -> bool:
-    return summary.shelf is shelf and text.normalise(summary.key) == key
+    return summary.shelf is shelf and words.normalise(summary.key) == key
 
 
 def _summary(shelf: Shelf, record: Record) -> Summary:
-    """What a record says."""
+    """Read the summary that a record holds."""
     is_project = shelf is Shelf.PROJECT
     return Summary(
         shelf,
@@ -306,7 +311,7 @@ def _summary(shelf: Shelf, record: Record) -> Summary:
 def _lines(
     additions: Sequence[Addition], bases: Sequence[Summary], evidence: frozenset[str]
 ) -> Grown:
-    """Add lines to a list, or to the sections of a project; what is there already is only joined."""
+    """Add lines to a list or to a project's sections; repetitions are only joined."""
     first = additions[0].target
     sections = _sections(first.shelf, bases)
     there = {(name, _token(line)) for name, lines in sections.items() for line in lines}
@@ -330,57 +335,58 @@ def _lines(
             added.append(item)
             decisions.append(_decided(item, target, Fate(target.shelf.value), target.rule))
     value = sections if first.shelf is Shelf.PROJECT else sections[""]
-    summary = _made(first, value, bases, added, repeated) if added else None
+    summary = _new_summary(first, value, bases, added, repeated) if added else None
     return Grown(decisions, summary, _joined(bases, repeated, summary))
 
 
 def _single(
     additions: Sequence[Addition], bases: Sequence[Summary], evidence: frozenset[str]
 ) -> Grown:
-    """Set a key that holds one value: the newest statement counts, and those that agree with it are its evidence."""
+    """Set a key of one value: the newest statement counts, those that agree are its evidence."""
     decisions: list[Decision] = []
-    open_: list[Addition] = []
+    fresh: list[Addition] = []
     for item, target in additions:
         if item.id in evidence:
             decisions.append(_decided(item, target, Fate.KNOWN, "summarised already"))
         elif problem := _problem(len(hashing.encode(target.value))):
             decisions.append(_decided(item, target, Fate.LEFT, problem))
         else:
-            open_.append(Addition(item, target))
-    if not open_:
+            fresh.append(Addition(item, target))
+    if not fresh:
         return Grown(decisions)
     base = max(bases, key=lambda base: base.occurred_at, default=None)
-    newest = max(open_, key=lambda one: (_said(one.item), one.item.seq))
-    value = (
-        newest.target.value if base is None or _said(newest.item) > base.occurred_at else base.value
-    )
+    newest = max(fresh, key=lambda addition: (_said(addition.item), addition.item.seq))
+    is_newer = base is None or _said(newest.item) > base.occurred_at
+    value = newest.target.value if base is None or is_newer else base.value
     is_known = base is not None and profile.same_value(value, base.value)
     agreeing: list[Addition] = []
-    for item, target in open_:
+    for item, target in fresh:
         if not profile.same_value(target.value, value):
             decisions.append(_decided(item, target, Fate.KNOWN, "something newer is known"))
             continue
         agreeing.append(Addition(item, target))
         fate, rule = (Fate.KNOWN, "says what is known") if is_known else (Fate.PROFILE, target.rule)
         decisions.append(_decided(item, target, fate, rule))
-    summary = None if is_known else _made(newest.target, value, (), [newest.item], agreeing)
+    summary = None if is_known else _new_summary(newest.target, value, (), [newest.item], agreeing)
     return Grown(decisions, summary, _joined(bases, agreeing, summary))
 
 
-def _made(
+def _new_summary(
     target: Target,
     value: Any,
     bases: Sequence[Summary],
     added: Sequence[Record],
     repeated: Sequence[Addition],
 ) -> Summary:
-    """A summary that grew; a repetition from a less trusted source does not lower its trust, it is left out."""
+    """Build a summary that grew.
+
+    A repetition from a less trusted source does not lower its trust: it is left out.
+    """
     trust = rules.lowest_trust([item.trust for item in added] + [base.trust for base in bases])
     before = dict.fromkeys(source for base in bases for source in base.evidence)
     also = [one.item for one in repeated if _is_as_trusted(one.item, trust)]
-    sources = sorted(
-        [*added, *also[: MOST_EVIDENCE - len(before) - len(added)]], key=lambda item: item.seq
-    )
+    room = MOST_EVIDENCE - len(before) - len(added)
+    sources = sorted([*added, *also[:room]], key=lambda item: item.seq)
     return Summary(
         target.shelf,
         bases[0].key if bases else target.key,
@@ -395,12 +401,12 @@ def _made(
 def _joined(
     bases: Sequence[Summary], repeated: Sequence[Addition], summary: Summary | None
 ) -> list[Joined]:
-    """Repetitions as evidence, each of the first record of its user that says the same and is trusted no more."""
-    held = [
-        (base.record, _tokens(base), dict.fromkeys(base.evidence))
-        for base in bases
-        if base.record is not None
-    ]
+    """Join repetitions to records as evidence.
+
+    Each goes to the first record of its user that says the same and is trusted no more.
+    """
+    records = [(base.record, base) for base in bases if base.record is not None]
+    held = [(record, _tokens(base), dict.fromkeys(base.evidence)) for record, base in records]
     taken = frozenset(summary.evidence if summary else ())
     for item, target in repeated:
         for record, tokens, sources in held:
@@ -409,15 +415,14 @@ def _joined(
                 if len(sources) < MOST_EVIDENCE:
                     sources[item.id] = None
                 break
-    return [
-        Joined(record, tuple(sources))
-        for record, _, sources in held
-        if len(sources) > len(record.evidence)
-    ]
+    grown = (
+        (record, sources) for record, _, sources in held if len(sources) > len(record.evidence)
+    )
+    return [Joined(record, tuple(sources)) for record, sources in grown]
 
 
 def _said(record: Record) -> datetime:
-    """When something was said; nobody says it before it is remembered, whatever time was given."""
+    """Find when a record was said: never later than it was remembered, whatever it claims."""
     return min(record.occurred_at, record.created_at)
 
 
@@ -431,43 +436,41 @@ def _proposed(grown: Grown) -> Grown:
 
 
 def _postponed(grown: Grown) -> Grown:
-    """Nothing is written, so every memory that would have been summed up stays."""
+    """Write nothing, so that every memory that would have been summed up stays."""
     rule = "no more proposals are taken today"
-    return Grown(
-        [
-            one if one.fate is Fate.LEFT else one._replace(fate=Fate.LEFT, rule=rule)
-            for one in grown.decisions
-        ]
-    )
+    decisions = [
+        one if one.fate is Fate.LEFT else one._replace(fate=Fate.LEFT, rule=rule)
+        for one in grown.decisions
+    ]
+    return Grown(decisions)
 
 
 def _sections(shelf: Shelf, bases: Sequence[Summary]) -> dict[str, list[str]]:
-    """The lines of some summaries, each once."""
-    names = profile.SECTIONS if shelf is Shelf.PROJECT else ("",)
-    lines: dict[str, dict[str, str]] = {name: {} for name in names}
+    """Collect the lines of some summaries, each once; a list of the profile has one section."""
+    is_project = shelf is Shelf.PROJECT
+    names = profile.SECTIONS if is_project else ("",)
+    sections: dict[str, dict[str, str]] = {name: {} for name in names}
     for base in bases:
         for name in names:
-            for line in (
-                base.value[name] if shelf is Shelf.PROJECT else profile.texts_of(base.value)
-            ):
-                lines[name].setdefault(text.normalise(line), line)
-    return {name: list(found.values()) for name, found in lines.items()}
+            for line in base.value[name] if is_project else profile.texts_of(base.value):
+                sections[name].setdefault(words.normalise(line), line)
+    return {name: list(lines.values()) for name, lines in sections.items()}
 
 
 def _tokens(base: Summary) -> frozenset[tuple[str, str | bytes]]:
-    """What a summary says, in a form that tells whether something else says the same."""
-    if base.shelf is Shelf.PROJECT or text.normalise(base.key) in profile.LISTS:
+    """Reduce a summary to tokens by which repetitions of its lines are recognised."""
+    if base.shelf is Shelf.PROJECT or words.normalise(base.key) in profile.LISTS:
         sections = _sections(base.shelf, [base])
         return frozenset((name, _token(line)) for name, lines in sections.items() for line in lines)
     return frozenset({("", _token(base.value))})
 
 
 def _token(value: Any) -> str | bytes:
-    return text.normalise(value) if isinstance(value, str) else hashing.encode(value)
+    return words.normalise(value) if isinstance(value, str) else hashing.encode(value)
 
 
 def _problem(room: int, size: int = 0, sources: int = 0) -> str | None:
-    """Why a line cannot be added."""
+    """Say why a line cannot be added; None if it can."""
     if room > ENTRY_BYTES:
         return f"longer than a summary takes ({ENTRY_BYTES:,} bytes)"
     return "the summary is full" if size + room > ROOM or sources >= MOST_EVIDENCE else None
@@ -478,29 +481,29 @@ def _decided(item: Record, target: Target, fate: Fate, rule: str) -> Decision:
 
 
 def _merged(decisions: Iterable[Decision]) -> list[Decision]:
-    """One decision for each memory: it stays when one of its summaries could not take it."""
+    """Make one decision for each memory: it stays if one of its summaries could not take it."""
     order = [Fate.LEFT, Fate.PROFILE, Fate.PROJECT, Fate.KNOWN]
     grouped: dict[str, list[Decision]] = {}
-    for one in decisions:
-        grouped.setdefault(one.record, []).append(one)
-    return [
-        min(some, key=lambda one: order.index(one.fate))._replace(
-            target=", ".join(dict.fromkeys(str(one.target) for one in some))
-        )
-        for some in grouped.values()
-    ]
+    for decision in decisions:
+        grouped.setdefault(decision.record, []).append(decision)
+    merged = []
+    for group in grouped.values():
+        first = min(group, key=lambda decision: order.index(decision.fate))
+        keys = dict.fromkeys(str(decision.target) for decision in group)
+        merged.append(first._replace(target=", ".join(keys)))
+    return merged
 
 
-def _given_key(item: Record) -> str | None:
-    """The key that a memory names for itself, when it is one."""
+def _own_key(item: Record) -> str | None:
+    """Read the valid profile key that a memory names for itself, if any."""
     try:
         return profile.canonical(rules.label(item.metadata.get("profile_key"), "profile_key"))
     except InvalidInput:
         return None
 
 
-def _given_values(item: Record, key: str) -> list[Any]:
-    """The value that a memory gives beside its key, or what it says."""
+def _own_values(item: Record, key: str) -> list[Any]:
+    """Read the value that a memory gives beside its key, or else its text."""
     try:
         value = profile.checked(key, item.metadata.get("value"))
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""Facts over time: what a claim does to what is known, one value or many, until something contradicts it. Pure."""
+"""Facts over time: decide what a claim does to the facts of its slot. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lamina.engines.claims import Claim, attributes
 from lamina.errors import InvalidInput
 from lamina.model import clock, rules
 from lamina.model.record import Layer, Record, State, Trust, iso
-from lamina.text import words as text
+from lamina.text.words import WORD, normalise, shown
 
 ORIGIN = "sleep"
 # Who likes something does not dislike it: what is said of the one ends the other.
@@ -31,7 +31,7 @@ Slot = tuple[str | None, str, str]
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where a claim came from."""
+    """The source of a claim."""
 
     record: str  # the id of the turn
     episode: str | None
@@ -43,7 +43,7 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """One value that holds, or held, for somebody."""
+    """A value that holds, or held, for a subject."""
 
     record: str  # the id of its record
     user: str | None
@@ -59,32 +59,29 @@ class Fact(msgspec.Struct, frozen=True):
     trust: Trust
     evidence: tuple[str, ...]
     voices: tuple[str, ...]
-    said: tuple[datetime, ...]  # of when somebody said so, the latest times
+    said: tuple[datetime, ...]  # the latest times at which it was said
 
     @property
     def slot(self) -> Slot:
         return slot(self.user, self.subject, self.attribute)
 
     def holds(self, at: datetime) -> bool:
-        """Whether it was true at a time. What was superseded without an end had been a mistake."""
-        ended = self.valid_to is not None and self.valid_to <= at
-        return (
-            self.valid_from <= at
-            and not ended
-            and (self.state is State.ACTIVE or self.valid_to is not None)
-        )
+        """Tell if it was true at a time. A fact superseded without an end was a mistake."""
+        if self.valid_to is None:
+            return self.valid_from <= at and self.state is State.ACTIVE
+        return self.valid_from <= at < self.valid_to
 
     def said_after(self, at: datetime) -> datetime | None:
-        """When it was said again after a time, while it held."""
+        """Find the first time after `at` at which it was said again while it held."""
         return min((said for said in self.said if said > at and self.holds(said)), default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        told = structs.asdict(self)
-        del told["said"]
+        fields = structs.asdict(self)
+        del fields["said"]
         for name in ("valid_from", "valid_to", "last_verified"):
-            told[name] = None if told[name] is None else iso(told[name])
+            fields[name] = None if fields[name] is None else iso(fields[name])
         return {
-            **told,
+            **fields,
             "state": self.state.value,
             "trust": self.trust.value,
             "evidence": list(self.evidence),
@@ -92,18 +89,18 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class Effect(StrEnum):
-    """What a claim does to what is known."""
+    """The effect of a claim on the facts of its slot."""
 
     NEW = "new"
     CHANGE = "change"
     REPEAT = "repeat"
     PAST = "past"  # it was so before what is known began
-    PROPOSE = "propose"  # somebody who is trusted less says so: a person decides
-    KNOWN = "known"  # nothing
+    PROPOSE = "propose"  # the source is trusted less than the facts: a person decides
+    KNOWN = "known"  # nothing changes
 
 
 class Step(NamedTuple):
-    """The effect of one claim: on the facts that it ends, and since when it holds itself."""
+    """One claim's effect: the facts that it ends, and since when it holds itself."""
 
     effect: Effect
     why: str
@@ -112,29 +109,26 @@ class Step(NamedTuple):
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     changed: tuple[tuple[Fact, Fact], ...] = ()  # what ends, before and after
-    earlier: tuple[
-        Fact, ...
-    ] = ()  # what held until then and again later: its first part, which needs a record
+    # The first part of what held until then and holds again later; it needs a record.
+    earlier: tuple[Fact, ...] = ()
 
 
 def slot(user: str | None, subject: str, attribute: str) -> Slot:
-    """What claims contradict each other about: the same thing of the same person."""
-    return user, text.normalise(subject), SHARED.get(attribute, attribute)
+    """Name the slot that claims compete for: one attribute of one subject."""
+    return user, normalise(subject), SHARED.get(attribute, attribute)
 
 
 def is_fact(record: Record) -> bool:
-    """Whether a record holds a fact with a subject and an attribute."""
+    """Tell if a record holds a fact with a subject and an attribute."""
     metadata = record.metadata
+    if record.layer is not Layer.SEMANTIC:
+        return False
     named = isinstance(metadata.get("subject"), str) and isinstance(metadata.get("value"), str)
-    return (
-        record.layer is Layer.SEMANTIC
-        and named
-        and attributes.known(str(metadata.get("attribute", "")))
-    )
+    return named and attributes.known(str(metadata.get("attribute", "")))
 
 
 def fact_of(record: Record) -> Fact:
-    """The fact that a record holds."""
+    """Read the fact that a record holds."""
     metadata = record.metadata
     voices = metadata.get("voices")
     since = record.valid_from or record.occurred_at
@@ -158,114 +152,130 @@ def fact_of(record: Record) -> Fact:
 
 
 def _times(said: object) -> tuple[datetime, ...]:
-    """The times in metadata, which anybody may have written."""
+    """Parse the times in metadata, which any program may have written."""
     try:
         return tuple(map(clock.moment, said)) if isinstance(said, (list, tuple)) else ()
-    except InvalidInput:  # somebody else's word for something else
+    except InvalidInput:  # another program's field of the same name
         return ()
 
 
 def metadata_of(claim: Claim, source: Source) -> dict[str, Any]:
-    """What the record of a fact says beside its words."""
-    told: dict[str, Any] = {
+    """Build the metadata of the record that a claim becomes."""
+    metadata: dict[str, Any] = {
         "origin": ORIGIN,
         "topic_tags": [claim.attribute],
         "source_episode": source.episode,
-    }
-    told |= {
         "subject": claim.subject,
         "attribute": claim.attribute,
         "value": claim.value,
         "voices": [source.voice],
+        "said": [iso(since(claim, source))],
+        "span": [claim.start, claim.end],
+        "rule": claim.rule,
     }
-    told["said"] = [iso(since(claim, source))]
-    told |= {"span": [claim.start, claim.end], "rule": claim.rule}
     if claim.at > source.at:
-        told["when"] = iso(claim.at)  # it speaks of a day to come
+        metadata["when"] = iso(claim.at)  # it speaks of a day to come
     if not attributes.of(claim.attribute).many:
-        told["single"] = True  # only one of them can be active
-    return {**told, "negated": True} if claim.negated else told
+        metadata["single"] = True  # only one of them can be active
+    if claim.negated:
+        metadata["negated"] = True
+    return metadata
 
 
 def since(claim: Claim, source: Source) -> datetime:
-    """The time that a claim is about; a plan for June is one since it was made."""
+    """Find the time since which a claim holds; a plan for June holds since it was made."""
     return min(claim.at, source.at)
 
 
 def decide(known: Sequence[Fact], claim: Claim, source: Source) -> Step:
-    """What a claim does to the facts of its place that hold or held once, in the order in which they came."""
+    """Decide what a claim does to the facts of its slot, given in the order they came."""
     at = since(claim, source)
-    known = [
-        fact for fact in known if fact.holds(max(at, fact.valid_from))
-    ]  # what held then or later
-    same = [fact for fact in known if says(fact, claim)]
-    if source.trust is Trust.EXTERNAL and any(fact.state is State.ACTIVE for fact in same):
-        return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
-    holding = [fact for fact in same if fact.holds(at)]
-    if holding and source.trust is not Trust.EXTERNAL:
-        return _repeated(holding[-1], claim, source)
-    rivals = [fact for fact in known if _excludes(fact, claim) and fact not in same]
-    ends = [fact for fact in rivals if fact.holds(at)]
-    ends += [fact for fact in _taken_back(known, claim, at) if fact not in ends]
-    active = [
-        fact for fact in known if fact.state is State.ACTIVE and (fact in rivals or fact in ends)
-    ]
-    if source.trust is Trust.EXTERNAL or any(
-        _is_trusted_less(source.trust, fact) for fact in (*active, *ends)
-    ):
-        return Step(Effect.PROPOSE, "who says so is trusted less: a person decides", tuple(active))
+    facts = [fact for fact in known if fact.holds(max(at, fact.valid_from))]  # then or later
+    same = [fact for fact in facts if says(fact, claim)]
+    if step := _restated(same, claim, source, at):
+        return step
+    rivals = [fact for fact in facts if _excludes(fact, claim) and fact not in same]
+    ends = _ended(facts, rivals, claim, at)
+    if step := _refused(facts, rivals, ends, source):
+        return step
     if claim.negated and not claim.value and not ends:
         return Step(Effect.KNOWN, "nothing of that is known")
-    later = [(fact.valid_from, fact) for fact in (*same, *rivals) if fact.valid_from > at]
+    return _inserted(claim, at, ends, _following(same, rivals, ends, at))
+
+
+def _restated(same: Sequence[Fact], claim: Claim, source: Source, at: datetime) -> Step | None:
+    """Decide about a claim that says what a fact says already; None if none holds."""
+    if source.trust is Trust.EXTERNAL:
+        if any(fact.state is State.ACTIVE for fact in same):
+            return Step(Effect.KNOWN, "known already, and who repeats it is trusted less")
+        return None
+    holding = [fact for fact in same if fact.holds(at)]
+    return _repeated(holding[-1], claim, source) if holding else None
+
+
+def _ended(facts: Sequence[Fact], rivals: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
+    """List the facts that end: rivals that held then, and what a correction takes back."""
+    ends = [fact for fact in rivals if fact.holds(at)]
+    return ends + [fact for fact in _taken_back(facts, claim, at) if fact not in ends]
+
+
+def _refused(
+    facts: Sequence[Fact], rivals: Sequence[Fact], ends: Sequence[Fact], source: Source
+) -> Step | None:
+    """Propose a claim whose source is trusted less than a fact that it would end."""
+    at_stake = [fact for fact in facts if fact in rivals or fact in ends]
+    active = [fact for fact in at_stake if fact.state is State.ACTIVE]
+    is_weaker = any(_is_trusted_less(source.trust, fact) for fact in (*active, *ends))
+    if source.trust is Trust.EXTERNAL or is_weaker:
+        return Step(Effect.PROPOSE, "who says so is trusted less: a person decides", tuple(active))
+    return None
+
+
+def _following(
+    same: Sequence[Fact], rivals: Sequence[Fact], ends: Sequence[Fact], at: datetime
+) -> tuple[datetime, Fact] | None:
+    """Find what was said next in the slot: a later fact, or one that ends and was said again."""
     again = [(said, fact) for fact in ends if (said := fact.said_after(at))]
-    return _inserted(claim, at, ends, min((*again, *later), key=lambda one: one[0], default=None))
+    later = [(fact.valid_from, fact) for fact in (*same, *rivals) if fact.valid_from > at]
+    return min((*again, *later), key=lambda moment: moment[0], default=None)
 
 
 def _inserted(
     claim: Claim, at: datetime, ends: Sequence[Fact], following: tuple[datetime, Fact] | None
 ) -> Step:
-    """A claim among what was said before and after: it holds until the next thing that was said, and ends what held."""
-    begin = at
-    if claim.corrects and ends:  # it was so ever since the wrong thing was
-        begin = min(
-            fact.valid_from for fact in ([fact for fact in ends if not fact.negated] or ends)
-        )
+    """Place a claim in time: it ends what held, and holds until the next thing that was said."""
+    begin = _beginning(claim, at, ends)
     changed = tuple((fact, _after(fact, claim, at, begin)) for fact in ends)
-    earlier = tuple(
-        _until(fact, begin) for fact in ends if fact.said_after(at) and fact.valid_from < begin
-    )
-    until, fact = following or (None, None)
-    if fact is not None and says(fact, claim):
-        return Step(
-            Effect.REPEAT,
-            "held before it was known",
-            tuple(ends),
-            fact,
-            begin,
-            None,
-            changed,
-            earlier,
-        )
-    if fact is not None:
-        return Step(
-            Effect.PAST,
-            "something newer is known",
-            tuple(ends),
-            fact,
-            begin,
-            until,
-            changed,
-            earlier,
-        )
-    if not ends:
+    again = (fact for fact in ends if fact.said_after(at))
+    earlier = tuple(_until(fact, begin) for fact in again if fact.valid_from < begin)
+    if following is None and not ends:
         return Step(Effect.NEW, "not known before", valid_from=begin)
-    told = "takes back" if claim.corrects else "ends"
-    what = ", ".join(text.shown(fact.value, 40) for fact in ends)
-    return Step(Effect.CHANGE, f"{told} {what}", tuple(ends), None, begin, None, changed, earlier)
+    if following is None:
+        effect, why, until, fact = Effect.CHANGE, _ending(claim, ends), None, None
+    else:
+        until, fact = following
+        effect, why = Effect.PAST, "something newer is known"
+        if says(fact, claim):
+            effect, why, until = Effect.REPEAT, "held before it was known", None
+    return Step(effect, why, tuple(ends), fact, begin, until, changed, earlier)
+
+
+def _beginning(claim: Claim, at: datetime, ends: Sequence[Fact]) -> datetime:
+    """Find since when a claim holds: a correction, ever since the wrong value did."""
+    if not (claim.corrects and ends):
+        return at
+    affirmed = [fact for fact in ends if not fact.negated]
+    return min(fact.valid_from for fact in affirmed or ends)
+
+
+def _ending(claim: Claim, ends: Sequence[Fact]) -> str:
+    """Say which values a claim ends."""
+    verb = "takes back" if claim.corrects else "ends"
+    return f"{verb} {', '.join(shown(fact.value, 40) for fact in ends)}"
 
 
 def _after(fact: Fact, claim: Claim, at: datetime, begin: datetime) -> Fact:
-    """What becomes of a fact that a claim ends: it holds again since it was said again, if it was."""
+    """End a fact by a claim; if it was said again later, it holds since then."""
     again = fact.said_after(at)
     if again is not None:
         return structs.replace(fact, valid_from=again)
@@ -273,30 +283,30 @@ def _after(fact: Fact, claim: Claim, at: datetime, begin: datetime) -> Fact:
 
 
 def _until(fact: Fact, end: datetime | None) -> Fact:
-    """A fact that held until a time, or never."""
+    """Supersede a fact at a time; without one, it never held."""
     return structs.replace(fact, state=State.SUPERSEDED, valid_to=end)
 
 
 def is_over(before: Fact, after: Fact) -> bool:
-    """Whether a fact that a claim ends does not hold again later."""
+    """Tell if a fact that a claim ends does not hold again later."""
     return before.valid_from == after.valid_from
 
 
 def after(
     known: Iterable[Fact], claim: Claim, source: Source, step: Step, record: str | None
 ) -> list[Fact]:
-    """The facts of a place after a step; `record` is the new one's, if there is one."""
-    changed = {
-        id(fact): new for fact, new in step.changed
-    }  # a fact is slow to compare, and these are among them
+    """Apply a step to the facts of a slot; `record` is the id of the new fact's record, if any."""
+    # By id: a fact is slow to compare, and these are the very facts of `known`.
+    changed = {id(fact): new for fact, new in step.changed}
     if step.effect is Effect.REPEAT and step.fact is not None:
         changed[id(step.fact)] = repeated(step.fact, claim, source, step.valid_from)
-    found = [changed.get(id(fact), fact) for fact in known] if changed else list(known)
-    return [*found, *step.earlier, *([] if record is None else [made(record, claim, source, step)])]
+    facts = [changed.get(id(fact), fact) for fact in known] if changed else list(known)
+    new = [] if record is None else [made(record, claim, source, step)]
+    return [*facts, *step.earlier, *new]
 
 
 def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
-    """The fact that a claim has become."""
+    """Build the fact that a claim becomes."""
     return Fact(
         record,
         source.user,
@@ -317,10 +327,9 @@ def made(record: str, claim: Claim, source: Source, step: Step) -> Fact:
 
 
 def repeated(fact: Fact, claim: Claim, source: Source, begin: datetime | None = None) -> Fact:
-    """A fact after a claim said the same; `begin` when it held before it was known."""
-    told = (
-        () if _is_trusted_less(source.trust, fact) else (since(claim, source),)
-    )  # who could not end it cannot renew it
+    """Renew a fact by a claim that says the same; `begin` if it held before it was known."""
+    # A source that could not end the fact cannot renew it.
+    renewals = () if _is_trusted_less(source.trust, fact) else (since(claim, source),)
     return structs.replace(
         fact,
         valid_from=begin or fact.valid_from,
@@ -328,19 +337,19 @@ def repeated(fact: Fact, claim: Claim, source: Source, begin: datetime | None = 
         confidence=surer(fact, claim, source),
         evidence=tuple(dict.fromkeys((*fact.evidence, source.record))),
         voices=tuple(dict.fromkeys((*fact.voices, source.voice))),
-        said=tuple(sorted({*fact.said, *told})[-MOST_SAID:]),
+        said=tuple(sorted({*fact.said, *renewals})[-MOST_SAID:]),
     )
 
 
 def surer(fact: Fact, claim: Claim, source: Source) -> float:
-    """How sure a fact is after a claim repeats it: repeating corroborates nothing, a distinct source does."""
+    """Compute a repeated fact's confidence: only a distinct source corroborates."""
     if source.voice in fact.voices or source.trust is Trust.EXTERNAL:
         return fact.confidence
     return fact.confidence + (1 - fact.confidence) * CORROBORATION * claim.confidence
 
 
 def same_value(attribute: str, one: str, other: str) -> bool:
-    """Whether two values say the same; one may say it in more words."""
+    """Tell if two values say the same; one may say it in more words."""
     mine, others = words(one), words(other)
     short, long = sorted((mine, others), key=len)
     if not short or mine == others:
@@ -351,34 +360,31 @@ def same_value(attribute: str, one: str, other: str) -> bool:
 
 
 def _repeated(fact: Fact, claim: Claim, source: Source) -> Step:
-    if (
-        since(claim, source) in fact.said
-        and source.voice in fact.voices
-        and source.at <= (fact.last_verified or source.at)
-    ):
+    is_noted = since(claim, source) in fact.said and source.voice in fact.voices
+    if is_noted and source.at <= (fact.last_verified or source.at):
         return Step(Effect.KNOWN, "known already")
     return Step(Effect.REPEAT, "says what is known", fact=fact)
 
 
 def says(fact: Fact, claim: Claim) -> bool:
-    """Whether a fact says what a claim says."""
+    """Tell if a fact says what a claim says."""
     if fact.attribute != claim.attribute or fact.negated != claim.negated:
         return False
-    if (
-        claim.attribute == "partner" and text.normalise(claim.value) in UNNAMED
-    ):  # "my wife" is who she was
-        return True
+    if claim.attribute == "partner" and normalise(claim.value) in UNNAMED:
+        return True  # "my wife" is the one who was named before
     return same_value(claim.attribute, fact.value, claim.value)
 
 
 def _taken_back(known: Sequence[Fact], claim: Claim, at: datetime) -> list[Fact]:
-    """What a correction says was wrong: what was said to hold, and where there are many, what was said last."""
-    said = [fact for fact in known if not fact.negated and fact.holds(at)] if claim.corrects else []
-    return said[-1:] if attributes.of(claim.attribute).many else said
+    """List what a correction takes back: of many values, only the one that was said last."""
+    if not claim.corrects:
+        return []
+    affirmed = [fact for fact in known if not fact.negated and fact.holds(at)]
+    return affirmed[-1:] if attributes.of(claim.attribute).many else affirmed
 
 
 def _excludes(fact: Fact, claim: Claim) -> bool:
-    """Whether a fact cannot hold beside a claim, unless it says the same."""
+    """Tell if a fact cannot hold beside a claim, unless it says the same."""
     if claim.negated and not claim.value:
         return not fact.negated
     if claim.negated or attributes.of(claim.attribute).many:
@@ -387,14 +393,12 @@ def _excludes(fact: Fact, claim: Claim) -> bool:
 
 
 def _contradicts(fact: Fact, claim: Claim) -> bool:
-    """Whether a fact and a claim about one value exclude each other."""
-    replaced = (
-        claim.replaces is not None
-        and same_value(claim.attribute, fact.value, claim.replaces)
-        and not fact.negated
-    )
+    """Tell if a fact and a claim about one value exclude each other."""
+    old = None if fact.negated else claim.replaces
+    if old is not None and same_value(claim.attribute, fact.value, old):
+        return True
     opposed = (fact.negated != claim.negated) == (fact.attribute == claim.attribute)
-    return replaced or (opposed and same_value(claim.attribute, fact.value, claim.value))
+    return opposed and same_value(claim.attribute, fact.value, claim.value)
 
 
 def _is_trusted_less(trust: Trust, fact: Fact) -> bool:
@@ -402,60 +406,56 @@ def _is_trusted_less(trust: Trust, fact: Fact) -> bool:
 
 
 def telling(claim: Claim) -> frozenset[str] | None:
-    """Words of which a fact must have one to say what a claim says, or the contrary; nothing when any fact may."""
-    own, replaced = words(claim.value), () if claim.replaces is None else words(claim.replaces)
-    is_of_any = (
-        not (attributes.of(claim.attribute).many or claim.negated)
-        or claim.corrects
-        or claim.attribute == "partner"
-    )
+    """List words of which a fact must have one to agree with a claim or contradict it.
+
+    None means that any fact of the slot may.
+    """
+    own = words(claim.value)
+    replaced = () if claim.replaces is None else words(claim.replaces)
+    is_single = not (attributes.of(claim.attribute).many or claim.negated)
     is_wordless = not own or (claim.replaces is not None and not replaced)
-    return None if is_of_any or is_wordless else frozenset((*own, *replaced))
+    if is_single or claim.corrects or claim.attribute == "partner" or is_wordless:
+        return None
+    return frozenset((*own, *replaced))
 
 
-@lru_cache(10_000)  # a claim is compared with everything that is known
+@lru_cache(10_000)  # a claim is compared with every fact of its slot
 def words(value: str) -> tuple[str, ...]:
-    """The words of a value that count."""
-    return tuple(word for word in text.WORD.findall(text.normalise(value)) if word not in ARTICLES)
+    """Split a value into the words that are compared."""
+    return tuple(word for word in WORD.findall(normalise(value)) if word not in ARTICLES)
 
 
 def chosen(records: Iterable[Record], subject: str | None, attribute: str | None) -> list[Fact]:
-    """Facts about somebody, by the name or the first name, in the order in which they began."""
-    wanted = None if subject is None else text.normalise(subject)
-    found = [fact_of(record) for record in records if is_fact(record)]
+    """Select facts by the subject's name or first name, in the order in which they began."""
+    wanted = None if subject is None else normalise(subject)
     kept = [
         fact
-        for fact in found
-        if (
-            wanted is None
-            or wanted
-            in (text.normalise(fact.subject), *text.normalise(fact.subject).split(" ")[:1])
-        )
-        and (attribute is None or fact.attribute == attribute)
+        for fact in map(fact_of, filter(is_fact, records))
+        if attribute in (None, fact.attribute) and _is_about(fact, wanted)
     ]
-    return sorted(
-        kept,
-        key=lambda fact: (
-            text.normalise(fact.subject),
-            fact.attribute,
-            fact.valid_from,
-            fact.record,
-        ),
-    )
+    return sorted(kept, key=_reading_order)
+
+
+def _is_about(fact: Fact, name: str | None) -> bool:
+    subject = normalise(fact.subject)
+    return name is None or name in (subject, subject.split(" ")[0])
+
+
+def _reading_order(fact: Fact) -> tuple[str, str, datetime, str]:
+    return normalise(fact.subject), fact.attribute, fact.valid_from, fact.record
 
 
 def known_claim(fact: Fact) -> Claim:
-    """What is known, as somebody might have said it."""
+    """Turn a fact back into a claim, as a reader of turns knows it."""
     return Claim(
         fact.subject, fact.attribute, fact.value, 0, 0, fact.valid_from, fact.confidence, "known"
     )
 
 
 def by_slot(records: Iterable[Record]) -> Mapping[Slot, list[Fact]]:
-    """Facts by what they are about, in the order in which they began."""
-    found: dict[Slot, list[Fact]] = {}
-    for fact in sorted(
-        map(fact_of, filter(is_fact, records)), key=lambda fact: (fact.valid_from, fact.record)
-    ):
-        found.setdefault(fact.slot, []).append(fact)
-    return found
+    """Group facts by their slot, in the order in which they began."""
+    slots: dict[Slot, list[Fact]] = {}
+    facts = map(fact_of, filter(is_fact, records))
+    for fact in sorted(facts, key=lambda fact: (fact.valid_from, fact.record)):
+        slots.setdefault(fact.slot, []).append(fact)
+    return slots

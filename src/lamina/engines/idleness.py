@@ -1,4 +1,4 @@
-"""Whether long work would disturb anybody now: when nothing is written, or in hours in which little ever is. Pure."""
+"""Tell when long work disturbs little: after a silence, shorter in quiet hours. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENOUGH = 200
 
 
 def is_idle(now: datetime, last: datetime | None, by_hour: Sequence[int]) -> bool:
-    """Whether nothing was written for a while. `by_hour` counts writes by the hour of the day in UTC."""
+    """Tell if nothing was written for a while. `by_hour` counts writes by the hour in UTC."""
     if last is None or now < last:  # nothing was ever written, or the clock was set back
         return True
     silence = now - last
@@ -22,6 +22,6 @@ def is_idle(now: datetime, last: datetime | None, by_hour: Sequence[int]) -> boo
 
 
 def is_quiet_hour(hour: int, by_hour: Sequence[int]) -> bool:
-    """Whether little is written at this hour of the day, as far as can be told."""
+    """Tell if little is written at this hour of the day, as far as the counts show."""
     total = sum(by_hour)
     return total >= ENOUGH and by_hour[hour] < LITTLE * total / len(by_hour)

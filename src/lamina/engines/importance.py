@@ -1,4 +1,4 @@
-"""How important a memory is when nobody says so: the guideline tables as a sum of named amounts (L8). Pure."""
+"""Score importance where none is given: guideline tables, a sum of named amounts (L8). Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IMPLIED: Mapping[str, frozenset[str]] = {
 
 
 class Cue(NamedTuple):
-    """Something that makes a memory more or less important, and the tags and words (or pairs of words) that show it."""
+    """A reason to score higher or lower, and the tags, words and pairs of words that show it."""
 
     name: str
     amount: int
@@ -56,7 +56,8 @@ CUES = (
         "insight",
         20,
         "insight, pattern",
-        "insight, pattern, patterns, correlates, improved by, increased by, decreased by, dropped by, rose by, fell by",
+        "insight, pattern, patterns, correlates, improved by, increased by, decreased by,"
+        " dropped by, rose by, fell by",
     ),
     Cue("configuration", 20, "config, configuration, system_config", "configuration, configured"),
     Cue("decision", 15, "decision", "decided, decision, decisions"),
@@ -89,7 +90,8 @@ CUES = (
 FAILED, RETRIED = 20, 10  # what metadata says counts more than a word
 FAILURES = frozenset({"failure", "failed", "error"})
 
-LOOKED_AT = 240  # characters of the content: what matters is said first, and a book must not cost more than a line
+# Characters of the content: what matters is said first, and a book must not cost more than a line.
+LOOKED_AT = 240
 SHORT = 6  # words: a longer text that says hello is not about the greeting
 MARKS = ("", ".", ",", ":", ";", "!", "?")
 NEGATIONS = frozenset(
@@ -111,21 +113,21 @@ BASE = {kind: amount / 100 for kind, amount in KINDS.items()}
 
 
 class Reason(NamedTuple):
-    """One of the amounts that an importance is the sum of."""
+    """One of the amounts whose sum is an importance."""
 
     name: str
     amount: float
 
 
 class Scored(NamedTuple):
-    """An importance and the reasons for it, whose amounts sum to it."""
+    """An importance, and the reasons whose amounts sum to it."""
 
     importance: float
     reasons: tuple[Reason, ...]
 
 
 def score(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> float:
-    """The importance of a memory, 0 to 1, by the tables."""
+    """Score the importance of a memory, 0 to 1, by the tables."""
     words = content[:LOOKED_AT].lower().split()
     if not tags and not metadata and TELLING.isdisjoint(words):  # most memories give no sign
         return BASE.get(kind, USUAL / 100)
@@ -133,7 +135,7 @@ def score(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str, A
 
 
 def explain(kind: str, content: str, tags: Sequence[str], metadata: Mapping[str, Any]) -> Scored:
-    """The same importance with its reasons. What was cut off above 1 or below 0 is the reason `limit`."""
+    """Score with the reasons; what is cut off above 1 or below 0 is the reason `limit`."""
     amounts = _amounts(kind, content[:LOOKED_AT].lower().split(), tags, metadata)
     total = sum(amount for _, amount in amounts)
     if not 0 <= total <= 100:
@@ -148,24 +150,21 @@ def _limited(total: int) -> float:
 def _amounts(
     kind: str, words: Sequence[str], tags: Sequence[str], metadata: Mapping[str, Any]
 ) -> list[tuple[str, int]]:
-    """The amount of the kind, and of each cue once, however often and in whatever place it shows."""
-    found = dict(_of_metadata(metadata)) if metadata else {}
+    """List the amount of the kind, and of each cue once, however often and wherever it shows."""
+    cues = dict(_of_metadata(metadata)) if metadata else {}
     for name in (*(OF_TAG[tag] for tag in tags if tag in OF_TAG), *_of_words(words)):
-        found.setdefault(name, AMOUNTS[name])
+        cues.setdefault(name, AMOUNTS[name])
     implied = IMPLIED.get(kind, frozenset())
     return [
         (f"kind={kind}", KINDS.get(kind, USUAL)),
-        *(cue for cue in found.items() if cue[0] not in implied),
+        *(cue for cue in cues.items() if cue[0] not in implied),
     ]
 
 
 def _of_metadata(metadata: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Metadata is whatever somebody gave; what has not the expected form says nothing."""
-    status, retry, escalated_to = (
-        metadata.get("status"),
-        metadata.get("retry"),
-        metadata.get("escalated_to"),
-    )
+    """Find cues in metadata, which has any form; an unexpected one says nothing."""
+    status, retry = metadata.get("status"), metadata.get("retry")
+    escalated_to = metadata.get("escalated_to")
     if isinstance(escalated_to, str) and escalated_to:
         yield "escalation", AMOUNTS["escalation"]
     if isinstance(status, str) and status.lower() in FAILURES:
@@ -175,14 +174,11 @@ def _of_metadata(metadata: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def _of_words(words: Sequence[str]) -> Iterator[str]:
-    """The cues that the words show, unless the word before denies it."""
+    """Find the cues that the words show, unless the word before denies it."""
     for place, word in enumerate(words):
         if word not in TELLING or (place and words[place - 1] in NEGATIONS):
             continue
         name = OF_WORDS.get(" ".join(words[place : place + 2])) or OF_WORDS.get(word)
-        if (
-            name
-            and not (name == "greeting" and len(words) > SHORT)
-            and not (name == "lookup" and place)
-        ):
+        is_aside = (name == "greeting" and len(words) > SHORT) or (name == "lookup" and place)
+        if name and not is_aside:
             yield name

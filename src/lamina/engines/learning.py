@@ -1,4 +1,4 @@
-"""What one operator finds important, learned from decisions and accesses: a small correction of the tables (L8). Pure."""
+"""Learn what an operator finds important: a small correction of the tables (L8). Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lamina.engines import importance
 from lamina.engines.importance import Reason, Scored
 from lamina.errors import InvalidInput
 from lamina.model.record import Trust
-from lamina.text import words as text
+from lamina.text import words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ RARE_SHARE = 0.01  # ... and a word in a smaller share of them
 MOST_WORDS, MOST_OTHERS = 100, 100
 FOLDS, FOLDS_OF_MANY, MANY = 10, 5, 1000
 STEPS = 7  # of Newton's method
-# What the square of a weight costs: it takes some evidence to learn one. That of a feature depends on its family.
+# The cost of a weight's square: learning one takes evidence. A feature's depends on its family.
 FREE, TABLES_PENALTY, PENALTY, PENALTIES = 0.01, 10.0, 5.0, (1.0, 100.0)
 KEPT = 0.25  # of what the tables say counts whatever is learned
 LEAST_GAIN = 0.01  # of log loss, for each example
@@ -40,13 +40,8 @@ LARGEST = 3.0  # how far the log odds may be moved: from 0.5 to 0.05 or 0.95
 SURE = 0.98  # the tables leave some doubt, or nothing could be learned beyond 0 and 1
 TOLD = 5  # reasons beside those of the tables
 MOST_WEIGHT = 100.0
-LABELS = (
-    "category",
-    "escalated_to",
-    "status",
-    "tool",
-    "workflow",
-)  # metadata that Sky's schema names
+# Metadata that Sky's schema names.
+LABELS = ("category", "escalated_to", "status", "tool", "workflow")
 LONGEST_LABEL = 64
 DIGIT, QUESTION = re.compile(r"\d"), re.compile(r"[?？؟]\s*\Z")
 LENGTHS = ((40, "short"), (400, "medium"))
@@ -67,14 +62,15 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Model(msgspec.Struct, frozen=True):
-    """What was learned, to be kept as JSON: log odds to add to those of the tables for each feature that a memory shows."""
+    """A learned model, kept as JSON: log odds that each feature adds to those of the tables."""
 
     weights: dict[str, float]
     tables: float  # how much the log odds of the tables themselves count; 1 is as much as ever
     bias: float  # lets the average of what was learned from keep the score of the tables
     examples: int
     liked: int
-    gain: float  # log loss for each example that the tables alone have more, on examples that were not learned from
+    # How much log loss, for each example that was not learned from, the tables alone have more.
+    gain: float
 
     def score(
         self,
@@ -86,7 +82,7 @@ class Model(msgspec.Struct, frozen=True):
         speaker: str | None = None,
         trust: Trust = Trust.AGENT,
     ) -> float:
-        """The importance of a memory, 0 to 1, by the tables and by what was learned."""
+        """Score the importance of a memory, 0 to 1, by the tables and by what was learned."""
         shown = features(kind, content, tags, metadata, source, speaker, trust)
         table = importance.score(kind, content, tags, metadata)
         return _rounded(_moved(table, self._shift(table, shown)))
@@ -101,7 +97,7 @@ class Model(msgspec.Struct, frozen=True):
         speaker: str | None = None,
         trust: Trust = Trust.AGENT,
     ) -> Scored:
-        """The same importance with its reasons: those of the tables, the strongest that were learned, and their rest."""
+        """Score with reasons: those of the tables, the strongest learned ones, and their rest."""
         shown = features(kind, content, tags, metadata, source, speaker, trust)
         table = importance.explain(kind, content, tags, metadata)
         shift = self._shift(table.importance, shown)
@@ -113,20 +109,16 @@ class Model(msgspec.Struct, frozen=True):
         reasons = [Reason(f"learned {name}", round(weight * rate, 4)) for name, weight in strongest]
         rest = _rounded(moved) - table.importance - sum(reason.amount for reason in reasons)
         reasons.append(Reason("learned otherwise", round(rest, 4)))
-        return Scored(
-            _rounded(moved), (*table.reasons, *(reason for reason in reasons if reason.amount))
-        )
+        told = (reason for reason in reasons if reason.amount)
+        return Scored(_rounded(moved), (*table.reasons, *told))
 
     def _shift(self, table: float, shown: Sequence[str]) -> float:
-        return (
-            self.bias
-            + (self.tables - 1) * log_odds(table)
-            + sum(self.weights.get(name, 0.0) for name in shown)
-        )
+        learned = sum(self.weights.get(name, 0.0) for name in shown)
+        return self.bias + (self.tables - 1) * log_odds(table) + learned
 
 
 def _moved(table: float, shift: float) -> float:
-    """A score of the tables, moved in log odds; without a shift it is the score itself."""
+    """Move a score of the tables in log odds; without a shift it is the score itself."""
     odds = log_odds(table)
     return table + _chance(odds + min(LARGEST, max(-LARGEST, shift))) - _chance(odds)
 
@@ -153,29 +145,22 @@ def features(
     speaker: str | None,
     trust: Trust,
 ) -> tuple[str, ...]:
-    """What a memory shows that could be learned from, in words that people can read, each once."""
+    """List the features of a memory, in words that people can read, each once."""
     beginning = content[: importance.LOOKED_AT]
     length = next((name for most, name in LENGTHS if len(content) < most), "long")
     shown = [f"kind={kind}", f"trust={trust}", f"length={length}"]
     shown += [f"tag={tag}" for tag in tags]
-    shown += [
-        f"{name}={label[:LONGEST_LABEL]}"
-        for name, label in (("source", source), ("speaker", speaker))
-        if label
-    ]
-    shown += [
-        f"{name}={label[:LONGEST_LABEL]}"
-        for name in LABELS
-        if isinstance(label := metadata.get(name), str)
-    ]
+    labels = [("source", source or None), ("speaker", speaker or None)]
+    labels += [(name, metadata.get(name)) for name in LABELS]
+    shown += [f"{name}={label[:LONGEST_LABEL]}" for name, label in labels if isinstance(label, str)]
     shown += ["sign=number"] if DIGIT.search(beginning) else []
     shown += ["sign=question"] if QUESTION.search(content, max(0, len(content) - 10)) else []
-    shown += [f"word={word}" for word in text.asked(beginning) if word not in text.STOP_WORDS]
+    shown += [f"word={word}" for word in words.asked(beginning) if word not in words.STOP_WORDS]
     return tuple(dict.fromkeys(shown))
 
 
 class _Case(NamedTuple):
-    """All that learning knows of an example; cases sort the same whatever order and process they come from."""
+    """All that learning knows of an example; cases sort the same in any order and process."""
 
     content: str
     shown: tuple[str, ...]
@@ -185,7 +170,7 @@ class _Case(NamedTuple):
 
 
 class _Data(NamedTuple):
-    """The cases as numbers: a row for each; the columns are a constant, the log odds of the tables, and the features."""
+    """The cases as rows; columns are a constant, the log odds of the tables, and the features."""
 
     shown: Numbers
     odds: Numbers
@@ -202,12 +187,15 @@ class _Data(NamedTuple):
         )
 
     def tables_alone(self) -> _Data:
-        """The same cases without their features: the tables, on a scale of the operator's own."""
+        """Drop the features: what is left are the tables, on the operator's own scale."""
         return self._replace(shown=self.shown[:, :2], families=self.families[:0])
 
 
 def learn(examples: Sequence[Example]) -> Model | None:
-    """A model of what this operator likes; none while there is too little to learn from, or nothing beyond the tables."""
+    """Learn a model of what this operator likes.
+
+    None while there is too little to learn from, or nothing beyond the tables.
+    """
     cases = sorted(_case(example) for example in examples)
     liked = sum(case.liked for case in cases)
     if len(cases) < FEWEST or min(liked, len(cases) - liked) < FEWEST_OF_EACH:
@@ -219,12 +207,11 @@ def learn(examples: Sequence[Example]) -> Model | None:
 
 
 def _model(names: Sequence[str], data: _Data, solution: Numbers, gain: float) -> Model:
-    """The solution as it is kept: rounded, so that no machine's last digit shows."""
+    """Keep a solution as a model: rounded, so that no machine's last digit shows."""
     extra, *weights = (round(float(weight), 3) for weight in solution[1:])
     usual = (data.weight @ data.shown[:, 1:]) / data.weight.sum()
-    bias = -sum(
-        weight * float(share) for weight, share in zip((extra, *weights), usual, strict=True)
-    )
+    parts = zip((extra, *weights), usual, strict=True)
+    bias = -sum(weight * float(share) for weight, share in parts)
     telling = {name: weight for name, weight in zip(names, weights, strict=True) if weight}
     return Model(
         telling,
@@ -238,8 +225,9 @@ def _model(names: Sequence[str], data: _Data, solution: Numbers, gain: float) ->
 
 def _case(example: Example) -> _Case:
     if not 0 < example.weight <= MOST_WEIGHT:
+        weight = words.shown(example.weight)
         raise InvalidInput(
-            f"the weight {text.shown(example.weight)} of an example is not above 0 and at most {MOST_WEIGHT:g}"
+            f"the weight {weight} of an example is not above 0 and at most {MOST_WEIGHT:g}"
         )
     known = (example.kind, example.content, example.tags, example.metadata)
     shown = features(*known, example.source, example.speaker, example.trust)
@@ -247,11 +235,11 @@ def _case(example: Example) -> _Case:
 
 
 def _frequent(cases: Sequence[_Case]) -> list[str]:
-    """The features that enough cases show, and not all of them, in the order of their names."""
+    """List the features that enough cases show, and not all of them, sorted by name."""
     counts = Counter(name for case in cases for name in case.shown)
-    words = max(RARE_WORD, RARE_SHARE * len(cases))
+    fewest_word = max(RARE_WORD, RARE_SHARE * len(cases))
     chosen: list[str] = []
-    for is_word, fewest, most in ((True, words, MOST_WORDS), (False, RARE, MOST_OTHERS)):
+    for is_word, fewest, most in ((True, fewest_word, MOST_WORDS), (False, RARE, MOST_OTHERS)):
         names = [
             name
             for name, count in counts.items()
@@ -265,12 +253,8 @@ def _numbers(cases: Sequence[_Case], names: Sequence[str]) -> _Data:
     import numpy as np
 
     places = {name: place for place, name in enumerate(names, 2)}
-    odds, liked, weight = (
-        np.array(column, dtype=np.float64)
-        for column in zip(
-            *((log_odds(case.table), case.liked, case.weight) for case in cases), strict=True
-        )
-    )
+    rows = [(log_odds(case.table), case.liked, case.weight) for case in cases]
+    odds, liked, weight = np.array(rows, dtype=np.float64).T
     shown = np.zeros((len(cases), len(names) + 2))
     shown[:, 0], shown[:, 1] = 1, odds
     for row, case in enumerate(cases):
@@ -281,7 +265,10 @@ def _numbers(cases: Sequence[_Case], names: Sequence[str]) -> _Data:
 
 
 def _solved(data: _Data) -> Numbers:
-    """The weights of a logistic regression by Newton's method; those of a family cost the less, the larger they turn out."""
+    """Fit a logistic regression by Newton's method.
+
+    The weights of a family cost the less, the larger they turn out.
+    """
     import numpy as np
 
     penalty = np.array([FREE, TABLES_PENALTY, *(PENALTY for _ in data.families)])
@@ -294,15 +281,14 @@ def _solved(data: _Data) -> Numbers:
             penalty[2:] = _penalties(data.families, solution, curve + np.diag(penalty))
         slope = data.shown.T @ (data.weight * (data.liked - chances)) - penalty * solution
         step = np.linalg.solve(curve + np.diag(penalty), slope)
-        solution = solution + step / max(
-            1.0, float(np.abs(step).max()) / 2
-        )  # a wide step may lead astray
+        too_wide = float(np.abs(step).max()) / 2  # a wide step may lead astray
+        solution = solution + step / max(1.0, too_wide)
         solution[1] = np.clip(solution[1], KEPT - 1, 1 - KEPT)
     return solution
 
 
 def _penalties(families: Places, solution: Numbers, curve: Numbers) -> Numbers:
-    """What the weights of each family cost: the inverse of their mean square, as far as that is known."""
+    """Cost each family's weights by the inverse of their mean square, as far as it is known."""
     import numpy as np
 
     squares = (solution**2 + np.diag(np.linalg.inv(curve)))[2:]
@@ -319,7 +305,7 @@ def _chances(data: _Data, solution: Numbers) -> Numbers:
 
 
 def _gain(data: _Data, folds: Places) -> float:
-    """How much log loss learning takes off the tables alone on cases that were left out; 0 unless that is clear."""
+    """Measure the log loss that learning saves on left-out cases; 0 unless that is clear."""
     import numpy as np
 
     alone = data.tables_alone()
@@ -343,7 +329,7 @@ def _losses(data: _Data, solution: Numbers) -> Numbers:
 
 
 def _folds(cases: Sequence[_Case]) -> Places:
-    """The same text is always in the same fold: what was learned by heart must not look like understanding."""
+    """Assign cases to folds by their text: what was learned by heart must not look understood."""
     import numpy as np
 
     number = FOLDS if len(cases) < MANY else FOLDS_OF_MANY

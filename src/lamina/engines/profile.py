@@ -1,4 +1,4 @@
-"""A person's profile and the state of projects, as the active records tell them. Pure."""
+"""Project active records to a user's profile and to the state of projects. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECTIONS = ("goals", "blockers", "next_steps")
 
 
 class UserProfile(msgspec.Struct, frozen=True):
-    """What is known about a person."""
+    """The profile of a user."""
 
     name: str | None = None
     preferences: dict[str, Any] = {}
@@ -42,7 +42,7 @@ class UserProfile(msgspec.Struct, frozen=True):
 
 
 class ProjectMemory(msgspec.Struct, frozen=True):
-    """Where a project stands."""
+    """The state of a project."""
 
     project_name: str
     goals: list[str] = []
@@ -55,19 +55,19 @@ class ProjectMemory(msgspec.Struct, frozen=True):
 
 
 def same_key(one: str, other: str) -> bool:
-    """Whether two keys are one to a reader, whatever their case, width and spacing."""
+    """Tell if two keys read the same, whatever their case, width and spacing."""
     return words.normalise(one) == words.normalise(other)
 
 
 def same_value(one: object, other: object) -> bool:
-    """Whether two values say the same."""
+    """Tell if two values say the same."""
     if isinstance(one, str) and isinstance(other, str):
         return same_key(one, other)
     return hashing.encode(one) == hashing.encode(other)
 
 
 def project_profile(records: Iterable[Record]) -> UserProfile:
-    """The profile that active profile records make."""
+    """Build the profile from active profile records."""
     chosen = by_key(records)
     fields: dict[str, Any] = {"preferences": {}, "schedule": {}, "relationships": []}
     for record in chosen.values():
@@ -86,29 +86,29 @@ def project_profile(records: Iterable[Record]) -> UserProfile:
 
 
 def project_memories(records: Iterable[Record]) -> list[ProjectMemory]:
-    """The projects that active records tell of, by name."""
+    """List the projects of active records, by name."""
     return [_project(record) for record in by_name(records).values()]
 
 
 def by_key(records: Iterable[Record]) -> dict[str, Record]:
-    """The profile record that counts for each key, in the order of the keys: a user's own, then the newest."""
+    """Choose the profile record of each key, sorted by key: a user's own, then the newest."""
     return _chosen(records, lambda record: record.metadata.get("profile_key"))
 
 
 def by_name(records: Iterable[Record]) -> dict[str, Record]:
-    """The record that counts for each project, in the order of the names: a user's own, then the newest."""
+    """Choose the record of each project, sorted by name: a user's own, then the newest."""
     return _chosen(records, project_name)
 
 
 def project_name(record: Record) -> str | None:
-    """The project that a record sums up."""
+    """Read the name of the project that a record sums up, if any."""
     project = record.metadata.get("project")
     name = project.get("project_name") if isinstance(project, Mapping) else None
     return name if isinstance(name, str) else None
 
 
 def place(key: str) -> tuple[str, str]:
-    """The field of the profile that a key belongs to, and its name there."""
+    """Find the field of the profile that a key belongs to, and its name there."""
     plain_key = words.normalise(key)
     if plain_key in TEXTS or plain_key in LISTS:
         return plain_key, plain_key
@@ -121,7 +121,7 @@ def place(key: str) -> tuple[str, str]:
 
 
 def canonical(key: str) -> str:
-    """A key as it is stored: the fields of the profile are spelled as they are, other keys as given."""
+    """Spell a key as it is stored: a profile's field in its one spelling, other keys as given."""
     field, entry = place(key)
     if field in GROUPS:
         return f"{field}.{entry}"
@@ -129,12 +129,12 @@ def canonical(key: str) -> str:
 
 
 def kind_of(key: str) -> str:
-    """The kind of the record that holds a key."""
+    """Choose the kind of the record that holds a key."""
     return "fact" if place(key)[0] in FACTS else "preference"
 
 
 def patch_items(patch: object) -> list[tuple[str, Any]]:
-    """A patch of the profile as keys and values, or the error that names what is wrong with it."""
+    """Read a patch of the profile as keys and values, or raise an error that names the problem."""
     if not isinstance(patch, Mapping):
         raise InvalidInput(
             f"the patch {words.shown(patch)} is not a mapping such as {{'name': 'Ana'}}"
@@ -151,7 +151,7 @@ def patch_items(patch: object) -> list[tuple[str, Any]]:
 
 
 def checked(key: str, given: object) -> Any:
-    """A value that may stand under a key."""
+    """Check a value for a key, and return it as it is stored."""
     field, _ = place(key)
     if field in TEXTS:
         return _text(given, field)
@@ -159,47 +159,48 @@ def checked(key: str, given: object) -> Any:
 
 
 def read(key: str, given: str) -> Any:
-    """A text as the value of a key: for a list, its lines."""
-    lines = [
-        line for one in given.splitlines() if (line := f"{one.strip()} ".removeprefix("- ").strip())
-    ]
-    return checked(key, lines if place(key)[0] in LISTS else given)
+    """Read a text as the value of a key: for a list, its lines."""
+    if place(key)[0] not in LISTS:
+        return checked(key, given)
+    lines = (f"{line.strip()} ".removeprefix("- ").strip() for line in given.splitlines())
+    return checked(key, [line for line in lines if line])
 
 
 def content_of(key: str, value: object) -> str:
-    """The readable text of a profile record."""
+    """Write the readable text of a profile record."""
     return f"{key}: {_readable(value)}"
 
 
 def item(key: str, value: Any, reason: str, most_bytes: int, **more: Any) -> dict[str, Any]:
-    """A memory that gives a key its value, to be stored in the layer of profiles; of a long value the text is cut."""
+    """Build the memory that gives a key its value; the text of a long value is cut."""
     content = content_of(key, value).encode()[:most_bytes].decode(errors="ignore")
     metadata = {"profile_key": key, "value": value, "reason": reason, **more}
     return {"content": content, "kind": kind_of(key), "metadata": metadata}
 
 
 def content_of_project(name: str, sections: Mapping[str, list[str]]) -> str:
-    """The readable text of a project's record."""
-    told = [
-        f"{title.replace('_', ' ').capitalize()}: {'; '.join(sections[title])}."
-        for title in SECTIONS
-        if sections[title]
-    ]
-    return " ".join([f"Project {name}.", *told])
+    """Write the readable text of a project's record."""
+    sentences = [f"Project {name}."]
+    for section in SECTIONS:
+        if lines := sections[section]:
+            title = section.replace("_", " ").capitalize()
+            sentences.append(f"{title}: {'; '.join(lines)}.")
+    return " ".join(sentences)
 
 
 def text_of(value: object) -> str:
-    """A value as a text."""
+    """Show a value as a text."""
     return value if isinstance(value, str) else hashing.encode(value).decode()
 
 
 def texts_of(value: object) -> list[str]:
-    """A value as a list of texts; a single one counts as a list of one."""
-    return [text_of(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
+    """Show a value as a list of texts; a single one counts as a list of one."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return [text_of(item) for item in items]
 
 
 def sections_of(record: Record) -> dict[str, list[str]]:
-    """What a project's record says, section by section."""
+    """Read a project's record, section by section."""
     project = record.metadata.get("project")
     given = project if isinstance(project, Mapping) else {}
     return {section: texts_of(given.get(section) or []) for section in SECTIONS}
@@ -216,21 +217,19 @@ def _chosen(records: Iterable[Record], name_of: Callable[[Record], Any]) -> dict
 
 
 def _evidence(records: Iterable[Record]) -> list[str]:
-    """The records behind some records; what else supports them stands in the records themselves."""
-    return list(
-        dict.fromkeys(item for record in records for item in record.evidence if clock.is_id(item))
-    )
+    """Collect the ids of the records behind some records; other evidence stays in them."""
+    sources = (source for record in records for source in record.evidence)
+    return list(dict.fromkeys(filter(clock.is_id, sources)))
 
 
 def _project(record: Record) -> ProjectMemory:
-    return ProjectMemory(
-        project_name(record) or "", **sections_of(record), evidence_ids=_evidence([record])
-    )
+    name, evidence = project_name(record) or "", _evidence([record])
+    return ProjectMemory(name, **sections_of(record), evidence_ids=evidence)
 
 
 def _person(name: str, value: object) -> dict[str, Any]:
-    told = value if isinstance(value, Mapping) else {"relation": value}
-    return {"name": name, **{field: item for field, item in told.items() if field != "name"}}
+    fields = value if isinstance(value, Mapping) else {"relation": value}
+    return {"name": name, **{field: item for field, item in fields.items() if field != "name"}}
 
 
 def _readable(value: object) -> str:
@@ -242,18 +241,17 @@ def _readable(value: object) -> str:
 
 
 def _items(field: str, given: object) -> Iterator[tuple[str, Any]]:
-    """The keys and values that one field of a patch stands for."""
+    """List the keys and values that one field of a patch stands for."""
     if words.normalise(field) in DERIVED:
         raise InvalidInput(f"{field} follows from the records; leave it out of the patch")
     if same_key(field, "relationships"):
         for person, relation in _people(given):
-            yield (
-                _entry(f"relationships.{person}", "relationships"),
-                _value(relation, f"relationships.{person}"),
-            )
+            key = f"relationships.{person}"
+            yield _entry(key, "relationships"), _value(relation, key)
     elif same_key(field, "schedule"):
         for entry, value in _mapping(given, "schedule"):
-            yield _entry(f"schedule.{entry}", "schedule"), _value(value, f"schedule.{entry}")
+            key = f"schedule.{entry}"
+            yield _entry(key, "schedule"), _value(value, key)
     elif same_key(field, "preferences"):
         for entry, value in _mapping(given, "preferences"):
             yield _entry(entry, "preferences"), _value(value, f"preferences.{entry}")
@@ -262,14 +260,12 @@ def _items(field: str, given: object) -> Iterator[tuple[str, Any]]:
 
 
 def _entry(key: str, field: str) -> str:
-    """A key below a field, when that is where it would be found again."""
-    if place(rules.label(key, "a key of the profile"))[0] != field or words.normalise(key) in (
-        *GROUPS,
-        "preferences",
-        *DERIVED,
-    ):
+    """Check that a key below a field would be found again there."""
+    belongs = place(rules.label(key, "a key of the profile"))[0] == field
+    if not belongs or words.normalise(key) in (*GROUPS, "preferences", *DERIVED):
         raise InvalidInput(
-            f"{words.shown(key)} cannot be an entry of {field}: it names another field of the profile, or nothing"
+            f"{words.shown(key)} cannot be an entry of {field}:"
+            " it names another field of the profile, or nothing"
         )
     return canonical(key)
 
@@ -282,7 +278,7 @@ def _mapping(given: object, field: str) -> Iterator[tuple[str, object]]:
 
 
 def _people(given: object) -> Iterator[tuple[str, object]]:
-    """People as a mapping of names, or as the list that a profile shows."""
+    """Read people from a mapping of names, or from the list that a profile shows."""
     if not isinstance(given, (list, tuple)):
         yield from _mapping(given, "relationships")
         return
@@ -291,10 +287,8 @@ def _people(given: object) -> Iterator[tuple[str, object]]:
         if not isinstance(person, Mapping) or "name" not in person:
             raise InvalidInput(f"{field} {words.shown(person)} is not a mapping with a name")
         rest = {key: value for key, value in person.items() if key != "name"}
-        yield (
-            rules.label(person["name"], f"{field}.name"),
-            rest["relation"] if rest.keys() == {"relation"} else rest,
-        )
+        name = rules.label(person["name"], f"{field}.name")
+        yield name, rest["relation"] if rest.keys() == {"relation"} else rest
 
 
 def _text(given: object, field: str) -> str:
@@ -307,14 +301,15 @@ def _text(given: object, field: str) -> str:
 def _texts(given: object, field: str) -> list[str]:
     if not isinstance(given, (list, tuple)):
         return [_text(given, field)]
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for number, item in enumerate(given):
-        told.setdefault(words.normalise(checked := _text(item, f"{field}[{number}]")), checked)
-    return list(told.values())
+        text = _text(item, f"{field}[{number}]")
+        texts.setdefault(words.normalise(text), text)
+    return list(texts.values())
 
 
 def _value(given: object, field: str) -> Any:
-    """Any value that says something and that JSON can hold."""
+    """Check a value: it says something, and JSON can hold it."""
     if given is None or (isinstance(given, str) and not words.is_visible(given)) or given == {}:
         raise InvalidInput(f"{field} {words.shown(given)} says nothing; give a value")
     hashing.check_json(given, field)

@@ -1,4 +1,4 @@
-"""What becomes of short-term memories: which move up, join a twin, expire, or make room. Pure; each says why."""
+"""Plan which short-term memories are promoted, join a twin, expire, or make room. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DAY = 86_400
 
 
 class Action(StrEnum):
-    """What is to be done with an entry."""
+    """The action for an entry."""
 
     PROMOTE = "promote"
     JOIN = "join"
@@ -27,7 +27,7 @@ class Action(StrEnum):
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False):
-    """What is to be done with one entry, and the rule that decided."""
+    """The action for one entry, and the rule that decided."""
 
     entry: Entry
     action: Action
@@ -39,12 +39,12 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def layer(self) -> Layer:
-        """Where it goes, if it is promoted."""
+        """The layer of the entry once it is promoted."""
         return self.promoted[0]
 
     @property
     def promoted(self) -> tuple[Layer, Mapping[str, Any]]:
-        """Where it goes, and the metadata that it has there."""
+        """The layer and the metadata of the entry once it is promoted."""
         entry = self.entry
         if self.rejected is not None:
             return Layer.EPISODIC, hashing.decode(entry.metadata)
@@ -52,8 +52,8 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def rule(self) -> str:
-        """Why, in words."""
-        value, bound = _told_apart(self.entry.importance, self.threshold)
+        """The reason in words."""
+        value, bound = _distinct(self.entry.importance, self.threshold)
         importance = f"importance {value}"
         match self.action:
             case Action.PROMOTE if self.rejected is not None:
@@ -81,17 +81,21 @@ def plan(
     retention: Retention,
     twins: Mapping[str, str] | None = None,
 ) -> list[Decision]:
-    """Decide about every entry, in the order in which they came. `twins` names the memory that an entry repeats."""
+    """Decide about every entry, given in the order in which they came.
+
+    `twins` names the memory that an entry repeats.
+    """
     always = frozenset(retention.promote_tags)
-    decided = [_decided(entry, now, retention, always, twins or {}) for entry in entries]
-    stay = [place for place, decision in enumerate(decided) if decision.action is Action.KEEP]
-    for place in stay[: max(0, len(stay) - retention.short_term_max_lines)]:
-        decided[place] = Decision(decided[place].entry, Action.ROTATE, decided[place].threshold)
-    return decided
+    decisions = [_decided(entry, now, retention, always, twins or {}) for entry in entries]
+    kept = [number for number, one in enumerate(decisions) if one.action is Action.KEEP]
+    for number in kept[: max(0, len(kept) - retention.short_term_max_lines)]:
+        kept_one = decisions[number]
+        decisions[number] = Decision(kept_one.entry, Action.ROTATE, kept_one.threshold)
+    return decisions
 
 
 def promotable(entries: Sequence[Entry], now: datetime, retention: Retention) -> list[Entry]:
-    """The entries that the rules would promote."""
+    """List the entries that the rules would promote."""
     return [one.entry for one in plan(entries, now, retention) if one.action is Action.PROMOTE]
 
 
@@ -113,17 +117,14 @@ def _decided(
         twin = None if entry.wanted else twins.get(entry.id)
         action = Action.PROMOTE if twin is None else Action.JOIN
         return Decision(entry, action, threshold, tag, twin, days)
-    if (
-        retention.expire_after_days
-        and age >= retention.expire_after_days
-        and entry.importance < retention.expire_below
-    ):
+    is_old = bool(retention.expire_after_days) and age >= retention.expire_after_days
+    if is_old and entry.importance < retention.expire_below:
         return Decision(entry, Action.EXPIRE, threshold, days=age)
     return Decision(entry, Action.KEEP, threshold, days=days)
 
 
-def _told_apart(value: float, bound: float) -> tuple[str, str]:
-    """Two numbers with as many decimals as it takes to see which is larger."""
+def _distinct(value: float, bound: float) -> tuple[str, str]:
+    """Format two numbers with as many decimals as it takes to see which is larger."""
     for decimals in range(2, 17):
         shown = f"{value:.{decimals}f}", f"{bound:.{decimals}f}"
         if value == bound or shown[0] != shown[1]:

@@ -1,4 +1,4 @@
-"""What deciding about a memory would do: what a proposal replaces, whether it is stale, what an undo puts back. Pure."""
+"""Judge decisions of a review: what one replaces, if it is stale, what undo restores. Pure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from lamina.engines.claims import attributes
 from lamina.errors import Conflict, Refused
 from lamina.model import rejection, rules, slots
 from lamina.model.record import Change, Event, Layer, Record, Role, State, iso
-from lamina.text import words as text
+from lamina.text.words import terms
 
-# So many of the words of the shorter text make two texts similar.
+# The share of the words of the shorter text that makes two texts similar.
 SIMILAR = 0.5
-# So many rivals and so many similar records are named with a proposal: nobody reads more, and each may have thousands.
+# At most so many are named with a proposal: each may have thousands, and no person reads more.
 MOST_RIVALS = 100
 MOST_SIMILAR = 20
 # Events that an operator can take back.
 UNDONE = ("confirm", "rollback", "forget", "correct", "revoke")
 # The event that proposes what was changed in the files of the world model.
 FROM_FILES = "world.propose"
-# Where a request names the record that somebody wants forgotten.
+# The metadata field in which a request names the record to forget.
 FORGET = "forget"
 
 
@@ -38,7 +38,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Effect(NamedTuple):
-    """A record that waits, and what confirming it would do: what the order of the queue depends on."""
+    """A waiting record, and what confirming it would do: the order of the queue depends on it."""
 
     record: Record
     event: int
@@ -47,17 +47,16 @@ class Effect(NamedTuple):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """Something that waits for a decision, with what a person needs to make it."""
+    """A record that waits for a decision, with what a person needs to make it."""
 
     record: Record
     by: str  # the action that put it here
     since: datetime
     replaces: tuple[Record, ...]
     problem: str | None  # why it could not be confirmed as things are
-    rivals: tuple[str, ...]  # other proposals for the same place, the first `MOST_RIVALS`
-    similar: tuple[
-        Record, ...
-    ]  # what was rejected before and says nearly the same, the newest `MOST_SIMILAR`
+    rivals: tuple[str, ...]  # other proposals for the same slot, the first `MOST_RIVALS`
+    # Rejected records that say nearly the same, the newest `MOST_SIMILAR`.
+    similar: tuple[Record, ...]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -74,47 +73,43 @@ class Proposal(msgspec.Struct, frozen=True):
 def check_fresh(proposal: Entry, replaced: Sequence[Entry]) -> None:
     """Raise when anything that a proposal would replace has changed since it was proposed."""
     for other in replaced:
-        if other.record.state is not State.ACTIVE:
-            state = other.record.state.value
-            raise Conflict(
-                f"its source {other.record.id} is {state} by now; propose anew",
-                record=other.record.id,
-            )
+        record = other.record
+        if record.state is not State.ACTIVE:
+            problem = f"its source {record.id} is {record.state.value} by now; propose anew"
+            raise Conflict(problem, record=record.id)
         if other.event > proposal.event:
-            raise Conflict(
-                f"{other.record.id} has taken its place or changed since this was proposed; propose anew",
-                record=other.record.id,
-            )
+            problem = f"{record.id} has taken its place or changed since this was proposed"
+            raise Conflict(f"{problem}; propose anew", record=record.id)
 
 
 def may_replace(record: Record, history: Sequence[Event]) -> bool:
-    """Whether a proposal replaces what stands in its place. An imported tool is only a memory."""
+    """Tell if a proposal replaces the holder of its slot. An imported tool is only a memory."""
     return record.layer is not Layer.WORLD or history[0].action == FROM_FILES
 
 
 def check_pending(record: Record) -> None:
     if record.state is not State.CONSTRAINED:
         raise Refused(
-            f"the record {record.id} is {record.state.value}; only what is constrained waits for a decision"
+            f"the record {record.id} is {record.state.value};"
+            " only what is constrained waits for a decision"
         )
 
 
 def to_forget(record: Record) -> str | None:
-    """The record that a request asks to have forgotten; nothing for any other record."""
-    asked = (
-        record.metadata.get(FORGET)
-        if record.kind == "request" and record.layer is Layer.EPISODIC
-        else None
-    )
+    """Read the id of the record that a request asks to forget; None for any other record."""
+    if record.kind != "request" or record.layer is not Layer.EPISODIC:
+        return None
+    asked = record.metadata.get(FORGET)
     return asked if isinstance(asked, str) else None
 
 
 def check_no_request(record: Record) -> None:
-    """Raise for a request to forget: whoever wants that says so with the verb itself, one record at a time."""
+    """Raise for a request to forget: that is done with the verb itself, one record at a time."""
     asked = to_forget(record)
     if asked is not None:
         raise Refused(
-            f"it asks to forget {asked}: `lamina forget {asked}` hides that, `lamina erase {asked}` removes it for good,"
+            f"it asks to forget {asked}: `lamina forget {asked}` hides that,"
+            f" `lamina erase {asked}` removes it for good,"
             f" `lamina review reject {record.id} --reason …` declines"
         )
 
@@ -127,7 +122,7 @@ def check_active(record: Record, verb: str) -> None:
 
 
 def corrected(record: Record, given: str, reason: str) -> tuple[str, Mapping[str, Any]]:
-    """The text and the metadata of a record that is corrected: of a profile or a fact, what is given is the value."""
+    """Build the text and metadata of a corrected record; for a profile or fact, from its value."""
     metadata = record.metadata
     if record.layer is Layer.PROFILE:
         key = str(metadata["profile_key"])
@@ -135,15 +130,14 @@ def corrected(record: Record, given: str, reason: str) -> tuple[str, Mapping[str
         return profile.content_of(key, value), {**metadata, "value": value, "reason": reason}
     if facts.is_fact(record):
         denied = metadata.get("negated") is True
-        told = attributes.sentence(
-            metadata["subject"], metadata["attribute"], given, negated=denied
-        )
-        return told, {**metadata, "value": given, "rule": "corrected"}
+        about = metadata["subject"], metadata["attribute"]
+        content = attributes.sentence(*about, given, negated=denied)
+        return content, {**metadata, "value": given, "rule": "corrected"}
     return given, metadata
 
 
 def restored(record: Record, predecessors: Iterable[Record]) -> list[Record]:
-    """What comes back when a record is rolled back: what it had superseded, and nobody else since."""
+    """List what a rollback brings back: records that this one, and no other since, superseded."""
     if record.layer is Layer.EPISODIC:  # what happened is hidden, and nothing else is touched
         return []
     return [
@@ -154,51 +148,45 @@ def restored(record: Record, predecessors: Iterable[Record]) -> list[Record]:
 
 
 def check_undoable(event: Event, last_events: Mapping[str, int], role: Role) -> tuple[Change, ...]:
-    """The changes of an event, when all of them can be taken back: nothing has happened to the records since."""
+    """Return the changes of an event, or raise if one of its records has changed since."""
     if event.action not in UNDONE:
         known = ", ".join(UNDONE)
         raise Refused(f"event {event.seq} is {event.action!r}; what can be undone is {known}")
     for change in event.changes:
         if last_events.get(change.record) != event.seq:
-            raise Conflict(
-                f"{change.record} has changed since event {event.seq}; undo that first",
-                record=change.record,
-            )
+            problem = f"{change.record} has changed since event {event.seq}; undo that first"
+            raise Conflict(problem, record=change.record)
         if "state" in change.before:
             rules.check_move(State(change.after["state"]), State(change.before["state"]), role)
     return event.changes
 
 
 def barred(rejected: Record, active: Iterable[Record]) -> list[bytes]:
-    """The values that stay out once a proposal is rejected: what is active says what it says, whoever repeats it."""
-    known = {
-        one
-        for record in active
-        if record.state is State.ACTIVE
-        for one in rejection.fingerprints(record)
-    }
+    """List the fingerprints that stay out once a proposal is rejected.
+
+    Values that an active record holds are not among them: they may be repeated.
+    """
+    held = (record for record in active if record.state is State.ACTIVE)
+    known = {fingerprint for record in held for fingerprint in rejection.fingerprints(record)}
     return [one for one in rejection.fingerprints(rejected) if one not in known]
 
 
 class Rejected:
-    """What was rejected before, the oldest first, by place and by word: what is similar is found without reading all of it."""
+    """Rejected records, the oldest first, indexed by slot and by word to find similar ones fast."""
 
     def __init__(self, rejected: Sequence[Record]) -> None:
         self._rejected = rejected
 
     def similar(self, proposal: Record) -> tuple[Record, ...]:
-        """What was rejected in the same place, or in much the same words; the newest of that."""
-        here = slots.slot(proposal)
-        if here is not None:
-            return tuple(self._by_place.get(here, ())[-MOST_SIMILAR:])
+        """Find the newest that were rejected for the same slot, or in much the same words."""
+        slot = slots.slot(proposal)
+        if slot is not None:
+            return tuple(self._by_slot.get(slot, ())[-MOST_SIMILAR:])
         words = _words(proposal)
-        near = sorted(
-            {number for word in words for number in self._by_word.get(word, ())}, reverse=True
-        )
-        newest = islice(
-            (one for one in near if self._is_similar(one, proposal, words)), MOST_SIMILAR
-        )
-        return tuple(self._rejected[number] for number in sorted(newest))
+        sharing = {number for word in words for number in self._by_word.get(word, ())}
+        newest_first = sorted(sharing, reverse=True)
+        similar = (one for one in newest_first if self._is_similar(one, proposal, words))
+        return tuple(self._rejected[number] for number in sorted(islice(similar, MOST_SIMILAR)))
 
     def _is_similar(self, number: int, proposal: Record, words: frozenset[str]) -> bool:
         other, others = self._rejected[number], self._words[number]
@@ -207,42 +195,39 @@ class Rejected:
         return len(words & others) >= SIMILAR * max(1, min(len(words), len(others)))
 
     @cached_property
-    def _by_place(self) -> Mapping[slots.Slot, Sequence[Record]]:
-        found: dict[slots.Slot, list[Record]] = {}
-        for one in self._rejected:
-            if (here := slots.slot(one)) is not None:
-                found.setdefault(here, []).append(one)
-        return found
+    def _by_slot(self) -> Mapping[slots.Slot, Sequence[Record]]:
+        by_slot: dict[slots.Slot, list[Record]] = {}
+        for record in self._rejected:
+            if (slot := slots.slot(record)) is not None:
+                by_slot.setdefault(slot, []).append(record)
+        return by_slot
 
     @cached_property
     def _words(self) -> Sequence[frozenset[str]]:
-        return [_words(one) for one in self._rejected]
+        return [_words(record) for record in self._rejected]
 
     @cached_property
     def _by_word(self) -> Mapping[str, Sequence[int]]:
-        found: dict[str, list[int]] = {}
+        by_word: dict[str, list[int]] = {}
         for number, words in enumerate(self._words):
             for word in words:
-                found.setdefault(word, []).append(number)
-        return found
+                by_word.setdefault(word, []).append(number)
+        return by_word
 
 
 def _words(record: Record) -> frozenset[str]:
-    """The words that tell a text from others."""
-    return frozenset(text.terms(record.content))
+    """Collect the words that tell a record's text from others."""
+    return frozenset(terms(record.content))
 
 
 Waiting = TypeVar("Waiting", Effect, Proposal)
 
 
 def ranked(waiting: Iterable[Waiting]) -> list[Waiting]:
-    """By what they would change: those that can be confirmed first, of those what replaces most, then the oldest."""
-    return sorted(
-        waiting,
-        key=lambda one: (
-            one.problem is not None,
-            -len(one.replaces),
-            one.record.created_at,
-            one.record.seq,
-        ),
-    )
+    """Sort by effect: what can be confirmed first, then what replaces most, then the oldest."""
+    return sorted(waiting, key=_rank)
+
+
+def _rank(one: Effect | Proposal) -> tuple[bool, int, datetime, int]:
+    record = one.record
+    return one.problem is not None, -len(one.replaces), record.created_at, record.seq

@@ -1,11 +1,14 @@
-"""Long conversations in a few of their own sentences, each traceable to the turn that says it (S3). Pure.
+"""Sum up long conversations in a few of their own sentences, each traceable (S3). Pure.
 
 What was decided where people differ:
 
-- A summary quotes. Nothing is reworded, so nothing is invented; a sentence is a span of a turn, and the turns are its evidence.
-- A summary depends on the turns that it sums up and on nothing else: whatever is read in the same night, it is the same.
-- A sentence counts for what it tells: when, who, how many, what somebody did, words that are seldom said. Greetings, thanks,
-  questions, praise of the other and words that everybody says count little. What was said already in other words is left out.
+- A summary quotes. Nothing is reworded, so nothing is invented; a sentence is a span of a turn, and
+  the turns are its evidence.
+- A summary depends on the turns that it sums up and on nothing else: whatever is read in the same
+  night, it is the same.
+- A sentence counts for what it tells: when, who, how many, what was done, rare words. Greetings,
+  thanks, questions, praise of the other and common words count little. What was said already in
+  other words is left out.
 - What comes from outside is summed up apart (V8), and what stands in our fence not at all (Q9).
 """
 
@@ -22,8 +25,7 @@ import msgspec
 
 from lamina.model import rules
 from lamina.model.record import Layer, Record, State, Trust
-from lamina.text import dates, fence
-from lamina.text import words as text
+from lamina.text import dates, fence, words
 from lamina.text.patterns import bounded
 
 ORIGIN = "sleep"
@@ -36,13 +38,13 @@ SHARE = 0.15
 MOST_SENTENCES = 12
 ROOM = 2000
 SHORTEST, LONGEST = 10, 400  # characters of a sentence; a longer one is cut where it pauses
-LOOKED_AT = 16 * 1024  # characters of a turn: a book that somebody pasted is no conversation
+LOOKED_AT = 16 * 1024  # characters of a turn: a pasted book is no conversation
 FEWEST_WORDS = 4
 NAMED = 3  # participants whom the headline names
 SHORTEST_NAME, LONGEST_NAME = 3, 60
 COMPARED = 240  # the best sentences, among which the choice is made
 
-# What a sentence is worth, in hundredths. Length is a price: what says the same in fewer words is better.
+# The worth of a sentence in hundredths. Length has a price: fewer words for the same are better.
 WORTH = {
     "says when": 150,
     "gives a number": 70,
@@ -66,7 +68,7 @@ LINE = re.compile(r"[^\n\r\x0b\x0c\x85\u2028\u2029]+")
 CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.S | re.M)
 END = re.compile(
     r"(?<![.!?…])[.!?…]++[\"')\]”’»*_]*+(?=\s|$)|[。！？｡]++[」』”）\"]*+"
-    rf"|(?<!{text.PICTURE})(?<![\ufe0f\u200d])(?:{text.PICTURE}[\ufe0f\u200d]*+)++(?=\s|$)"
+    rf"|(?<!{words.PICTURE})(?<![\ufe0f\u200d])(?:{words.PICTURE}[\ufe0f\u200d]*+)++(?=\s|$)"
 )
 PAUSE = re.compile(r"[,;:،、，；：]\s*|\s+[-–—]\s+|\s+")
 LAST_WORD = bounded(r"[^\s(\"'“‘]+$", longest=20)
@@ -78,31 +80,34 @@ MONTH = re.compile(r"\s(?:jan|feb|m[aä]r|apr|ma[ijy]|jun|jul|aug|sep|o[kc]t|nov
 # Where a sentence begins: after bullets, numbers of a list, marks of a heading and pictures.
 ITEM = re.compile(r"\s*(?:[-*•>#|+–]+|\d{1,2}[.)])\s+")
 BEGINNING = re.compile(rf"(?:{ITEM.pattern})*[^\w\"“„«‘'(\[$€£¥¿¡@+*-]*")
-# Words as `text.asked` gives them: without accents.
+# Words as `words.asked` gives them: without accents.
 FIRST_PERSON = frozenset(
-    "i my me mine we our us ich mein meine meinen meiner mich mir wir uns unser unsere je mon ma mes moi nous notre nos yo"
-    " mi mis nosotros nuestro io mio mia noi nostro eu meu minha я мои моя мне меня мы нас наш".split()
+    "i my me mine we our us ich mein meine meinen meiner mich mir wir uns unser unsere je mon ma"
+    " mes moi nous notre nos yo mi mis nosotros nuestro io mio mia noi nostro eu meu minha я мои"
+    " моя мне меня мы нас наш".split()
 )
 SECOND_PERSON = frozenset(
-    "you your yours yourself u ur du dein deine deinen dich dir ihr euch tu ton ta tes toi vous votre vos usted ustedes tuyo"
-    " tuo tua voi voce seu ты вы твои ваш тебя вас".split()
+    "you your yours yourself u ur du dein deine deinen dich dir ihr euch tu ton ta tes toi vous"
+    " votre vos usted ustedes tuyo tuo tua voi voce seu ты вы твои ваш тебя вас".split()
 )
 # In scripts without spaces.
 ABOUT_ME, ABOUT_YOU = re.compile("[我私僕俺]|저는|나는|제가|내가"), re.compile("[你您]|あなた|당신")
-# What was done: the irregular verbs; the regular ones end in -ed.
+# Irregular verbs of what was done; the regular ones end in -ed.
 DONE = frozenset(
-    "was were had did been went saw got met came took made bought ate gave told said sent found left began ran won lost felt"
-    " held kept heard wrote drove flew taught thought sold paid spent built broke chose fell grew knew led put read rode sang"
-    " slept spoke stood swam threw understood woke wore became brought caught".split()
+    "was were had did been went saw got met came took made bought ate gave told said sent found"
+    " left began ran won lost felt held kept heard wrote drove flew taught thought sold paid spent"
+    " built broke chose fell grew knew led put read rode sang slept spoke stood swam threw"
+    " understood woke wore became brought caught".split()
 )
 REGULAR = re.compile(r"[^\We]ed\b")
 OPENING = re.compile(
-    r"(?:hey|hi|hello|thanks|thank|bye|goodbye|wow|yeah|yes|yep|yup|sure|ok|okay|cool|awesome|great|nice|congrats|congratulations"
-    r"|absolutely|definitely|totally|exactly|glad|sounds|looks|take care|good|right|oh|haha|lol|aww?|amazing|that['’]s|no"
-    r"|i(?:['’]m| am)(?: (?:so|really|very|super))? (?:sure|glad|proud|happy for|here for)|i (?:hope|bet|agree|guess|get)"
-    r"|i['’]ll (?:definitely|let|keep|try|check)|let['’]?s|keep|stay|hope|catch|(?:i )?can['’]?t wait|looking forward"
-    r"|hallo|danke|bitte|genau|ja|merci|salut|bonjour|oui|hola|gracias|sí|vale|ciao|grazie|obrigad[oa]|привет|спасибо|да)\b"
-    r"|你好|谢谢|ありがとう|こんにちは|안녕",
+    r"(?:hey|hi|hello|thanks|thank|bye|goodbye|wow|yeah|yes|yep|yup|sure|ok|okay|cool|awesome|great"
+    r"|nice|congrats|congratulations|absolutely|definitely|totally|exactly|glad|sounds|looks"
+    r"|take care|good|right|oh|haha|lol|aww?|amazing|that['’]s|no|i(?:['’]m| am)(?: (?:so|really"
+    r"|very|super))? (?:sure|glad|proud|happy for|here for)|i (?:hope|bet|agree|guess|get)"
+    r"|i['’]ll (?:definitely|let|keep|try|check)|let['’]?s|keep|stay|hope|catch"
+    r"|(?:i )?can['’]?t wait|looking forward|hallo|danke|bitte|genau|ja|merci|salut|bonjour|oui"
+    r"|hola|gracias|sí|vale|ciao|grazie|obrigad[oa]|привет|спасибо|да)\b|你好|谢谢|ありがとう|こんにちは|안녕",
     re.I,
 )
 HANGING = re.compile(
@@ -113,44 +118,48 @@ NUMBER = re.compile(r"\d")
 # A question states nothing, and neither do headings and what announces something.
 UNFINISHED = re.compile(r"(?:[?？؟:：][\"'”’)\]」』*]*|(?<![.!。！])\*\*)$")
 QUOTE = re.compile(r"[\"“«„「『]\w")
-# Words that everybody says, which tell nothing of what a conversation was about.
+# Common words, which tell nothing of what a conversation was about.
 PLAIN = frozenset(
-    "able absolutely actually again agree ah almost already also always amazing another anyone anything anyway appreciate"
-    " around aw away awesome aww back bad beautiful because before being believe best better big bit both bring brings bye"
-    " came cause certainly chance change chat check cheers come comes coming congrats continue cool couple crazy cute day"
-    " days deal def definitely different difficult doing done down each easy else encourage encouragement end enjoy enjoying"
-    " enough especially even ever every everyone everything exactly excellent excited exciting experience fantastic far feel"
-    " feeling feels felt few find fine first forward found friend friends full fun gave get gets getting give gives giving"
-    " glad go goes going gonna good gosh got gotta great guess haha happen happening happens happy hard haven having hear"
-    " heard heart hello help helped helpful helping helps here hey hi hmm hope hoping huge idea imagine important impressive"
-    " incredible inspire inspired inspiring interesting isn journey joy keep keeping keeps kind know knowing last later learn"
-    " learned least left less let lets life like likes little lol long look looking looks lot lots love loved lovely loves"
-    " loving luck made make makes making man many matter may maybe mean means meant mind moment moments month more most"
-    " motivated much must myself nah need needed needs never new next nice nothing now off often oh ok okay old once one ones"
-    " only other others own part pass passion past people perfect perhaps person photo pic pics picture place plan planning"
-    " please pleased positive possible pretty probably progress proud push pushing put quite ready real realize really reason"
-    " remember reminder reminds rest right said same saw say saying says see seeing seem seems seen sense set share shared"
-    " sharing show shows side since someone something sometimes soon sorry sort sound sounds special start started stay"
-    " staying still stop strength strong stuff such super support supporting supportive sure sweet take takes taking talk"
-    " talking tell telling thank thanks thing things think thinking though thought thoughts through time times today together"
-    " told took totally touch tough tried true truly try trying turn turned two u unique until us use used useful very wait"
-    " wanna want wanted wants watch way ways week welcome well went whatever while whole within without wonder wonderful word"
-    " words work working works world worth wow ya yeah year years yep yes yet yourself yup".split()
+    "able absolutely actually again agree ah almost already also always amazing another anyone"
+    " anything anyway appreciate around aw away awesome aww back bad beautiful because before being"
+    " believe best better big bit both bring brings bye came cause certainly chance change chat"
+    " check cheers come comes coming congrats continue cool couple crazy cute day days deal def"
+    " definitely different difficult doing done down each easy else encourage encouragement end"
+    " enjoy enjoying enough especially even ever every everyone everything exactly excellent"
+    " excited exciting experience fantastic far feel feeling feels felt few find fine first forward"
+    " found friend friends full fun gave get gets getting give gives giving glad go goes going"
+    " gonna good gosh got gotta great guess haha happen happening happens happy hard haven having"
+    " hear heard heart hello help helped helpful helping helps here hey hi hmm hope hoping huge"
+    " idea imagine important impressive incredible inspire inspired inspiring interesting isn"
+    " journey joy keep keeping keeps kind know knowing last later learn learned least left less let"
+    " lets life like likes little lol long look looking looks lot lots love loved lovely loves"
+    " loving luck made make makes making man many matter may maybe mean means meant mind moment"
+    " moments month more most motivated much must myself nah need needed needs never new next nice"
+    " nothing now off often oh ok okay old once one ones only other others own part pass passion"
+    " past people perfect perhaps person photo pic pics picture place plan planning please pleased"
+    " positive possible pretty probably progress proud push pushing put quite ready real realize"
+    " really reason remember reminder reminds rest right said same saw say saying says see seeing"
+    " seem seems seen sense set share shared sharing show shows side since someone something"
+    " sometimes soon sorry sort sound sounds special start started stay staying still stop strength"
+    " strong stuff such super support supporting supportive sure sweet take takes taking talk"
+    " talking tell telling thank thanks thing things think thinking though thought thoughts through"
+    " time times today together told took totally touch tough tried true truly try trying turn"
+    " turned two u unique until us use used useful very wait wanna want wanted wants watch way ways"
+    " week welcome well went whatever while whole within without wonder wonderful word words work"
+    " working works world worth wow ya yeah year years yep yes yet yourself yup".split()
 )
-COMMON = PLAIN | text.STOP_WORDS
+COMMON = PLAIN | words.STOP_WORDS
 MONTHS = (
     "January February March April May June July August September October November December".split()
 )
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What a conversation said, in its own sentences."""
+    """A conversation in a few of its own sentences."""
 
     content: str
     evidence: tuple[str, ...]  # all its turns, in their order
-    sentences: tuple[
-        tuple[str, int, int], ...
-    ]  # the turn of each sentence, and where in it the sentence begins and ends
+    sentences: tuple[tuple[str, int, int], ...]  # the turn of each, and its start and end there
     reasons: tuple[str, ...]  # why each sentence was chosen, in words
     why: str
     tags: tuple[str, ...]
@@ -163,7 +172,7 @@ class Summary(msgspec.Struct, frozen=True):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What its record keeps, so that a reader finds the source of each sentence, and the next night knows a summary."""
+        """The metadata of its record: the source of each sentence, and the mark of a summary."""
         return {
             "origin": ORIGIN,
             "participants": list(self.participants),
@@ -172,7 +181,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Span(NamedTuple):
-    """Where a sentence begins and ends, and whether it stands in a list."""
+    """The start and end of a sentence, and whether it stands in a list."""
 
     start: int
     end: int
@@ -196,44 +205,34 @@ class Sentence(NamedTuple):
 
 
 def plan(turns: Sequence[Record], summarised: Collection[str], now: datetime) -> list[Summary]:
-    """The summaries of what is verbose, over, and not summed up yet, the oldest first. `summarised` holds ids of turns."""
+    """Sum up what is verbose, over, and not yet in `summarised` (ids of turns), oldest first."""
     done = frozenset(summarised)
     groups: dict[tuple[Any, ...], dict[str, Record]] = {}
     for turn in turns:
-        if turn.id not in done and _is_told(turn):
-            groups.setdefault(_place(turn), {})[turn.id] = turn
-    parts = (
-        part
-        for group in groups.values()
-        for part in _verbose(sorted(group.values(), key=_age), now)
-    )
-    return [
-        summary
-        for part in sorted(parts, key=lambda part: _age(part[-1]))
-        if (summary := _summary(part)) is not None
-    ]
+        if turn.id not in done and _is_turn(turn):
+            groups.setdefault(_conversation(turn), {})[turn.id] = turn
+    conversations = (sorted(group.values(), key=_age) for group in groups.values())
+    parts = [part for conversation in conversations for part in _verbose(conversation, now)]
+    summaries = map(_summary, sorted(parts, key=lambda part: _age(part[-1])))
+    return [summary for summary in summaries if summary is not None]
 
 
 def is_summary(record: Record) -> bool:
-    """Whether a record is one of our summaries: these are not summed up again."""
+    """Tell if a record is one of our summaries: these are not summed up again."""
     return record.metadata.get("origin") == ORIGIN and "sentences" in record.metadata
 
 
-def _is_told(record: Record) -> bool:
-    """Whether somebody said it, or it happened: the record of a whole conversation only points to its turns."""
-    is_active = (
-        record.layer is Layer.EPISODIC and record.state is State.ACTIVE and record.archived is None
-    )
-    return (
-        is_active
-        and record.speaker != "system"
-        and "raw_hash" not in record.metadata
-        and not is_summary(record)
-    )
+def _is_turn(record: Record) -> bool:
+    """Tell if a record holds what was said or done itself, and may be quoted."""
+    if record.layer is not Layer.EPISODIC or record.state is not State.ACTIVE:
+        return False
+    # The record of a whole conversation, which has a `raw_hash`, only points to its turns.
+    is_whole = "raw_hash" in record.metadata or is_summary(record)
+    return record.archived is None and record.speaker != "system" and not is_whole
 
 
-def _place(record: Record) -> tuple[Any, ...]:
-    """What belongs together: one session, or one day; of one user; and what comes from outside apart."""
+def _conversation(record: Record) -> tuple[Any, ...]:
+    """Identify what belongs together: a user's session, or day; and what is external apart."""
     today = None if record.session is not None else record.occurred_at.date()
     return record.user, record.session, today, record.trust is Trust.EXTERNAL
 
@@ -243,7 +242,7 @@ def _age(record: Record) -> tuple[datetime, int, str]:
 
 
 def _verbose(turns: Sequence[Record], now: datetime) -> Iterator[list[Record]]:
-    """The parts of a session that are worth a summary. One ends at a silence, once it is long enough."""
+    """Cut a session into the parts worth a summary: each ends at a silence, once long enough."""
     part: list[Record] = []
     characters = 0
     for turn, after in zip_longest(turns, turns[1:]):
@@ -257,12 +256,12 @@ def _verbose(turns: Sequence[Record], now: datetime) -> Iterator[list[Record]]:
 
 
 def _summary(turns: Sequence[Record]) -> Summary | None:
-    """The summary of a conversation; none when it has no sentence to quote."""
+    """Sum up a conversation; None if it has no sentence to quote."""
     participants = tuple(dict.fromkeys(turn.speaker for turn in turns if turn.speaker is not None))
-    headline = _headline(participants, turns[0].occurred_at.date(), turns[-1].occurred_at.date())
-    names = frozenset(
-        short for one in participants for name in text.asked(one) for short in _shortened(name)
-    )
+    first, last = turns[0].occurred_at.date(), turns[-1].occurred_at.date()
+    headline = _headline(participants, first, last)
+    called = (name for speaker in participants for name in words.asked(speaker))
+    names = frozenset(short for name in called for short in _shortened(name))
     sentences = [one for place, turn in enumerate(turns) for one in _sentences(place, turn, names)]
     characters = sum(len(turn.content) for turn in turns)
     chosen = _chosen(sentences, int(SHARE * characters), ROOM - len(headline))
@@ -273,7 +272,7 @@ def _summary(turns: Sequence[Record]) -> Summary | None:
         evidence=tuple(turn.id for turn in turns),
         sentences=tuple((one.record.id, one.start, one.end) for one in chosen),
         reasons=tuple("; ".join(one.signs) for one in chosen),
-        why=f"{len(turns)} turns with {characters:,} characters, over since {day(turns[-1].occurred_at.date())}",
+        why=f"{len(turns)} turns with {characters:,} characters, over since {day(last)}",
         tags=tuple(dict.fromkeys(tag for turn in turns for tag in turn.tags))[: rules.MAX_TAGS],
         trust=rules.lowest_trust(turn.trust for turn in turns),
         importance=max(turn.importance for turn in turns),
@@ -285,7 +284,7 @@ def _summary(turns: Sequence[Record]) -> Summary | None:
 
 
 def _shortened(name: str) -> Iterator[str]:
-    """A name, and what may be short for it."""
+    """List a name, and what may be short for it."""
     yield from (name[:length] for length in range(SHORTEST_NAME, len(name)))
     yield name
 
@@ -301,7 +300,7 @@ def _headline(participants: Sequence[str], first: date, last: date) -> str:
 
 
 def day(when: date) -> str:
-    """A day as people write it."""
+    """Write a day as people do."""
     return f"{when.day} {MONTHS[when.month - 1]} {when.year}"
 
 
@@ -311,12 +310,12 @@ def _line(sentence: Sentence) -> str:
 
 
 def _name(speaker: str) -> str:
-    """A name as it can stand in a line: short, and nothing that looks like our marks."""
-    return text.one_line(fence.tamed(speaker), LONGEST_NAME)
+    """Make a name fit for a line: short, and without anything that looks like our marks."""
+    return words.one_line(fence.tamed(speaker), LONGEST_NAME)
 
 
 def _sentences(place: int, turn: Record, names: frozenset[str]) -> Iterator[Sentence]:
-    """The sentences of a turn that tell something; the first of them comes first, whatever greeting is before it."""
+    """Find the sentences of a turn that tell something; a greeting is not its first."""
     is_first = True
     for span in spans(turn.content):
         signs = ["comes first"] * is_first + ["is one of a list"] * span.listed
@@ -327,7 +326,7 @@ def _sentences(place: int, turn: Record, names: frozenset[str]) -> Iterator[Sent
 
 
 def spans(content: str) -> Iterator[Span]:
-    """The sentences of a text: they end at marks of any script and at line ends. Code and our fence hold none."""
+    """Find the sentences of a text, in any script. Code and our fence hold none."""
     if fence.OPEN in content:
         content = fence.masked(content)
     content = content[:LOOKED_AT]
@@ -345,12 +344,12 @@ def spans(content: str) -> Iterator[Span]:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Nothing, of the same length, so that all else keeps its place."""
+    """Blank out a match with its own length, so that all else keeps its position."""
     return "\n" * len(found.group())
 
 
 def _ended(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A line cut at the marks that end a sentence."""
+    """Cut a line at the marks that end a sentence."""
     for mark in END.finditer(content, start, end):
         if mark.group() == "." and _is_abbreviated(content, start, mark):
             continue
@@ -360,7 +359,7 @@ def _ended(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_abbreviated(content: str, start: int, mark: re.Match[str]) -> bool:
-    """Whether a point belongs to the word before it: a title, an initial, the number of a line or of a day."""
+    """Tell if a point belongs to the word before it: a title, an initial, a number of a day."""
     near = max(start, mark.start() - LAST_WORD.longest)
     word = LAST_WORD.search(content, near, mark.start())
     if word is None:
@@ -368,20 +367,15 @@ def _is_abbreviated(content: str, start: int, mark: re.Match[str]) -> bool:
     last = word.group().strip(MARKS)
     is_alone = near == start and last == content[start : mark.start()].strip(MARKS)
     is_number = last.isdecimal() and (is_alone or bool(MONTH.match(content, mark.end())))
-    return (
-        is_number
-        or last.lower() in ABBREVIATED
-        or (len(last) == 1 and last.isupper() and last != "I")
-    )
+    is_initial = len(last) == 1 and last.isupper() and last != "I"
+    return is_number or is_initial or last.lower() in ABBREVIATED
 
 
 def _pieces(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A text without an end in sight is cut where it pauses."""
+    """Cut a text that is too long for a sentence where it pauses."""
     while end - start > LONGEST:
-        pauses = [
-            found.end() for found in PAUSE.finditer(content, start + LONGEST // 2, start + LONGEST)
-        ]
-        cut = pauses[-1] if pauses else start + LONGEST
+        pauses = PAUSE.finditer(content, start + LONGEST // 2, start + LONGEST)
+        cut = max((pause.end() for pause in pauses), default=start + LONGEST)
         yield start, cut
         start = cut
     yield start, end
@@ -390,21 +384,21 @@ def _pieces(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _weighed(
     place: int, turn: Record, span: Span, names: frozenset[str], signs: Sequence[str]
 ) -> Sentence | None:
-    """A sentence with its worth and all signs of it; none when it says too little."""
+    """Weigh a sentence and list the signs of its worth; None if it says too little."""
     said = turn.content[span.start : span.end]
     if len(said) < SHORTEST or UNFINISHED.search(said, len(said) - SHORTEST) or fence.CLOSE in said:
         return None
-    asked = text.asked(said)
-    words = frozenset(asked) - COMMON - names
-    if len(asked) < FEWEST_WORDS or not words or sum(map(str.isalnum, said)) < len(said) / 2:
+    asked = words.asked(said)
+    telling = frozenset(asked) - COMMON - names
+    if len(asked) < FEWEST_WORDS or not telling or sum(map(str.isalnum, said)) < len(said) / 2:
         return None
     signs = [sign for sign, shows in _signs(said, asked, turn, names) if shows] + [*signs]
-    worth = sum(WORTH[sign] for sign in signs) + WORD_WORTH * min(len(words), MOST_WORDS)
+    worth = sum(WORTH[sign] for sign in signs) + WORD_WORTH * min(len(telling), MOST_WORDS)
     if worth < LEAST:
         return None
-    signs.append(f"{len(words)} telling {'word' if len(words) == 1 else 'words'}")
+    signs.append(f"{len(telling)} telling {'word' if len(telling) == 1 else 'words'}")
     price = round(LENGTH_PRICE * log(len(said)), 3)  # no machine's last digit decides
-    return Sentence(place, turn, span.start, span.end, words, worth - price, tuple(signs))
+    return Sentence(place, turn, span.start, span.end, telling, worth - price, tuple(signs))
 
 
 def _signs(
@@ -422,27 +416,27 @@ def _signs(
 
 
 def _chosen(sentences: Iterable[Sentence], share: int, room: int) -> list[Sentence]:
-    """The sentences that are worth most, each for what it adds to those before it, in the order in which they were said.
+    """Choose the sentences that add most to those before them, in the order they were said.
 
     Together they have at most `share` characters, and as lines at most `room`.
     """
     left = sorted(sentences, key=lambda one: (-one.worth, one.turn, one.start))[:COMPARED]
-    told = [0.0] * len(left)  # how much of each is said by one that was chosen
+    known = [0.0] * len(left)  # how much of each is said by one that was chosen
     chosen: list[Sentence] = []
     while left and len(chosen) < MOST_SENTENCES:
-        values = [one.worth - REPETITION * part for one, part in zip(left, told, strict=True)]
+        values = [one.worth - REPETITION * part for one, part in zip(left, known, strict=True)]
         place = values.index(max(values))
-        best, _ = left.pop(place), told.pop(place)
+        best, _ = left.pop(place), known.pop(place)
         size, line = best.end - best.start, len(_line(best)) + 1
         if size <= share and line <= room:
             chosen.append(best)
             share, room = share - size, room - line
-            told = [max(part, _shared(one, best)) for one, part in zip(left, told, strict=True)]
-            new = [part < SAME for part in told]
-            left, told = list(compress(left, new)), list(compress(told, new))
+            known = [max(part, _shared(one, best)) for one, part in zip(left, known, strict=True)]
+            new = [part < SAME for part in known]
+            left, known = list(compress(left, new)), list(compress(known, new))
     return sorted(chosen, key=lambda one: (one.turn, one.start))
 
 
 def _shared(one: Sentence, other: Sentence) -> float:
-    """The share of a sentence's telling words that another one has."""
+    """Compute the share of a sentence's telling words that another one has."""
     return len(one.words & other.words) / len(one.words) if one.words else 1.0

@@ -1,4 +1,4 @@
-"""Tastes become proposals: which keys of a profile follow from what people said that they like. Pure."""
+"""Plan proposals for the profile from facts about what people like. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_EVIDENCE = 100
 
 
 class Taste(msgspec.Struct, frozen=True):
-    """A key of somebody's profile, and the value that facts give it."""
+    """A key of a user's profile, and the value that facts give it."""
 
     user: str | None
     key: str
@@ -34,64 +34,56 @@ def plan(
     waiting: Sequence[Record],
     is_rejected: Callable[[str | None, str, str], bool] = lambda user, key, value: False,
 ) -> list[Taste]:
-    """The keys whose value is neither known nor waits already. Lists keep what is in the profile, and grow.
+    """Propose the keys whose value is neither in the profile nor under review.
 
-    `is_rejected` knows the values of a user's key that stay out.
+    Lists keep what is in the profile, and grow. `is_rejected` knows the values of a user's key
+    that stay out.
     """
     owners = _owners(profiles)
     grouped: dict[tuple[str | None, str], list[Fact]] = {}
     for fact in facts:
-        if (
-            attributes.is_preference(fact.attribute)
-            and not fact.negated
-            and fact.state is State.ACTIVE
-        ):
-            key = _key(fact, owners)
-            if not is_rejected(fact.user, key, fact.value):
-                grouped.setdefault((fact.user, key), []).append(fact)
+        if not _is_taste(fact):
+            continue
+        key = _key(fact, owners)
+        if not is_rejected(fact.user, key, fact.value):
+            grouped.setdefault((fact.user, key), []).append(fact)
     known, proposed = _by_key(profiles), _by_key(waiting)
-    made = []
-    for (user, key), some in sorted(
-        grouped.items(), key=lambda item: (item[0][0] or "", item[0][1])
-    ):
-        place = user, words.normalise(key)
-        value = _value(some, known.get(place, []))
-        if not any(
-            _is_same(one, value) for one in (*known.get(place, []), *proposed.get(place, []))
-        ):
-            made.append(_taste(user, key, value, some, proposed.get(place, [])))
-    return made
+    tastes = []
+    for user, key in sorted(grouped, key=lambda group: (group[0] or "", group[1])):
+        group, slot = grouped[user, key], (user, words.normalise(key))
+        active, pending = known.get(slot, []), proposed.get(slot, [])
+        value = _value(group, active)
+        if not any(_is_same(record, value) for record in (*active, *pending)):
+            tastes.append(_taste(user, key, value, group, pending))
+    return tastes
+
+
+def _is_taste(fact: Fact) -> bool:
+    is_held = fact.state is State.ACTIVE and not fact.negated
+    return is_held and attributes.is_preference(fact.attribute)
 
 
 def _taste(
-    user: str | None, key: str, value: Any, some: Sequence[Fact], waiting: Sequence[Record]
+    user: str | None, key: str, value: Any, facts: Sequence[Fact], waiting: Sequence[Record]
 ) -> Taste:
-    sources = dict.fromkeys(source for fact in some for source in fact.evidence)
-    former = tuple(one.id for one in waiting if one.metadata.get("origin") == ORIGIN)
-    return Taste(
-        user,
-        key,
-        value,
-        tuple(sources)[:MOST_EVIDENCE],
-        rules.lowest_trust(fact.trust for fact in some),
-        former,
-    )
+    sources = tuple(dict.fromkeys(source for fact in facts for source in fact.evidence))
+    former = tuple(record.id for record in waiting if record.metadata.get("origin") == ORIGIN)
+    trust = rules.lowest_trust(fact.trust for fact in facts)
+    return Taste(user, key, value, sources[:MOST_EVIDENCE], trust, former)
 
 
-def _value(some: Sequence[Fact], known: Sequence[Record]) -> Any:
-    """The newest value, or all that hold beside what the profile has."""
-    if not attributes.of(some[0].attribute).many:
-        return max(some, key=lambda fact: (fact.valid_from, fact.record)).value
+def _value(facts: Sequence[Fact], known: Sequence[Record]) -> Any:
+    """Choose the newest value, or list all that hold after those of the profile."""
+    ordered = sorted(facts, key=lambda fact: (fact.valid_from, fact.record))
+    if not attributes.of(facts[0].attribute).many:
+        return ordered[-1].value
     before = [line for record in known for line in profile.texts_of(record.metadata.get("value"))]
-    lines = [
-        *before,
-        *(fact.value for fact in sorted(some, key=lambda fact: (fact.valid_from, fact.record))),
-    ]
+    lines = [*before, *(fact.value for fact in ordered)]
     return list({words.normalise(line): line for line in reversed(lines)}.values())[::-1]
 
 
 def _key(fact: Fact, owners: Mapping[str | None, str]) -> str:
-    """The attribute for whom the profile is about, and the name before it for everybody else."""
+    """Name the key: the attribute, after the person's name unless the profile is about them."""
     name = fact.attribute.replace(":", "_").replace(" ", "_")
     subject = words.normalise(fact.subject)
     owner = owners.get(fact.user)
@@ -101,24 +93,25 @@ def _key(fact: Fact, owners: Mapping[str | None, str]) -> str:
 
 
 def _owners(profiles: Iterable[Record]) -> dict[str | None, str]:
-    """Whom each profile is about, where it says so."""
-    named = [
-        one for one in profiles if profile.same_key(str(one.metadata.get("profile_key")), "name")
-    ]
-    return {one.user: words.normalise(str(one.metadata.get("value"))) for one in named}
+    """Read whom each user's profile is about, where it has a name."""
+    return {
+        record.user: words.normalise(str(record.metadata.get("value")))
+        for record in profiles
+        if profile.same_key(str(record.metadata.get("profile_key")), "name")
+    }
 
 
 def _by_key(records: Iterable[Record]) -> dict[tuple[str | None, str], list[Record]]:
-    found: dict[tuple[str | None, str], list[Record]] = {}
+    by_key: dict[tuple[str | None, str], list[Record]] = {}
     for record in records:
         key = words.normalise(str(record.metadata.get("profile_key")))
-        found.setdefault((record.user, key), []).append(record)
-    return found
+        by_key.setdefault((record.user, key), []).append(record)
+    return by_key
 
 
 def _is_same(record: Record, value: Any) -> bool:
-    mine, others = (
-        sorted(map(words.normalise, profile.texts_of(one)))
-        for one in (record.metadata.get("value"), value)
-    )
-    return mine == others
+    return _lines(record.metadata.get("value")) == _lines(value)
+
+
+def _lines(value: Any) -> list[str]:
+    return sorted(map(words.normalise, profile.texts_of(value)))

@@ -629,7 +629,8 @@ def test_what_goes_on_and_what_begins_anew() -> None:
             for seq, (tool, status) in enumerate(told_, 1)
         ]
         return [
-            len(time.told) for time in workflows._times(filter(None, map(workflows._told, records)))
+            len(one.outcomes)
+            for one in workflows._executions(filter(None, map(workflows._outcome, records)))
         ]
 
     ok, bad = "success", "failure"
@@ -667,7 +668,7 @@ def test_a_tasks_name_is_found_in_this_order() -> None:
     """S3: `workflow`, `run`, `task`; what is no visible text is passed over, and 2,000 characters are read."""
 
     def name(**metadata: Any) -> str | None:
-        found = workflows._told(ended(1, name=None, metadata=metadata))
+        found = workflows._outcome(ended(1, name=None, metadata=metadata))
         return None if found is None else found.name
 
     assert name(workflow="a 10", run="b 10", task="c 10") == "a 10"
@@ -949,12 +950,12 @@ def test_what_expires(value: float, age: float, expired: bool) -> None:
     assert (told_ == f"importance {value:.2f} and 10 days old: expired") is expired
 
 
-def test_numbers_are_told_apart() -> None:
+def test_numbers_are_distinct() -> None:
     """L7: with as many decimals as it takes."""
     assert rule(entry(0.699999)) == "importance 0.699999 is below 0.700000"
-    assert promotion._told_apart(0.1 + 0.2, 0.3) == ("0.30000000000000004", "0.3")
-    assert promotion._told_apart(1e-20, 0.0) == ("1e-20", "0.0")
-    assert promotion._told_apart(0.5, 0.5) == ("0.50", "0.50")
+    assert promotion._distinct(0.1 + 0.2, 0.3) == ("0.30000000000000004", "0.3")
+    assert promotion._distinct(1e-20, 0.0) == ("1e-20", "0.0")
+    assert promotion._distinct(0.5, 0.5) == ("0.50", "0.50")
 
 
 def test_the_oldest_make_room() -> None:

@@ -1,4 +1,4 @@
-"""Claims: what people say about themselves and each other, taken from what they said by rules. Pure."""
+"""Claims: statements about people, read out of conversations by rules. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """Something that somebody said."""
+    """One turn of a conversation."""
 
     text: str
     speaker: str | None
@@ -16,16 +16,16 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """Something that a turn states as so about somebody, with the words that say it."""
+    """A statement of a turn about a person, with the words that say it."""
 
     subject: str  # a name as the conversation has it
     attribute: str
-    value: str  # empty, with `negated`: whatever there was
+    value: str  # empty, if `negated`, denies any value
     start: int  # the words in the turn's text that say it: text[start:end]
     end: int
     at: datetime  # since when it holds: when it was said, or the day that it speaks of
     confidence: float  # how often this rule is right, 0 to 1
     rule: str  # which rule found it
     negated: bool = False
-    replaces: str | None = None  # the value that it says was there before
+    replaces: str | None = None  # the value that it says held before
     corrects: bool = False  # it takes back what was said: that had never been so

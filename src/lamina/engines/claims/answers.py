@@ -1,4 +1,4 @@
-"""Answers and corrections: words that make a claim only together with what was said before them. Pure."""
+"""Read answers and corrections: words that claim something only by what came before. Pure."""
 
 from __future__ import annotations
 
@@ -20,44 +20,52 @@ MINE = "mine"  # the rule for "my sister", which claims nothing else
 FRIENDSHIP = "friendship"  # "our friendship": who listens is meant
 FAR = 40  # characters without a word: what comes after them begins anew
 MOST_TOPICS = 50  # claims that can be taken back
-STRICT = frozenset("place name names number date diet status job".split())  # kinds that few words are of
+STRICT = frozenset("place name names number date diet status"
+    " job".split())  # kinds that few words are of
 # Words that take back what was said.
 TAKEN_BACK = re.compile(
-    r"\b(?:I meant|I mean\b|(?:scratch|strike|ignore|disregard) (?:that|my last)|wait,? no|no,? wait|hang on|hold on"
-    r"|correction|misspoke|mixed (?:that|it|them|things|those) up|got (?:that|it|the \w+|them) (?:wrong|muddled|mixed up"
-    r"|backwards)|muddled|typo|mistyped|auto-?correct|wrong (?:one|way round|city|name|word|place|date|year)|my (?:mistake"
-    r"|bad)|that'?s wrong|that was wrong|came out wrong|I was wrong|I lied|(?:wrote|typed|said|spelled|spelt) (?:the|it"
-    r"|that) wrong(?: \w+)?|actually,? no|no,? actually|should(?: have|'ve) said|that should (?:be|say|read)"
-    r"|forget what I said|let me correct|to correct|make that|or rather|on second thoughts?|oops|whoops|sorry,? (?:no|not|I"
-    r"|it's|it is|that's|my|make))\b|(?<=\w), (?:sorry|no),|(?<=\w)\*(?=\s|\Z)|\bwhy did I (?:write|say|type)\b"
+    r"\b(?:I meant|I mean\b|(?:scratch|strike|ignore|disregard) (?:that|my last)|wait,? no"
+    r"|no,? wait|hang on|hold on|correction|misspoke|mixed (?:that|it|them|things|those) up"
+    r"|got (?:that|it|the \w+|them) (?:wrong|muddled|mixed up|backwards)|muddled|typo|mistyped"
+    r"|auto-?correct|wrong (?:one|way round|city|name|word|place|date|year)|my (?:mistake|bad)"
+    r"|that'?s wrong|that was wrong|came out wrong|I was wrong|I lied|(?:wrote|typed|said|spelled"
+    r"|spelt) (?:the|it|that) wrong(?: \w+)?|actually,? no|no,? actually|should(?: have|'ve) said"
+    r"|that should (?:be|say|read)|forget what I said|let me correct|to correct|make that|or rather"
+    r"|on second thoughts?|oops|whoops|sorry,? (?:no|not|I|it's|it is|that's|my|make))\b"
+    r"|(?<=\w), (?:sorry|no),|(?<=\w)\*(?=\s|\Z)|\bwhy did I (?:write|say|type)\b"
     r"|\bactually,? (?:it's|it is|that's|make that|I'm|my)\b",
     re.I,
 )
 # Words that the right value follows.
 RIGHT = re.compile(
-    r"\b(?:I meant(?: to (?:say|write|type))?|I mean|make that|it's actually|actually,? (?:it's|it is|no,?)|it's|it is|it was"
-    r"|that's|should (?:be|say|read|have been)|or rather|name's|name is|(?P<self>I'm|I am))(?:,| really| in fact)* (?!(?:not"
-    r"|n't)\b)(?:(?:in|at|on|with|for|an?|the) )?",
+    r"\b(?:I meant(?: to (?:say|write|type))?|I mean|make that|it's actually|actually,? (?:it's"
+    r"|it is|no,?)|it's|it is|it was|that's|should (?:be|say|read|have been)|or rather|name's"
+    r"|name is|(?P<self>I'm|I am))(?:,| really| in fact)* (?!(?:not|n't)\b)(?:(?:in|at|on|with|for"
+    r"|an?|the) )?",
     re.I,
 )
 MUTTERED = (
-    r"(?:(?:hey|hi|hello|thanks|thank you)(?:,? (?-i:[A-Z])\w+)?|sorry|no|nope|not|well|yes|yeah|yep|oh|ah|uh|um|god|actually"
-    r"|ugh|ok|okay|and|but|so|now|still|just|an?|the|in|at|with|for|called|it's|it is|I'd (?:have to )?say|probably|definitely"
-    r"|mostly|mainly|that would be|it has to be|easily|I mean|or|rather|oops|whoops|on second thoughts?|my bad|wait|hm+|lol"
+    r"(?:(?:hey|hi|hello|thanks|thank you)(?:,? (?-i:[A-Z])\w+)?|sorry|no|nope|not|well|yes|yeah"
+    r"|yep|oh|ah|uh|um|god|actually|ugh|ok|okay|and|but|so|now|still|just|an?|the|in|at|with|for"
+    r"|called|it's|it is|I'd (?:have to )?say|probably|definitely|mostly|mainly|that would be"
+    r"|it has to be|easily|I mean|or|rather|oops|whoops|on second thoughts?|my bad|wait|hm+|lol"
     r"|haha)"
 )
 LEAD = bounded(rf"[\s,!.:*-]*(?:{MUTTERED}\b[\s,!.:*-]*)*", re.I)
-REPAIR = bounded(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S, longest=60)
-SORRY = re.compile(r"\b(?:sorry|oops|whoops|I mean|rather|actually|second thoughts?|wait)\b|\*", re.I)
+REPAIR = bounded(rf"{LEAD.pattern}(?P<value>\S.*?)[\s,.!*-]*"
+    rf"(?:\b{MUTTERED}\b[\s,.!*-]*)*\Z", re.I | re.S, longest=60)
+SORRY = re.compile(r"\b(?:sorry|oops|whoops|I mean|rather|actually|second thoughts?|wait)\b"
+    r"|\*", re.I)
 DENIED = bounded(
-    r"\s*(?:(?:no|nope|nah|well|god|sadly|actually|oh|afraid|unfortunately|i'm)[,!.]*\s+)*(?:not (?:any ?more|any longer|now"
-    r"|since)|no longer|used to)\b",
+    r"\s*(?:(?:no|nope|nah|well|god|sadly|actually|oh|afraid|unfortunately"
+    r"|i'm)[,!.]*\s+)*(?:not (?:any ?more|any longer|now|since)|no longer|used to)\b",
     re.I,
 )
 SPOKEN = re.compile(r"\b(?:I|we|you|he|she|they|it|that|this|there)\b|\w's\s(?=[a-z])", re.I)
 # "New favourite film", "they're my favourite band now": which one was said before.
 FAVOURITE_NOW = bounded(
-    r"(?:\A\s*(?:my |a )?new|\b(?:they're|it's|that's|he's|she's|this is)(?: now)? my(?: new)?)(?: all-time)? (?:favou?rite"
+    r"(?:\A\s*(?:my |a )?new|\b(?:they're|it's|that's|he's|she's"
+    r"|this is)(?: now)? my(?: new)?)(?: all-time)? (?:favou?rite"
     r"|fave?) (?P<thing>[a-z]+)\b(?! (?:is|are|was|has|:))",
     re.I,
 )
@@ -67,27 +75,33 @@ FAVOURITE_ASKED = re.compile(
     re.I,
 )
 NOUNS = {
-    "job": "job", "hobby": "hobby", "hobbies": "hobby", "age": "age", "diet": "diet", "pets": "pet", "allergies": "allergy",
-    "major": "studies", "employer": "employer", "birthday": "birthday", "name": "name",
+    "job": "job", "hobby": "hobby", "hobbies": "hobby", "age": "age", "diet": "diet",
+    "pets": "pet", "allergies": "allergy", "major": "studies", "employer": "employer",
+    "birthday": "birthday", "name": "name",
 }
 SELF_ASKED = bounded(
-    rf"\s*(?:and |my |any )*(?:(?:favou?rite|fave?) (?P<thing>[a-z]+)|(?P<noun>{'|'.join(NOUNS)}))\s*", re.I
+    rf"\s*(?:and |my |any )*(?:(?:favou?rite|fave?) (?P<thing>[a-z]+)"
+    rf"|(?P<noun>{'|'.join(NOUNS)}))\s*", re.I
 )
-# What a question asks about the one who hears it; the first that fits.
+# The attribute that a question asks the listener about; the first that fits.
 QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (attribute, for_turns(pattern))
     for attribute, pattern in (
-        ("lives_in", r"\bwhere (?:do|are) you (?:live|living|based|now|these days)|\bwhere'?s home\b|\bwhich city\b"
+        ("lives_in", r"\bwhere (?:do|are) you (?:live|living|based|now|these days)"
+                     r"|\bwhere'?s home\b|\bwhich city\b"
                      r"|\b(?:still|you) (?:live |living |based )?in [A-Z]"),
-        ("employer", r"\b(?:where|who) (?:do|are) you work|\bstill (?:work(?:ing)? )?(?:at|for|with) "
+        ("employer", r"\b(?:where|who) (?:do|are) you work"
+                     r"|\bstill (?:work(?:ing)? )?(?:at|for|with) "
                      r"|\b(?:are|do) you (?:still )?(?:at|work(?:ing)? (?:at|for)) "),
-        ("job", r"\bwhat do you do\b|\bwhat(?:'s| is) your (?:job|profession|occupation)|\bstill (?:an?|the) \w+"
-                r"|\bdo for a living\b|\bwhat are you doing (?:for work|these days|now)"),
+        ("job", r"\bwhat do you do\b|\bwhat(?:'s| is) your (?:job|profession|occupation)"
+                r"|\bstill (?:an?|the) \w+|\bdo for a living\b|\bwhat are you doing (?:for work"
+                r"|these days|now)"),
         ("origin", r"\bwhere (?:are|do) you (?:come )?(?:originally )?from\b"),
         ("hobby", r"\bhobb(?:y|ies)\b|\bdo (?:you do )?for fun\b|\b(?:free|spare) time\b"),
-        ("pet", r"\bwhat (?:are|were) (?:their|your (?:\w+ )?(?:dogs|cats|pets)'?) names\b|\b(?:any|have) pets\b"
-                r"|\bwhat(?:'s| is) (?:his|her|its|the \w+'s|your (?:\w+ )?(?:dog|cat|pet|puppy|kitten)'s) name\b"
-                r"|\bwhat (?:did you (?:name|call)|have you (?:named|called))"),
+        ("pet", r"\bwhat (?:are|were) (?:their|your (?:\w+ )?(?:dogs|cats|pets)'?) names\b|\b(?:any"
+                r"|have) pets\b|\bwhat(?:'s| is) (?:his|her|its|the \w+'s|your (?:\w+ )?(?:dog|cat"
+                r"|pet|puppy|kitten)'s) name\b|\bwhat (?:did you (?:name|call)|have you (?:named"
+                r"|called))"),
         ("name", r"\bwhat(?:'s| is) your (?:full |last |new )?name\b"),
         ("nickname", r"\bwhat (?:should|can|may|do) (?:I|we|people) call you\b"),
         ("age", r"\bhow old are you\b|\bwhat age are you\b"),
@@ -95,23 +109,27 @@ QUESTIONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("studies", r"\bwhat (?:are|do) you study|\bwhat(?:'s| is) your major\b|\bstill studying "),
         ("language", r"\b(?:what|which) languages? do you\b"),
         ("allergy", r"\ballerg(?:y|ies|ic)\b"),
-        ("diet", rf"\b(?:still|are you) (?:an? )?{either(words.DIETS)}\b|\bwhat(?:'s| is) your diet\b"),
-        ("partner", r"\b(?:still|are you) (?:with|seeing|dating|together with) |\bwho are you (?:seeing|dating)"
+        ("diet", rf"\b(?:still|are you) (?:an? )?{either(words.DIETS)}\b"
+                 r"|\bwhat(?:'s| is) your diet\b"),
+        ("partner", r"\b(?:still|are you) (?:with|seeing|dating|together with) "
+                    r"|\bwho are you (?:seeing|dating)"
                     r"|\bhow(?:'s| is) your (?:boyfriend|girlfriend|wife|husband|partner)"),
         ("relationship_status", r"\bare you (?:still )?(?:single|married|engaged|seeing anyone)\b"),
-        ("owns", r"\bwhat (?:car|phone|bike|laptop|computer|camera) do you\b|\bstill (?:have|got|driving|drive|using|riding) "),
+        ("owns", r"\bwhat (?:car|phone|bike|laptop|computer|camera) do you\b"
+                 r"|\bstill (?:have|got|driving|drive|using|riding) "),
         ("hobby", r"\bwhat (?:instruments?|sports?|games?) do you (?:play|do)\b"
                   r"|\bwhat do you (?:like to do|enjoy doing|do to (?:relax|unwind))\b"),
-        ("likes", r"\bwhat (?:(?:kind|sort|type|style|genre)s? of )?\w+ do you"
-                  r" (?:like|enjoy|listen|prefer|read|watch|love|play|make|paint|write|cook|into)\b|\b(?:any|got any|have any"
-                  r"|do you have any|which) (?:favou?rites?|fave?s?)\b|\bwhat are you into\b"),
+        ("likes", r"\bwhat (?:(?:kind|sort|type|style|genre)s? of )?\w+ do you (?:like|enjoy|listen"
+                  r"|prefer|read|watch|love|play|make|paint|write|cook|into)\b|\b(?:any|got any"
+                  r"|have any|do you have any|which) (?:favou?rites?|fave?s?)\b"
+                  r"|\bwhat are you into\b"),
     )
 )
 # fmt: on
 
 
 def asked(plain: str, clauses: Sequence[Clause]) -> str:
-    """The attribute that a turn asks about; empty when it asks nothing that is known."""
+    """Find the attribute that a turn asks about; empty if it asks for none."""
     plain = " | ".join(plain[clause.start : clause.end] for clause in clauses if clause.asks)
     if found := FAVOURITE_ASKED.search(plain):
         return favourite(found["thing"] or found["other"])
@@ -119,29 +137,26 @@ def asked(plain: str, clauses: Sequence[Clause]) -> str:
 
 
 def kind_of(attribute: str) -> str:
-    """How the values of an attribute are cut; empty when they never stand alone."""
+    """Find the kind by which an attribute's values are cut; empty if they never stand alone."""
     return values.KINDS.get(attribute, "thing" if attribute.startswith(FAVOURITE) else "")
 
 
 def is_topic(claim: Claim) -> bool:
-    """Whether it can be corrected by words that stand alone."""
+    """Tell if a claim can be corrected by words that stand alone."""
+    if claim.negated or not claim.value or claim.rule == FRIENDSHIP:
+        return False
     is_nameless = claim.rule == MINE and not claim.value[:1].isupper()
-    is_correctable = claim.attribute != "habit" and bool(kind_of(claim.attribute))
-    return (
-        is_correctable
-        and bool(claim.value)
-        and not (claim.negated or is_nameless or claim.rule == FRIENDSHIP)
-    )
+    return claim.attribute != "habit" and bool(kind_of(claim.attribute)) and not is_nameless
 
 
 def spans(attribute: str, plain: str, start: int, end: int) -> list[Span]:
-    """The values of an attribute that begin here."""
+    """Cut the values of an attribute that begin here."""
     kind = kind_of(attribute)
     return values.cut(kind, plain, start, end) if kind else []
 
 
 def alone(attribute: str, plain: str, start: int, end: int, longest: int = 6) -> list[Span]:
-    """The value in words that are nothing else: "Antwerp since last week"."""
+    """Cut the value out of words that are nothing else: "Antwerp since last week"."""
     lead = LEAD.match(plain, start, end)
     begin = lead.end() if lead else start
     if len(plain[begin:end].split(",")[0].split()) > longest:
@@ -150,59 +165,51 @@ def alone(attribute: str, plain: str, start: int, end: int, longest: int = 6) ->
 
 
 def answered(said: Said, clauses: Sequence[Clause], question: str) -> list[Claim]:
-    """What a short answer says, by what was asked."""
+    """Claim what a short answer says, by what was asked."""
+    about = said.speaker, question
     for clause in clauses[:3] if question else ():
         whole = (clause.start, clause.end)
         if clause.asks:
             return []
         if DENIED.match(said.part(clause)):
-            return [said.claim(said.speaker, question, "", whole, 0.8, "answered", negated=True)]
-        if found := alone(question, said.plain, *whole):
-            return [
-                said.claim(said.speaker, question, span, span, 0.75, "answered") for span in found
-            ]
+            return [said.claim(*about, "", whole, 0.8, "answered", negated=True)]
+        if answer := alone(question, said.plain, *whole):
+            return [said.claim(*about, span, span, 0.75, "answered") for span in answer]
     return []
 
 
 def self_answered(said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
-    """ "Favourite colour? Purple, always": a question that the speaker answers."""
+    """Claim what answers the speaker's own question: "Favourite colour? Purple, always"."""
     for clause, following in pairwise(clauses):
-        found = (
-            SELF_ASKED.fullmatch(said.part(clause)) if clause.asks and not following.asks else None
-        )
-        if found:
-            attribute = (
-                favourite(found["thing"]) if found["thing"] else NOUNS[found["noun"].lower()]
-            )
+        if not clause.asks or following.asks:
+            continue
+        if found := SELF_ASKED.fullmatch(said.part(clause)):
+            thing = found["thing"]
+            attribute = favourite(thing) if thing else NOUNS[found["noun"].lower()]
             for span in alone(attribute, said.plain, following.start, following.end):
-                yield said.claim(
-                    said.speaker, attribute, span, (clause.start, span[1]), 0.75, "self_answered"
-                )
+                where = (clause.start, span[1])
+                yield said.claim(said.speaker, attribute, span, where, 0.75, "self_answered")
 
 
 def right_value(said: Said, clauses: Sequence[Clause], topic: Claim) -> Span | None:
-    """The value that is right after all, when a turn takes back a claim."""
+    """Find the value that is right after all, when a turn takes back a claim."""
     wrong = topic.value.casefold()
     found = (*_contrasted(said, topic), *_corrected(said, clauses, topic), *_repaired(said, topic))
     return next((span for span in found if said.plain[slice(*span)].casefold() != wrong), None)
 
 
 def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[Span]:
-    """After "I meant", or in words that stand alone beside words that take back."""
+    """Look after "I meant", or in words that stand alone beside words that take back."""
     cue = TAKEN_BACK.search(said.plain)
     if not cue:
         return
     later = [clause for clause in clauses if clause.end > cue.start() and not clause.asks]
-    same = [
-        clause
-        for clause in clauses
-        if later and clause.sentence == later[0].sentence and clause.start < cue.start()
-    ]
+    before = [clause for clause in clauses if clause.start < cue.start()]
+    same = [clause for clause in before if later and clause.sentence == later[0].sentence]
+    is_strict = kind_of(topic.attribute) in STRICT
     for clause in (*later, *same):
         for found in RIGHT.finditer(said.plain, clause.start, clause.end):
-            if (
-                not found["self"] or kind_of(topic.attribute) in STRICT
-            ):  # not "actually, I'm also curious about it"
+            if is_strict or not found["self"]:  # not "actually, I'm also curious about it"
                 yield from spans(topic.attribute, said.plain, found.end(), clause.end)
     for clause in later:
         begin = cue.end() if clause.start <= cue.start() else clause.start
@@ -212,12 +219,11 @@ def _corrected(said: Said, clauses: Sequence[Clause], topic: Claim) -> Iterator[
 
 
 def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
-    """On either side of "not" and the value that was wrong: "Perth, not Dundee"."""
+    """Look on either side of "not" and the value that was wrong: "Perth, not Dundee"."""
     plain = said.plain
     for found in islice(denials(topic).finditer(plain), MOST_TOPICS):
-        yield from spans(
-            topic.attribute, plain, found.end(), min(found.end() + LONGEST, len(plain))
-        )
+        last = min(found.end() + LONGEST, len(plain))
+        yield from spans(topic.attribute, plain, found.end(), last)
         least = max(0, found.start() - LONGEST)
         end = least + len(plain[least : found.start()].rstrip(" ,"))
         start = max(least, *(plain.rfind(mark, least, end) + 1 for mark in ".!?:\n"))
@@ -227,41 +233,34 @@ def _contrasted(said: Said, topic: Claim) -> Iterator[Span]:
 
 
 def _repaired(said: Said, topic: Claim) -> Iterator[Span]:
-    """In a turn that is nothing but another value: "Milan, sorry"."""
+    """Look in a turn that is nothing but another value: "Milan, sorry"."""
     found = REPAIR.fullmatch(said.plain) if len(said.plain.split(None, 5)) <= 5 else None
     if found and (SORRY.search(said.plain) or kind_of(topic.attribute) in STRICT):
         begin, end = found.span("value")
-        yield from (
-            span for span in spans(topic.attribute, said.plain, begin, end) if span == (begin, end)
-        )
+        if (begin, end) in spans(topic.attribute, said.plain, begin, end):
+            yield begin, end
 
 
 def takes_back(said: Said, claims: Sequence[Claim]) -> int | None:
-    """Where a turn begins to take back one of some claims; nothing when it does not."""
+    """Find where a turn begins to take back one of some claims; None if it does not."""
     if cue := TAKEN_BACK.search(said.plain):
         return cue.start()
-    found = [
-        found.start()
-        for claim in claims
-        if is_topic(claim) and (found := denials(claim).search(said.plain))
-    ]
-    if found:
-        return found[0]
-    return (
-        0
-        if any(next(_repaired(said, claim), None) for claim in claims if is_topic(claim))
-        else None
-    )
+    topics = [claim for claim in claims if is_topic(claim)]
+    for topic in topics:
+        if found := denials(topic).search(said.plain):
+            return found.start()
+    return 0 if any(True for topic in topics for _ in _repaired(said, topic)) else None
 
 
 def denials(claim: Claim) -> re.Pattern[str]:
+    """Compile a pattern for words that deny the value of a claim."""
     head = re.escape(claim.value.split()[-1])
     wrong = rf"(?:(?:an?|the|in|at|with) )?(?:{re.escape(claim.value)}|{head})\b"
     return re.compile(rf"(?:\bnot|\bnever|n't) {wrong},?(?: but)?(?:\s+|(?=[.!?])|\Z)", re.I)
 
 
 def antecedent(plain: str, before: int) -> Span | None:
-    """The last name that was said before some place: what "it" is."""
+    """Find the last name before a position: what "it" stands for."""
     said = values.NAME.finditer(plain, max(0, before - LONGEST), before)
     named = [_inner(plain, found) for found in said if values.is_name(found[1])]
     inside = [span for span in named if not _opens(plain, span[0])]
@@ -269,11 +268,11 @@ def antecedent(plain: str, before: int) -> Span | None:
 
 
 def _inner(plain: str, found: re.Match[str]) -> Span:
-    """A name without the first word of a sentence: "Saw Fontaines"."""
+    """Strip a name of the first word of a sentence: "Saw Fontaines"."""
     skipped = found[1].find(" ") + 1 if _opens(plain, found.start()) else 0
     return found.start(1) + skipped, found.end(1)
 
 
 def _opens(plain: str, place: int) -> bool:
-    """Whether a sentence begins here."""
+    """Tell if a sentence begins here."""
     return plain[max(0, place - FAR) : place].rstrip()[-1:] in ("", ".", "!", "?", "…")

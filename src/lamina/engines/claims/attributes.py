@@ -1,4 +1,4 @@
-"""What can be said about somebody: the attributes of claims, which of them hold one value, and how each reads."""
+"""The attributes of claims: how many values each holds, and how a fact about it reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Attribute(msgspec.Struct, frozen=True):
-    """One thing that can be known about a person."""
+    """One property of a person."""
 
     name: str
     many: bool  # whether several values can hold at once
@@ -66,7 +66,7 @@ ALL = (
 )
 TABLE: Mapping[str, Attribute] = {attribute.name: attribute for attribute in ALL}
 FAVOURITE = "favourite:"
-PLACES = re.compile(r"\{[sv]\}")
+PLACEHOLDER = re.compile(r"\{[sv]\}")
 BRITISH = {"color": "colour", "flavor": "flavour"}
 # Tastes become proposals for the profile.
 PREFERENCES = frozenset({"likes", "dislikes", "hobby", "diet", "allergy", "language"})
@@ -77,32 +77,28 @@ def known(name: str) -> bool:
 
 
 def of(name: str) -> Attribute:
-    """An attribute by its name; everybody has one favourite of each thing."""
+    """Find an attribute by its name; a person has one favourite of each thing."""
     if name.startswith(FAVOURITE):
         thing = name.removeprefix(FAVOURITE)
         thing = thing.replace("{", "(").replace("}", ")")
-        return _one(
-            name,
-            f"{{s}}'s favourite {thing} is {{v}}",
-            f"{{s}}'s favourite {thing} is not {{v}} any more",
-            "taste",
-        )
+        reads = f"{{s}}'s favourite {thing} is"
+        return _one(name, f"{reads} {{v}}", f"{reads} not {{v}} any more", "taste")
     return TABLE[name]
 
 
 def favourite(thing: str) -> str:
-    """The attribute for a favourite thing, in one spelling."""
+    """Name the attribute for a favourite thing, in one spelling."""
     return FAVOURITE + BRITISH.get(thing.lower(), thing.lower())
 
 
 def is_preference(name: str) -> bool:
-    """Whether it says what somebody likes, and belongs in a profile."""
+    """Tell if an attribute is a taste, which belongs in a profile."""
     return name in PREFERENCES or name.startswith(FAVOURITE)
 
 
 def sentence(subject: str, name: str, value: str, *, negated: bool = False) -> str:
-    """A fact in words."""
+    """Write a fact as a sentence."""
     attribute = of(name)
-    shape = attribute.denied if negated else attribute.reads
-    said = {"{s}": subject, "{v}": value or "anything"}
-    return PLACES.sub(lambda found: said[found.group()], shape)
+    template = attribute.denied if negated else attribute.reads
+    filled = {"{s}": subject, "{v}": value or "anything"}
+    return PLACEHOLDER.sub(lambda found: filled[found.group()], template)

@@ -1,4 +1,4 @@
-"""Rules for what ends or turns into something else: given up, sold, broken up, switched from this to that."""
+"""Rules for what ends or becomes something else: given up, sold, broken up, switched."""
 
 from __future__ import annotations
 
@@ -9,75 +9,45 @@ from lamina.engines.claims.rule import any_of, compiled, for_turns
 from lamina.text.patterns import Bounded
 
 MANY = (
-    "hobby",
-    "habit",
-    "studies",
-    "job",
-    "diet",
-    "likes",
-    "plan",
-    "goal",
-    "language",
-    "employer",
-    "lives_in",
-    "owns",
-    "religion",
-)
+    "hobby", "habit", "studies", "job", "diet", "likes", "plan", "goal", "language", "employer",
+    "lives_in", "owns", "religion",
+)  # fmt: skip
 ALL = (
-    *MANY,
-    "partner",
-    "pet",
-    "favourite",
-    "dislikes",
-    "health",
-    "allergy",
-    "relationship_status",
+    *MANY, "partner", "pet", "favourite", "dislikes", "health", "allergy", "relationship_status",
     "nickname",
-)
+)  # fmt: skip
 AIMS = ("plan", "goal")
-BACK = (
-    *MANY,
-    "partner",
-    "name",
-    "favourite",
-    "relationship_status",
-)  # what somebody can go back to
+# What a person can go back to.
+BACK = (*MANY, "partner", "name", "favourite", "relationship_status")
 SWITCHED = (
-    "employer",
-    "job",
-    "studies",
-    "diet",
-    "owns",
-    "favourite",
-    "religion",
-    "likes",
-    "hobby",
-    "habit",
-    "lives_in",
-)
+    "employer", "job", "studies", "diet", "owns", "favourite", "religion", "likes", "hobby",
+    "habit", "lives_in",
+)  # fmt: skip
 SPOKEN_OF = ("partner", "plan", "job", "employer")
 NAMED = ("pet", "partner", "child", "sibling", "friend", "relative", "parent")
 THE = r"(?:(?:the|my|our|that|this|his|her|their|old|all|both|being|an?)\s+)*"
-IT = rf"(?!and\b|or\b|so\b|but\b|on\b|to\b|after\b|before\b|for\b|in\b|at\b|because\b|when\b|it\b|that\b){THE}(?P<value>[\w'])"
+IT = (
+    rf"(?!and\b|or\b|so\b|but\b|on\b|to\b|after\b|before\b|for\b|in\b|at\b|because\b|when\b|it\b"
+    rf"|that\b){THE}(?P<value>[\w'])"
+)
 FIRST = (
-    rf"\A\s*(?:(?:and|but|so+|well|ok|okay|yes|no),? )*{THE}(?P<value>(?!(?:I|we|you|he|she|they|it|that|this|there|what)\b)"
+    rf"\A\s*(?:(?:and|but|so+|well|ok|okay|yes|no),? )*{THE}(?P<value>(?!(?:I|we|you|he|she|they|it"
+    rf"|that|this|there|what)\b)"
     r"[A-Za-z][\w-]*(?: (?!(?:I|we|you|he|she|they|who|that)\b)[\w-]+){0,3}?)"
 )
 FIRST_NAME = r"(?P<value>[A-Z][\w']*)"
 IS = (
-    r"(?:'s| is| are| was| has been| have been|'s been| has| have| got)(?: all| now| totally| officially| finally| completely"
-    r"| just| sadly)*"
+    r"(?:'s| is| are| was| has been| have been|'s been| has| have| got)(?: all| now| totally"
+    r"| officially| finally| completely| just| sadly)*"
 )
 
 
 class Ending(NamedTuple):
-    """One row: these words end what is known; without anything known that fits, they end the default."""
+    """One row: these words end what is known, or else the default."""
 
     name: str
     cue: re.Pattern[str]
-    pattern: (
-        Bounded  # what ends begins where the group `value` does; no such group: whatever there was
-    )
+    pattern: Bounded  # what ends begins at the group `value`; no such group: whatever there was
     attributes: tuple[str, ...]  # what can end so
     default: str  # empty: nothing, unless it is known
     confidence: float
@@ -95,23 +65,12 @@ class Switch(NamedTuple):
 
 
 def _ends(
-    name: str,
-    cues: str,
-    pattern: str,
-    attributes: str | tuple[str, ...],
-    default: str,
-    confidence: float,
-) -> Ending:
+    name: str, cues: str, pattern: str, attributes: str | tuple[str, ...],
+    default: str, confidence: float,
+) -> Ending:  # fmt: skip
     listed = tuple(attributes.split()) if isinstance(attributes, str) else attributes
-    return Ending(
-        name,
-        any_of(cues),
-        compiled(pattern),
-        listed,
-        default,
-        confidence,
-        pattern.startswith(FIRST),
-    )
+    cue, is_first = any_of(cues), pattern.startswith(FIRST)
+    return Ending(name, cue, compiled(pattern), listed, default, confidence, is_first)
 
 
 def _switches(name: str, cues: str, pattern: str, default: str, confidence: float) -> Switch:
@@ -122,132 +81,155 @@ def _switches(name: str, cues: str, pattern: str, default: str, confidence: floa
 ENDINGS = (
     # --- things and animals ---
     _ends("sold", "sold returned pawned wrote crashed gave",
-        rf"\b(?:sold|returned|pawned|totall?ed|wrote off|written off|crashed) (?!two|three|four|five|six|ten|\d|some|none|a few"
+        r"\b(?:sold|returned|pawned|totall?ed|wrote off|written off|crashed) (?!two|three|four|five"
+        r"|six|ten|\d|some|none|a few"
         rf"|lots){IT}", "owns pet", "owns", 0.85),
     _ends("gave_to", "gave given", rf"\b(?:gave|given) {IT}.* to ", "owns pet", "", 0.75),
     _ends("gave_away", "away",
-        rf"\b(?:gave|give|given|giving|threw|thrown) {THE}(?P<value>\w[\w ]*?) away\b", "owns pet", "", 0.8),
-    _ends("away_with", "away", rf"\b(?:gave|give|given|giving|threw|thrown) away {IT}", "owns pet", "owns", 0.8),
+        rf"\b(?:gave|give|given|giving|threw|thrown) {THE}(?P<value>\w[\w ]*?) away\b", "owns pet",
+        "", 0.8),
     _ends("out_of", "out_of", rf"(?<!based )\bout of {IT}", "lives_in employer", "", 0.7),
     _ends("rid_of", "rid_of", rf"\brid of {IT}", "owns pet habit health", "owns", 0.8),
-    _ends("goodbye", "goodbye farewell", rf"\b(?:say|said|saying) (?:goodbye|farewell) to {IT}", ALL, "", 0.8),
-    _ends("lost_pet", "lost put rehome", rf"\b(?:lost|rehomed?|put down|had to put) {IT}", "pet owns", "", 0.75),
-    _ends("put_down", "put", rf"\bhad {THE}(?P<value>[A-Z]\w+) put (?:down|to sleep)", "pet", "", 0.8),
+    _ends("goodbye", "goodbye farewell", rf"\b(?:say|said|saying) (?:goodbye|farewell) to {IT}",
+        ALL, "", 0.8),
+    _ends("lost_pet", "lost put rehome", rf"\b(?:lost|rehomed?|put down|had to put) {IT}",
+        "pet owns", "", 0.75),
+    _ends("put_down", "put", rf"\bhad {THE}(?P<value>[A-Z]\w+) put (?:down|to sleep)", "pet", "",
+        0.8),
     # --- people ---
-    _ends("broke_up_with", "up_with", r"\b(?:broke|broken|split|breaking) up with (?P<value>[A-Z])", "partner", "partner", 0.9),
+    _ends("broke_up_with", "up_with", r"\b(?:broke|broken|split|breaking) up with (?P<value>[A-Z])",
+        "partner", "partner", 0.9),
     _ends("we_broke_up", "broke_up split divorce separated broken_up parted quits",
-        rf"\b(?:we|(?:{FIRST_NAME} )?and (?:I|me))(?:'ve| have|'re| are)? (?:just |recently |finally |getting "
-        r"|now )*(?:broke up|broken up|split up|split|got divorced|(?:get |getting )?divorced|separated|parted ways"
-        r"|called it quits)\b(?! the\b)", "partner employer", "partner", 0.9),
+        rf"\b(?:we|(?:{FIRST_NAME} )?and (?:I|me))(?:'ve| have|'re| are)? (?:just |recently "
+        rf"|finally |getting "
+        r"|now )*(?:broke up|broken up|split up|split|got divorced|(?:get |getting )?divorced"
+        r"|separated|parted ways|called it quits)\b(?! the\b)", "partner employer", "partner", 0.9),
     _ends("they_broke_up", "broke_up split divorced separated",
-        r"\band (?P<value>[A-Z]\w+)(?: have| has)? (?:broke up|broken up|split up|split|divorced|got divorced|separated)\b",
-        "partner", "partner", 0.85),
-    _ends("over_between", "over_between", r"\bover between (?:us|me and (?:[A-Z]\w+))", "partner", "partner", 0.85),
-    _ends("not_together", "together", r"(?:\bno longer|\bnot|n't) together\b", "partner", "partner", 0.85),
-    _ends("got_divorced", "divorced", r"\b(?:got|am|'m|'re|are|been) divorced\b", "partner", "partner", 0.75),
-    _ends("my_ex", "my_ex",
-        r"\bmy ex(?:[- ](?:wife|husband|boyfriend|girlfriend|partner))?,? (?P<value>[A-Z])", "partner", "partner", 0.8),
-    _ends("left_me", "left_me dumped_me", rf"{FIRST}(?: has|'s)? (?:left|dumped) me\b", "partner", "partner", 0.85),
+        r"\band (?P<value>[A-Z]\w+)(?: have| has)? (?:broke up|broken up|split up|split|divorced"
+        r"|got divorced|separated)\b", "partner", "partner", 0.85),
+    _ends("not_together", "together", r"(?:\bno longer|\bnot|n't) together\b", "partner", "partner",
+        0.85),
+    _ends("left_me", "left_me dumped_me", rf"{FIRST}(?: has|'s)? (?:left|dumped) me\b", "partner",
+        "partner", 0.85),
     # --- work ---
     _ends("laid_off", "off fired sacked redundant go notice resigned quit job freelance retired",
-        r"\b(?:(?:laid|let) (?:me|us) (?:off|go)|(?:fired|sacked) me|(?:was|been|got|get) (?:laid off|fired|sacked"
-        r"|made redundant|let go)|handed in my notice|(?:quit|left|lost) my job\b(?! (?:as|at))|resigned\b(?! from)|(?:gone"
-        r"|went) freelance|(?:I|we|he|she)(?:'ve|'s)? (?:just |finally )?retired\b(?! from))", "employer", "employer", 0.8),
-    _ends("lost_job_as", "job", r"\b(?:lost|quit|left) my (?:\w+ )?job as an? (?P<value>\w)", "job", "job", 0.9),
+        r"\b(?:(?:laid|let) (?:me|us) (?:off|go)|(?:fired|sacked) me|(?:was|been|got"
+        r"|get) (?:laid off|fired|sacked|made redundant|let go)|handed in my notice|(?:quit|left"
+        r"|lost) my job\b(?! (?:as|at))|resigned\b(?! from)|(?:gone|went) freelance|(?:I|we|he"
+        r"|she)(?:'ve|'s)? (?:just |finally )?retired\b(?! from))", "employer", "employer", 0.8),
+    _ends("lost_job_as", "job", r"\b(?:lost|quit|left) my (?:\w+ )?job as an? (?P<value>\w)", "job",
+        "job", 0.9),
     _ends("lost_job_at", "job position role",
-        r"\b(?:lost|quit|left) my (?:\w+ )?(?:job|position|role) (?:at|with) (?P<value>\w)", "employer", "employer", 0.9),
-    _ends("no_longer_at", "no_longer not",
-        r"\b(?:no longer|not) (?:at|with|in) (?P<value>[A-Z])", "employer lives_in studies", "", 0.85),
-    _ends("last_day", "last_day", r"\blast day (?:at|with) (?P<value>[A-Z])", "employer", "employer", 0.8),
-    _ends("left", "left",
-        rf"\bleft (?!for\b|my\b|me\b|to\b|over\b|it\b){IT}(?!.*\bfor [A-Z])", "employer partner lives_in studies job", "", 0.8),
+        r"\b(?:lost|quit|left) my (?:\w+ )?(?:job|position|role) (?:at|with) (?P<value>\w)",
+        "employer", "employer", 0.9),
+    _ends("no_longer_at", "no_longer not", r"\b(?:no longer|not) (?:at|with|in) (?P<value>[A-Z])",
+        "employer lives_in studies", "", 0.85),
+    _ends("left", "left", rf"\bleft (?!for\b|my\b|me\b|to\b|over\b|it\b){IT}(?!.*\bfor [A-Z])",
+        "employer partner lives_in studies job", "", 0.8),
     _ends("dropped_out", "dropped_out",
         r"\bdropped out\b(?! of (?!uni|college|school|the course|my))", "studies", "studies", 0.8),
-    # --- what somebody does and likes ---
+    # --- what a person does and likes ---
     _ends("gave_up", "up", rf"\b(?:gave|given) up(?: on)? {IT}", MANY, "hobby", 0.85),
     _ends("quit", "quit stopped dropped ditched abandoned packed chucked jacked retired resigned",
-        r"\b(?:quit|stopped|dropped(?: out of)?|ditched|abandoned|(?:packed|chucked|jacked) in|(?:retired"
-        r"|resigned) from)(?: (?:going|doing|playing|practi[cs]ing|eating|drinking|studying|learning|taking))* (?!my job\b"
+        r"\b(?:quit|stopped|dropped(?: out of)?|ditched|abandoned|(?:packed|chucked|jacked) in"
+        r"|(?:retired|resigned) from)(?: (?:going|doing|playing|practi[cs]ing|eating|drinking"
+        r"|studying|learning|taking))* (?!my job\b"
         rf"|the job\b|it\b|by\b|to\b|out\b|off\b){IT}", MANY, "", 0.8),
     _ends("gone_off", "off",
         rf"\b(?:gone|went)(?: right| completely| totally| a bit| really)? off {IT}",
         "likes favourite hobby diet", "likes", 0.85),
     _ends("over_it", "over done through sick tired bored fed",
-        r"\b(?:I'm|I am|she's|he's|is) (?:so |totally |completely |well |really )*(?:over|done with|through with|sick of"
+        r"\b(?:I'm|I am|she's|he's|is) (?:so |totally |completely |well |really )*(?:over|done with"
+        r"|through with|sick of"
         rf"|tired of|bored of|fed up with) {IT}", "likes hobby favourite studies diet", "", 0.7),
     _ends("no_more", "no_more", rf"\bno more {IT}", MANY, "", 0.7),
     _ends("called_off", "cancel called_off shelved scrapped against mind binned",
-        rf"\b(?:cancell?ed|called off|shelved|binned|scrapped|decided against|changed my mind (?:about|on)) {IT}",
-        "plan goal owns", "plan", 0.8),
+        rf"\b(?:cancell?ed|called off|shelved|binned|scrapped|decided against"
+        rf"|changed my mind (?:about|on)) {IT}", "plan goal owns", "plan", 0.8),
     _ends("moved_on", "from forgotten out_of_love",
-        rf"\b(?:moved on from|forgotten|out of love with|grown out of|outgrown|had enough of) {IT}", ALL, "", 0.75),
-    _ends("come_round", "round around warmed", rf"\b(?:(?:come|came) a?round|warmed) to {IT}", "dislikes", "", 0.75),
+        rf"\b(?:moved on from|forgotten|out of love with|grown out of|outgrown|had enough of) {IT}",
+        ALL, "", 0.75),
+    _ends("come_round", "round around warmed", rf"\b(?:(?:come|came) a?round|warmed) to {IT}",
+        "dislikes", "", 0.75),
     _ends("not_favourite", "fav",
-        rf"{FIRST}(?:'s not| isn't| is not| is no longer|n't) my (?:favou?rite|fave?)\b", "favourite", "", 0.85),
-    _ends("never_was", "never not n't", rf"\b(?:it was|it's|it is|was|oops|sorry|no),? (?:never|not) {IT}", ALL, "", 0.75),
-    _ends("off_the_list", "off",
-        rf"\b(?:take|took|cross|crossed|strike) {THE}(?P<value>[\w ]+?) off (?:my|the) list\b", ALL, "", 0.8),
-    _ends("instead_of", "instead_of rather_than", rf"\b(?:instead of|rather than) {IT}", ALL, "", 0.7),
-    _ends("grown_on", "grown grew", rf"{FIRST}(?:'s| has| have)? (?:grown|grew) on me\b", "dislikes", "dislikes", 0.75),
+        rf"{FIRST}(?:'s not| isn't| is not| is no longer|n't) my (?:favou?rite|fave?)\b",
+        "favourite", "", 0.85),
+    _ends("never_was", "never not n't",
+        rf"\b(?:it was|it's|it is|was|oops|sorry|no),? (?:never|not) {IT}", ALL, "", 0.75),
+    _ends("instead_of", "instead_of rather_than", rf"\b(?:instead of|rather than) {IT}", ALL, "",
+        0.7),
+    _ends("grown_on", "grown grew", rf"{FIRST}(?:'s| has| have)? (?:grown|grew) on me\b",
+        "dislikes", "dislikes", 0.75),
     _ends("eats_again", "eat",
-        r"(?<!n't )(?<!not )(?<!no )(?<!never )(?<!stopped )\b(?:(?:started|back to) eating|eats?|eating) (?:meat|fish"
-        r"|everything|anything|dairy|animal products)\b(?! (?:every|for|with))", "diet", "diet", 0.6),
+        r"(?<!n't )(?<!not )(?<!no )(?<!never )(?<!stopped )\b(?:(?:started|back to) eating|eats?"
+        r"|eating) (?:meat|fish|everything|anything|dairy|animal products)\b(?! (?:every|for"
+        r"|with))", "diet", "diet", 0.6),
     # --- anything that is known ---
     _ends("is_over",
-        "off history over out cancel dead gone finished past sold stolen lost healed cleared better disappeared behind done"
-        " sorted run dethroned rehomed put died away no_more",
-        rf"{FIRST}{IS} (?:off|history|over|out|cancell?ed|dead|gone|no more|a thing of the past|finished|sold|stolen|lost"
-        r"|healed|cleared up|better|disappeared|behind me|sorted|run over|dethroned|done for|called off|scrapped|gone away"
-        r"|gone to live|been rehomed|passed away|passed on|died|r[au]n away|been put)\b", ALL, "", 0.75),
-    _ends("ended", "died passed fell sank ran went moved didn't crossed bores stopped longer folded",
-        rf"{FIRST} (?:just |sadly |finally |has )?(?:died|passed away|passed on|fell through|sank|ran away|went to live"
-        r"|moved out|didn't work out|went to an? \w+|is no more|is no longer with us|crossed the rainbow|went bust|went under"
-        r"|folded|bores? me|(?:have |has )?stopped|ended|broke down for good)\b", ALL, "", 0.75),
+        "off history over out cancel dead gone finished past sold stolen lost healed cleared better"
+        " disappeared behind done sorted run dethroned rehomed put died away no_more passed fell"
+        " sank ran went moved didn't crossed bores stopped longer folded",
+        rf"{FIRST}(?:{IS} (?:off|history|over|out|cancell?ed|dead|gone|no more|a thing of the past"
+        rf"|finished|sold|stolen|lost"
+        r"|healed|cleared up|better|disappeared|behind me|sorted|run over|dethroned|done for"
+        r"|called off|scrapped|gone away|gone to live|been rehomed|passed away|passed on|died"
+        r"|r[au]n away|been put)| (?:just |sadly |finally |has )?(?:died|passed away|passed on"
+        r"|fell through|sank|ran away|went to live|moved out|didn't work out|went to an? \w+"
+        r"|is no longer with us|crossed the rainbow|went bust|went under|folded|bores? me|(?:have "
+        r"|has )?stopped|ended|broke down for good))\b", ALL, "", 0.75),
     # --- health and names ---
-    _ends("outgrown", "outgrow outgrew cured beaten over free recovered",
-        rf"\b(?:outgrown?|outgrew|cured of|beaten|got over|free of|recovered from) {IT}", "health allergy", "", 0.75),
     _ends("dont_call", "call",
-        r"\b(?:don't|do not|dont|stop|quit|never|nobody|no one) (?:call|calling|calls) me (?P<value>[A-Z])",
-        "nickname", "nickname", 0.9),
+        r"\b(?:don't|do not|dont|stop|quit|never|nobody|no one) (?:call|calling"
+        r"|calls) me (?P<value>[A-Z])", "nickname", "nickname", 0.9),
 )
 SWITCHES = (
     _switches("from_to", "from",
         r"\b(?:switched|changed|moved|went|gone|converted|swapped|transferred|upgraded"
         r"|relocated)(?: \w+)? from (?P<old>[\w' -]+?) (?:in)?to ", "", 0.85),
     _switches("to", "switched changed converted transferred upgraded",
-        r"\b(?:switched|changed|converted|transferred|upgraded|moved over|gone over)(?: (?:my |the )?(?:major|degree|course"
-        r"|subject|jobs|careers|over|back|it))* to (?:an? |the )?", "", 0.8),
+        r"\b(?:switched|changed|converted|transferred|upgraded|moved over|gone over)(?: (?:my "
+        r"|the )?(?:major|degree|course|subject|jobs|careers|over|back|it))* to (?:an? |the )?", "",
+        0.8),
     _switches("left_for", "left",
-        r"\bleft (?:the )?(?P<old>[\w&' ]+?) (?:for|to join|to work (?:at|for)) (?=[A-Z])", "employer", 0.85),
+        r"\bleft (?:the )?(?P<old>[\w&' ]+?) (?:for|to join|to work (?:at|for)) (?=[A-Z])",
+        "employer", 0.85),
     _switches("swapped_for", "for with",
-        rf"\b(?:swapped|traded|exchanged|replaced|ditched|trading|sold)(?: in)? {THE}(?P<old>[\w' -]+?)(?: in)? (?:for|with) ",
-        "owns", 0.85),
+        rf"\b(?:swapped|traded|exchanged|replaced|ditched|trading"
+        rf"|sold)(?: in)? {THE}(?P<old>[\w' -]+?)(?: in)? (?:for|with) ", "owns", 0.85),
 )
-# What a turn comes to, though it does not say so.
+# Words that amount to a status, though they do not say so.
 OUTCOMES = tuple(
     (name, for_turns(pattern), value)
     for name, pattern, value in (
         ("knot", r"\b(?:we|and I)(?:'ve| have)? (?:finally |just )?tied the knot\b", "married"),
-        ("yes", r"\b(?:he|she|\w+) proposed\b.{0,300}\bI said yes\b|\bI proposed\b.{0,300}\b(?:she|he) said yes\b", "engaged"),
-        ("decree", r"\b(?:my|our) divorce (?:came through|is final|was finali[sz]ed|is done|is through)\b", "divorced"),
+        ("yes", r"\b(?:he|she|\w+) proposed\b.{0,300}\bI said yes\b|\bI proposed\b.{0,300}\b(?:she"
+            r"|he) said yes\b", "engaged"),
+        ("decree", r"\b(?:my|our) divorce (?:came through|is final|was finali[sz]ed|is done"
+            r"|is through)\b", "divorced"),
     )
 )
-# Where somebody was before.
-TAKEN_BACK = compiled(r"\b(?P<value>[A-Z]\w+) (?:took me back|and I (?:are|got|'re) back together)\b")
-BACK_TO = compiled(r"\b(?:back (?:to|at|in|with|on)|returned to|rejoined) (?:being (?:an? )?|the |my )?(?P<value>\w[\w' ]*)")
+# Words that bring back what held before.
+TAKEN_BACK = compiled(
+    r"\b(?P<value>[A-Z]\w+) (?:took me back|and I (?:are|got|'re) back together)\b"
+)
+BACK_TO = compiled(
+    r"\b(?:back (?:to|at|in|with|on)|returned to|rejoined) (?:being (?:an? )?|the |my )?"
+    r"(?P<value>\w[\w' ]*)"
+)
 AGAIN = compiled(
     r"(?:\A\s*|\b(?:it's|it is|is|'m|am|are|drive|drink|eat|use|got) )(?:an? |the |with |in "
     r"|at )?(?P<value>[\w']+(?: [\w']+)?)(?: all over)? (?:again|once more)\b"
 )
-# What takes the place of what has just ended.
+# Words that replace what has just ended.
 INSTEAD = compiled(
-    r"\b(?:it's|it is|it'll be|I'm at|I'm in|I'm with|I'm on|I'm doing|we're in|we're on|hello(?: to)?) (?:an? "
-    r"|the )?(?P<value>\w)|(?:\A\s*|, )(?P<other>[A-Z]\w+) (?:it is|since|now)\b"
+    r"\b(?:it's|it is|it'll be|I'm at|I'm in|I'm with|I'm on|I'm doing|we're in|we're on"
+    r"|hello(?: to)?) (?:an? |the )?(?P<value>\w)|(?:\A\s*|, )(?P<other>[A-Z]\w+) (?:it is|since"
+    r"|now)\b"
 )
 # "I got a puppy. Her name's Coco."
 NAMING = compiled(
-    r"\b(?:his|her|its|their|the \w+'s) names?(?:'s| is| are) (?=[A-Z])|\b(?:he|she|it)(?:'s| is) (?:called|named) (?=[A-Z])"
-    r"|\b(?:named|called) (?:him|her|it) (?=[A-Z])"
+    r"\b(?:his|her|its|their|the \w+'s) names?(?:'s| is| are) (?=[A-Z])|\b(?:he|she|it)(?:'s"
+    r"| is) (?:called|named) (?=[A-Z])|\b(?:named|called) (?:him|her|it) (?=[A-Z])"
 )
 # "That's over": what was just asked about.
 THAT_OVER = for_turns(r"\b(?:that|it)(?:'s| is) (?:all |long )?(?:over|history|done|finished)\b")

@@ -1,11 +1,11 @@
-"""Claims of a session: every clause of every turn, read by the rules. Pure."""
+"""Extract the claims of a session: every clause of every turn, read by the rules. Pure."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 import msgspec
 
@@ -23,7 +23,7 @@ from lamina.engines.claims import (
 )
 from lamina.engines.claims.changes import Ending
 from lamina.engines.claims.memory import Memory, Taken
-from lamina.engines.claims.people import People
+from lamina.engines.claims.people import People, Relation
 from lamina.engines.claims.predicates import Parsed, Subject
 from lamina.engines.claims.rule import Phrase
 from lamina.engines.claims.said import Said
@@ -31,7 +31,7 @@ from lamina.engines.claims.sentences import Clause
 from lamina.text.patterns import LONGEST
 
 MOST_CLAIMS = 200  # of one turn: more is a list, and no speech
-# What is not read, as it is counted.
+# The names under which unread text is counted.
 LONG_TURNS, STRETCHES, TALKATIVE = "long turns", "stretches", "talkative turns"
 HEARD = 600  # characters of a machine's turn in which its question is looked for
 
@@ -42,16 +42,17 @@ def extract(
     check: Callable[[], None] = lambda: None,
     unread: Counter[str] | None = None,
 ) -> list[list[Claim]]:
-    """What each turn of a session states as so, in their order. `known` is what holds already, the latest last.
+    """Extract the claims of each turn of a session, in order.
 
-    `check` is called before each turn, and may raise to end the reading; `unread` counts what was too long to be read.
+    `known` is what holds already, the latest last. `check` is called before each turn, and may
+    raise to end the reading; `unread` counts what was too long to be read.
     """
     reader = _Reader(turns, known, Counter() if unread is None else unread)
-    found = []
+    claims = []
     for number, turn in enumerate(turns):
         check()
-        found.append(reader.read(number, turn))
-    return found
+        claims.append(reader.read(number, turn))
+    return claims
 
 
 class _Reader:
@@ -62,31 +63,23 @@ class _Reader:
         self.people = People([turn.speaker for turn in turns])
         self.people.remember(claim.subject for claim in known)
         self.memory = Memory(known)
-        self.heard = ""  # what was said before
+        self.heard = ""  # the turn before
         self.question = ""  # the attribute that it asked for
-        self.lately: dict[str, list[Claim]] = {}  # what each speaker claimed last
+        self.lately: dict[str, list[Claim]] = {}  # the last claims of each speaker
 
     def read(self, number: int, turn: Turn) -> list[Claim]:
         is_machine = people.is_machine(turn.speaker)
-        said = Said(
-            turn,
-            sentences.said(turn.text[-HEARD:] if is_machine else turn.text),
-            turn.speaker or "",
-            number,
-        )
+        plain = sentences.said(turn.text[-HEARD:] if is_machine else turn.text)
+        said = Said(turn, plain, turn.speaker or "", number)
         clauses = self._clauses(said)
-        is_ours = not is_machine and sentences.is_english(said.plain)
-        found = (
-            sorted(self._claims(said, clauses), key=lambda claim: (claim.start, claim.end))
-            if is_ours
-            else []
-        )
-        self.unread[TALKATIVE] += len(found) >= MOST_CLAIMS
-        self.heard, self.question = said.plain, answers.asked(said.plain, clauses)
-        return found
+        is_readable = not is_machine and sentences.is_english(plain)
+        claims = self._claims(said, clauses) if is_readable else []
+        self.unread[TALKATIVE] += len(claims) >= MOST_CLAIMS
+        self.heard, self.question = plain, answers.asked(plain, clauses)
+        return sorted(claims, key=lambda claim: (claim.start, claim.end))
 
     def _clauses(self, said: Said) -> list[Clause]:
-        """The clauses that are read; what is not read is counted."""
+        """List the clauses that are read, and count what is not."""
         self.unread[LONG_TURNS] += len(said.turn.text) > sentences.LONGEST
         clauses = list(sentences.clauses(said.plain))
         read = [clause for clause in clauses if clause.end - clause.start <= LONGEST]
@@ -96,90 +89,80 @@ class _Reader:
     def _claims(self, said: Said, clauses: Sequence[Clause]) -> list[Claim]:
         self.people.listen(said.plain, said.speaker, said.number)
         lowered = said.plain.lower()
-        phrases = (
-            [one for one in statements.PHRASES if one.cue.search(lowered)] if said.speaker else []
-        )
+        rows = statements.PHRASES if said.speaker else ()
+        phrases = [one for one in rows if one.cue.search(lowered)]
         endings = [one for one in changes.ENDINGS if one.cue.search(lowered)]
         taken = Taken()
         self._take(self._related(said, clauses), taken)
         for clause, before in zip(clauses, (None, *clauses), strict=False):
             parsed = predicates.parse(said.plain, clause, statements.VERBS, self.people.named)
-            if not (
-                clause.asks or clause.doubted or self._is_hearsay(said, parsed, clause, before)
-            ):
+            is_unsure = clause.asks or clause.doubted
+            if not (is_unsure or self._is_hearsay(said, parsed, clause, before)):
                 self._take(self._stated(said, clause, parsed, phrases), taken)
                 self._take(self._updated(said, clause, parsed, endings), taken)
                 self._take(updates.instead(said, clause, taken.claims), taken)
-        if said.speaker:
-            self._take(_whole(said, clauses, phrases), taken)
-            self._take(updates.outcomes(said), taken)
-            self._take(updates.over(said, self.heard, self.memory), taken)
-            if not any(claim.attribute == self.question for claim in taken.claims):
-                self._take(answers.answered(said, clauses, self.question), taken)
-            self._take(answers.self_answered(said, clauses), taken)
-            found = self._corrected(said, clauses, taken.claims)
-            self.lately[said.speaker] = found or self.lately.get(said.speaker, [])
-            return found
-        return taken.claims
+        if not said.speaker:
+            return taken.claims
+        self._take(_whole(said, clauses, phrases), taken)
+        self._take(updates.outcomes(said), taken)
+        self._take(updates.over(said, self.heard, self.memory), taken)
+        if not any(claim.attribute == self.question for claim in taken.claims):
+            self._take(answers.answered(said, clauses, self.question), taken)
+        self._take(answers.self_answered(said, clauses), taken)
+        claims = self._corrected(said, clauses, taken.claims)
+        self.lately[said.speaker] = claims or self.lately.get(said.speaker, [])
+        return claims
 
     def _take(self, claims: Iterable[Claim], taken: Taken) -> None:
         """Keep what this turn has not said before."""
         for claim in claims:
-            is_nothing = (
-                claim.attribute == "nickname" and claim.value == claim.subject
-            )  # "my brother is called Jan"
+            # "My brother is called Jan" says nothing about Jan.
+            is_nothing = claim.attribute == "nickname" and claim.value == claim.subject
             if not is_nothing and len(taken.claims) < MOST_CLAIMS and taken.add(claim):
                 self.memory.note(claim)
 
     def _related(self, said: Said, clauses: Sequence[Clause]) -> Iterator[Claim]:
-        """The people of who speaks."""
-        for one in people.relations(said.plain) if said.speaker else ():
-            is_vague = not one.name and one.attribute in ("friend", "colleague")
-            is_told = (
-                not one.name
-                and one.attribute == "partner"
-                and self.memory.last(said.speaker, ["partner"])
-            )
-            if one.attribute and not is_vague and not is_told:
-                confidence = 0.9 if one.name else 0.85
-                before = (
-                    self.memory.unnamed(said.speaker, one.attribute, one.kin) if one.name else None
+        """Claim the people of the speaker."""
+        speaker = said.speaker
+        if not speaker:
+            return
+        for one in people.relations(said.plain):
+            if one.attribute and (one.name or self._is_worth(speaker, one)):
+                confidence, where = 0.9 if one.name else 0.85, (one.start, one.end)
+                claim = said.claim(
+                    speaker, one.attribute, one.shown, where, confidence, answers.MINE
                 )
-                made = said.claim(
-                    said.speaker,
-                    one.attribute,
-                    one.shown,
-                    (one.start, one.end),
-                    confidence,
-                    answers.MINE,
-                )
-                yield msgspec.structs.replace(made, replaces=before)
-        for one in people.household(said.plain) if said.speaker else ():
+                known = self.memory.unnamed(speaker, one.attribute, one.kin)
+                yield msgspec.structs.replace(claim, replaces=known if one.name else None)
+        for one in people.household(said.plain):
             if not _is_asked(clauses, one.start):
-                yield said.claim(
-                    said.speaker, one.attribute, one.shown, (one.start, one.end), 0.65, "household"
-                )
-        listener = self.people.listener(said.speaker) if said.speaker else ""
+                where = (one.start, one.end)
+                yield said.claim(speaker, one.attribute, one.shown, where, 0.65, "household")
+        listener = self.people.listener(speaker)
         if listener and (found := people.FRIENDSHIP.search(said.plain)):
-            yield said.claim(
-                said.speaker, "friend", listener, found.span(), 0.75, answers.FRIENDSHIP
-            )
+            yield said.claim(speaker, "friend", listener, found.span(), 0.75, answers.FRIENDSHIP)
+
+    def _is_worth(self, speaker: str, relation: Relation) -> bool:
+        """Tell if a relation without a name says anything new."""
+        if relation.attribute == "partner":
+            return not self.memory.last(speaker, ["partner"])
+        return relation.attribute not in ("friend", "colleague")
 
     def _stated(
         self, said: Said, clause: Clause, parsed: Parsed, phrases: Iterable[Phrase]
     ) -> Iterator[Claim]:
-        """What a clause says by itself."""
-        has_told = False  # of a deed: what small things were done besides is part of it
+        """Claim what a clause says by itself."""
+        has_deed = False  # small things that were done besides are part of it
         for predicate in parsed.predicates:
             if about := self._who(predicate.subject, said):
                 yield from updates.denied(said, predicate, about, self.memory)
                 is_known = predicate.subject.kind != "named" or self.people.knows(about)
                 for claim in statements.ruled(said, clause, predicate, about):
-                    if has_told and claim.rule == "did_lightly":
+                    if has_deed and claim.rule == "did_lightly":
                         continue
                     if is_known or claim.rule in statements.PERSONAL:
                         yield claim
-                        has_told = has_told or claim.attribute == "did"
+                        has_deed = has_deed or claim.attribute == "did"
                         self.people.mention(about, "", said.number)
         lowered = said.part(clause).lower()
         for one in phrases:
@@ -189,7 +172,7 @@ class _Reader:
     def _updated(
         self, said: Said, clause: Clause, parsed: Parsed, endings: Iterable[Ending]
     ) -> Iterator[Claim]:
-        """What a clause does to what is known."""
+        """Claim what a clause changes of what is known."""
         about = self._who(parsed.subject, said) if parsed.subject else said.speaker
         if parsed.subject and parsed.subject.kind == "named" and not self.people.knows(about):
             about = said.speaker  # "Japan's off"
@@ -198,60 +181,54 @@ class _Reader:
     def _is_hearsay(
         self, said: Said, parsed: Parsed, clause: Clause, before: Clause | None
     ) -> bool:
-        """Whether it is what others say: "there's a rumour that I've left", but not "he told me that he's left"."""
+        """Tell if a clause is hearsay: "a rumour that I've left", not "he said that he's left"."""
         if clause.link != "that" or not before:
             return False
         teller = predicates.parse(said.plain, before, statements.VERBS, self.people.named).subject
-        is_told = predicates.is_telling(said.plain, before)
-        if is_told and teller and teller.kind == "named":
+        is_reported = predicates.is_telling(said.plain, before)
+        if is_reported and teller and teller.kind == "named":
             self.people.mention(teller.name, "", said.number)
         kinds = {one.kind for one in (teller, parsed.subject) if one}
         is_own = bool(teller and parsed.subject) and (len(kinds) == 1 or "self" not in kinds)
-        return before.doubted or (is_told and not is_own)
+        return before.doubted or (is_reported and not is_own)
 
     def _who(self, subject: Subject, said: Said) -> str:
-        """The name of whom a clause is about; empty when that is not clear."""
+        """Name the person a clause is about; empty when that is not clear."""
         if subject.kind == "self":
             return said.speaker
         if subject.kind in ("he", "she"):
             return self.people.meant(subject.kind, said.number)
         if subject.kind == "who":
             return people.just_named(said.plain[: subject.start])
-        return (
-            ""
-            if subject.kin in words.ANIMALS
-            else subject.name or self.people.kin(said.speaker, subject.kin)
-        )
+        if subject.kin in words.ANIMALS:
+            return ""
+        return subject.name or self.people.kin(said.speaker, subject.kin)
 
     def _corrected(self, said: Said, clauses: Sequence[Clause], found: list[Claim]) -> list[Claim]:
-        """What takes back the last claim is marked so; the right value may stand alone."""
+        """Mark claims that correct the last one, or add one for a value that stands alone."""
         earlier = self.lately.get(said.speaker, [])
         cue = answers.takes_back(said, [] if found else earlier[-answers.MOST_TOPICS :])
         if cue is None:
             return found
-        inline = [
-            claim for claim in found if claim.end <= cue and "." not in said.plain[claim.end : cue]
-        ]
-        topics = [claim for claim in reversed([*earlier, *inline]) if answers.is_topic(claim)][
-            : answers.MOST_TOPICS
-        ]
+        before = [claim for claim in found if claim.end <= cue]
+        inline = [claim for claim in before if "." not in said.plain[claim.end : cue]]
+        latest_first = filter(answers.is_topic, reversed([*earlier, *inline]))
+        topics = list(islice(latest_first, answers.MOST_TOPICS))
         for topic in topics:
             again = [claim for claim in found if claim.start >= cue and _is_of(claim, topic)]
             if again:
                 return [_correcting(claim, topic) if claim in again else claim for claim in found]
         for topic in topics:
             if right := answers.right_value(said, clauses, topic):
-                made = _correcting(
-                    said.claim(topic.subject, topic.attribute, right, right, 0.8, "corrected"),
-                    topic,
-                )
-                self.memory.note(made)
-                return [*found, made]
+                about = topic.subject, topic.attribute
+                claim = _correcting(said.claim(*about, right, right, 0.8, "corrected"), topic)
+                self.memory.note(claim)
+                return [*found, claim]
         return found
 
 
 def _whole(said: Said, clauses: Sequence[Clause], phrases: Iterable[Phrase]) -> Iterator[Claim]:
-    """What whole sentences say."""
+    """Claim what whole sentences say."""
     wide = [one for one in phrases if one.wide]
     for _, sentence in groupby(clauses, lambda clause: clause.sentence) if wide else ():
         parts = list(sentence)
@@ -261,19 +238,17 @@ def _whole(said: Said, clauses: Sequence[Clause], phrases: Iterable[Phrase]) -> 
 
 
 def _is_asked(clauses: Sequence[Clause], place: int) -> bool:
-    """Whether the clause around some place asks."""
+    """Tell if the clause around a position asks."""
     around = bisect_right(clauses, place, key=lambda clause: clause.start) - 1
     return around >= 0 and place < clauses[around].end and clauses[around].asks
 
 
 def _is_of(claim: Claim, topic: Claim) -> bool:
-    return (
-        claim.attribute == topic.attribute and claim.subject == topic.subject and not claim.negated
-    )
+    about, same = (claim.subject, claim.attribute), (topic.subject, topic.attribute)
+    return about == same and not claim.negated
 
 
 def _correcting(claim: Claim, topic: Claim) -> Claim:
     is_other = topic.value.casefold() != claim.value.casefold()
-    return msgspec.structs.replace(
-        claim, corrects=True, replaces=topic.value if is_other else claim.replaces
-    )
+    replaced = topic.value if is_other else claim.replaces
+    return msgspec.structs.replace(claim, corrects=True, replaces=replaced)

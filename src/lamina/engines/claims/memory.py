@@ -1,4 +1,4 @@
-"""What a session has said so far: to know what ends, what is corrected, and what an answer is about. Pure."""
+"""Claims of a session so far, to find what ends, is corrected or is answered. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ANYBODY = ""
 
 
 class Memory:
-    """The latest claims of a session, by what is asked about them: a long session is as quick to ask as a short one."""
+    """The latest claims of a session, indexed so that a long one is as quick as a short one."""
 
     def __init__(self, known: Iterable[Claim] = ()) -> None:
         self._number = 0
@@ -36,38 +36,33 @@ class Memory:
                 self._by_last_word[kind, subject, word] = claim.value
 
     def find(self, subject: str, kinds: Sequence[str], words: str) -> Claim | None:
-        """The latest of some kinds that some words mean: its value shares one of theirs. No subject is anybody."""
+        """Find the latest claim whose value shares a word; ANYBODY stands for any subject."""
         keys = ((kind, subject, stem) for stem in values.stems(words) for kind in kinds)
         return _latest(self._by_stem[key] for key in keys if key in self._by_stem)
 
     def last(self, subject: str, kinds: Sequence[str]) -> Claim | None:
-        """The latest of some kinds."""
+        """Find the latest claim of some kinds."""
         keys = ((kind, subject) for kind in kinds)
         return _latest(self._by_kind[key] for key in keys if key in self._by_kind)
 
     def unnamed(self, subject: str, attribute: str, kin: str) -> str | None:
-        """What was said in place of a name: "little sister"."""
+        """Find the value that stands for a name: "little sister"."""
         return self._by_last_word.get((attribute, subject, kin))
 
 
 class Taken:
-    """The claims of one turn in their order, none of them twice."""
+    """The claims of one turn in their order, without repetitions."""
 
     def __init__(self) -> None:
         self.claims: list[Claim] = []
-        self._sizes: dict[
-            tuple[object, ...], list[int]
-        ] = {}  # how many stems each claim about the same has
-        self._holders: dict[tuple[object, ...], list[int]] = {}  # which of them have a stem
+        # By what claims are about: how many stems each has, and which of them have a stem.
+        self._sizes: dict[tuple[object, ...], list[int]] = {}
+        self._holders: dict[tuple[object, ...], list[int]] = {}
 
     def add(self, claim: Claim) -> bool:
-        """Take a claim, unless another says the same already; whether it was taken."""
-        about = (
-            claim.subject,
-            claim.negated,
-            attributes.of(claim.attribute).family,
-            FAVOURITE in claim.attribute,
-        )
+        """Take a claim and return True, unless another says the same already."""
+        family, is_favourite = attributes.of(claim.attribute).family, FAVOURITE in claim.attribute
+        about = (claim.subject, claim.negated, family, is_favourite)
         stems, sizes = values.stems(claim.value), self._sizes.setdefault(about, [])
         shared: Counter[int] = Counter()
         for stem in stems:
@@ -84,7 +79,7 @@ class Taken:
 
 
 def _latest(found: Iterable[tuple[int, Claim]]) -> Claim | None:
-    best = max(found, key=lambda one: one[0], default=None)
+    best = max(found, key=lambda numbered: numbered[0], default=None)
     return best[1] if best else None
 
 

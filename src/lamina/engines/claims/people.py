@@ -1,4 +1,4 @@
-"""People: who speaks, who is spoken of, and who "she" is. Pure."""
+"""Track people: who speaks, who is spoken of, and who "she" is. Pure."""
 
 from __future__ import annotations
 
@@ -9,62 +9,71 @@ from typing import NamedTuple
 
 from lamina.engines.claims import values, words
 from lamina.engines.claims.words import either
-from lamina.text import words as text
 from lamina.text.patterns import LONGEST
+from lamina.text.words import asked, first_name
 
-# Speakers that are no people: what they say are no claims of theirs.
+# Speakers that are not people: they claim nothing.
 MACHINES = frozenset(
-    "agent ai assistant bot chatbot developer external function import llm mail model system tool web".split()
+    "agent ai assistant bot chatbot developer external function import llm mail model system tool"
+    " web".split()
 )
 KINDRED = frozenset(words.RELATION) | words.ACQUAINTED
 MENTION = re.compile(
-    r"\b(?<!ne of )(?P<whose>[Mm]y|[Oo]ur)\s(?!(?:first|second|third|next|unborn) (?:child|baby|kid))"
+    r"\b(?<!ne of )(?P<whose>[Mm]y|[Oo]ur)\s(?!(?:first|second|third|next|unborn) (?:child|baby"
+    r"|kid))"
     rf"(?P<kind>(?:[a-z0-9-]+\s){{0,2}}?)(?P<kin>{either(KINDRED)})\b"
 )
-# What stands between somebody and the name.
+# The words between a relation and the name.
 NAMED = re.compile(
-    r"(?:'s? names? (?:is|are)|(?:'s| is| was| are| were)(?: now)? (?:called|named)|,|,? (?:who is |whose name is )?(?:called"
-    r"|named))?\s(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?=(?!I\b|I')[A-ZÀ-Þ])"
+    r"(?:'s? names? (?:is|are)|(?:'s| is| was| are| were)(?: now)? (?:called|named)|,|,? (?:who is "
+    r"|whose name is )?(?:called|named))?\s(?:(?:Dr|Prof|Mrs?|Ms)\.? )?(?=(?!I\b|I')[A-ZÀ-Þ])"
 )
-# "My wife is Eva": a name if nothing follows that belongs to it. Who was Eva, or is not, is somebody else.
+# "My wife is Eva": a name if nothing follows that belongs to it. Who was or is not Eva, is not.
 BEING = re.compile(
-    r" (?:is|are|(?P<other>was|were|(?:is|are|was|were)(?:n't| not)))(?: now)? (?:(?:Dr|Prof|Mrs?|Ms)\.? )?"
+    r" (?:is|are|(?P<other>was|were|(?:is|are|was|were)(?:n't| not)))(?: now)? (?:(?:Dr|Prof|Mrs?"
+    r"|Ms)\.? )?"
     rf"(?=(?P<name>{values.NAME.pattern})\s*(?:[.,;:!?)]|\Z|\n|(?:and|but|who|by the way|now)\b))"
 )
-# Without capitals a name looks like any other word: "my wife is eva", "my wife is ill". What is said to be a name is one.
+# Without capitals a name looks like any word ("my wife is ill"), unless it is said to be one.
 UNTOLD = re.compile(
     r"(?:'s? names?)? (?:is|are)(?: called| named)? [\w-]+\s*(?:[.,;:!?)]|\Z|\n|and\b)"
 )
 CALLED = re.compile(
-    r"(?:'s name is|,? (?:who is |is )?(?:now )?(?:(?<=is )called|named)|,? whose name is) (?P<name>[a-zß-ÿ][\w-]*\w)\s*"
-    r"(?:[.,;:!?)]|\Z|\n|(?:and|but|who|is|was|has)\b)"
+    r"(?:'s name is|,? (?:who is |is )?(?:now )?(?:(?<=is )called|named)"
+    r"|,? whose name is) (?P<name>[a-zß-ÿ][\w-]*\w)\s*(?:[.,;:!?)]|\Z|\n|(?:and|but|who|is|was"
+    r"|has)\b)"
 )
 NEVER_CALLED = values.NO_NAME | frozenset("after away back for in off on out up upon".split())
 DESCRIBED = words.NATIONS | words.RELIGIONS | words.LANGUAGES | words.DIETS | words.GENDERS
 APART = re.compile(
-    rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]{{1,60}})(?:,|'s| is) (?:my|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
+    rf"(?<![\w'])(?P<name>[A-ZÀ-Þ][\w-]{{1,60}})(?:,|'s| is) (?:my"
+    rf"|our) (?:[a-z-]+ ){{0,2}}(?P<kin>{either(KINDRED)})\b"
 )
 MET = re.compile(
-    r"\b(?:woman|man|girl|boy|guy|lady|friend|person|kid|colleague|neighbou?r|someone|teen|boy|lad|bloke)(?:,| called"
-    r"| named) (?P<name>[A-Z][a-z]+)\b"
+    r"\b(?:woman|man|girl|boy|guy|lady|friend|person|kid|colleague|neighbou?r|someone|teen|boy|lad"
+    r"|bloke)(?:,| called| named) (?P<name>[A-Z][a-z]+)\b"
 )
 # An animal that is no part of the name of something else.
 ALONE = re.compile(
-    r"\s*(?:[.,;:!?)]|\Z|\n|'s\b|(?:and|is|was|are|has|had|who|that|to|for|in|on|at|with|loves|likes|just|got|needs|keeps|when"
-    r"|because|so|but|from|again|too|now|today|will|can|always|never|since|\w+ed)\b)"
+    r"\s*(?:[.,;:!?)]|\Z|\n|'s\b|(?:and|is|was|are|has|had|who|that|to|for|in|on|at|with|loves"
+    r"|likes|just|got|needs|keeps|when|because|so|but|from|again|too|now|today|will|can|always"
+    r"|never|since|\w+ed)\b)"
 )
-# Said of one's own, though nobody says whose: "with the kids", "my husband and kids".
+# One's own people without a possessive: "with the kids", "my husband and kids".
 HOUSEHOLD = (
     re.compile(
-        r"\b(?:with|took|take|taking|brought|me,) the (?P<kin>kids|children|wife|husband|missus|hubby)\b",
+        r"\b(?:with|took|take|taking|brought|me,) the (?P<kin>kids|children|wife|husband|missus"
+        r"|hubby)\b",
         re.I,
     ),
     re.compile(
-        rf"\b(?:my|the) {either(words.KIN['partner'])},? (?:and|&)(?: the| my| our)? (?P<kin>kids|children|sons?|daughters?)\b",
+        rf"\b(?:my|the) {either(words.KIN['partner'])},? (?:and|&)(?: the| my| our)? (?P<kin>kids"
+        rf"|children|sons?|daughters?)\b",
         re.I,
     ),
     re.compile(
-        r"\b(?:my|our) (?P<kin>youngest|eldest|oldest|[\w-]+-year-old)(?=[,.!?]|'s|\s(?:is|was|and|has|just|\w+ed|took)\b)",
+        r"\b(?:my|our) (?P<kin>youngest|eldest|oldest|[\w-]+-year-old)(?=[,.!?]|'s|\s(?:is|was|and"
+        r"|has|just|\w+ed|took)\b)",
         re.I,
     ),
 )
@@ -74,7 +83,8 @@ FRIENDS = re.compile(
     re.I,
 )
 FRIENDSHIP = re.compile(
-    r"\bour friendship\b|\b(?:being|you're|you are|you've been|have you as) (?:such )?an? (?:\w+ )?friend\b",
+    r"\bour friendship\b|\b(?:being|you're|you are|you've been"
+    r"|have you as) (?:such )?an? (?:\w+ )?friend\b",
     re.I,
 )
 CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w-]+")
@@ -83,27 +93,27 @@ TRACKED = 8  # mentions that a pronoun may look back on
 
 
 class Person(NamedTuple):
-    """Somebody who was mentioned."""
+    """A person who was mentioned."""
 
-    name: str  # empty for somebody without one
+    name: str  # empty if unknown
     gender: str  # she, he, or empty
     turn: int
 
 
 class Relation(NamedTuple):
-    """Somebody of the speaker's: "my sister Mia"."""
+    """A person of the speaker's: "my sister Mia"."""
 
-    attribute: str  # empty when it is no claim
+    attribute: str  # empty when it makes no claim
     kin: str
     name: str
-    shown: str  # the name, or what is said in place of it
+    shown: str  # the name, or the words that stand for it
     start: int
     end: int
 
 
 def is_machine(speaker: str | None) -> bool:
-    """Whether a speaker is a role such as "AI assistant" or "Agent 7" and no person."""
-    called = [word for word in text.asked(speaker or "") if not word.isdecimal()]
+    """Tell if a speaker is a role such as "AI assistant" or "Agent 7", and not a person."""
+    called = [word for word in asked(speaker or "") if not word.isdecimal()]
     return bool(called) and all(word in MACHINES for word in called)
 
 
@@ -112,7 +122,7 @@ def gender_of(kin: str) -> str:
 
 
 def relations(plain: str) -> Iterator[Relation]:
-    """Whom the speaker calls his own."""
+    """Find the people whom the speaker calls "my" or "our"."""
     lowered = plain.lower()
     if "my " not in lowered and "our " not in lowered:
         return
@@ -125,55 +135,46 @@ def relations(plain: str) -> Iterator[Relation]:
             yield from _mentioned(plain, found, is_lower)
     for found in apart:
         if values.is_name(found["name"]):
-            kin = found["kin"].lower()
-            yield Relation(
-                words.RELATION.get(kin, ""),
-                kin,
-                found["name"],
-                found["name"],
-                found.start(),
-                found.end(),
-            )
+            kin, name = found["kin"].lower(), found["name"]
+            yield Relation(words.RELATION.get(kin, ""), kin, name, name, *found.span())
 
 
 def _mentioned(plain: str, found: re.Match[str], is_lower: bool) -> Iterator[Relation]:
-    """One whom the speaker calls his own, or several: by their names, or by what is said in place of them."""
+    """Read one mention of the speaker's people: by name, or the words that stand for it."""
     kin, last = found["kin"].lower(), found.end()
     attribute, being = words.RELATION.get(kin, ""), BEING.match(plain, last)
     is_who = being is not None and not is_described(being["name"])
-    if is_lower and (called := CALLED.match(plain, last)) and called["name"] not in NEVER_CALLED:
-        yield Relation(
-            attribute, kin, called["name"], called["name"], found.start(), called.end("name")
-        )
+    called = CALLED.match(plain, last) if is_lower else None
+    if called and (name := called["name"]) not in NEVER_CALLED:
+        yield Relation(attribute, kin, name, name, found.start(), called.end("name"))
         return
     if (is_who and being and being["other"]) or (is_lower and UNTOLD.match(plain, last)):
         return
     link = being if is_who else NAMED.match(plain, last)
     named = _names(plain, link.end(), kin) if link else []
-    for name in named:
-        shown = plain[slice(*name)]
-        yield Relation(attribute, kin, shown.split()[0], shown, found.start(), name[1])
+    for span in named:
+        shown = plain[slice(*span)]
+        yield Relation(attribute, kin, shown.split()[0], shown, found.start(), span[1])
     is_other = kin in words.ANIMALS and not ALONE.match(plain, last)  # "my horse painting"
-    is_everybodys = found["whose"].lower() == "our" and kin in words.PLURAL
-    if not (named or is_other or is_everybodys):
+    is_shared = found["whose"].lower() == "our" and kin in words.PLURAL
+    if not (named or is_other or is_shared):
         yield Relation(attribute, kin, "", plain[found.start("kind") : last], found.start(), last)
 
 
 def _names(plain: str, start: int, kin: str) -> list[values.Span]:
-    """What somebody is called; several have several names."""
+    """Cut the name after a relation; several people have several names."""
     is_several = kin in words.PLURAL or (kin in words.ANIMALS and kin.endswith("s"))
-    return values.cut(
-        "names" if is_several else "name", plain, start, min(start + LONGEST, len(plain))
-    )
+    kind = "names" if is_several else "name"
+    return values.cut(kind, plain, start, min(start + LONGEST, len(plain)))
 
 
 def is_described(word: str) -> bool:
-    """Whether a capitalised word says what somebody is, and not who: "my wife is Italian"."""
+    """Tell if a capitalised word says what a person is, and not who: "my wife is Italian"."""
     return word.lower() in DESCRIBED or not values.is_name(word)
 
 
 def household(plain: str) -> Iterator[Relation]:
-    """Whom the speaker means by "the kids", and friends that are told apart without a name."""
+    """Find people meant by "the kids", and friends described without a name."""
     for found in (one for pattern in HOUSEHOLD for one in pattern.finditer(plain)):
         kin = found["kin"].lower()
         yield Relation(words.RELATION.get(kin, "child"), kin, "", found["kin"], *found.span())
@@ -182,31 +183,31 @@ def household(plain: str) -> Iterator[Relation]:
 
 
 def just_named(plain: str) -> str:
-    """Whose name stands at the end: "my son Felix, who"."""
+    """Find the name at the end of a text: "my son Felix, who"."""
     near = plain[-LONGEST:]
     listed = [one for one in relations(near) if len(near) - one.end < NEAR]
     return listed[-1].name if listed else ""
 
 
 class People:
-    """Who takes part in a conversation, and who was mentioned lately."""
+    """The people who take part in a conversation, and those who were mentioned lately."""
 
     def __init__(self, speakers: Sequence[str | None]) -> None:
-        self.present = frozenset(name for speaker in speakers if (name := text.first_name(speaker)))
+        self.present = frozenset(name for speaker in speakers if (name := first_name(speaker)))
         self._genders: dict[str, str] = {}
         self._recent: list[Person] = []
         self._speakers = tuple(
             dict.fromkeys(speaker for speaker in speakers if speaker and not is_machine(speaker))
         )
         self.named: set[str] = set()
-        self._kin: dict[tuple[str, str], set[str]] = {}  # whose what is called how
+        self._kin: dict[tuple[str, str], set[str]] = {}  # names by speaker and relation
 
     def remember(self, names: Iterable[str]) -> None:
         """Note those who were spoken of before."""
-        self.named.update(name for name in names if text.first_name(name) not in self.present)
+        self.named.update(name for name in names if first_name(name) not in self.present)
 
     def mention(self, name: str, gender: str, turn: int) -> None:
-        if name and text.first_name(name) in self.present:
+        if name and first_name(name) in self.present:
             return
         if name:
             self.named.add(name)
@@ -215,7 +216,7 @@ class People:
         self._recent = [*others[-TRACKED:], Person(name, gender, turn)]
 
     def listen(self, plain: str, speaker: str, turn: int) -> None:
-        """Note everybody whom a turn introduces."""
+        """Note every person whom a turn introduces."""
         for one in relations(plain):
             if one.kin not in words.PLURAL:
                 self.mention(one.name or self.kin(speaker, one.kin), gender_of(one.kin), turn)
@@ -229,21 +230,20 @@ class People:
                 self.mention(found["name"], "", turn)
 
     def listener(self, speaker: str) -> str:
-        """Whom a speaker talks to, when they are two."""
+        """Name the one whom a speaker talks to, if only two talk."""
         others = [one for one in self._speakers if one != speaker]
         return others[0] if len(others) == 1 else ""
 
     def knows(self, name: str) -> bool:
-        return name in self.named or text.first_name(name) in self.present
+        return name in self.named or first_name(name) in self.present
 
     def kin(self, speaker: str, kin: str) -> str:
-        """What somebody's sister is called, if only one was named."""
+        """Name the speaker's relation, such as a sister, if only one was named."""
         names = self._kin.get((speaker, kin), set())
         return next(iter(names)) if len(names) == 1 else ""
 
     def meant(self, pronoun: str, turn: int) -> str:
-        """Whom "he" or "she" means, if only one person fits."""
-        fitting = {
-            one.name for one in self._recent if one.turn >= turn - 2 and one.gender in (pronoun, "")
-        }
+        """Name the person whom "he" or "she" means, if only one fits."""
+        recent = (one for one in self._recent if one.turn >= turn - 2)
+        fitting = {one.name for one in recent if one.gender in (pronoun, "")}
         return fitting.pop() if len(fitting) == 1 else ""

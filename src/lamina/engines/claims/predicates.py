@@ -1,4 +1,4 @@
-"""Who does what: the subject of a clause, its auxiliaries and its verbs, as far as rules need to know them. Pure."""
+"""Parse a clause: its subject, auxiliaries and verbs, as far as rules need them. Pure."""
 
 from __future__ import annotations
 
@@ -11,83 +11,80 @@ from lamina.engines.claims.sentences import Clause
 from lamina.text.patterns import bounded
 
 TOKEN = re.compile(r"[^\W_]+?(?=n't\b)|n't\b|'(?:m|re|ve|ll|d|s)\b|[^\W_]+(?:-[^\W_]+)*", re.I)
-# How an auxiliary is called in the rules.
+# The name of an auxiliary in the rules.
 AUXILIARIES = {
-    "am": "am", "'m": "am", "are": "am", "'re": "am", "is": "am", "'s": "am", "was": "was", "were": "was", "be": "be",
-    "have": "have", "'ve": "have", "has": "have", "had": "had", "do": "do", "does": "do", "did": "did",
-    "will": "will", "'ll": "will", "wo": "will", "shall": "will", "would": "would", "'d": "would", "can": "can", "ca": "can",
-    "could": "maybe", "might": "maybe", "may": "maybe", "should": "maybe", "must": "maybe", "ought": "maybe",
-    "got": "got", "gotten": "got", "getting": "getting",
+    "am": "am", "'m": "am", "are": "am", "'re": "am", "is": "am", "'s": "am", "was": "was",
+    "were": "was", "be": "be", "have": "have", "'ve": "have", "has": "have", "had": "had",
+    "do": "do", "does": "do", "did": "did", "will": "will", "'ll": "will", "wo": "will",
+    "shall": "will", "would": "would", "'d": "would", "can": "can", "ca": "can",
+    "could": "maybe", "might": "maybe", "may": "maybe", "should": "maybe", "must": "maybe",
+    "ought": "maybe", "got": "got", "gotten": "got", "getting": "getting",
 }  # fmt: skip
+# Written without an apostrophe.
 RUSHED = {
-    "im": ("i", "'m"),
-    "ive": ("i", "'ve"),
-    "dont": ("do", "n't"),
-    "doesnt": ("does", "n't"),
-    "didnt": ("did", "n't"),
-}
-RUSHED |= {
-    "cant": ("can", "n't"),
-    "wont": ("will", "n't"),
-    "isnt": ("is", "n't"),
-    "cannot": ("can", "not"),
-}
+    "im": ("i", "'m"), "ive": ("i", "'ve"), "dont": ("do", "n't"), "doesnt": ("does", "n't"),
+    "didnt": ("did", "n't"), "cant": ("can", "n't"), "wont": ("will", "n't"),
+    "isnt": ("is", "n't"), "cannot": ("can", "not"),
+}  # fmt: skip
 DENIALS = frozenset({"n't", "not", "never"})
 OFTEN = frozenset("always usually often regularly normally typically generally frequently".split())
 ADVERBS = OFTEN | frozenset(
-    "just also really recently finally actually already still now currently never even only totally definitely absolutely"
-    " both all once ever since so super pretty much kinda sorta especially particularly truly deeply officially basically"
-    " mostly mainly occasionally sometimes lately newly again successfully eventually quickly suddenly accidentally"
-    " unfortunately sadly luckily thankfully fortunately apparently happily proudly most proper properly right simply"
-    " gradually slowly initially originally formerly previously long quite very busy honestly seriously literally well first"
-    " then today tonight"
-    " yesterday tomorrow soon more full fully half".split()
+    "just also really recently finally actually already still now currently never even only totally"
+    " definitely absolutely both all once ever since so super pretty much kinda sorta especially"
+    " particularly truly deeply officially basically mostly mainly occasionally sometimes lately"
+    " newly again successfully eventually quickly suddenly accidentally unfortunately sadly luckily"
+    " thankfully fortunately apparently happily proudly most proper properly right simply gradually"
+    " slowly initially originally formerly previously long quite very busy honestly seriously"
+    " literally well first then today tonight yesterday tomorrow soon more full fully half".split()
 )
 TIMES = frozenset(
-    "day days morning evening night week weekend month year time moment summer winter spring autumn fall afternoon today"
-    " yesterday first monday tuesday wednesday thursday friday saturday sunday christmas ago second minute case way hand point"
-    " past rest".split()
+    "day days morning evening night week weekend month year time moment summer winter spring autumn"
+    " fall afternoon today yesterday first monday tuesday wednesday thursday friday saturday sunday"
+    " christmas ago second minute case way hand point past rest".split()
 )
-# A word before a subject that makes it part of something else: "the book I read", "she says I moved".
+# Words that make a subject part of something else: "the book I read", "all I know".
 OWNED = frozenset(
-    "the a an my this that these those some all what one another any no such everything anything something".split()
+    "the a an my this that these those some all what one another any no such everything anything"
+    " something".split()
 )
 WHATEVER = frozenset(
     "something everything anything thing things what all one someone somebody stuff".split()
 )
 REPORTED = frozenset(
-    "says said say tells told claims claim thinks think heard hears believes swears reckons insists joked joke hope"
-    " hopes".split()
+    "says said say tells told claims claim thinks think heard hears believes swears reckons insists"
+    " joked joke hope hopes".split()
 )
 HEARERS = frozenset("me us you everyone him her".split())
 OTHERS = frozenset(
-    "you they it this that there who which these those everyone everybody nobody someone somebody people both one what"
-    " its".split()
+    "you they it this that there who which these those everyone everybody nobody someone somebody"
+    " people both one what its".split()
 )
 FILLERS = ADVERBS | frozenset(
-    "and but so well oh yes no yeah yep ok okay hey hi wow lol haha ugh um uh plus anyway anyways btw guess morning news"
-    " update big ha yay man god gosh sorry thanks thx aw aww hmm oops sooo soo omg nope turns out".split()
+    "and but so well oh yes no yeah yep ok okay hey hi wow lol haha ugh um uh plus anyway anyways"
+    " btw guess morning news update big ha yay man god gosh sorry thanks thx aw aww hmm oops sooo"
+    " soo omg nope turns out".split()
 )
 # Said without "I"; not those that could be orders, or praise.
 ELLIPTIC = (
     words.DEEDS | words.PARTICIPLES | frozenset("been based allergic gonna".split())
 ) - frozenset(
-    "read put set beat quit run cut let hit split become come rode fell shot wed placed checked shared loved liked hated"
-    " enjoyed felt thought wanted planned decided used called known said told heard grown found kept".split()
+    "read put set beat quit run cut let hit split become come rode fell shot wed placed checked"
+    " shared loved liked hated enjoyed felt thought wanted planned decided used called known said"
+    " told heard grown found kept".split()
 )
 DEFINITE = frozenset("the a an my some our with off up".split())
 GOING_ON = frozenset(
     "as for at in on to the a an my our some about of with up forward into".split()
 )
 FINITE = frozenset(
-    "makes helps brings keeps means takes gives gets feels seems sounds looks lets shows made helped brought kept gave felt"
-    " took got taught reminds reminded matters goes comes sucks rocks".split()
+    "makes helps brings keeps means takes gives gets feels seems sounds looks lets shows made"
+    " helped brought kept gave felt took got taught reminds reminded matters goes comes sucks"
+    " rocks".split()
 )
 UNCHANGED = frozenset("put set read beat quit cut hit run come let".split())  # in the past
 EMPHATIC = frozenset("love like have enjoy hate live work".split())  # "I do love it"
-SMALL = frozenset(
-    "a an the at in to into with from off back one".split()
-)  # after an auxiliary they may stand like a verb
+# After an auxiliary these may stand like a verb.
+SMALL = frozenset("a an the at in to into with from off back one".split())
 MODAL = frozenset("will would maybe can".split())
 MEANT = frozenset({"gonna", "wanna"})
 NOUNS = frozenset("love like work plan hope dream play study major aim drive ride stand".split())
@@ -97,14 +94,15 @@ PARENTS = frozenset(
 ANYMORE = re.compile(r"\b(?:any ?more|any longer|no longer|after all|no more)\b", re.I)
 NEAR = 40  # characters before a verb in which "and" is looked for
 JOINED = bounded(
-    r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has|today)\b)*\s*\Z",
+    r"(?:,|,?\s*\b(?:and|but|then)\b)(?:\s*\b(?:then|even|also|now|so|just|finally|have|has"
+    r"|today)\b)*\s*\Z",
     re.I,
     NEAR,
 )
 
 
 class Token(NamedTuple):
-    """A word of a clause, in lower case, and where it stands."""
+    """A word of a clause, in lower case, and its span."""
 
     word: str
     start: int
@@ -112,7 +110,7 @@ class Token(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """Who or what a clause is about."""
+    """The subject of a clause."""
 
     kind: str  # self, he, she, kin (perhaps without a name), named, who (just named)
     name: str
@@ -121,7 +119,7 @@ class Subject(NamedTuple):
 
 
 class Predicate(NamedTuple):
-    """A verb with its subject: what it says begins at the verb and ends with the clause."""
+    """A verb with its subject; its words begin at the verb and end with the clause."""
 
     subject: Subject
     kind: str  # plain, or the auxiliary
@@ -134,7 +132,7 @@ class Predicate(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """What a clause is made of, as far as it is understood."""
+    """The subject and the predicates of a clause, as far as it is understood."""
 
     subject: Subject | None
     predicates: tuple[Predicate, ...]
@@ -149,13 +147,15 @@ def tokens(plain: str, start: int, end: int) -> list[Token]:
 
 
 def parse(plain: str, clause: Clause, verbs: Set[str], names: Set[str]) -> Parsed:
-    """Whom a clause is about, and its verbs; several may share one subject. `names` are those of known people."""
+    """Find the subject of a clause and its verbs; several may share one subject.
+
+    `names` are those of known people.
+    """
     listed = tokens(plain, clause.start, clause.end)
-    found = (
-        (Subject("who", "", clause.start), 0)
-        if clause.link == "who"
-        else _subject(plain, listed, verbs, names)
-    )
+    if clause.link == "who":
+        found: tuple[Subject, int] | None = (Subject("who", "", clause.start), 0)
+    else:
+        found = _subject(plain, listed, verbs, names)
     if not found:
         return Parsed(None, ())
     subject, place = found
@@ -165,25 +165,27 @@ def parse(plain: str, clause: Clause, verbs: Set[str], names: Set[str]) -> Parse
         return Parsed(subject, ())
     joints = [n for n in range(place + 1, len(listed)) if _is_joint(plain, listed, n, first, verbs)]
     stops = [*(listed[n].start for n in joints), clause.end]
-    made = [first._replace(end=stops[0])]
+    predicates = [first._replace(end=stops[0])]
     for joint, stop in zip(joints, stops[1:], strict=True):
         if more := _predicate(listed, joint, subject, stop, ends):
-            is_bare = (
-                first.kind in MODAL
-                and more.word not in words.DEEDS
-                and not more.word.endswith("ed")
-            )
-            is_shared = more.kind == "plain" and (is_bare or more.word.endswith("ing"))
-            made.append(more._replace(kind=first.kind) if is_shared else more)
-    return Parsed(subject, tuple(made))
+            shares = _shares_auxiliary(first, more)
+            predicates.append(more._replace(kind=first.kind) if shares else more)
+    return Parsed(subject, tuple(predicates))
+
+
+def _shares_auxiliary(first: Predicate, more: Predicate) -> bool:
+    """Tell if the auxiliary of the first verb counts for another: "I will pack and go"."""
+    is_past = more.word in words.DEEDS or more.word.endswith("ed")
+    is_bare = first.kind in MODAL and not is_past
+    return more.kind == "plain" and (is_bare or more.word.endswith("ing"))
 
 
 def is_telling(plain: str, clause: Clause) -> bool:
-    """Whether a clause ends with a verb of saying: what follows are somebody's words."""
-    return _is_told(tokens(plain, clause.start, clause.end))
+    """Tell if a clause ends with a verb of saying: what follows is reported speech."""
+    return _ends_with_saying(tokens(plain, clause.start, clause.end))
 
 
-def _is_told(listed: Sequence[Token]) -> bool:
+def _ends_with_saying(listed: Sequence[Token]) -> bool:
     last = [token.word for token in listed[-2:]]
     return bool(last) and (last[-1] in REPORTED or (last[-1] in HEARERS and last[0] in REPORTED))
 
@@ -191,7 +193,7 @@ def _is_told(listed: Sequence[Token]) -> bool:
 def _is_joint(
     plain: str, listed: Sequence[Token], place: int, first: Predicate, verbs: Set[str]
 ) -> bool:
-    """Whether another verb of the same subject begins here."""
+    """Tell if another verb of the same subject begins here."""
     word, start, _ = listed[place]
     before = plain[max(first.after, start - NEAR) : start]
     if start <= first.after or word in NOUNS or word in SMALL or not JOINED.search(before):
@@ -204,33 +206,25 @@ def _is_joint(
         return False  # "I hope to build a house and put a roof on it"
     if word.endswith("ing"):
         return first.word.endswith("ing") and word in verbs
-    return (word in verbs and not plain[start].isupper()) or (
-        word in AUXILIARIES and word not in ("'s", "'d", "be")
-    )
+    is_auxiliary = word in AUXILIARIES and word not in ("'s", "'d", "be")
+    return is_auxiliary or (word in verbs and not plain[start].isupper())
 
 
 def _subject(
     plain: str, listed: Sequence[Token], verbs: Set[str], names: Set[str]
 ) -> tuple[Subject, int] | None:
-    """The subject, and the place of the word after it."""
+    """Find the subject, and the position of the word after it."""
     opening = True  # nothing but fillers so far
     for place, (word, start, _) in enumerate(listed):
         if opening and _is_left_out(plain, listed, place):
             return Subject("self", "", start), place
         opening = opening and word in FILLERS
-        if word in ("i", "we"):
-            if place and listed[place - 1].word == "and":
-                return Subject("self", "", listed[0].start), place + 1
-            return (
-                None if _is_part(plain, listed, place) else (Subject("self", "", start), place + 1)
-            )
-        if word in ("he", "she"):
-            return None if _is_part(plain, listed, place) else (Subject(word, "", start), place + 1)
-        if word == "you" and place + 1 < len(listed) and listed[place + 1].word == "know":
+        following = listed[place + 1].word if place + 1 < len(listed) else ""
+        if word in ("i", "we", "he", "she"):
+            return _pronoun(plain, listed, place)
+        if word == "you" and following == "know":
             continue  # "you know I love jazz"
-        if word in OTHERS and not (
-            place + 1 < len(listed) and word in OWNED and listed[place + 1].word in TIMES
-        ):
+        if word in OTHERS and not (word in OWNED and following in TIMES):
             return None
         if word in ("my", "our"):
             if related := _related(plain, listed, place):
@@ -240,8 +234,17 @@ def _subject(
     return None
 
 
+def _pronoun(plain: str, listed: Sequence[Token], place: int) -> tuple[Subject, int] | None:
+    """Take a pronoun as the subject, unless it belongs to something else."""
+    word, start, _ = listed[place]
+    kind = "self" if word in ("i", "we") else word
+    if kind == "self" and place and listed[place - 1].word == "and":
+        return Subject(kind, "", listed[0].start), place + 1
+    return None if _is_part(plain, listed, place) else (Subject(kind, "", start), place + 1)
+
+
 def _is_left_out(plain: str, listed: Sequence[Token], place: int) -> bool:
-    """ "Moved to Lisbon", "working as a driver now": who speaks is meant."""
+    """Tell if the speaker is the omitted subject: "Moved to Lisbon", "working as a driver now"."""
     word, following = listed[place].word, listed[place + 1].word if place + 1 < len(listed) else ""
     if word in ELLIPTIC:
         return True
@@ -253,7 +256,7 @@ def _is_left_out(plain: str, listed: Sequence[Token], place: int) -> bool:
 
 
 def _related(plain: str, listed: Sequence[Token], place: int) -> tuple[Subject, int] | None:
-    """ "my older sister Mia", "my kids and I"; nothing when the clause is not about them."""
+    """Find "my older sister Mia" or "my kids and I"; None if the clause is not about them."""
     for n in range(place + 1, min(place + 4, len(listed))):
         kin = listed[n].word
         if kin in words.RELATION or kin in words.ACQUAINTED:
@@ -269,11 +272,10 @@ def _related(plain: str, listed: Sequence[Token], place: int) -> tuple[Subject, 
 
 
 def _end_of_name(plain: str, listed: Sequence[Token], place: int) -> int:
-    while (
-        place < len(listed)
-        and plain[listed[place].start].isupper()
-        and values.is_name(plain[slice(*listed[place][1:])])
-    ):
+    while place < len(listed):
+        word = plain[slice(*listed[place][1:])]
+        if not (word[0].isupper() and values.is_name(word)):
+            break
         place += 1
     return place
 
@@ -281,15 +283,13 @@ def _end_of_name(plain: str, listed: Sequence[Token], place: int) -> int:
 def _named(
     plain: str, listed: Sequence[Token], place: int, verbs: Set[str], names: Set[str]
 ) -> tuple[Subject, int] | None:
-    """A name that is followed by a verb."""
-    after = place + 1
-    while (
-        after < len(listed)
-        and plain[listed[after].start].isupper()
-        and listed[after].start - listed[after - 1].end == 1
-    ):
+    """Find a name that is followed by a verb."""
+    start, after = listed[place].start, place + 1
+    while after < len(listed) and plain[listed[after].start].isupper():
+        if listed[after].start - listed[after - 1].end != 1:
+            break
         after += 1
-    name = plain[listed[place].start : listed[after - 1].end]
+    name = plain[start : listed[after - 1].end]
     is_parent = name.lower() in PARENTS
     if not (values.is_name(name) or is_parent) or after >= len(listed):
         return None
@@ -297,28 +297,21 @@ def _named(
         return None
     following = listed[after].word
     if following == "and" and after + 1 < len(listed) and listed[after + 1].word in ("i", "me"):
-        return Subject("self", "", listed[place].start), after + 2
-    if (
-        name in names
-        or (following in verbs and following not in SMALL)
-        or following in AUXILIARIES
-        or following in ADVERBS
-    ):
-        who = (
-            Subject("kin", "", listed[place].start, name.lower())
-            if is_parent
-            else Subject("named", name, listed[place].start)
-        )
-        return who, after
-    return None
+        return Subject("self", "", start), after + 2
+    is_verb = following in AUXILIARIES or (following in verbs and following not in SMALL)
+    if not (is_verb or name in names or following in ADVERBS):
+        return None
+    if is_parent:
+        return Subject("kin", "", start, name.lower()), after
+    return Subject("named", name, start), after
 
 
 def _is_part(plain: str, listed: Sequence[Token], place: int) -> bool:
-    """Whether the subject belongs to something else, or the words are somebody else's."""
+    """Tell if the subject belongs to something else, or the words are another person's."""
     if not place:
         return False
     before = listed[place - 1].word
-    if _is_told(listed[:place]) or before in WHATEVER:
+    if _ends_with_saying(listed[:place]) or before in WHATEVER:
         return True
     first = next((token for token in listed[:place] if token.word not in FILLERS), listed[0])
     is_apart = "," in plain[listed[place - 1].end : listed[place].start]
@@ -328,55 +321,55 @@ def _is_part(plain: str, listed: Sequence[Token], place: int) -> bool:
 def _predicate(
     listed: Sequence[Token], place: int, subject: Subject, end: int, ends: bool
 ) -> Predicate | None:
-    is_going_on = any(
-        token.word.endswith("ing") and token.start == subject.start
-        for token in listed[place : place + 1]
-    )
-    kind, negated = "am" if is_going_on else "plain", False
+    """Read auxiliaries, denials and adverbs up to the verb; None if no verb follows."""
+    kind, negated = _first_kind(listed, place, subject), False
     while place < len(listed) and listed[place].start < end:
-        word = listed[place].word
-        following = next(
-            (
-                token.word
-                for token in listed[place + 1 :]
-                if token.word not in ADVERBS and token.word not in DENIALS
-            ),
-            "",
-        )
+        word, following = listed[place].word, _following(listed, place)
         if word in DENIALS:
             negated = True
-        elif word == "no" and following == "longer":
+        elif (word, following) == ("no", "longer"):
             negated, place = True, place + 1
-        elif word == "used" and following == "to":
+        elif (word, following) == ("used", "to"):
             kind, place = "former", place + 1
-        elif word in AUXILIARIES and (
-            step := _step(word, following, kind, listed[place + 1 : place + 2])
-        ):
+        elif step := _step(word, following, kind, listed[place + 1 : place + 2]):
             kind = step
-        elif word == "been" and kind in ("have", "had", "plain"):
-            kind = "been"
         elif not (word in ADVERBS and following):
-            kind, negated = ("can't", False) if kind == "can" and negated else (kind, negated)
-            return Predicate(
-                subject,
-                kind,
-                negated,
-                negated and ends,
-                word,
-                listed[place].start,
-                listed[place].end,
-                end,
-            )
+            return _verb(listed[place], subject, kind, negated, end, ends)
         place += 1
     return None
 
 
+def _first_kind(listed: Sequence[Token], place: int, subject: Subject) -> str:
+    """Name the auxiliary before any is read: "Learning the piano" omits "I am"."""
+    first = listed[place] if place < len(listed) else None
+    is_omitted = first is not None and first.start == subject.start
+    return "am" if first and is_omitted and first.word.endswith("ing") else "plain"
+
+
+def _following(listed: Sequence[Token], place: int) -> str:
+    """Find the next word that is neither an adverb nor a denial."""
+    rest = (token.word for token in listed[place + 1 :])
+    return next((word for word in rest if word not in ADVERBS and word not in DENIALS), "")
+
+
+def _verb(
+    token: Token, subject: Subject, kind: str, negated: bool, end: int, ends: bool
+) -> Predicate:
+    if kind == "can" and negated:
+        kind, negated = "can't", False
+    word, start, after = token
+    return Predicate(subject, kind, negated, negated and ends, word, start, after, end)
+
+
 def _step(word: str, following: str, kind: str, after: Sequence[Token]) -> str:
-    """What the auxiliaries are called up to this one; empty when it is the verb itself, as in "I have a dog"."""
+    """Name the auxiliaries up to this word; empty if it is the verb, as in "I have a dog"."""
+    if word == "been" and kind in ("have", "had", "plain"):
+        return "been"
+    if word not in AUXILIARIES:
+        return ""
     own = AUXILIARIES[word]
-    is_participle = following in words.PARTICIPLES or (
-        following.endswith("ed") and len(following) > 4
-    )
+    is_regular = following.endswith("ed") and len(following) > 4
+    is_participle = is_regular or following in words.PARTICIPLES
     if own == "be":
         return kind if kind != "plain" else ""
     if own in ("got", "getting"):
@@ -386,7 +379,8 @@ def _step(word: str, following: str, kind: str, after: Sequence[Token]) -> str:
     if word == "'s" and is_participle and following not in words.STATUSES:
         own = "have"
     is_denied = bool(after) and after[0].word in DENIALS
-    is_verb = (own in ("have", "had") and not is_participle) or (
-        own in ("do", "did") and not is_denied and following not in EMPHATIC
-    )
-    return "" if is_verb else own if kind == "plain" else kind
+    if own in ("have", "had") and not is_participle:
+        return ""
+    if own in ("do", "did") and not is_denied and following not in EMPHATIC:
+        return ""
+    return own if kind == "plain" else kind

@@ -1,4 +1,4 @@
-"""Rules: what the words after a verb, or those of a whole clause, say about somebody. Pure."""
+"""Rules: rows that read claims after a verb, or in the words of a clause. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lamina.text.patterns import Bounded, bounded
 
 DROPPED = "-"
 ROLE = "role"  # the attribute is that of the group `role`: "my hometown is"
-# How often claims of a family were right where nothing had been tuned; a row that was counted often may know better.
+# How often claims of a family were right on untuned data; a row that was counted often may differ.
 SURE: Mapping[str, float] = {
     "event": 0.75,
     "aim": 0.75,
@@ -22,18 +22,19 @@ SURE: Mapping[str, float] = {
     "other": 0.7,
 }
 USUAL = 0.8
-# What a clause speaks of: any words that are not a pronoun.
+# The thing that a clause speaks of: any words that are not a pronoun.
 NOUN = (
     r"(?!(?:it|that|this|they|he|she|you|which|what|there|who|we|i|one|these|those|your|their)\b)"
     r"(?:(?!\b(?:i|i'm|something|that|which|who|you|it|we|they)\b)[\w'&+ -]){2,50}?"
 )
 _DAYS = r"(?:days?|mornings?|evenings?|nights?|weeks?|weekends?|months?|years?)"
-# How often: what is done so often is a habit.
+# Words of frequency: what is done so often is a habit.
 FREQUENT = (
-    r"(?:every (?!moment|step|time|bit|minute|second|little|one)(?:single |other |few )?\w+|(?:once|twice|(?:a few|\w+) times)"
-    rf" (?:or twice )?(?:a|per|every) \w+|(?:on )?(?:weekends|weekdays|(?:mon|tues|wednes|thurs|fri|satur|sun)days)|daily"
-    rf"|weekly"
-    rf"|(?:each|most) {_DAYS}|in the (?:mornings|evenings)|after work|before (?:bed|work|breakfast)|\w+s an? (?:year|month|week"
+    r"(?:every (?!moment|step|time|bit|minute|second|little|one)(?:single |other |few )?\w+|(?:once"
+    r"|twice|(?:a few|\w+) times) (?:or twice )?(?:a|per|every) \w+|(?:on )?(?:weekends|weekdays"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days)|daily|weekly"
+    rf"|(?:each|most) {_DAYS}|in the (?:mornings|evenings)|after work|before (?:bed|work|breakfast)"
+    rf"|\w+s an? (?:year|month|week"
     r"|day)\b)"
 )
 SELDOM = rf"(?!.*\b{FREQUENT})"
@@ -45,30 +46,31 @@ _SEASON = r"(?:summer|winter|spring|fall|autumn)"
 # The time that a clause speaks of; looser than `dates`, which must know the day.
 TIMES: Mapping[str, Bounded] = {
     "past": bounded(
-        rf"\b(?:yesterday|last (?:night|week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH}|fri|sat|sun)|ago"
+        rf"\b(?:yesterday|last (?:night|week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH}|fri"
+        rf"|sat|sun)|ago"
         r"|this (?:morning|week|weekend|month"
-        rf"|past \w+)|today|on {_DAY}|the other (?:day|week|night)|recently|(?:in|on|back in) {_MONTH}|(?:in|back in) (?:19"
+        rf"|past \w+)|today|on {_DAY}|the other (?:day|week|night)|recently|(?:in|on"
+        rf"|back in) {_MONTH}|(?:in|back in) (?:19"
         r"|20)\d\d|a few \w+ back|when I was|(?:over )?the weekend|earlier (?:today|this))\b",
         re.I,
     ),
     "now": bounded(
-        r"\b(?:now|nowadays|these days|since|currently|again|for good|permanently|at the moment|instead|from (?:today|tomorrow"
-        r"|next|\w+day)|for (?:\w+ )?(?:years|months|weeks|ages))\b",
+        r"\b(?:now|nowadays|these days|since|currently|again|for good|permanently|at the moment"
+        r"|instead|from (?:today|tomorrow|next|\w+day)|for (?:\w+ )?(?:years|months|weeks|ages))\b",
         re.I,
     ),
     "future": bounded(
-        rf"\b(?:next (?:week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH})|tomorrow|tonight|this (?:week|weekend|month"
-        rf"|year|{_SEASON}|coming|{_DAY}|evening|afternoon)|soon|upcoming|on {_DAY}|on the \d+(?:st|nd|rd|th)|in {_MONTH}"
-        rf"|in (?:a few|a couple of|two"
-        rf"|three|\d+) (?:days|weeks"
-        r"|months|years)|coming up)\b",
+        rf"\b(?:next (?:week|weekend|month|year|time|{_SEASON}|{_DAY}|{_MONTH})|tomorrow|tonight"
+        rf"|this (?:week|weekend|month|year|{_SEASON}|coming|{_DAY}|evening|afternoon)|soon"
+        rf"|upcoming|on {_DAY}|on the \d+(?:st|nd|rd|th)|in {_MONTH}"
+        r"|in (?:a few|a couple of|two|three|\d+) (?:days|weeks|months|years)|coming up)\b",
         re.I,
     ),
 }
 
 
 class Rule(NamedTuple):
-    """One row: after one of these verbs, with one of these auxiliaries, these words and then a value make a claim."""
+    """One row: after these verbs, with these auxiliaries, some words and a value make a claim."""
 
     name: str
     attribute: str
@@ -77,7 +79,9 @@ class Rule(NamedTuple):
     between: (
         Bounded  # from the end of the verb to the beginning of the value; may name the `old` one
     )
-    value: str  # how the value is cut; `deed` begins with the verb, `verb` is the verb, empty: it is the group `value`
+    # The kind by which the value is cut. `deed` begins with the verb, `verb` is the verb; if it is
+    # empty, the value is the group `value`.
+    value: str
     confidence: float
     denied: str = ""  # the attribute when it is denied; empty: the same, negated; `-`: no claim
     when: str = ""  # the time that the clause must speak of
@@ -85,43 +89,42 @@ class Rule(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """One row for words anywhere in a clause: what they say about who speaks."""
+    """One row for words anywhere in a clause, which claim something about the speaker."""
 
     name: str
-    attribute: str  # `favourite:` takes its thing from the group `thing`, ROLE the attribute from the group `role`
+    # `favourite:` takes its thing from the group `thing`, ROLE the attribute from the group `role`.
+    attribute: str
     cue: re.Pattern[str]  # looked for first, in lower case, because that is cheap
     pattern: Bounded  # the value begins where the group `value` does, or at the end
-    value: str  # how the value is cut; empty: it is the group `value`
+    value: str  # the kind by which the value is cut; empty: it is the group `value`
     confidence: float
     wide: bool = False  # looked for in the whole sentence
 
 
 def no(words: str) -> str:
-    """A pattern: none of these words follows. An underscore stands for a space."""
+    """Make a pattern: none of these words follows. An underscore stands for a space."""
     return rf"(?!\s{_any(words)})"
 
 
 def then(words: str) -> str:
-    """A pattern: one of these words follows, and is part of the value."""
+    """Make a pattern: one of these words follows, and is part of the value."""
     return rf"(?=\s{_any(words)})"
 
 
 def compiled(pattern: str) -> Bounded:
-    """A pattern for a clause that takes capitals for small letters, but where it asks for a capital."""
-    for (
-        few
-    ) in "*+":  # no gap of a clause is wider, so that wide ones need not be tried again and again
-        pattern = pattern.replace(rf"\s{few}", rf"\s{{{'*+'.index(few)},{WIDEST}}}")
-    return Bounded(for_turns(pattern))
+    """Compile a pattern for a clause; it ignores case, except where it asks for a capital."""
+    # No gap of a clause is wider, so wider ones need not be tried again and again.
+    pattern = pattern.replace(r"\s*", rf"\s{{0,{WIDEST}}}")
+    return Bounded(for_turns(pattern.replace(r"\s+", rf"\s{{1,{WIDEST}}}")))
 
 
 def for_turns(pattern: str) -> re.Pattern[str]:
-    """The same for a whole turn: it must take linear time."""
+    """Compile a pattern for a whole turn: it must take linear time."""
     return re.compile(pattern.replace("[A-Z]", "(?-i:[A-Z])"), re.I)
 
 
 def any_of(cues: str) -> re.Pattern[str]:
-    """A pattern for any of some words or parts of words. An underscore stands for a space."""
+    """Make a pattern for any of some words or parts of words. An underscore stands for a space."""
     return re.compile("|".join(re.escape(cue.replace("_", " ")) for cue in cues.split()))
 
 
@@ -134,35 +137,19 @@ def rule(
     *, denied: str = "", when: str = "", but: frozenset[str] = frozenset(), sure: float = 0,
 ) -> Rule:  # fmt: skip
     listed = frozenset(verbs.split() if isinstance(verbs, str) else verbs)
-    pattern = compiled(rf"{after}\s*")
+    auxiliaries, between = frozenset(kinds.split()), compiled(rf"{after}\s*")
     confidence = sure or _sure(attribute)
     return Rule(
-        name,
-        attribute,
-        listed,
-        frozenset(kinds.split()),
-        pattern,
-        value,
-        confidence,
-        denied,
-        when,
-        but,
-    )
+        name, attribute, listed, auxiliaries, between, value, confidence, denied, when, but
+    )  # fmt: skip
 
 
 def phrase(
-    name: str,
-    attribute: str,
-    cues: str,
-    pattern: str,
-    value: str,
-    *,
-    wide: bool = False,
-    sure: float = 0,
-) -> Phrase:
-    return Phrase(
-        name, attribute, any_of(cues), compiled(pattern), value, sure or _sure(attribute), wide
-    )
+    name: str, attribute: str, cues: str, pattern: str, value: str,
+    *, wide: bool = False, sure: float = 0,
+) -> Phrase:  # fmt: skip
+    cue, confidence = any_of(cues), sure or _sure(attribute)
+    return Phrase(name, attribute, cue, compiled(pattern), value, confidence, wide)
 
 
 def _sure(attribute: str) -> float:
@@ -171,9 +158,9 @@ def _sure(attribute: str) -> float:
 
 
 def by_verb(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
-    """The rules of every verb, in their order."""
+    """Index rules by their verbs, in their order."""
     listed: dict[str, list[Rule]] = {}
     for one in rules:
         for verb in one.verbs:
             listed.setdefault(verb, []).append(one)
-    return {verb: tuple(ones) for verb, ones in listed.items()}
+    return {verb: tuple(some) for verb, some in listed.items()}

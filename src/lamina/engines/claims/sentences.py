@@ -1,4 +1,4 @@
-"""Clauses: where each begins and ends, which of them ask or suppose, and what in a turn is not the speaker's own. Pure."""
+"""Split turns into clauses that state, ask or suppose, and mask foreign words. Pure."""
 
 from __future__ import annotations
 
@@ -19,60 +19,69 @@ FOREIGN = re.compile(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`"  # code
     r"|(?:https?://|www\.)\S+"  # addresses
     r"|^[ ]*>[^\n]*"  # a mail that is answered
-    r"|\b(?:(?<=said)|(?<=says)|(?<=wrote)|(?<=writes)|(?<=reads)):\s[^\n]*"  # somebody's words
+    r"|\b(?:(?<=said)|(?<=says)|(?<=wrote)|(?<=writes)|(?<=reads)):\s[^\n]*"  # quoted speech
     r"|\[[^\]\n]{0,500}\]|</?[a-zA-Z][^>\n]{0,300}>",  # stage directions and marks
     re.S | re.M,
 )
 # Looked for once in each word: most of a list of handles is no address.
 MAIL = re.compile(r"(?<!\S)[^\w\s]*+(?P<mail>\w[^\s@]*+@\S+\.\w++)")
-# What nobody says, and would take long to read: wide gaps and endless words.
+# Not speech, and slow to read: wide gaps and endless words.
 WIDEST = 20  # characters of a gap within a sentence
 GAP = re.compile(rf"\s{{{WIDEST},}}+")
 ENDLESS = re.compile(rf"[^\s{MASK}]{{100,}}+")
 TASK = (
-    r"translat\w+|proofread|rephrase|paraphrase|rewrite|reword|summari[sz]e|edit|review|correct|improve|polish|analy[sz]e"
-    r"|shorten|fix the grammar|check the grammar|classify|extract"
+    r"translat\w+|proofread|rephrase|paraphrase|rewrite|reword|summari[sz]e|edit|review|correct"
+    r"|improve|polish|analy[sz]e|shorten|fix the grammar|check the grammar|classify|extract"
 )
 PASTED = re.compile(
-    rf"(?im)^(?:[^\n]{{0,60}}\b(?:can|could|please|to|you|help me)\b[^\n]{{0,20}})?(?:(?:{TASK})\b[^\n:]{{0,80}}"
-    rf"|[^\n]{{0,80}}\b(?:following|below|this|the) (?:article|e-?mail|text|essay|story|poem"
+    rf"(?im)^(?:[^\n]{{0,60}}\b(?:can|could|please|to|you|help me)\b[^\n]{{0,20}})?(?:"
+    rf"(?:{TASK})\b[^\n:]{{0,80}}|[^\n]{{0,80}}\b(?:following|below|this|the) (?:article|e-?mail"
+    rf"|text|essay|story|poem"
     r"|document|abstract|letter|transcript|paragraph|passage|page|post|message|code|log|review"
     r"|prompt)s?[^\n:]{0,60}):(?=\s)(?P<rest>.*)",
     re.S,
 )
 QUOTED = re.compile(r'"([^"\n]{1,600})"' r"|(?<!\w)'(?=[A-Za-z])((?:[^'\n]|'(?=\w)){2,300})'(?!\w)")
 SPEECH = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Yy]ou|me|[Oo]ur)\b|[!?]")
-TITLE_WORDS = 7  # a longer quotation is what somebody said, not what something is called
+TITLE_WORDS = 7  # a longer quotation is speech, not a title
 
 ABBREVIATED = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)|\b[A-Z])\Z"
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|No|approx|Inc|Ltd|Co)"
+    r"|\b[A-Z])\Z"
 )
 END = re.compile(
-    r"(?<!\s)\s++[-–—]++(?=\s)|[–—]+|--+|(?<=\w)-(?=\s)|;(?=\s)"  # a dash ends what was said before it
+    r"(?<!\s)\s++[-–—]++(?=\s)|[–—]+|--+|(?<=\w)-(?=\s)|;"
+    r"(?=\s)"  # a dash ends what was said before it
     r"|(?<![.!?…])[.!?…]++[\"')\]]*+(?=\s|\Z)|\n+|[\U0001f300-\U0001faff\u2600-\u27bf]+"
     r"|(?<=\s)[:;]['-]?[()DPp]+(?=\s|\Z)"  # faces
 )
 
-PRONOUN = r"(?:I|we|he|she|they|you|it|there|my|our|his|her|their|this|that|these|those|everyone|nobody|im|ive|i'm|i)(?:'\w+)?"
+PRONOUN = (
+    r"(?:I|we|he|she|they|you|it|there|my|our|his|her|their|this|that|these|those|everyone|nobody"
+    r"|im|ive|i'm|i)(?:'\w+)?"
+)
 ASKED = (
-    r"(?:(?:what|how|where|when|who|why|which)(?:'s|'re|'d| (?:is|are|was|were|do|does|did|can|could|should|would|will|have"
-    r"|has|much|many|about|kind|type|sort|long|old|else))|(?:do|does|did|can|could|will|would|should|are|is|was|were|have|has"
-    r"|shall|isn't|aren't|don't|doesn't|didn't) (?:I|you|we|they|he|she|it|there|that|this|the|my|your|any|anyone)|any|got any"
-    r"|got a|wanna|want to|care to|got time|need)\b(?! (?:of|more)\b)"
+    r"(?:(?:what|how|where|when|who|why|which)(?:'s|'re|'d| (?:is|are|was|were|do|does|did|can"
+    r"|could|should|would|will|have|has|much|many|about|kind|type|sort|long|old|else))|(?:do|does"
+    r"|did|can|could|will|would|should|are|is|was|were|have|has|shall|isn't|aren't|don't|doesn't"
+    r"|didn't) (?:I|you|we|they|he|she|it|there|that|this|the|my|your|any|anyone)|any|got any|got a"
+    r"|wanna|want to|care to|got time|need)\b(?! (?:of|more)\b)"
 )
 LINK = (
-    "and|but|so|because|'cause|cause|cos|coz|cuz|as|since|when|while|after|before|though|although|even though|if|unless|until"
-    "|till|where|which|who|that|than|whether|or|yet|then|plus|like(?! my| our)|how|except|once|whenever|what|why"
+    "and|but|so|because|'cause|cause|cos|coz|cuz|as|since|when|while|after|before|though|although"
+    "|even though|if|unless|until|till|where|which|who|that|than|whether|or|yet|then|plus|like(?!"
+    " my| our)|how|except|once|whenever|what|why"
 )
 BREAK = re.compile(
     r":(?=\s)|[()]"
-    rf"|(?:,|(?<!\s))\s++(?:(?P<link>{LINK})\s++)(?=(?:(?:also|now|then|today|even|just|so|yes|no)\s+)?{PRONOUN}\b)"
+    rf"|(?:,|(?<!\s))\s++(?:(?P<link>{LINK})\s++)(?=(?:(?:also|now|then|today|even|just|so|yes"
+    rf"|no)\s+)?{PRONOUN}\b)"
     r"|(?P<told>(?:(?<=told me)|(?<=told us)|(?<=tells me)|(?<=\bsays)|(?<=\bsaid)|(?<=reckons)"
-    rf"|(?<=thinks)|(?<=tell you)|(?<=let you know))\s++)(?={PRONOUN}\b)"
-    rf"|,\s++(?={PRONOUN}\b)|(?:,|(?<!\s))\s++(?:so|and|but)\s++(?={ASKED})|,\s++(?={ASKED})"
-    r"|,\s++(?:which|(?P<who>who))\b|,\s++(?=if\b)|(?:,|(?<!\s))\s++and\s++(?=(?-i:[A-Z])[a-z]+(?:'s|\s(?:has|is|was|had)\b))"
-    r"|,\s++(?:and|but|so|then)\s++(?=(?:since|from|as of|today|yesterday|now|last|this|next|in|on|at)\b[^,]{0,25}"
-    r"\b(?:I|we|he|she)\b)",
+    rf"|(?<=thinks)|(?<=tell you)|(?<=let you know))\s++)(?={PRONOUN}\b)|,\s++(?={PRONOUN}\b)|(?:,"
+    rf"|(?<!\s))\s++(?:so|and|but)\s++(?={ASKED})|,\s++(?={ASKED})"
+    r"|,\s++(?:which|(?P<who>who))\b|,\s++(?=if\b)|(?:,|(?<!\s))\s++and\s++(?=(?-i:[A-Z])[a-z]+"
+    r"(?:'s|\s(?:has|is|was|had)\b))|,\s++(?:and|but|so|then)\s++(?=(?:since|from|as of|today"
+    r"|yesterday|now|last|this|next|in|on|at)\b[^,]{0,25}\b(?:I|we|he|she)\b)",
     re.I,
 )
 # "Tom and I", "my kids and I" are one subject.
@@ -82,10 +91,10 @@ TOGETHER = bounded(
 )
 # "Last week, I went": the time belongs to what follows.
 FRONTED = bounded(
-    r"\s*(?:(?:and|but|so|also|then|just|oh|btw|well),? )*(?:last|yesterday|today|tonight|tomorrow|in|on|this|next|recently"
-    r"|lately|every|each|at|during|for|over|a few|two|three|the other|back in|actually|unfortunately|luckily|sadly|finally"
-    r"|currently|these days|nowadays|one day|after|before)\b(?:(?!\b(?:i|we|he|she|they|you|it|is|was|are"
-    r"|were)\b)[^,.!?]){0,45}\Z",
+    r"\s*(?:(?:and|but|so|also|then|just|oh|btw|well),? )*(?:last|yesterday|today|tonight|tomorrow"
+    r"|in|on|this|next|recently|lately|every|each|at|during|for|over|a few|two|three|the other"
+    r"|back in|actually|unfortunately|luckily|sadly|finally|currently|these days|nowadays|one day"
+    r"|after|before)\b(?:(?!\b(?:i|we|he|she|they|you|it|is|was|are|were)\b)[^,.!?]){0,45}\Z",
     re.I,
 )
 ASKING = bounded(
@@ -96,39 +105,41 @@ TAG = re.compile(
     r",? (?:right|huh|eh|yeah|no|isn't it|aren't they|don't you think|you know|innit)\Z", re.I
 )
 INVERTED = bounded(
-    r"\s*(?:(?:so|and|but|well|hey|also|ok|okay|please|pls)\b,?\s+)*(?:(?:what|how|where|when|who|why)(?:'s|'re| \w+)? (?:is"
-    r"|are|can|could|do|does|did|should|would|will|I|a)\b|(?:can|could|would|will|do|does|did|are|have|should) (?:you|I|we"
-    r"|they|it)\b)",
+    r"\s*(?:(?:so|and|but|well|hey|also|ok|okay|please|pls)\b,?\s+)*(?:(?:what|how|where|when|who"
+    r"|why)(?:'s|'re| \w+)? (?:is|are|can|could|do|does|did|should|would|will|I|a)\b|(?:can|could"
+    r"|would|will|do|does|did|are|have|should) (?:you|I|we|they|it)\b)",
     re.I,
 )
 DOUBT = re.compile(
-    r"\b(?:if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|pretend(?:ing)?|wish(?:ed|es|ing)?|maybe|perhaps|probably"
-    r"|possibly|might|hypothetically|theoretically|as though|let's say|in another life|i guess|i suppose|i think i|not sure"
-    r"|unsure|(?<!always )dream(?:t|ed)(?! of\b)|who knows|toying|would've|would have|could've|could have|should've"
-    r"|should have|almost|nearly"
-    r"|act as|role-?play|rumou?r)\b|\bi'd have\b|\bas if\b",
+    r"\b(?:if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|pretend(?:ing)?|wish(?:ed|es|ing)?"
+    r"|maybe|perhaps|probably|possibly|might|hypothetically|theoretically|as though|let's say"
+    r"|in another life|i guess|i suppose|i think i|not sure|unsure|(?<!always )dream(?:t"
+    r"|ed)(?! of\b)|who knows|toying|would've|would have|could've|could have|should've|should have"
+    r"|almost|nearly|act as|role-?play|rumou?r)\b|\bi'd have\b|\bas if\b",
     re.I,
 )
 SARCASM = re.compile(
-    r"(?:^|\s)/s\b|\byeah,? right\b|\bas if!|\boh sure,|\bsure, and I'm\b|\.{3} not!|\bjust kidding\b|\bjk\b",
+    r"(?:^|\s)/s\b|\byeah,? right\b|\bas if!|\boh sure,|\bsure, and I'm\b|\.{3} not!"
+    r"|\bjust kidding\b|\bjk\b",
     re.I,
 )
 ENGLISH = re.compile(
-    r"\b(?:the|and|to|of|is|was|my|it|that|for|you|have|has|with|an|at|but|i'm|i've|i|not|we|now|from|she|he|her|his|they|this"
-    r"|these|today|yesterday|are|were|been|got|going|no|new|again|any|up|our|just|don't|can't|didn't|it's|since|last|week"
-    r"|year)\b",
+    r"\b(?:the|and|to|of|is|was|my|it|that|for|you|have|has|with|an|at|but|i'm|i've|i|not|we|now"
+    r"|from|she|he|her|his|they|this|these|today|yesterday|are|were|been|got|going|no|new|again|any"
+    r"|up|our|just|don't|can't|didn't|it's|since|last|week|year)\b",
     re.I,
 )
 OTHER_TONGUES = re.compile(
-    r"\b(?:der|die|das|und|ist|ich|nicht|ein|eine|mit|auf|für|zu|den|dem|wir|mein|meine|bin|habe|le|la|les|et|est|je|une?|des"
-    r"|pas|que|du|en|suis|mon|ma|j'ai|el|los|las|es|yo|por|con|para|una|soy|mi|muy|il|che|di|sono|non|per|ho|het|een|ik|van"
-    r"|niet|mijn|os|um|uma|não|eu|meu|minha|och|jag|är|og|jeg|det|nie|jest|w)\b",
+    r"\b(?:der|die|das|und|ist|ich|nicht|ein|eine|mit|auf|für|zu|den|dem|wir|mein|meine|bin|habe|le"
+    r"|la|les|et|est|je|une?|des|pas|que|du|en|suis|mon|ma|j'ai|el|los|las|es|yo|por|con|para|una"
+    r"|soy|mi|muy|il|che|di|sono|non|per|ho|het|een|ik|van|niet|mijn|os|um|uma|não|eu|meu|minha|och"
+    r"|jag|är|og|jeg|det|nie|jest|w)\b",
     re.I,
 )
 
 
 class Clause(NamedTuple):
-    """A stretch of a turn with at most one subject, as a rule."""
+    """A part of a turn with at most one subject, as a rule."""
 
     start: int
     end: int
@@ -139,7 +150,7 @@ class Clause(NamedTuple):
 
 
 def said(text: str) -> str:
-    """The text with straight quotation marks and everything masked that the speaker did not say himself; as long as before."""
+    """Mask all that the speaker did not say, and straighten quotation marks; the length stays."""
     plain = text.translate(STRAIGHT)[:LONGEST]
     if fence.OPEN in plain:
         plain = fence.masked(plain, MASK)
@@ -148,19 +159,18 @@ def said(text: str) -> str:
         plain = MAIL.sub(_mailed, plain)
     plain = QUOTED.sub(_quoted, plain)
     if ":" in plain and (pasted := PASTED.search(plain)):
-        plain = (
-            plain[: pasted.start("rest")] + MASK * len(pasted["rest"]) + plain[pasted.end("rest") :]
-        )
+        start, end = pasted.span("rest")
+        plain = plain[:start] + MASK * (end - start) + plain[end:]
     return ENDLESS.sub(_masked, GAP.sub(lambda gap: "\n" * len(gap.group()), plain))
 
 
 def is_english(plain: str) -> bool:
-    """Whether rules for English may be tried: other languages give nothing rather than nonsense."""
+    """Tell if rules for English may be tried: other languages give nothing, not nonsense."""
     return len(ENGLISH.findall(plain)) >= len(OTHER_TONGUES.findall(plain))
 
 
 def clauses(plain: str) -> Iterator[Clause]:
-    """The clauses of what was said, in their order."""
+    """Split a turn into clauses, in their order."""
     for number, (start, end, asks) in enumerate(_sentences(plain)):
         parts = list(_parts(plain, start, end))
         asking = _first_asking(plain, parts, end) if asks else len(parts)
@@ -168,41 +178,38 @@ def clauses(plain: str) -> Iterator[Clause]:
         supposed = False
         for place, (first, last, link) in enumerate(parts):
             asked = place >= asking or bool(INVERTED.match(plain, first, last))
-            doubted = (
-                joked
-                or link in ("if", "unless", "whether", "like")
-                or bool(DOUBT.search(plain, first, last))
-            )
+            doubted = joked or link in ("if", "unless", "whether", "like")
+            doubted = doubted or bool(DOUBT.search(plain, first, last))
             doubted = doubted or (supposed and "'ll" in plain[first:last])
             supposed = supposed or link == "if" or plain[first : first + 3].lower() == "if "
             yield Clause(first, last, number, link, asked, doubted)
 
 
 def _first_asking(plain: str, parts: Sequence[tuple[int, int, str]], end: int) -> int:
-    """Which part of a sentence with a question mark begins to ask: what comes before it is stated."""
-    begun = (
-        place for place, (first, last, _) in enumerate(parts) if ASKING.match(plain, first, last)
-    )
+    """Find the part of a sentence that begins to ask: what comes before it is stated."""
+    for number, (first, last, _) in enumerate(parts):
+        if ASKING.match(plain, first, last):
+            return number
     is_tag = bool(TAG.search(plain, max(0, end - 30), end))
-    return next(begun, len(parts) - 1 if is_tag else 0)
+    return len(parts) - 1 if is_tag else 0
 
 
 def _sentences(plain: str) -> Iterator[tuple[int, int, bool]]:
-    """Where sentences begin and end, and whether they end with a question mark."""
+    """Find where sentences begin and end, and whether they end with a question mark."""
     start = 0
     for found in END.finditer(plain):
-        if found.group() == "." and ABBREVIATED.search(
-            plain, max(0, found.start() - 6), found.start()
-        ):
+        end = found.start()
+        if found.group() == "." and ABBREVIATED.search(plain, max(0, end - 6), end):
             continue
-        if plain[start : found.start()].strip():
-            yield start, found.start(), "?" in found.group()
+        if plain[start:end].strip():
+            yield start, end, "?" in found.group()
         start = found.end()
     if plain[start:].strip():
         yield start, len(plain), False
 
 
 def _parts(plain: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """Cut a sentence into parts, each with the word that links it to the one before."""
     link = ""
     for found in BREAK.finditer(plain, start, end):
         part = plain[start : found.start()]
@@ -222,15 +229,12 @@ def _masked(found: re.Match[str]) -> str:
 
 
 def _mailed(found: re.Match[str]) -> str:
-    """An address is masked, a bracket before it stays."""
+    """Mask an address, but not a bracket before it."""
     return found.string[found.start() : found.start("mail")] + MASK * len(found["mail"])
 
 
 def _quoted(found: re.Match[str]) -> str:
-    """A title stays, what somebody said is masked."""
+    """Mask a quotation, unless it may be a title."""
     words = found.group(1) or found.group(2)
-    return (
-        _masked(found)
-        if len(words.split()) > TITLE_WORDS or SPEECH.search(words)
-        else found.group()
-    )
+    is_speech = len(words.split()) > TITLE_WORDS or SPEECH.search(words)
+    return _masked(found) if is_speech else found.group()

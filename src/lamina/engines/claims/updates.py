@@ -1,4 +1,4 @@
-"""What a clause does to what is known: it ends something, puts another in its place, or goes back to what was. Pure."""
+"""Read what a clause ends, replaces or brings back of what is known. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from lamina.engines.claims import Claim, answers, attributes, changes, predicates, rule, values
 from lamina.engines.claims.changes import Ending, Switch
-from lamina.engines.claims.memory import Memory
+from lamina.engines.claims.memory import ANYBODY, Memory
 from lamina.engines.claims.predicates import Predicate
 from lamina.engines.claims.said import Said
 from lamina.engines.claims.sentences import Clause
@@ -29,7 +29,10 @@ RETURNS = (
 def updated(
     said: Said, clause: Clause, about: str, memory: Memory, endings: Iterable[Ending]
 ) -> Iterator[Claim]:
-    """Everything that a clause changes. `about` is whom it is about, or empty; of the `endings` some cue is in the turn."""
+    """Claim everything that a clause changes.
+
+    `about` is whom it is about, or empty; a cue of each of the `endings` is in the turn.
+    """
     part = said.part(clause)
     lowered = part.lower()
     for one in endings:
@@ -41,196 +44,160 @@ def updated(
                 yield from _switched(said, clause, about, switch, found, memory)
         yield from _returned(said, clause, about, memory)
         yield from _with(said, clause, about, memory)
-        yield from _named(said, clause, memory)
+        yield from _naming(said, clause, memory)
         yield from _new_favourite(said, clause, about, memory)
 
 
 def outcomes(said: Said) -> Iterator[Claim]:
-    """What a turn comes to, though it does not say so: who said yes is engaged."""
+    """Claim what a turn amounts to, though it does not say so: who said yes is engaged."""
     for name, pattern, value in changes.OUTCOMES:
         if found := pattern.search(said.plain):
             yield said.claim(said.speaker, "relationship_status", value, found.span(), 0.8, name)
 
 
 def denied(said: Said, predicate: Predicate, about: str, memory: Memory) -> Iterator[Claim]:
-    """ "I don't play chess any more": whatever is known of it ends."""
+    """End what a denial speaks of: "I don't play chess any more"."""
     is_past = predicate.kind == "former" and _tells_of_ends(said.plain)
     is_off = predicate.negated and predicate.kind == "will"
     if predicate.ended or is_past or is_off:
         kinds = changes.ALL if predicate.ended or is_past else changes.AIMS
         if before := memory.find(about, kinds, said.plain[predicate.at : predicate.end]):
-            words = (predicate.subject.start, predicate.end)
+            where = (predicate.subject.start, predicate.end)
             yield said.claim(
-                about, before.attribute, before.value, words, 0.8, "denied", negated=True
+                about, before.attribute, before.value, where, 0.8, "denied", negated=True
             )
 
 
 def instead(said: Said, clause: Clause, claims: Sequence[Claim]) -> list[Claim]:
-    """What takes the place of something that ended in the same turn: "it's psychology now"."""
+    """Claim what replaces something that ended in the same turn: "it's psychology now"."""
     last = next((claim for claim in reversed(claims) if claim.negated), None)
     found = changes.INSTEAD.search(said.part(clause)) if last else None
     if not last or not found:
         return []
-    begin = clause.start + (found.start("value") if found["value"] else found.start("other"))
+    begin = clause.start + found.start("value" if found["value"] else "other")
+    about = last.subject, last.attribute
     return [
         said.claim(
-            last.subject,
-            last.attribute,
-            span,
-            said.words(clause, found, span),
-            0.7,
-            "instead",
-            replaces=last.value,
+            *about, span, said.words(clause, found, span), 0.7, "instead", replaces=last.value
         )
         for span in answers.spans(last.attribute, said.plain, begin, clause.end)[:1]
     ]
 
 
 def over(said: Said, heard: str, memory: Memory) -> Iterator[Claim]:
-    """ "That's over": what the turn before spoke of."""
+    """End what the turn before spoke of: "That's over"."""
     found = changes.THAT_OVER.search(said.plain)
     before = memory.find(said.speaker, changes.SPOKEN_OF, heard) if found else None
     if found and before:
-        yield said.claim(
-            said.speaker,
-            before.attribute,
-            before.value,
-            found.span(),
-            0.75,
-            "that_over",
-            negated=True,
-        )
+        ended, where = (before.attribute, before.value), found.span()
+        yield said.claim(said.speaker, *ended, where, 0.75, "that_over", negated=True)
 
 
 def _ended(
     said: Said, clause: Clause, about: str, one: Ending, found: re.Match[str], memory: Memory
 ) -> Iterator[Claim]:
+    """End what an ending speaks of, by its words or by its default."""
     if not found.groupdict().get("value"):
         if about and one.default:
             doubt = 0 if memory.last(about, [one.default]) else 3 * UNSURE
-            words = said.words(clause, found)
-            yield said.claim(
-                about, one.default, "", words, one.confidence - doubt, one.name, negated=True
-            )
+            sure, where = one.confidence - doubt, said.words(clause, found)
+            yield said.claim(about, one.default, "", where, sure, one.name, negated=True)
         return
     begin = clause.start + found.start("value")
     thing = next(iter(values.cut("thing", said.plain, begin, clause.end)), (begin, begin))
     is_whole = len(found["value"]) > 1  # else the pattern ends where the value begins
     meant = found["value"] if is_whole else said.plain[slice(*thing)].split(" and ")[0]
-    words = said.words(clause, found, (begin, begin) if is_whole else (begin, begin + len(meant)))
-    if before := _known(one, (about, said.speaker) if one.is_first else (about,), meant, memory):
-        yield said.claim(
-            before.subject,
-            before.attribute,
-            before.value,
-            words,
-            one.confidence,
-            one.name,
-            negated=True,
-        )
+    persons = (about, said.speaker) if one.is_first else (about,)
+    if before := _known(one, persons, meant, memory):
+        ended = before.subject, before.attribute, before.value
+        where = said.words(clause, found, (begin, begin if is_whole else begin + len(meant)))
+        yield said.claim(*ended, where, one.confidence, one.name, negated=True)
     elif about and one.default:
         for span in answers.spans(one.default, said.plain, begin, clause.end)[:1]:
-            words = said.words(clause, found, span)
-            yield said.claim(
-                about, one.default, span, words, one.confidence - UNSURE, one.name, negated=True
-            )
+            sure, where = one.confidence - UNSURE, said.words(clause, found, span)
+            yield said.claim(about, one.default, span, where, sure, one.name, negated=True)
 
 
 def _known(one: Ending, persons: Sequence[str], meant: str, memory: Memory) -> Claim | None:
-    """What some words end: of one of some persons, or anybody's pet."""
+    """Find what some words end: of one of some persons, or any person's pet."""
     own = (memory.find(who, one.attributes, meant) for who in persons if who)
-    found = next((claim for claim in own if claim), None)
-    return found or (
-        memory.find("", ["pet"], meant) if one.is_first and "pet" in one.attributes else None
-    )
+    if known := next(filter(None, own), None):
+        return known
+    may_be_pet = one.is_first and "pet" in one.attributes
+    return memory.find(ANYBODY, ["pet"], meant) if may_be_pet else None
 
 
 def _switched(
     said: Said, clause: Clause, about: str, one: Switch, found: re.Match[str], memory: Memory
 ) -> Iterator[Claim]:
+    """Claim what a switch leads to, and what it replaces."""
     old = found.groupdict().get("old") or ""
     before = memory.find(about, changes.ALL, old) if old else memory.last(about, changes.SWITCHED)
     attribute = before.attribute if before else one.default
     for span in answers.spans(attribute, said.plain, clause.start + found.end(), clause.end)[:1]:
-        confidence = one.confidence - (0 if before and old else UNSURE)
-        replaced = before.value if before else old
-        yield said.claim(
-            about,
-            attribute,
-            span,
-            said.words(clause, found, span),
-            confidence,
-            one.name,
-            replaces=replaced,
-        )
+        sure = one.confidence - (0 if before and old else UNSURE)
+        replaced, where = before.value if before else old, said.words(clause, found, span)
+        yield said.claim(about, attribute, span, where, sure, one.name, replaces=replaced)
 
 
 def _returned(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:
-    """ "Went back to Acme", "vegan again": what somebody once was."""
+    """Bring back what once held: "Went back to Acme", "vegan again"."""
+    persons = [who for who in (about, said.speaker) if who]
     for name, pattern in RETURNS:
         if found := pattern.search(said.part(clause)):
-            once = (
-                memory.find(who, changes.BACK, found["value"])
-                for who in (about, said.speaker)
-                if who
-            )
-            if before := next((claim for claim in once if claim), None):
-                words = said.words(clause, found)
-                yield said.claim(before.subject, before.attribute, before.value, words, 0.8, name)
+            once = (memory.find(who, changes.BACK, found["value"]) for who in persons)
+            if before := next(filter(None, once), None):
+                where = said.words(clause, found)
+                yield said.claim(before.subject, before.attribute, before.value, where, 0.8, name)
 
 
 def _with(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:
-    """ "I'm with Carla now", "I'm with Wayne Enterprises": whom or what, the name and what is known tell."""
+    """Claim a partner or an employer: "I'm with Carla now", "I'm with Wayne Enterprises"."""
     found = changes.WITH.search(said.part(clause))
-    for span in (
-        values.cut("org", said.plain, clause.start + found.end(), clause.end) if found else ()
-    ):
-        is_firm = memory.last(about, ["employer"]) and not memory.last(about, ["partner"])
-        is_firm = is_firm or " " in said.plain[slice(*span)]
-        if found and (is_firm or rule.TIMES["now"].search(said.part(clause))):
+    if not found:
+        return
+    for span in values.cut("org", said.plain, clause.start + found.end(), clause.end):
+        is_employed = memory.last(about, ["employer"]) and not memory.last(about, ["partner"])
+        is_firm = is_employed or " " in said.plain[slice(*span)]
+        if is_firm or rule.TIMES["now"].search(said.part(clause)):
             attribute = "employer" if is_firm else "partner"
             yield said.claim(about, attribute, span, said.words(clause, found, span), 0.7, "with")
 
 
-def _named(said: Said, clause: Clause, memory: Memory) -> Iterator[Claim]:
-    """ "I got a puppy. Her name's Coco." """
+def _naming(said: Said, clause: Clause, memory: Memory) -> Iterator[Claim]:
+    """Claim the name of one who was just mentioned: "I got a puppy. Her name's Coco." """
     found = changes.NAMING.search(said.part(clause))
     before = memory.last(said.speaker, changes.NAMED) if found else None
     if found and before and said.turn.at - before.at <= LATELY and not before.value[:1].isupper():
         attribute = "pet" if _end_of_animal(said.plain) <= clause.start else before.attribute
         for span in values.cut("name", said.plain, clause.start + found.end(), clause.end):
-            yield said.claim(
-                said.speaker, attribute, span, said.words(clause, found, span), 0.8, "naming"
-            )
+            where = said.words(clause, found, span)
+            yield said.claim(said.speaker, attribute, span, where, 0.8, "naming")
 
 
 @lru_cache(1)
 def _tells_of_ends(plain: str) -> bool:
-    """Whether a turn says "any more". Asked for many clauses of one turn."""
+    """Tell if a turn says "any more"; cached for the clauses of one turn."""
     return bool(predicates.ANYMORE.search(plain))
 
 
 @lru_cache(1)
 def _end_of_animal(plain: str) -> float:
-    """Where the first animal of a turn ends. Asked for many clauses of one turn."""
+    """Find where the first animal of a turn ends; cached for the clauses of one turn."""
     found = ANIMAL.search(plain)
     return found.end() if found else math.inf
 
 
 def _new_favourite(said: Said, clause: Clause, about: str, memory: Memory) -> Iterator[Claim]:
-    """ "Watched Heat. New favourite film.": what was last spoken of."""
+    """Claim what was last spoken of as a favourite: "Watched Heat. New favourite film." """
     found = answers.FAVOURITE_NOW.search(said.part(clause))
     if not found:
         return
-    liked = memory.last(about, ["likes"])
-    named = answers.antecedent(said.plain, clause.start)
-    value = (
-        said.turn.text[slice(*named)]
-        if named
-        else liked.value
-        if liked and liked.at == said.turn.at
-        else ""
-    )
+    liked, value = memory.last(about, ["likes"]), ""
+    if named := answers.antecedent(said.plain, clause.start):
+        value = said.turn.text[slice(*named)]
+    elif liked and liked.at == said.turn.at:
+        value = liked.value
     if value:
         attribute = attributes.favourite(found["thing"])
         yield said.claim(about, attribute, value, said.words(clause, found), 0.75, "favourite_now")
