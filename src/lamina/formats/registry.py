@@ -55,7 +55,7 @@ def chosen(source: Path, name: str | None) -> Form | None:
         )
     found = name or detect(source)
     if found == OURS and name is not None and jsonl.detect(source) == "lines":
-        return Form(OURS, _each(entries.own))
+        return Form(OURS, _each(entries.record_entry))
     simple: Mapping[str, Callable[[Fields], Entry]] = {
         LINES: jsonl.entry_of,
         "sky": sky.entry_of,
