@@ -105,7 +105,7 @@ def read(
 
 
 def _with_place(line: Line, number: int, message: str) -> str:
-    """Say which memory a message is about where a line holds several: a document may be one line."""
+    """Say which memory a message is about where a line holds several, as a document may."""
     return message if number <= line.number else f"memory {number} of the file: {message}"
 
 

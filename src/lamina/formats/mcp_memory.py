@@ -27,7 +27,7 @@ def is_ours(line: Fields) -> bool:
 
 
 def entries_of(line: Fields) -> list[Entry]:
-    """Read a memory for each observation, for a relation, and for an entity without observations."""
+    """Read a memory for each observation, for a relation, and for an entity without any."""
     if line.get("type") == "relation" or "relationType" in line:
         return [_relation(line)]
     fields = entries.checked(line, ENTITY, "an entity")

@@ -139,7 +139,7 @@ def refusal(record: Record) -> str | None:
 
 
 def line_of(record: Record) -> dict[str, Any]:
-    """Write a record as `get_all` does; what has no field there goes into free names of metadata."""
+    """Write a record as `get_all` does; metadata takes what has no field, under free names."""
     line = {
         "id": record.id,
         "memory": record.content,

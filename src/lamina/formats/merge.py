@@ -161,8 +161,8 @@ class Merger:
 
     def _replace(self, transaction: Transaction, row: Row, ours: Record, theirs: Record) -> None:
         """Supersede ours by theirs, under a new id; once, however often the file comes."""
-        told = {name: getattr(theirs, name) for name in TELLING}
-        digest = hashlib.sha256(hashing.encode([ours.id, *told.values()]))
+        telling = {name: getattr(theirs, name) for name in TELLING}
+        digest = hashlib.sha256(hashing.encode([ours.id, *telling.values()]))
         key = f"lamina:{digest.hexdigest()}"
         if transaction.find_key(key, ours.user) is not None:
             return
@@ -173,7 +173,7 @@ class Merger:
             )
         self._check_trust(ours)
         draft = Draft(
-            **told,
+            **telling,
             layer=ours.layer,
             user=ours.user,
             trust=theirs.trust,

@@ -80,10 +80,10 @@ def _summary(record_type: str, fields: Fields) -> dict[str, Any]:
 
 def payload_of(line: Fields) -> tuple[str, dict[str, Any]]:
     """Read the type of a line, in any spelling, and its fields, wrapped or inline."""
-    given = line.get("record_type", ITEM)
-    record_type = SPELLINGS.get(_letters(given)) if isinstance(given, str) else None
+    spelled = line.get("record_type", ITEM)
+    record_type = SPELLINGS.get(_letters(spelled)) if isinstance(spelled, str) else None
     if record_type is None:
-        raise InvalidInput(f"unknown record_type {shown(given)}; known are {', '.join(PAYLOADS)}")
+        raise InvalidInput(f"unknown record_type {shown(spelled)}; known are {', '.join(PAYLOADS)}")
     inline = {name: value for name, value in line.items() if name not in ("record_type", "payload")}
     payload = line.get("payload", {})
     if not isinstance(payload, Mapping):
@@ -126,10 +126,10 @@ def entry_of(line: Fields) -> Entry:
 
 
 def _metadata(fields: Fields) -> dict[str, Any]:
-    given = fields.get("metadata", {})
-    if not isinstance(given, Mapping):
-        raise InvalidInput(f"metadata {shown(given)} is not an object")
-    return {**entries.pick(fields, "agent", "request_id"), **given}
+    metadata = fields.get("metadata", {})
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata {shown(metadata)} is not an object")
+    return {**entries.pick(fields, "agent", "request_id"), **metadata}
 
 
 def refusal(record: Record) -> str | None:

@@ -90,7 +90,7 @@ def refusal(record: Record) -> str | None:
 
 
 def line_of(record: Record) -> dict[str, Any]:
-    """Write a record as one of theirs; what has no field there goes into free names of metadata."""
+    """Write a record as theirs; metadata takes what has no field, under free names."""
     return {
         "record_id": record.id,
         "run_id": record.session,

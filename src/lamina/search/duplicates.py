@@ -104,8 +104,8 @@ class Duplicates:
                 return record.id
         return None
 
-    def _agree(self, one: str, other: str) -> bool:
-        first, second = self._details.get(one), self._details.get(other)
+    def _agree(self, first_id: str, second_id: str) -> bool:
+        first, second = self._details.get(first_id), self._details.get(second_id)
         return first is not None and second is not None and first.agree(second)
 
 

@@ -63,7 +63,7 @@ class Recall:
 
     @property
     def problems(self) -> list[str]:
-        """What went wrong behind the writes, and with the mirror that is searched."""
+        """The problems of indexing behind the writes, and of the mirror that is searched."""
         # Looked up without making them: what was never used has no problem.
         worker, mirror = self.__dict__.get("worker"), self.__dict__.get("mirror")
         problems = [worker.problem] if worker is not None and worker.problem is not None else []
@@ -111,7 +111,7 @@ class Recall:
 def embedders_of(settings: Settings, models: Path) -> tuple[Embedder, ...]:
     """Make the embedders that settings name. Each is cheap until it is used."""
     variable = settings["recall.key_variable"]
-    made = (
+    embedders = (
         create(
             name,
             cache=models,
@@ -121,4 +121,4 @@ def embedders_of(settings: Settings, models: Path) -> tuple[Embedder, ...]:
         )
         for name in settings["recall.embedders"]
     )
-    return tuple(embedder for embedder in made if embedder is not None)
+    return tuple(embedder for embedder in embedders if embedder is not None)

@@ -239,7 +239,7 @@ def _who(request: Request, question: Question, rows: Rows) -> Column:
 def _time(request: Request, question: Question) -> Column:
     """Score all rows by how well they fit the days that the question means.
 
-    Best is a record of these days, then one that speaks of them, then one told soon after.
+    Best is a record of these days, then one that speaks of them, then one that was said soon after.
     """
     days = question.days(request.look.catalogue["occurred"])
     time = np.zeros(len(days))

@@ -1,4 +1,4 @@
-"""What a search asks of a mirror: a question, its vector and the filters that mirrors have."""
+"""The request of a search to a mirror: a question, its vector, the filters that mirrors have."""
 
 from __future__ import annotations
 
