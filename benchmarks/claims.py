@@ -1,10 +1,12 @@
 """Measure how well rules find what people claim, and what becomes of what changes.
 
-`python -m benchmarks.claims` prints the tables of the three conversations that rules were tuned on, and how well each does by
-what the other two teach. `--held-out` counts the two conversations that nobody reads while rules are changed, `--invented` the
-talks of tests/golden/claims.jsonl. `--updates` judges the cases of tests/golden/updates.jsonl instead, `--speed` measures time,
-`--rules` counts each rule, `--errors` lists what goes wrong in the three. `--rare` lists the rules that seldom fire in any
-development conversation, and what is lost without each. The conversations are not part of Lamina; see `conversations.py`.
+`python -m benchmarks.claims` prints the tables of the three conversations that rules were tuned
+on, and how well each does by what the other two teach. `--held-out` counts the two
+conversations that nobody reads while rules are changed, `--invented` the talks of
+tests/golden/claims.jsonl. `--updates` judges the cases of tests/golden/updates.jsonl instead,
+`--speed` measures time, `--rules` counts each rule, `--errors` lists what goes wrong in the
+three. `--rare` lists the rules that seldom fire in any development conversation, and what is
+lost without each. The conversations are not part of Lamina; see `conversations.py`.
 """
 
 from __future__ import annotations
@@ -291,8 +293,8 @@ def rules() -> Table:
 def rare() -> Table:
     """The rules that fire seldom in all development conversations, and what is lost without each.
 
-    Lost are right claims of the invented talks and of the labelled conversations, and cases of change. What the unit tests
-    promise besides is seen by leaving a rule out and running them.
+    Lost are right claims of the invented talks and of the labelled conversations, and cases of
+    change. What the unit tests promise besides is seen by leaving a rule out and running them.
     """
     fired = Counter(rule for turns in development() for rule in _fired(turns))
     columns = ("invented", "labelled", "changes")

@@ -1,4 +1,4 @@
-"""What a line of a JSONL file says, whatever the spelling of its form: times, importance, tier. Pure."""
+"""Read the fields of a line of any format: times, importance, tier, evidence, metadata. Pure."""
 
 from __future__ import annotations
 
@@ -18,46 +18,22 @@ Fields = Mapping[str, Any]
 # Two spellings of one time may be rounded differently, by up to this much.
 ROUNDING = timedelta(seconds=1)
 
-# A record as Lamina writes it: the names that are read, and those that only its own store can make sense of.
-OWN = (
-    "id",
-    "user",
-    "layer",
-    "state",
-    "promoted_at",
-    "importance",
-    "score",
-    "occurred_at",
-    "evidence",
+# The fields of a record as Lamina writes it: those that are converted, those that are taken as
+# they are, and those that mean something in its own store alone.
+OWN = tuple("id user layer state promoted_at importance score occurred_at evidence".split())
+OWN_TAKEN = tuple("content kind confidence tags metadata source speaker session trust".split())
+OWN_LEFT = tuple(
+    "seq agent run_id created_at updated_at valid_from valid_to last_verified"
+    " supersedes superseded_by archived key event salt".split()
 )
-OWN_TAKEN = (
-    "content",
-    "kind",
-    "confidence",
-    "tags",
-    "metadata",
-    "source",
-    "speaker",
-    "session",
-    "trust",
-)
-OWN_LEFT = (
-    *(
-        "seq",
-        "agent",
-        "run_id",
-        "created_at",
-        "updated_at",
-        "valid_from",
-        "valid_to",
-        "last_verified",
-    ),
-    *("supersedes", "superseded_by", "archived", "key", "event", "salt"),
+PROFILE_REFUSED = (
+    "this is a user profile; profiles come through `lamina profile propose`,"
+    " where a person confirms them"
 )
 
 
-class Doing(StrEnum):
-    """What a line does with the memory that it tells of."""
+class Action(StrEnum):
+    """The change that a line makes to its memory."""
 
     TELL = "tell"
     REPLACE = "replace"
@@ -65,11 +41,11 @@ class Doing(StrEnum):
 
 
 class Entry(NamedTuple):
-    """A memory as a line tells it: what the rules will check, and what they do not know of.
+    """A memory as a line of a file states it: `item` for the rules to check, and what they ignore.
 
-    Who says a state knows our layers, and is kept in the layer that is said, if need be for a person to look at. `key` is
-    what tells this entry from others where a line holds several. `succeeds` and `succeeded_by` are ids of the file. Ids
-    mean the same thing within one `realm`.
+    A format that gives a state knows our layers: the memory is kept in the layer that is given,
+    if need be for a person to look at. `key` tells this entry from others of the same line.
+    `succeeds` and `succeeded_by` are ids of the file. Ids mean the same thing within one `realm`.
     """
 
     item: dict[str, Any]
@@ -83,74 +59,75 @@ class Entry(NamedTuple):
     succeeds: tuple[str, ...] = ()
     succeeded_by: str | None = None
     key: tuple[str, ...] | None = None
-    doing: Doing = Doing.TELL
+    action: Action = Action.TELL
     realm: str = ""
 
 
-def own(line: Fields) -> Entry:
-    """A line with the names of a record, such as an archive has."""
-    fields = known(line, (*OWN, *OWN_TAKEN, *OWN_LEFT), "a record")
+def record_entry(line: Fields) -> Entry:
+    """Read a line with the fields of a record, such as an archive has."""
+    fields = checked(line, (*OWN, *OWN_TAKEN, *OWN_LEFT), "a record")
     layer = rules.one_of(Layer, fields.get("layer", Layer.SHORT_TERM), "layer")
     if layer is Layer.WORKING:
         raise Refused("this is working memory, which ends with its run")
     state = rules.one_of(State, fields.get("state", State.ACTIVE), "state")
     if state is not State.ACTIVE:
         raise Refused(
-            f"this record is {state}; only active ones are taken from lines, an export holds all of them"
+            f"this record is {state}; only active ones are taken from lines,"
+            " an export holds all of them"
         )
-    item = (
-        taken(fields, *OWN_TAKEN)
-        | importance(fields)
-        | times(fields, "occurred_at")
-        | evidence(fields)
-    )
+    item = pick(fields, *OWN_TAKEN) | importance(fields)
+    item |= times(fields, "occurred_at") | evidence(fields)
     long = layer is not Layer.SHORT_TERM
-    return Entry(
-        item, identity(fields), fields.get("user"), long, layer, promotion(fields) if long else None
-    )
+    promoted = promoted_at(fields) if long else None
+    return Entry(item, id_of(fields), fields.get("user"), long, layer, promoted)
 
 
-def known(line: Fields, names: Collection[str], what: str) -> dict[str, Any]:
-    """The fields that were given, when the form has all of them: one that is dropped would be lost."""
+def checked(line: Fields, names: Collection[str], what: str) -> dict[str, Any]:
+    """Return the fields that are not null; raise for a name that the format does not have.
+
+    To drop such a field would lose it in silence.
+    """
     for name in line:
         if name not in names:
             raise InvalidInput(f"{what} has no field {shown(name)}; known are {', '.join(names)}")
     return {name: value for name, value in line.items() if value is not None}
 
 
-def taken(fields: Fields, *names: str) -> dict[str, Any]:
-    """Those of the fields that have these names."""
+def pick(fields: Fields, *names: str) -> dict[str, Any]:
+    """Return the fields that have these names."""
     return {name: fields[name] for name in names if name in fields}
 
 
 def importance(fields: Fields) -> dict[str, float]:
-    """The importance by either of its spellings; by both when they agree."""
-    given = {}
-    if "score" in fields:
-        given = {"importance": rules.importance_of_score(fields["score"])}
-    if "importance" in fields:
-        exact = rules.importance(fields["importance"])
-        if given and fields["score"] != score_of(exact) and given["importance"] != exact:
-            raise InvalidInput(
-                f"score {shown(fields['score'])} and importance {shown(fields['importance'])} disagree:"
-                f" {shown(fields['importance'])} is a score of {score_of(exact)}"
-            )
-        given = {"importance": exact}
-    return given
+    """Read the importance by either of its spellings; by both when they agree."""
+    by_score = rules.importance_of_score(fields["score"]) if "score" in fields else None
+    if "importance" not in fields:
+        return {} if by_score is None else {"importance": by_score}
+    exact = rules.importance(fields["importance"])
+    if by_score is not None and fields["score"] != score_of(exact) and by_score != exact:
+        score, given = shown(fields["score"]), shown(fields["importance"])
+        raise InvalidInput(
+            f"score {score} and importance {given} disagree:"
+            f" {given} is a score of {score_of(exact)}"
+        )
+    return {"importance": exact}
 
 
 def times(fields: Fields, *names: str) -> dict[str, datetime]:
-    """When it happened, by the first of these names that is given; the others must agree."""
-    found = [(name, moment(fields[name], name)) for name in names if name in fields]
-    for name, when in found[1:]:
-        if abs(when - found[0][1]) >= ROUNDING:
-            first, other = shown(fields[found[0][0]]), shown(fields[name])
-            raise InvalidInput(f"{found[0][0]} {first} and {name} {other} are not the same time")
-    return {"at": found[0][1]} if found else {}
+    """Read the time by the first of these names that is there; the others must agree."""
+    moments = {name: moment(fields[name], name) for name in names if name in fields}
+    if not moments:
+        return {}
+    first, *others = moments
+    for name in others:
+        if abs(moments[name] - moments[first]) >= ROUNDING:
+            one, other = shown(fields[first]), shown(fields[name])
+            raise InvalidInput(f"{first} {one} and {name} {other} are not the same time")
+    return {"at": moments[first]}
 
 
 def moment(value: object, name: str) -> datetime:
-    """A point in time. Files say UTC in their documents, so a time without a zone is in UTC."""
+    """Read a time. One without a zone is in UTC, as the documents of the formats say."""
     if isinstance(value, str):
         try:
             when = datetime.fromisoformat(value)
@@ -160,38 +137,40 @@ def moment(value: object, name: str) -> datetime:
     return clock.moment(value, name)
 
 
-def promotion(fields: Fields) -> datetime | None:
+def promoted_at(fields: Fields) -> datetime | None:
+    """Read the time of the promotion, if a line gives it."""
     return moment(fields["promoted_at"], "promoted_at") if "promoted_at" in fields else None
 
 
 def is_long(fields: Fields) -> bool:
-    """The tier, by each of the names that tell it; they must agree."""
-    told: dict[str, bool] = {}
+    """Tell whether a memory is long-term, by each of the fields that say so; they must agree."""
+    tiers: dict[str, bool] = {}
     if "type" in fields:
         if fields["type"] not in ("short", "long"):
             raise InvalidInput(
-                f"type {shown(fields['type'])} is neither short nor long; the kind is in metadata.type"
+                f"type {shown(fields['type'])} is neither short nor long;"
+                " the kind is in metadata.type"
             )
-        told["type"] = fields["type"] == "long"
+        tiers["type"] = fields["type"] == "long"
     if "committed" in fields:
         if not isinstance(fields["committed"], bool):
             raise InvalidInput(f"committed {shown(fields['committed'])} is neither true nor false")
-        told["committed"] = fields["committed"]
+        tiers["committed"] = fields["committed"]
     if "promoted_at" in fields:
-        told["promoted_at"] = True
-    if len(set(told.values())) > 1:
-        claims = ", ".join(f"{name} {shown(fields[name])}" for name in told)
+        tiers["promoted_at"] = True
+    if len(set(tiers.values())) > 1:
+        claims = ", ".join(f"{name} {shown(fields[name])}" for name in tiers)
         raise InvalidInput(f"it cannot be both short-term and long-term: {claims}")
-    return any(told.values())
+    return any(tiers.values())
 
 
-def identity(fields: Fields) -> str | None:
-    """The id that a line brings along."""
+def id_of(fields: Fields) -> str | None:
+    """Read the id that a line brings along."""
     return rules.label(fields["id"], "id") if "id" in fields else None
 
 
 def evidence(fields: Fields) -> dict[str, Any]:
-    """What supports a memory. A bare name is the id of a record elsewhere."""
+    """Read the evidence of a memory. A bare name is the id of a record elsewhere."""
     if "evidence" not in fields:
         return {}
     if not isinstance(fields["evidence"], list):
@@ -208,18 +187,18 @@ def _reference(value: object) -> object:
 
 
 def texts(value: object, name: str) -> list[str]:
-    """A list of texts, or the JSON of one, as a column of a table holds it."""
+    """Read a list of texts, or the JSON of one, as a column of a table holds it."""
     if isinstance(value, str):
         value = _unpacked(value)
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InvalidInput(f"{name} {shown(value)} is not a list of texts")
     return value
 
 
 def mapping(value: object, name: str) -> dict[str, Any]:
-    """An object, or the JSON of one."""
+    """Read an object, or the JSON of one."""
     if isinstance(value, str):
         value = _unpacked(value)
     if not isinstance(value, Mapping):
@@ -234,8 +213,8 @@ def _unpacked(text: str) -> object:
         raise InvalidInput(f"{shown(text, 80)}: {error.message}") from None
 
 
-def beside(metadata: Mapping[str, Any], more: Fields, mark: str) -> dict[str, Any]:
-    """Metadata with what else a line says: nothing is dropped, and nothing of the metadata is overwritten."""
+def join_metadata(metadata: Mapping[str, Any], more: Fields, mark: str) -> dict[str, Any]:
+    """Add fields to metadata; one whose name is taken by another value gets a mark before it."""
     joined = dict(metadata)
     for name, value in more.items():
         if joined.setdefault(name, value) != value:
@@ -243,88 +222,75 @@ def beside(metadata: Mapping[str, Any], more: Fields, mark: str) -> dict[str, An
     return joined
 
 
-def told(metadata: Fields) -> dict[str, Any]:
-    """What metadata says about a memory that has a field here: its kind, its tags, its importance."""
-    found: dict[str, Any] = {}
+def fields_in(metadata: Fields) -> dict[str, Any]:
+    """Read the kind, the tags and the importance that metadata may hold."""
+    fields: dict[str, Any] = {}
     if metadata.get("type") in rules.KINDS:
-        found["kind"] = metadata["type"]
+        fields["kind"] = metadata["type"]
     for name, check in (("tags", rules.tags), ("importance", rules.importance)):
         with suppress(InvalidInput):  # another program's word for something else
-            found |= {name: check(metadata[name])} if name in metadata else {}
-    return found
+            fields |= {name: check(metadata[name])} if name in metadata else {}
+    return fields
 
 
-def telling(record: Record) -> dict[str, Any]:
-    """Metadata that also says what a format has no field for, as far as those names are free."""
-    said = {
-        "type": record.kind,
-        "importance": record.importance,
-        **({"tags": list(record.tags)} if record.tags else {}),
-    }
-    return {**said, **record.metadata}
+def metadata_of(record: Record) -> dict[str, Any]:
+    """Return metadata with the fields that a format does not have, where their names are free."""
+    fields: dict[str, Any] = {"type": record.kind, "importance": record.importance}
+    if record.tags:
+        fields["tags"] = list(record.tags)
+    return {**fields, **record.metadata}
 
 
-def carried(record: Record) -> set[str]:
-    """The fields that can be read again from such metadata."""
-    said = told(telling(record))
-    same = {"kind": record.kind, "importance": record.importance, "tags": record.tags}
-    return {name for name, value in same.items() if said.get(name, ()) == value}
+def readable_again(record: Record) -> set[str]:
+    """Name the fields that can be read again from such metadata."""
+    read = fields_in(metadata_of(record))
+    fields = {"kind": record.kind, "importance": record.importance, "tags": record.tags}
+    return {name for name, value in fields.items() if read.get(name, ()) == value}
 
 
-# What may be lost of a record, and what it is when there is nothing to lose.
+# The fields of a record that may be lost, and their values when there is nothing to lose.
 LOSABLE: Mapping[str, object] = {
-    **dict.fromkeys(
-        (
-            "id",
-            "user",
-            "layer",
-            "kind",
-            "importance",
-            "trust",
-            "source",
-            "speaker",
-            "session",
-            "run_id",
-        )
-    ),
+    **dict.fromkeys("id user layer kind importance trust source speaker session run_id".split()),
     "state": State.ACTIVE,
     "confidence": 1.0,
     "metadata": {},
     **dict.fromkeys(("tags", "evidence", "supersedes"), ()),
-    **dict.fromkeys(
-        ("occurred_at", "created_at", "updated_at", "promoted_at", "valid_from", "valid_to")
-    ),
+    **dict.fromkeys("occurred_at created_at updated_at promoted_at valid_from valid_to".split()),
     **dict.fromkeys(("last_verified", "superseded_by")),
 }
 
 
-def missing(record: Record, kept: Collection[str]) -> list[str]:
-    """The fields of a record that say something and are not among those that are kept."""
-    return [
+def lost(record: Record, kept: Collection[str], metadata: Collection[str] = ()) -> list[str]:
+    """Name the fields of a record that have a value and are not kept.
+
+    Metadata is not lost where a format has fields for all of its names.
+    """
+    names = [
         name for name, none in LOSABLE.items() if name not in kept and getattr(record, name) != none
     ]
+    if record.metadata.keys() <= set(metadata):
+        return [name for name in names if name != "metadata"]
+    return names
 
 
-def tier(record: Record) -> set[str]:
-    """The layer, where it follows from the tier and the kind alone."""
-    home = (
-        Layer.SHORT_TERM
-        if record.layer is Layer.SHORT_TERM
-        else rules.long_term_layer(record.kind, Trust.OPERATOR)
-    )
-    return {"layer"} if record.layer is home else set()
+def implied_layer(record: Record) -> set[str]:
+    """Return {"layer"} for a record whose layer follows from its tier and its kind alone."""
+    if record.layer is Layer.SHORT_TERM:
+        return {"layer"}
+    is_implied = record.layer is rules.long_term_layer(record.kind, Trust.OPERATOR)
+    return {"layer"} if is_implied else set()
 
 
 def strings(value: object) -> list[str]:
-    """Those of some values that are texts."""
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    """Return the texts of a list, and nothing of any other value."""
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def epoch(when: datetime) -> float:
-    """Seconds since 1970, to the microsecond."""
+    """Return the seconds since 1970, to the microsecond."""
     return clock.to_micros(when) / 1_000_000
 
 
-def of_user(record: Record) -> dict[str, str]:
-    """Whose memory it is, where it is somebody's: a reader must not take it for everybody's."""
+def user_field(record: Record) -> dict[str, str]:
+    """Return the user of a record, if any: a reader must not take it for everybody's."""
     return {} if record.user is None else {"user": record.user}

@@ -1,4 +1,7 @@
-"""The elements of a JSON document, read one at a time, however large the whole is."""
+"""Read the elements of a JSON document one at a time, however large the document is.
+
+docs/decisions/0034 says why no library does this: one bad element must spoil no other.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,18 @@ from lamina.text.words import shown
 
 SPACE = b" \t\r\n"
 GAP = re.compile(rb"[ \t\r\n]*")
-# Up to the next bracket, over whole texts; never back, so that no file can make it slow.
-OUTSIDE = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.S)
-INSIDE = re.compile(rb'[\\"]')
+# Up to the next bracket, over whole strings. Possessive, so that no file can make it slow.
+OUTSIDE_STRING = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.S)
+INSIDE_STRING = re.compile(rb'[\\"]')
 SCALAR = re.compile(rb"[^\s,\]}]*")
-# A name in an object, as far as one of ours could go.
+# Far more than any name of a list that a format knows.
 MAX_NAME = 1024
 
 
-class Piece(NamedTuple):
-    """One value of a document, as bytes; of one that is too long, only the beginning."""
+class RawValue(NamedTuple):
+    """The bytes of one value, with its line and range in the file; a long value is cut."""
 
-    number: int
+    line: int
     start: int
     end: int
     raw: bytes
@@ -36,10 +39,10 @@ class Piece(NamedTuple):
 
 
 def read(source: Path, lists: Collection[str]) -> Iterator[Line]:
-    """Every element of the list that a document is, or of those of its lists that have these names.
+    """Yield the elements of the list that a document is, or of its lists with the given names.
 
-    An object without any list is one element itself. A list with another name is an element that says so. A document that
-    ends too early, or is none, is an error of the whole.
+    An object without such a list is one element itself. A list with another name is an element
+    that says so. A document that ends too early, or is not JSON, is an error of the whole file.
     """
     with lines.opened(source) as file:
         try:
@@ -49,29 +52,29 @@ def read(source: Path, lists: Collection[str]) -> Iterator[Line]:
 
 
 class Shape(NamedTuple):
-    """What a file is at first sight: its first sign, the names of its first object, and whether that is all of it.
+    """The first byte of a file, the names in its first object, and whether that is all of it.
 
-    An object that has no end has the names up to there.
+    An object without an end (`is_cut`) has the names up to there.
     """
 
-    sign: bytes
+    first: bytes
     names: list[str]
     is_alone: bool
     is_cut: bool = False
 
     def is_document(self, lists: Collection[str]) -> bool:
-        """Whether this is one document with such lists, perhaps the first part of one, and not a file of lines."""
+        """Tell one document with such lists, perhaps cut off, from a file of lines."""
         return self.is_alone or (self.is_cut and not set(self.names).isdisjoint(lists))
 
 
 def shape(source: Path) -> Shape:
-    """What a file begins with, read to the end of its first object, or as far as that is JSON."""
+    """Read a file to the end of its first object, or as far as that is JSON."""
     names: list[str] = []
     with lines.opened(source) as file:
         scanner = Scanner(file, source)
-        sign = scanner.peek()
-        if sign != b"{":
-            return Shape(sign, names, is_alone=sign == b"[")
+        first = scanner.peek()
+        if first != b"{":
+            return Shape(first, names, is_alone=first == b"[")
         try:
             scanner.take(b"{")
             while scanner.peek() != b"}":
@@ -80,9 +83,9 @@ def shape(source: Path) -> Shape:
                 if scanner.peek() != b"}":
                     scanner.take(b",")
             scanner.take(b"}")
-        except InvalidInput:  # whoever reads it says what is wrong with it
-            return Shape(sign, names, is_alone=False, is_cut=True)
-        return Shape(sign, names, is_alone=not scanner.peek())
+        except InvalidInput:  # reading it for good says what is wrong with it
+            return Shape(first, names, is_alone=False, is_cut=True)
+        return Shape(first, names, is_alone=not scanner.peek())
 
 
 def _elements(scanner: Scanner, lists: Collection[str]) -> Iterator[Line]:
@@ -100,7 +103,7 @@ def _elements(scanner: Scanner, lists: Collection[str]) -> Iterator[Line]:
 def _items(scanner: Scanner) -> Iterator[Line]:
     scanner.take(b"[")
     while scanner.peek() != b"]":
-        yield _line(scanner.value())
+        yield _element(scanner.value())
         if scanner.peek() != b"]":
             scanner.take(b",")
             if scanner.peek() == b"]":
@@ -109,9 +112,12 @@ def _items(scanner: Scanner) -> Iterator[Line]:
 
 
 def _members(scanner: Scanner, lists: Collection[str]) -> Iterator[Line]:
-    """The elements of the known lists of an object, then its other lists; the object itself when it has no known one."""
-    start, number, has_lists = scanner.at, scanner.number, False
-    strange: list[Line] = []
+    """Yield the elements of an object's known lists, then a problem for each other list.
+
+    An object without any known list is one element.
+    """
+    start, line, has_lists = scanner.position, scanner.line, False
+    unknown: list[Line] = []
     scanner.take(b"{")
     while scanner.peek() != b"}":
         name = scanner.name()
@@ -119,27 +125,27 @@ def _members(scanner: Scanner, lists: Collection[str]) -> Iterator[Line]:
             has_lists = True
             yield from _items(scanner)
         else:
-            piece = scanner.value()
-            if piece.raw.startswith(b"[") and piece.raw[1:].strip(SPACE) != b"]":
+            value = scanner.value()
+            if value.raw.startswith(b"[") and value.raw[1:].strip(SPACE) != b"]":
                 problem = f"the list {shown(name, 80)} is none of {', '.join(lists)}"
-                strange.append(Line(piece.number, piece.start, piece.end, b"", None, problem))
+                unknown.append(Line(value.line, value.start, value.end, b"", None, problem))
         if scanner.peek() != b"}":
             scanner.take(b",")
     scanner.take(b"}")
     if has_lists:
-        yield from strange
+        yield from unknown
     else:
-        yield _line(scanner.again(number, start))
+        yield _element(scanner.reread(line, start))
 
 
-def _line(piece: Piece) -> Line:
-    """An element on one line: within JSON, the end of a line is only a space."""
-    raw = piece.raw.replace(b"\r", b" ").replace(b"\n", b" ")
-    line = Line(piece.number, piece.start, piece.end, raw, None, None)
-    if not piece.is_whole:
-        return line._replace(
-            problem=f"the element has {piece.end - piece.start:,} bytes; {MAX_LINE:,} are allowed"
-        )
+def _element(value: RawValue) -> Line:
+    """Put an element on one line: between JSON tokens, the end of a line is only a space."""
+    raw = value.raw.replace(b"\r", b" ").replace(b"\n", b" ")
+    line = Line(value.line, value.start, value.end, raw, None, None)
+    if not value.is_whole:
+        size = value.end - value.start
+        problem = f"the element has {size:,} bytes; {MAX_LINE:,} are allowed"
+        return line._replace(problem=problem)
     try:
         return line._replace(value=lines.parse(raw))
     except InvalidInput as error:
@@ -147,82 +153,84 @@ def _line(piece: Piece) -> Line:
 
 
 class Scanner:
-    """Finds where values begin and end, in a window over the file. What they hold is somebody else's to read."""
+    """Find the ends of values in a window that moves over the file, without parsing them."""
 
     def __init__(self, file: BinaryIO, source: Path) -> None:
         self._file = file
         self._source = source
         self._window = file.read(CHUNK)
-        self._place = len(BOM) if self._window.startswith(BOM) else 0
-        self.at = self._place
-        self.number = 1
+        self._offset = len(BOM) if self._window.startswith(BOM) else 0
+        self.position = self._offset
+        self.line = 1
 
     def peek(self) -> bytes:
-        """The next byte that is not a space; nothing at the end of the file."""
+        """Skip space and return the next byte without going past it; empty at the end."""
         while True:
-            gap = GAP.match(self._window, self._place)
+            gap = GAP.match(self._window, self._offset)
             assert gap is not None, "it matches nothing too"
             self._move(gap.end())
-            if self._place < len(self._window) or not self._fill():
-                return self._window[self._place : self._place + 1]
+            if self._offset < len(self._window) or not self._fill():
+                return self._window[self._offset : self._offset + 1]
 
     def take(self, wanted: bytes) -> None:
-        """Go past a sign, which must be there."""
-        found = self.peek()
-        if found != wanted:
-            instead = f" instead of {shown(found.decode('latin-1'))}" if found else ""
+        """Go past a byte, which must come next."""
+        actual = self.peek()
+        if actual != wanted:
+            instead = f" instead of {shown(actual.decode('latin-1'))}" if actual else ""
             raise self.error(f"{wanted.decode()} is needed{instead}")
-        self._move(self._place + 1)
+        self._move(self._offset + 1)
 
     def name(self) -> str:
-        """The name of a member of an object, and the colon after it."""
+        """Read the name of a member of an object, and the colon after it."""
         if self.peek() != b'"':
             raise self.error("a name is needed")
-        piece = self.value()
+        value = self.value()
         self.take(b":")
-        if len(piece.raw) > MAX_NAME or not piece.is_whole:
+        if len(value.raw) > MAX_NAME or not value.is_whole:
             raise self.error(f"a name has more than {MAX_NAME:,} bytes")
-        return str(lines.value_of(piece.raw))
+        return str(lines.value_of(value.raw))
 
-    def value(self) -> Piece:
-        """The next value. A long one is passed without being kept."""
+    def value(self) -> RawValue:
+        """Read the next value. Of a long one, only the beginning is kept."""
         first = self.peek()
-        start, number = self.at, self.number
+        start, line = self.position, self.line
         raw = self._nested() if first in (b"{", b"[", b'"') else self._scalar()
-        return Piece(number, start, self.at, raw)
+        return RawValue(line, start, self.position, raw)
 
-    def again(self, number: int, start: int) -> Piece:
-        """What was passed since a place of the file."""
+    def reread(self, line: int, start: int) -> RawValue:
+        """Return what was passed since a position of the file, as one value."""
         with lines.opened(self._source) as file:
             file.seek(start)
-            return Piece(number, start, self.at, file.read(min(self.at - start, MAX_LINE + 1)))
+            raw = file.read(min(self.position - start, MAX_LINE + 1))
+        return RawValue(line, start, self.position, raw)
 
     def error(self, problem: str) -> InvalidInput:
-        ends = "" if self._window[self._place :] else ", but the file ends: was it cut off?"
+        """Make an error of the whole file, for its current line."""
+        ends = "" if self._window[self._offset :] else ", but the file ends: was it cut off?"
         return InvalidInput(
-            f"{self._source} is not JSON: in line {self.number} {problem}{ends}; nothing was imported"
+            f"{self._source} is not JSON: in line {self.line} {problem}{ends}; nothing was imported"
         )
 
     def _scalar(self) -> bytes:
         kept = b""
         while True:
-            found = SCALAR.match(self._window, self._place)
-            assert found is not None, "it matches nothing too"
-            kept = (kept + found.group())[: MAX_LINE + 1]
-            self._move(found.end())
-            if self._place < len(self._window) or not self._fill():
+            scalar = SCALAR.match(self._window, self._offset)
+            assert scalar is not None, "it matches nothing too"
+            kept = (kept + scalar.group())[: MAX_LINE + 1]
+            self._move(scalar.end())
+            if self._offset < len(self._window) or not self._fill():
                 break
         if not kept:
             raise self.error("a value is needed")
         return kept
 
     def _nested(self) -> bytes:
-        """A text, a list or an object, up to the sign that closes it."""
+        """Read a string, a list or an object, up to the byte that closes it."""
         kept: list[bytes] = []
         room, depth, quoted = MAX_LINE + 1, 0, False
         while True:
             end, depth, quoted = self._closing(depth, quoted)
-            kept.append(self._window[self._place : min(end, self._place + room)])
+            kept.append(self._window[self._offset : min(end, self._offset + room)])
             room -= len(kept[-1])
             self._move(end)
             if depth == 0 and not quoted:
@@ -231,49 +239,48 @@ class Scanner:
                 raise self.error("a value has no end")
 
     def _closing(self, depth: int, quoted: bool) -> tuple[int, int, bool]:
-        """How far a value goes in this window, and where in it that is."""
-        window, place = self._window, self._place
-        if not depth and not quoted and window.startswith(b'"', place):
-            quoted, place = True, place + 1
-        while place < len(window):
+        """Find the end of a value in this window; the depth there, and whether in a string."""
+        window, offset = self._window, self._offset
+        if not depth and not quoted and window.startswith(b'"', offset):
+            quoted, offset = True, offset + 1
+        while offset < len(window):
             if quoted:
-                found = INSIDE.search(window, place)
-                if found is None:
+                sign = INSIDE_STRING.search(window, offset)
+                if sign is None:
                     return len(window), depth, quoted
-                place = found.end()
-                if found.group() == b'"':
+                offset = sign.end()
+                if sign.group() == b'"':
                     quoted = False
-                elif place == len(window):
-                    return place - 1, depth, quoted  # what is escaped is in the next window
+                elif offset == len(window):  # the escaped byte is in the next window
+                    return offset - 1, depth, quoted
                 else:
-                    place += 1
+                    offset += 1
             else:
-                place, depth, quoted = _bracket(window, place, depth)
+                offset, depth, quoted = _next_bracket(window, offset, depth)
             if depth == 0 and not quoted:
                 break
-        return place, depth, quoted
+        return offset, depth, quoted
 
-    def _move(self, place: int) -> None:
-        self.number += self._window.count(b"\n", self._place, place)
-        self.at += place - self._place
-        self._place = place
+    def _move(self, offset: int) -> None:
+        self.line += self._window.count(b"\n", self._offset, offset)
+        self.position += offset - self._offset
+        self._offset = offset
 
     def _fill(self) -> bool:
-        """Read on; what was passed is forgotten."""
+        """Read on, and forget what was passed; false at the end of the file."""
         more = self._file.read(CHUNK)
-        self._window, self._place = self._window[self._place :] + more, 0
+        self._window, self._offset = self._window[self._offset :] + more, 0
         return bool(more)
 
 
-def _bracket(window: bytes, place: int, depth: int) -> tuple[int, int, bool]:
-    """Past the next bracket, or the beginning of a text that does not end in this window."""
-    found = OUTSIDE.match(window, place)
-    assert found is not None, "it matches nothing too"
-    sign = window[found.end() : found.end() + 1]
+def _next_bracket(window: bytes, offset: int, depth: int) -> tuple[int, int, bool]:
+    """Go past the next bracket, or into a string that does not end in this window."""
+    passed = OUTSIDE_STRING.match(window, offset)
+    assert passed is not None, "it matches nothing too"
+    end = passed.end()
+    sign = window[end : end + 1]
     if not sign:
-        return found.end(), depth, False
-    return (
-        found.end() + 1,
-        depth + (1 if sign in b"[{" else -1 if sign in b"]}" else 0),
-        sign == b'"',
-    )
+        return end, depth, False
+    if sign == b'"':
+        return end + 1, depth, True
+    return end + 1, depth + (1 if sign in b"[{" else -1), False

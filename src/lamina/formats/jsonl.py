@@ -1,4 +1,4 @@
-"""Import of JSONL files in the forms of Sky, of Milton and of Lamina itself, line by line; others bring their own."""
+"""Import files line by line: JSONL of Sky, Milton and Lamina, or any other `Form`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from lamina.formats import entries, lines, milton, sky
 from lamina.formats.entries import Entry, Fields
-from lamina.formats.importing import Arrivals, Policy, external
+from lamina.formats.importing import Arrivals, DryRunOver, Policy, external
 from lamina.formats.lines import Line
 from lamina.formats.rejects import Rejects
 from lamina.model.record import Actor, Draft
@@ -27,7 +27,10 @@ SUFFIXES = frozenset({".jsonl", ".ndjson", ".rejected"})
 
 
 def detect(path: Path) -> Literal["ours", "lines"]:
-    """Whether a file is an export of Lamina or made of lines. What is neither is called ours, which says so."""
+    """Tell an export of Lamina from a file of lines.
+
+    A file that is neither counts as ours: reading it says what is wrong with it.
+    """
     with lines.opened(path) as file:
         if EXPORT.match(file.read(4096).removeprefix(lines.BOM)):
             return "ours"
@@ -39,16 +42,16 @@ def detect(path: Path) -> Literal["ours", "lines"]:
 
 
 def entry_of(line: Fields) -> Entry:
-    """What a line says, in whichever form it is."""
+    """Read a line of Lamina, Milton or Sky, told apart by its fields."""
     if not line.keys().isdisjoint(("layer", "kind", "occurred_at")):
-        return entries.own(line)
+        return entries.record_entry(line)
     if not line.keys().isdisjoint(("record_type", "payload", "agent", "request_id")):
         return milton.entry_of(line)
     return sky.entry_of(line)
 
 
 class Form(NamedTuple):
-    """How a file is read: its name, its lines, and what a line says."""
+    """A way to read files: its name, the entries of a line, and the lines of a file."""
 
     name: str
     entries_of: Callable[[Fields], list[Entry]]
@@ -71,45 +74,46 @@ def read(
     policy: Policy = Policy.SKIP,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Take in every line that is a memory and is not here yet; the others are listed, and kept beside the file.
+    """Import every line that is a memory and is not here yet; return a report.
 
-    A dry run does all of it and takes it back, so that its report is the one of the import.
+    The other lines are listed, and kept beside the file. A dry run does all of it and takes it
+    back, so that its report is the one of the import.
     """
     lines.opened(source).close()
     total = source.stat().st_size
     note = {"file": one_line(str(source))}
     with (
-        suppress(_DryRunError),
+        suppress(DryRunOver),
         Rejects(source, keep=not dry_run) as rejects,
         store.change(actor, "import", now, note=note) as transaction,
     ):
         arrivals = Arrivals(store, transaction, draft, trusted, form.entries_of, form.name, policy)
         for number, line in enumerate(form.read(source), 1):
             for error in arrivals.take(line):
-                rejects.add(line, _placed(line, number, error.message))
+                rejects.add(line, _with_place(line, number, error.message))
             if arrivals.waiting >= BATCH:
                 arrivals.flush()
             if progress is not None and number % BATCH == 0:
                 progress(min(line.end, total), total)
         arrivals.finish()
         if dry_run:
-            raise _DryRunError
+            raise DryRunOver
         rejects.make_durable()
     if progress is not None:
         progress(total, total)
     return _report(form, arrivals, rejects, trusted, dry_run)
 
 
-def _placed(line: Line, number: int, message: str) -> str:
-    """What is wrong, and with which memory of the file where several are on one line, as in a document without line breaks."""
+def _with_place(line: Line, number: int, message: str) -> str:
+    """Say which memory a message is about where a line holds several, as a document may."""
     return message if number <= line.number else f"memory {number} of the file: {message}"
 
 
 def _report(
     form: Form, arrivals: Arrivals, rejects: Rejects, trusted: bool, dry_run: bool
 ) -> dict[str, Any]:
-    """What came of a file. What happens seldom is said when it has happened."""
-    seldom = {
+    """Report on a file. Rare outcomes are in the report only when they have happened."""
+    rare = {
         "grown": arrivals.grown,
         "replaced": arrivals.replaced,
         "removed": arrivals.removed,
@@ -126,9 +130,5 @@ def _report(
         "rejected_count": rejects.count,
         "rejected_file": rejects.file,
         "pending": arrivals.pending,
-        **{name: value for name, value in seldom.items() if value},
+        **{name: value for name, value in rare.items() if value},
     }
-
-
-class _DryRunError(Exception):
-    """A dry run is over, and nothing of it may be kept."""

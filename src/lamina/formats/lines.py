@@ -1,4 +1,4 @@
-"""The lines of a JSONL file, read one at a time; what is no line says what is wrong with it, and stops nobody."""
+"""Read the lines of a JSONL file one at a time; a bad line says its problem and stops no other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = {
 
 
 class Line(NamedTuple):
-    """One line: its number, where it lies in the file, its bytes, and the object in it or what is wrong with it.
+    """One line: its number, range and bytes in the file, and its object or its problem.
 
     Of a line that is too long, `raw` is only the beginning.
     """
@@ -43,13 +43,13 @@ class Line(NamedTuple):
 
 
 def opened(source: Path) -> BinaryIO:
-    """The file, when it is one that can be read."""
+    """Open a file; raise an error that says why it cannot be read."""
     try:
         if not stat.S_ISREG(source.stat().st_mode):
             raise InvalidInput(f"{source} is not a file")
         with ExitStack() as stack:
             file = stack.enter_context(raw_file.opened(source))
-            file.peek(1)  # what can be opened cannot always be read, as some files of /proc
+            file.peek(1)  # some files, as in /proc, can be opened and not read
             stack.pop_all()
             return file
     except FileNotFoundError:
@@ -59,7 +59,7 @@ def opened(source: Path) -> BinaryIO:
 
 
 def read(source: Path) -> Iterator[Line]:
-    """Every line that is not blank, in its order. No more than one is in memory."""
+    """Yield every line that is not blank, in its order. No more than one is in memory."""
     with opened(source) as file:
         try:
             yield from _lines(file)
@@ -77,33 +77,30 @@ def _lines(file: BinaryIO) -> Iterator[Line]:
             problem = f"the line has {end - start:,} bytes; {MAX_LINE:,} are allowed"
             yield Line(number, start, end, raw, None, problem)
         elif (raw.removeprefix(BOM) if number == 1 else raw).strip():
-            yield _parsed(
-                Line(number, start, end, raw.rstrip(b"\r\n"), None, None),
-                torn=not raw.endswith(b"\n"),
-            )
+            line = Line(number, start, end, raw.rstrip(b"\r\n"), None, None)
+            yield _parsed(line, is_torn=not raw.endswith(b"\n"))
         start = end
 
 
 def _skip_rest(file: BinaryIO, raw: bytes) -> int:
-    """Go to the end of a line that is too long; how many bytes that were."""
+    """Go to the end of a line that is too long; return the number of bytes."""
     skipped = 0
     while not raw.endswith(b"\n") and (raw := file.readline(CHUNK)):
         skipped += len(raw)
     return skipped
 
 
-def _parsed(line: Line, *, torn: bool) -> Line:
+def _parsed(line: Line, *, is_torn: bool) -> Line:
+    raw = line.raw.removeprefix(BOM) if line.number == 1 else line.raw
     try:
-        return line._replace(
-            value=parse(line.raw.removeprefix(BOM) if line.number == 1 else line.raw)
-        )
+        return line._replace(value=parse(raw))
     except InvalidInput as error:
-        end = "; the file ends in the middle of this line" if torn else ""
+        end = "; the file ends in the middle of this line" if is_torn else ""
         return line._replace(problem=error.message + end)
 
 
 def parse(raw: bytes) -> dict[str, Any]:
-    """The object that a line holds, of values that the store can hold too."""
+    """Parse the object of a line, whose values the store must be able to hold."""
     value = _decoded(_text(raw))
     if not isinstance(value, dict):
         raise InvalidInput(
@@ -113,7 +110,7 @@ def parse(raw: bytes) -> dict[str, Any]:
 
 
 def checked(value: dict[str, Any]) -> dict[str, Any]:
-    """An object, when the store can hold all of its values."""
+    """Return an object; raise unless the store can hold all of its values."""
     for name, item in value.items():
         hashing.check_text(name, "a name")
         hashing.check_json(item, name if name.isidentifier() else one_line(name, 80))
@@ -121,7 +118,7 @@ def checked(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def value_of(raw: bytes) -> Any:
-    """Any JSON value, with names that stand once and values that the store can hold."""
+    """Parse any JSON value, with unique names and values that the store can hold."""
     value = _decoded(_text(raw))
     hashing.check_json(value, "this")
     return value
@@ -157,13 +154,13 @@ def _decoded(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which every name stands once: of two, a reader could only guess which is meant."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """Make an object; raise for a name that stands twice, as its value would be a guess."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InvalidInput(f"the name {shown(twice)} stands twice in one object")
-    return found
+    return value
 
 
 def _refuse_constant(name: str) -> Any:

@@ -1,4 +1,7 @@
-"""One document for people to read: who, what is known, what was done and when. Nothing in a memory leaves its place. Pure."""
+"""Write one document for people: who, what is known, what was done and when.
+
+Markup in a memory is escaped, so that nothing of it leaves its place. Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from lamina.model import slots
 from lamina.model.record import Layer, Record, State
 from lamina.text import words
 
-# Signs that mean something wherever they stand, and those that mean something at the start of a line.
+# Signs that mean something anywhere in a line, and those that do at its start.
 SIGNS = re.compile(r"[\\`*_\[\]<>&|~$^#!@{}]|:(?=//)|(?<=\bwww)\.", re.I)
 START = re.compile(r"[-+=:]|\d+[.)]")
 INDENT = re.compile(r"[ \t]+")
@@ -21,28 +24,28 @@ CARRIED = frozenset("id user layer state content tags occurred_at speaker".split
 
 
 def refusal(record: Record) -> str | None:
-    """Why a record is not in the document."""
+    """Say why a record is not in the document."""
     if record.layer is Layer.WORKING:
         return "working memory ends with its run"
     return "it was taken back, forgotten or rejected" if record.state is State.TOMBSTONED else None
 
 
 def lost(record: Record) -> list[str]:
-    """The fields of a record that the document does not show."""
-    return entries.missing(record, CARRIED)
+    """Name the fields of a record that the document does not show."""
+    return entries.lost(record, CARRIED)
 
 
-def document(agent: str, found: Iterable[Record]) -> Iterator[str]:
-    """The document, line by line."""
-    records = list(found)
+def document(agent: str, everything: Iterable[Record]) -> Iterator[str]:
+    """Yield the lines of the document."""
+    records = list(everything)
     active = [record for record in records if record.state is State.ACTIVE]
     yield f"# Memory of {inline(agent)}"
     yield from _section("Profile", _profile(_in(active, Layer.PROFILE)))
     facts = _in(active, Layer.SEMANTIC)
-    yield from _section("Facts", _items([one for one in facts if slots.project_name(one) is None]))
-    yield from _section(
-        "Projects", _projects([one for one in facts if slots.project_name(one) is not None])
-    )
+    plain = [record for record in facts if slots.project_name(record) is None]
+    projects = [record for record in facts if slots.project_name(record) is not None]
+    yield from _section("Facts", _items(plain))
+    yield from _section("Projects", _projects(projects))
     yield from _section("Procedures", _items(_in(active, Layer.PROCEDURAL)))
     yield from _section("Timeline", _days(_in(active, Layer.EPISODIC, Layer.SHORT_TERM)))
     yield from _section("World", _items(_in(active, Layer.WORLD)))
@@ -59,7 +62,7 @@ def _with(records: Sequence[Record], state: State) -> list[Record]:
 
 
 def _section(title: str, body: Iterable[str], level: int = 2) -> Iterator[str]:
-    """A heading and what is under it; nothing when that is nothing."""
+    """Yield a heading and the lines under it; nothing when there are none."""
     lines = list(body)
     if lines:
         yield from ("", f"{'#' * level} {title}", *([""] if lines[0] else []), *lines)
@@ -71,82 +74,80 @@ def _items(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _profile(records: Sequence[Record]) -> Iterator[str]:
-    """What is known about each person, by key; first what concerns nobody in particular."""
-    chosen = sorted(
-        records, key=lambda one: (one.user or "", str(one.metadata.get("profile_key")), one.seq)
-    )
-    for user, own in groupby(chosen, key=lambda one: one.user):
+    """Yield the profile of each user by key, after that without a user."""
+
+    def key(record: Record) -> str:
+        return str(record.metadata.get("profile_key"))
+
+    ordered = sorted(records, key=lambda record: (record.user or "", key(record), record.seq))
+    for user, own in groupby(ordered, key=lambda record: record.user):
         lines = [
-            _item(f"**{inline(str(one.metadata.get('profile_key')))}**: {block(one.content)}", one)
-            for one in own
+            _item(f"**{inline(key(record))}**: {block(record.content)}", record) for record in own
         ]
         yield from _section(inline(user), lines, 3) if user is not None else lines
 
 
 def _projects(records: Sequence[Record]) -> Iterator[str]:
-    for record in sorted(records, key=lambda one: (str(slots.project_name(one)), one.seq)):
+    for record in sorted(records, key=lambda record: (str(slots.project_name(record)), record.seq)):
         summary: Mapping[str, Any] = record.metadata["project"]
         lines = [
-            f"- {name.replace('_', ' ')}: {block(one)}"
-            for name in PARTS
-            for one in entries.strings(summary.get(name))
+            f"- {part.replace('_', ' ')}: {block(text)}"
+            for part in PARTS
+            for text in entries.strings(summary.get(part))
         ]
-        yield from _section(
-            inline(str(slots.project_name(record))),
-            lines or [_item(block(record.content), record)],
-            3,
-        )
+        lines = lines or [_item(block(record.content), record)]
+        yield from _section(inline(str(slots.project_name(record))), lines, 3)
 
 
 def _days(records: Sequence[Record]) -> Iterator[str]:
-    """What happened, by day."""
-    chosen = sorted(records, key=lambda one: (one.occurred_at, one.seq))
-    for day, own in groupby(chosen, key=lambda one: one.occurred_at.date()):
-        yield from _section(str(day), [_happened(one) for one in own], 3)
+    """Yield a section for each day."""
+    ordered = sorted(records, key=lambda record: (record.occurred_at, record.seq))
+    for day, own in groupby(ordered, key=lambda record: record.occurred_at.date()):
+        yield from _section(str(day), [_timed_item(record) for record in own], 3)
 
 
-def _happened(record: Record) -> str:
+def _timed_item(record: Record) -> str:
     who = f"**{inline(record.speaker)}**: " if record.speaker else ""
     return _item(f"{record.occurred_at:%H:%M} {who}{block(record.content)}", record)
 
 
-def _item(said: str, record: Record) -> str:
-    """One memory as an item of a list, with what it is called by."""
-    more = [*(f"for {record.user}" for _ in filter(None, [record.user])), *record.tags]
-    told = f" ({inline(', '.join(more))})" if more else ""
-    return f"- {said}{told} `{record.id}`"
+def _item(text: str, record: Record) -> str:
+    """Write one memory as an item of a list, with its user, its tags and its id."""
+    labels = [*([f"for {record.user}"] if record.user else []), *record.tags]
+    suffix = f" ({inline(', '.join(labels))})" if labels else ""
+    return f"- {text}{suffix} `{record.id}`"
 
 
 def inline(value: str) -> str:
-    """A text on one line, in which every sign is only a sign."""
+    """Put a text on one line, with all markup escaped."""
     return _line(words.one_line(value))
 
 
 def block(value: str) -> str:
-    """A text of any number of lines, as it may stand in an item of a list."""
+    """Write a text of any number of lines as it may stand in an item of a list."""
+    lines = words.reveal(value).split("\n")
     paragraphs = [
-        [_line(line.rstrip()) for line in lines]
-        for is_blank, lines in groupby(
-            words.reveal(value).split("\n"), key=lambda line: not line.strip()
-        )
-        if not is_blank
+        [_line(line.rstrip()) for line in paragraph]
+        for has_text, paragraph in groupby(lines, key=lambda line: bool(line.strip()))
+        if has_text
     ]
-    return "\n\n  ".join("\\\n  ".join(lines) for lines in paragraphs)
+    return "\n\n  ".join("\\\n  ".join(paragraph) for paragraph in paragraphs)
 
 
 def _line(value: str) -> str:
     escaped = INDENT.sub(_spaces, value, count=1) if value[:1] in (" ", "\t") else value
     escaped = SIGNS.sub(_escaped, escaped)
     start = START.match(escaped)
-    return (
-        escaped if start is None else f"{escaped[: start.end() - 1]}\\{escaped[start.end() - 1 :]}"
-    )
+    if start is None:
+        return escaped
+    last = start.end() - 1
+    return f"{escaped[:last]}\\{escaped[last:]}"
 
 
-def _spaces(found: re.Match[str]) -> str:
-    """An indentation that is seen, and is no sign of code."""
-    return "\u00a0" * len(found.group().expandtabs(4))
+def _spaces(indent: re.Match[str]) -> str:
+    """Make an indentation that is seen, and is no sign of code."""
+    return "\u00a0" * len(indent.group().expandtabs(4))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\{found.group()}"
+def _escaped(sign: re.Match[str]) -> str:
+    return f"\\{sign.group()}"

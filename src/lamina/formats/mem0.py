@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 from lamina.errors import InvalidInput, Refused
 from lamina.formats import entries
-from lamina.formats.entries import Doing, Entry, Fields
+from lamina.formats.entries import Action, Entry, Fields
 from lamina.model import rules
 from lamina.model.record import Layer, Record, iso
 from lamina.text.words import shown
 
 LISTS = ("results", "memories", "relations")
 TABLE = "history"
-EVENT = (
-    "id",
-    "memory_id",
-    "old_memory",
-    "new_memory",
-    "event",
-    "created_at",
-    "updated_at",
-    "is_deleted",
-    "actor_id",
-    "role",
+EVENT = tuple(
+    "id memory_id old_memory new_memory event created_at updated_at is_deleted actor_id"
+    " role".split()
 )
-EVENTS = {
-    "ADD": Doing.TELL,
-    "UPDATE": Doing.REPLACE,
-    "DELETE": Doing.REMOVE,
+ACTIONS: Mapping[str, Action | None] = {
+    "ADD": Action.TELL,
+    "UPDATE": Action.REPLACE,
+    "DELETE": Action.REMOVE,
     "NONE": None,
     "NOOP": None,
 }
-# What a memory says that has a place of its own here; the rest is kept with the metadata.
+# Fields of a memory that have a field here; the others are kept in the metadata.
 PLACED = frozenset(
     "id memory hash metadata created_at updated_at user_id run_id actor_id categories".split()
 )
@@ -43,24 +36,19 @@ CARRIED = frozenset(
 
 
 def is_ours(line: Fields) -> bool:
-    """Whether a line looks like a memory, an event or a relation of mem0."""
-    return (
-        isinstance(line.get("memory"), str)
-        or line.keys() >= {"memory_id", "event"}
-        or is_relation(line)
-    )
+    """Tell whether a line looks like a memory, an event or a relation of mem0."""
+    is_event = line.keys() >= {"memory_id", "event"}
+    return isinstance(line.get("memory"), str) or is_event or is_relation(line)
 
 
 def is_relation(line: Fields) -> bool:
-    return (
-        "relationship" in line
-        and "source" in line
-        and not line.keys().isdisjoint(("target", "destination"))
-    )
+    """Tell whether a line looks like a relation of mem0."""
+    has_end = "target" in line or "destination" in line
+    return has_end and line.keys() >= {"relationship", "source"}
 
 
 def entries_of(line: Fields) -> list[Entry]:
-    """A line as memories to store."""
+    """Read a line as memories to store."""
     if "memory_id" in line:
         return _event(line)
     if is_relation(line):
@@ -75,28 +63,23 @@ def _memory(line: Fields) -> Entry:
     if "hash" in fields and fields["hash"] != _hash(fields.get("memory")):
         more["hash"] = fields["hash"]
     tags = entries.texts(fields.get("categories"), "categories")
-    item = {"kind": "fact", **entries.told(metadata), "content": fields.get("memory")}
-    item |= {"metadata": entries.beside(metadata, more, "mem0")} | entries.times(
-        fields, "created_at"
-    )
+    item = {"kind": "fact", **entries.fields_in(metadata), "content": fields.get("memory")}
+    item["metadata"] = entries.join_metadata(metadata, more, "mem0")
+    item |= entries.times(fields, "created_at")
     item["tags"] = [*tags, *item.get("tags", ())]
-    return _with_speaker(fields, item)
+    return _entry(fields, item)
 
 
-def _with_speaker(fields: Fields, item: dict[str, Any]) -> Entry:
-    """Who said it, in which run, for whom."""
+def _entry(fields: Fields, item: dict[str, Any]) -> Entry:
+    """Add to an item who said it, in which run, for which user, and when that was looked at."""
     for name, ours in (("actor_id", "speaker"), ("run_id", "session")):
         if name in fields:
             item[ours] = fields[name]
-    changed = fields.get("updated_at")
-    touched = (
-        entries.moment(changed, "updated_at")
-        if changed not in (None, fields.get("created_at"))
-        else None
-    )
-    return Entry(
-        item, entries.identity(fields), fields.get("user_id"), long=True, last_verified=touched
-    )
+    updated, verified = fields.get("updated_at"), None
+    if updated not in (None, fields.get("created_at")):
+        verified = entries.moment(updated, "updated_at")
+    user = fields.get("user_id")
+    return Entry(item, entries.id_of(fields), user, long=True, last_verified=verified)
 
 
 def _relation(line: Fields) -> Entry:
@@ -105,9 +88,10 @@ def _relation(line: Fields) -> Entry:
     target = fields.get("target", fields.get("destination"))
     if "user_id" not in fields:
         raise Refused(
-            "this relation does not say whose it is, so that everybody would see it; add its user_id"
+            "this relation does not say whose it is, so that everybody would see it;"
+            " add its user_id"
         )
-    if not all(isinstance(one, str) for one in (source, related, target)):
+    if not all(isinstance(name, str) for name in (source, related, target)):
         raise InvalidInput(f"the relation {shown(line)} is not between two names")
     more = {name: value for name, value in fields.items() if name != "user_id"}
     item = {"kind": "fact", "content": f"{source} {related} {target}", "metadata": more}
@@ -115,62 +99,62 @@ def _relation(line: Fields) -> Entry:
 
 
 def _event(line: Fields) -> list[Entry]:
-    """What a line of the history did. One that did nothing is nothing."""
+    """Read a line of the history; there is nothing to store of one that changed nothing."""
     fields = {name: value for name, value in line.items() if value is not None}
-    doing = EVENTS.get(str(fields.get("event")).upper(), Doing.TELL)
-    if str(fields.get("event")).upper() not in EVENTS:
-        raise InvalidInput(f"event {shown(fields.get('event'))} is none of {', '.join(EVENTS)}")
-    if doing is None:
+    event = str(fields.get("event")).upper()
+    if event not in ACTIONS:
+        raise InvalidInput(f"event {shown(fields.get('event'))} is none of {', '.join(ACTIONS)}")
+    action = ACTIONS[event]
+    if action is None:
         return []
-    text = fields.get("old_memory" if doing is Doing.REMOVE else "new_memory")
-    more = {
-        name: value
-        for name, value in fields.items()
-        if name not in (*EVENT, "user_id", "run_id", "metadata")
-    }
-    more |= {
-        ours: fields[name]
-        for name, ours in (("id", "history_id"), ("role", "role"))
-        if name in fields
-    }
-    metadata = entries.beside(entries.mapping(fields.get("metadata", {}), "metadata"), more, "mem0")
-    item = {"kind": "fact", "content": text, "metadata": metadata}
-    when = fields.get("updated_at") if doing is not Doing.TELL else None
-    item |= entries.times(
-        {"created_at": when or fields["created_at"]} if "created_at" in fields or when else {},
-        "created_at",
-    )
-    entry = _with_speaker({**fields, "updated_at": None}, item)
-    return [entry._replace(id=rules.label(fields["memory_id"], "memory_id"), doing=doing)]
+    content = fields.get("old_memory" if action is Action.REMOVE else "new_memory")
+    item: dict[str, Any] = {"kind": "fact", "content": content, "metadata": _event_metadata(fields)}
+    times = entries.pick(fields, "created_at")
+    if action is not Action.TELL and fields.get("updated_at"):
+        times["created_at"] = fields["updated_at"]
+    item |= entries.times(times, "created_at")
+    entry = _entry({**fields, "updated_at": None}, item)
+    return [entry._replace(id=rules.label(fields["memory_id"], "memory_id"), action=action)]
+
+
+def _event_metadata(fields: Fields) -> dict[str, Any]:
+    """Return the metadata of an event, with those of its fields that have no other place."""
+    placed = {*EVENT, "user_id", "run_id", "metadata"}
+    more = {name: value for name, value in fields.items() if name not in placed}
+    for name, ours in (("id", "history_id"), ("role", "role")):
+        if name in fields:
+            more[ours] = fields[name]
+    metadata = entries.mapping(fields.get("metadata", {}), "metadata")
+    return entries.join_metadata(metadata, more, "mem0")
 
 
 def _hash(text: object) -> str:
-    """What mem0 knows a text again by; it guards nothing."""
+    """Return the hash by which mem0 knows a text again; it guards nothing."""
     return hashlib.md5(str(text).encode(errors="replace"), usedforsecurity=False).hexdigest()
 
 
 def refusal(record: Record) -> str | None:
-    """Why a record has no place in such a file."""
+    """Say why a record has no place in such a file."""
     return None if record.state == "active" else f"mem0 cannot say that a memory is {record.state}"
 
 
 def line_of(record: Record) -> dict[str, Any]:
-    """A record as one of `get_all`. What mem0 has no field for is in the metadata, where nothing else has that name."""
-    made = {
+    """Write a record as `get_all` does; metadata takes what has no field, under free names."""
+    line = {
         "id": record.id,
         "memory": record.content,
         "hash": _hash(record.content),
-        "metadata": entries.telling(record),
+        "metadata": entries.metadata_of(record),
         "categories": list(record.tags),
         "created_at": iso(record.occurred_at),
         "updated_at": iso(record.last_verified or record.occurred_at),
         "agent_id": record.agent,
     }
     more = {"user_id": record.user, "run_id": record.session, "actor_id": record.speaker}
-    return made | {name: value for name, value in more.items() if value is not None}
+    return line | {name: value for name, value in more.items() if value is not None}
 
 
 def lost(record: Record) -> list[str]:
-    """The fields of a record that its line does not hold."""
-    layer = entries.tier(record) if record.layer is not Layer.SHORT_TERM else set()
-    return entries.missing(record, CARRIED | entries.carried(record) | layer)
+    """Name the fields of a record that its line does not hold."""
+    layer = entries.implied_layer(record) if record.layer is not Layer.SHORT_TERM else set()
+    return entries.lost(record, CARRIED | entries.readable_again(record) | layer)

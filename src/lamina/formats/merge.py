@@ -1,17 +1,17 @@
-"""Records of an export, taken one by one into a store that has a history of its own."""
+"""Merge the records of an export into a store that has a history of its own."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import structs
 
 from lamina.errors import Conflict, InvalidInput, Refused
-from lamina.formats.importing import Policy, external, state_of_untrusted
+from lamina.formats.importing import DryRunOver, Policy, external, state_of_untrusted
 from lamina.model import hashing, rules
 from lamina.model.clock import is_id, moment
 from lamina.model.record import Actor, Draft, Layer, Record, State, Trust
@@ -25,28 +25,18 @@ from lamina.store.tables.records import Row
 from lamina.store.upkeep import erase_plan
 from lamina.text.words import shown
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 Known = Callable[[str], bool]
 BATCH = 1000
-LISTED = 1000
-# The fields that are checked as they are when somebody remembers.
-CHECKED = (
-    "content",
-    "kind",
-    "tags",
-    "importance",
-    "metadata",
-    "source",
-    "speaker",
-    "session",
-    "confidence",
-)
-# Where two records with one id may differ, so that one could take the place of the other.
+# The fields that are checked like those of a new memory.
+CHECKED = tuple("content kind tags importance metadata source speaker session confidence".split())
+# The fields in which two records with one id may differ, so that one could replace the other.
 TELLING = ("content", "kind", "tags", "importance", "confidence", "metadata")
 
 
 class Merger:
-    """How records from elsewhere enter: checked like any other, trusted only if the operator says so."""
+    """Takes records in: checked like any other, trusted only if the operator says so."""
 
     def __init__(
         self,
@@ -72,10 +62,10 @@ class Merger:
         *,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """All records that are not here yet, or none of them and an error."""
+        """Take in all records that are not here yet, or none of them; return a report."""
         incoming = {record.id: record for record in everything}
         with (
-            suppress(_DryRunError),
+            suppress(DryRunOver),
             self._store.change(actor, "import", now, note=note) as transaction,
         ):
 
@@ -91,23 +81,27 @@ class Merger:
             fresh = [
                 record for record in new if not self._is_erased(transaction, record, certified)
             ]
-            counted = _counted(fresh, len(fresh), progress)
-            arrived = [self.record(record, known, now, transaction.user) for record in counted]
-            arriving = {record.id for record in new}
-            here = [one for one in incoming.values() if one.id not in arriving]
+            arrived = [
+                self._record(record, known, now, transaction.user)
+                for record in counted(fresh, len(fresh), progress)
+            ]
+            new_ids = {record.id for record in new}
+            here = [record for record in incoming.values() if record.id not in new_ids]
             transaction.adopt(arrived)
             if self._policy is not Policy.SKIP:
                 self._meet_all(transaction, here, known, now)
             if self._trusted:
-                self._less_trusted = sum(self._is_less_trusted(transaction, one) for one in here)
+                self._less_trusted = sum(
+                    self._is_less_trusted(transaction, record) for record in here
+                )
             if dry_run:
-                raise _DryRunError
+                raise DryRunOver
         return self._report(len(everything), arrived)
 
     def _report(self, total: int, arrived: Sequence[Record]) -> dict[str, Any]:
-        """What came of a file. What happens seldom is said when it has happened."""
+        """Report on a file. Rare outcomes are in the report only when they have happened."""
         changed = self._grown + self._replaced
-        seldom = {
+        rare = {
             "grown": self._grown,
             "replaced": self._replaced,
             "still_external": self._less_trusted,
@@ -118,7 +112,7 @@ class Merger:
             "taken": len(arrived),
             "skipped": total - len(arrived) - changed - len(self._refused),
             "pending": sum(record.state is State.CONSTRAINED for record in arrived),
-            **{name: value for name, value in seldom.items() if value},
+            **{name: value for name, value in rare.items() if value},
             **external(0 if self._trusted else len(arrived) + self._replaced),
             **({"rejected_count": len(self._refused)} if self._refused else {}),
         }
@@ -129,33 +123,31 @@ class Merger:
     def _is_erased(
         self, transaction: Transaction, record: Written, certified: Container[str]
     ) -> bool:
-        is_erased = record.id in certified or transaction.guard.is_erased(
-            record.user, record.content
-        )
-        if is_erased:
-            self._refuse(
-                record.id, "what this says was erased here; an import does not bring it back"
-            )
-        return is_erased
+        guard = transaction.guard
+        if record.id not in certified and not guard.is_erased(record.user, record.content):
+            return False
+        self._refuse(record.id, "what this says was erased here; an import does not bring it back")
+        return True
 
     def _meet_all(
         self, transaction: Transaction, here: Iterable[Written], known: Known, now: datetime
     ) -> None:
-        for found in here:
+        for written in here:
             try:
-                self._meet(transaction, found, self.record(found, known, now, transaction.user))
+                self._meet(transaction, self._record(written, known, now, transaction.user))
             except (Conflict, Refused) as error:
-                self._refuse(found.id, error.message)
+                self._refuse(written.id, error.message)
 
-    def _meet(self, transaction: Transaction, found: Written, theirs: Record) -> None:
-        """A record that both have: ours grows, or theirs takes its place."""
-        row = records.by_id(transaction.db, found.id)
+    def _meet(self, transaction: Transaction, theirs: Record) -> None:
+        """Let our record of the same id grow, or replace it by theirs."""
+        row = records.by_id(transaction.db, theirs.id)
         if row is None:  # archived or erased
             return
         ours = self._store.record(row)
         if ours.user != theirs.user:
             raise Conflict(
-                f"the record {ours.id} is another user's here; what one user's says changes no other's"
+                f"the record {ours.id} is another user's here;"
+                " what one user's says changes no other's"
             )
         if self._policy is Policy.MERGE:
             evidence = tuple(dict.fromkeys((*ours.evidence, *theirs.evidence)))
@@ -173,103 +165,103 @@ class Merger:
             self._replace(transaction, row, ours, theirs)
 
     def _replace(self, transaction: Transaction, row: Row, ours: Record, theirs: Record) -> None:
-        """Supersede ours by what theirs says, under a new id; once, however often the file comes."""
-        told = hashing.encode([ours.id, *(getattr(theirs, name) for name in TELLING)])
-        key = f"lamina:{hashlib.sha256(told).hexdigest()}"
+        """Supersede ours by theirs, under a new id; once, however often the file comes."""
+        telling = {name: getattr(theirs, name) for name in TELLING}
+        digest = hashlib.sha256(hashing.encode([ours.id, *telling.values()]))
+        key = f"lamina:{digest.hexdigest()}"
         if transaction.find_key(key, ours.user) is not None:
             return
         if ours.state is not State.ACTIVE or theirs.state not in (State.ACTIVE, State.CONSTRAINED):
             raise Conflict(
-                f"the record {ours.id} is {ours.state} here and {theirs.state} there: neither replaces the other"
+                f"the record {ours.id} is {ours.state} here and {theirs.state} there:"
+                " neither replaces the other"
             )
         self._check_trust(ours)
-        fields = {
-            name: getattr(theirs, name)
-            for name in (*TELLING, "source", "speaker", "session", "evidence")
-        }
-        same: dict[str, Any] = {
-            "layer": ours.layer,
-            "user": ours.user,
-            "occurred_at": theirs.occurred_at,
-            "key": key,
-        }
-        draft = Draft(trust=theirs.trust, **fields, **same)
+        draft = Draft(
+            **telling,
+            layer=ours.layer,
+            user=ours.user,
+            trust=theirs.trust,
+            source=theirs.source,
+            speaker=theirs.speaker,
+            session=theirs.session,
+            evidence=theirs.evidence,
+            occurred_at=theirs.occurred_at,
+            key=key,
+        )
         rules.check_contract(draft.layer, draft.metadata)
         transaction.guard.refuse_rejected(draft)
+        db = transaction.db
         evidence = tuple(
-            one for one in draft.evidence if not is_id(one) or records.exists(transaction.db, one)
+            item for item in draft.evidence if not is_id(item) or records.exists(db, item)
         )
         transaction.replace([row], structs.replace(draft, evidence=evidence))
         self._replaced += 1
 
-    def _is_less_trusted(self, transaction: Transaction, found: Written) -> bool:
-        """Whether a record has less trust here than in a trusted file; it keeps the trust it came with."""
-        row = records.by_id(transaction.db, found.id)
+    def _is_less_trusted(self, transaction: Transaction, written: Written) -> bool:
+        """Tell whether a record has less trust here than in a trusted file; it keeps its trust."""
+        row = records.by_id(transaction.db, written.id)
         ours = None if row is None else self._store.record(row)
-        return ours is not None and ours.state in BELIEVABLE and _is_more_trusted(found, ours)
+        return ours is not None and ours.state in BELIEVABLE and _is_more_trusted(written, ours)
 
     def _check_trust(self, ours: Record) -> None:
         if not self._trusted and (ours.trust is not Trust.EXTERNAL or ours.layer in BELIEVED):
             raise Refused(
-                f"the record {ours.id} is more trusted than this file; --trust lets the file change it"
+                f"the record {ours.id} is more trusted than this file;"
+                " --trust lets the file change it"
             )
 
-    def record(
-        self,
-        found: Written,
-        known: Callable[[str], bool],
-        now: datetime,
-        user: Callable[[object], str | None],
+    def _record(
+        self, written: Written, known: Known, now: datetime, user: Callable[[object], str | None]
     ) -> Record:
-        """A record as it may enter. References to what is not here stay as words."""
-        if not is_id(found.id) or (found.run_id is None) == (found.layer is Layer.WORKING):
-            raise InvalidInput(f"the record {shown(found.id)} is not one that Lamina makes")
-        evidence = [
-            item if not is_id(item) or known(item) else f"record:{item}" for item in found.evidence
+        """Check a record as it may enter. References to records that are not here become words."""
+        if not is_id(written.id) or (written.run_id is None) == (written.layer is Layer.WORKING):
+            raise InvalidInput(f"the record {shown(written.id)} is not one that Lamina makes")
+        fields = {name: getattr(written, name) for name in CHECKED}
+        fields["at"] = written.occurred_at
+        fields["evidence"] = [
+            item if not is_id(item) or known(item) else f"record:{item}"
+            for item in written.evidence
         ]
-        checked = self._draft(
-            {
-                **{name: getattr(found, name) for name in CHECKED},
-                "at": found.occurred_at,
-                "evidence": evidence,
-            }
-        )
-        rules.check_contract(found.layer, checked.metadata)
+        checked = self._draft(fields)
+        rules.check_contract(written.layer, checked.metadata)
+        # A file that is not trusted replaces nothing: taking back such a record would bring back
+        # what was never confirmed.
+        replaced = filter(known, written.supersedes) if self._trusted else ()
         return Record(
-            id=found.id,
+            id=written.id,
             seq=0,
-            agent=found.agent,
-            user=user(found.user),
-            layer=found.layer,
-            state=self._state(found),
+            agent=written.agent,
+            user=user(written.user),
+            layer=written.layer,
+            state=self._state(written),
             kind=checked.kind,
             content=checked.content,
             importance=checked.importance,
             confidence=checked.confidence,
-            trust=found.trust if self._trusted else Trust.EXTERNAL,
+            trust=written.trust if self._trusted else Trust.EXTERNAL,
             source=checked.source,
             tags=checked.tags,
             metadata=checked.metadata,
             evidence=checked.evidence,
             speaker=checked.speaker,
             session=checked.session,
-            run_id=_known_id(found.run_id),
+            run_id=_known_id(written.run_id),
             occurred_at=checked.occurred_at or now,
             created_at=now,
             updated_at=now,
-            promoted_at=_moment(found.promoted_at),
-            valid_from=_moment(found.valid_from),
-            valid_to=_moment(found.valid_to),
-            last_verified=_moment(found.last_verified),
-            # Who is not trusted replaces nothing: taking back such a record would bring back what nobody has confirmed.
-            supersedes=tuple(dict.fromkeys(filter(known, found.supersedes)))
-            if self._trusted
-            else (),
-            superseded_by=_successor(found, known),
+            promoted_at=_moment(written.promoted_at),
+            valid_from=_moment(written.valid_from),
+            valid_to=_moment(written.valid_to),
+            last_verified=_moment(written.last_verified),
+            supersedes=tuple(dict.fromkeys(replaced)),
+            superseded_by=_successor(written, known),
         )
 
-    def _state(self, found: Written) -> State:
-        return found.state if self._trusted else state_of_untrusted(found.layer, found.state)
+    def _state(self, written: Written) -> State:
+        if self._trusted:
+            return written.state
+        return state_of_untrusted(written.layer, written.state)
 
 
 def _is_more_trusted(theirs: Record | Written, ours: Record) -> bool:
@@ -280,9 +272,9 @@ def _moment(value: datetime | None) -> datetime | None:
     return None if value is None else moment(value)
 
 
-def _successor(found: Written, known: Known) -> str | None:
-    """What took the place of a record; one that still stands has no successor, whatever the file says."""
-    named = found.superseded_by if found.state is State.SUPERSEDED else None
+def _successor(written: Written, known: Known) -> str | None:
+    """Return the successor of a superseded record; any other has none, whatever the file says."""
+    named = written.superseded_by if written.state is State.SUPERSEDED else None
     return named if named and known(named) else None
 
 
@@ -292,12 +284,9 @@ def _known_id(value: str | None) -> str | None:
     return value
 
 
-def _counted(items: Sequence[Written], total: int, progress: Progress | None) -> Iterable[Written]:
+def counted(items: Iterable[T], total: int, progress: Progress | None) -> Iterator[T]:
+    """Yield items, and report progress now and then and at the end."""
     for number, item in enumerate(items, 1):
         yield item
         if progress is not None and (number % BATCH == 0 or number == total):
             progress(number, total)
-
-
-class _DryRunError(Exception):
-    """A dry run is over, and nothing of it may be kept."""

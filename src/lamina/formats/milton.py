@@ -14,29 +14,10 @@ from lamina.text.words import shown
 
 ITEM, PROFILE, PROJECT = "memory_item", "user_profile", "project_memory"
 PAYLOADS: Mapping[str, tuple[str, ...]] = {
-    ITEM: (
-        "id",
-        "ts",
-        "agent",
-        "type",
-        "content",
-        "tags",
-        "importance",
-        "source",
-        "request_id",
-        "evidence",
-    ),
-    PROFILE: (
-        *(
-            "name",
-            "preferences",
-            "schedule",
-            "relationships",
-            "interests",
-            "communication_style",
-            "environment",
-        ),
-        *("stable_facts", "do_not_assume", "last_updated", "evidence_ids"),
+    ITEM: tuple("id ts agent type content tags importance source request_id evidence".split()),
+    PROFILE: tuple(
+        "name preferences schedule relationships interests communication_style environment"
+        " stable_facts do_not_assume last_updated evidence_ids".split()
     ),
     PROJECT: ("project_name", "goals", "blockers", "next_steps", "evidence_ids"),
 }
@@ -47,7 +28,7 @@ SPELLINGS: Mapping[str, str] = {
     **dict.fromkeys(("projectmemory", "project"), PROJECT),
 }
 SIGNS = re.compile(r"[^a-z]")
-# What an item may say beside its own fields.
+# Fields that may stand beside those of an item.
 BESIDE = ("timestamp", "score", "metadata", "committed", "promoted_at", "user", "seq")
 
 CARRIED = frozenset(
@@ -56,7 +37,7 @@ CARRIED = frozenset(
 
 
 def line_of(record: Record) -> dict[str, Any]:
-    """A record as a line; `seq` beside the payload keeps the order."""
+    """Write a record as a line; `seq` beside the payload keeps the order."""
     payload = {
         "id": record.id,
         "ts": iso(record.occurred_at),
@@ -68,29 +49,29 @@ def line_of(record: Record) -> dict[str, Any]:
         "source": record.source,
         "request_id": record.metadata.get("request_id"),
         "evidence": list(record.evidence),
-        **entries.of_user(record),
+        **entries.user_field(record),
     }
     return {"record_type": ITEM, "payload": payload, "seq": record.seq}
 
 
 def long_line_of(record: Record) -> dict[str, Any]:
-    """A record as a line of a file for both tiers, which says beside the payload that it is long-term."""
+    """Write a record as a line of a file for both tiers: `committed` marks a long-term one."""
     line = line_of(record)
     return line if record.layer is Layer.SHORT_TERM else {**line, "committed": True}
 
 
 def profile_line(profile: Fields) -> dict[str, Any]:
-    """A UserProfile as a line, with every field that it promises."""
+    """Write a UserProfile as a line, with every field that it promises."""
     return _summary(PROFILE, profile)
 
 
 def project_line(project: Fields) -> dict[str, Any]:
-    """A ProjectMemory as a line, with every field that it promises."""
+    """Write a ProjectMemory as a line, with every field that it promises."""
     return _summary(PROJECT, project)
 
 
 def _summary(record_type: str, fields: Fields) -> dict[str, Any]:
-    payload = entries.known(fields, PAYLOADS[record_type], f"a {record_type}")
+    payload = entries.checked(fields, PAYLOADS[record_type], f"a {record_type}")
     return {
         "record_type": record_type,
         "payload": {name: payload.get(name) for name in PAYLOADS[record_type]},
@@ -98,76 +79,66 @@ def _summary(record_type: str, fields: Fields) -> dict[str, Any]:
 
 
 def payload_of(line: Fields) -> tuple[str, dict[str, Any]]:
-    """What a line is about, by its own name or another, and its fields, wrapped or inline."""
-    said = line.get("record_type", ITEM)
-    record_type = SPELLINGS.get(SIGNS.sub("", said.lower())) if isinstance(said, str) else None
+    """Read the type of a line, in any spelling, and its fields, wrapped or inline."""
+    spelled = line.get("record_type", ITEM)
+    record_type = SPELLINGS.get(_letters(spelled)) if isinstance(spelled, str) else None
     if record_type is None:
-        raise InvalidInput(f"unknown record_type {shown(said)}; known are {', '.join(PAYLOADS)}")
+        raise InvalidInput(f"unknown record_type {shown(spelled)}; known are {', '.join(PAYLOADS)}")
     inline = {name: value for name, value in line.items() if name not in ("record_type", "payload")}
     payload = line.get("payload", {})
     if not isinstance(payload, Mapping):
         raise InvalidInput(f"payload {shown(payload)} is not an object")
     if twice := sorted(inline.keys() & payload.keys()):
         raise InvalidInput(f"{twice[0]} stands beside the payload and in it")
-    beside = BESIDE if record_type == ITEM else ("seq",)
-    return record_type, entries.known(
-        {**payload, **inline}, (*PAYLOADS[record_type], *beside), f"a {record_type}"
-    )
+    names = (*PAYLOADS[record_type], *(BESIDE if record_type == ITEM else ("seq",)))
+    return record_type, entries.checked({**payload, **inline}, names, f"a {record_type}")
+
+
+def _letters(record_type: str) -> str:
+    return SIGNS.sub("", record_type.lower())
 
 
 def entry_of(line: Fields) -> Entry:
-    """A line as a memory to store. Profiles and projects are no memories of their own: they need a person."""
+    """Read a line as a memory to store. Profiles and projects are refused: they need a person."""
     record_type, fields = payload_of(line)
     if record_type == PROFILE:
-        raise Refused(
-            "this is a user profile; profiles come through `lamina profile propose`, where a person confirms them"
-        )
+        raise Refused(entries.PROFILE_REFUSED)
     if record_type == PROJECT:
         raise Refused(
             "this is a summary of a project; summaries are made of memories, by `lamina compress`"
         )
-    item = entries.taken(fields, "content", "tags", "source")
-    item |= (
-        entries.importance(fields)
-        | entries.times(fields, "ts", "timestamp")
-        | entries.evidence(fields)
-    )
+    item = entries.pick(fields, "content", "tags", "source")
+    item |= entries.importance(fields) | entries.times(fields, "ts", "timestamp")
+    item |= entries.evidence(fields)
     if "type" in fields:
         item["kind"] = fields["type"]
     if metadata := _metadata(fields):
         item["metadata"] = metadata
-    tier = entries.taken(fields, "committed", "promoted_at")
-    is_long = (
-        entries.is_long(tier)
-        or SIGNS.sub("", str(line.get("record_type", "")).lower()) == "longterm"
-    )
-    made = Entry(
+    tier = entries.pick(fields, "committed", "promoted_at")
+    return Entry(
         item,
-        entries.identity(fields),
+        entries.id_of(fields),
         fields.get("user"),
-        is_long,
-        promoted_at=entries.promotion(fields),
+        entries.is_long(tier) or _letters(str(line.get("record_type", ""))) == "longterm",
+        promoted_at=entries.promoted_at(fields),
+        realm=str(fields.get("agent", "")),
     )
-    return made._replace(realm=str(fields.get("agent", "")))
 
 
 def _metadata(fields: Fields) -> dict[str, Any]:
-    given = fields.get("metadata", {})
-    if not isinstance(given, Mapping):
-        raise InvalidInput(f"metadata {shown(given)} is not an object")
-    return {**entries.taken(fields, "agent", "request_id"), **given}
+    metadata = fields.get("metadata", {})
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata {shown(metadata)} is not an object")
+    return {**entries.pick(fields, "agent", "request_id"), **metadata}
 
 
 def refusal(record: Record) -> str | None:
-    """Why a record has no line in Milton's files."""
-    return (
-        None if record.state == "active" else f"Milton cannot say that a memory is {record.state}"
-    )
+    """Say why a record has no line in Milton's files."""
+    if record.state == "active":
+        return None
+    return f"Milton cannot say that a memory is {record.state}"
 
 
 def lost(record: Record) -> list[str]:
-    """The fields of a record that its line does not hold."""
-    missing = entries.missing(record, CARRIED | entries.tier(record))
-    return [
-        name for name in missing if name != "metadata" or record.metadata.keys() - {"request_id"}
-    ]
+    """Name the fields of a record that its line does not hold."""
+    return entries.lost(record, CARRIED | entries.implied_layer(record), {"request_id"})

@@ -1,4 +1,4 @@
-"""Lamina's own export: one JSON file with every record, event and note. docs/format.md describes it."""
+"""Lamina's own export: one JSON file with every record, event and note (docs/format.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import msgspec
 from lamina.errors import Conflict, Corrupt, InvalidInput, NotFound, Refused
 from lamina.formats import whole_files
 from lamina.formats.importing import Policy
-from lamina.formats.merge import Merger
+from lamina.formats.merge import Merger, counted
 from lamina.model import hashing
 from lamina.model.clock import to_micros
 from lamina.model.record import Actor, Draft, Layer, Record, State, iso
@@ -30,27 +30,16 @@ from lamina.store.upkeep.adopt import Exported, adopt
 
 Progress = Callable[[int, int], None]
 FORMAT, PUBLIC_FORMAT, VERSION = "lamina-export", "lamina-public", 2
-BATCH = 1000
-
 LISTS = ("archived", "archives", "certificates", "events", "grants", "notes", "records")
-MEMORY_SHARE = (
-    4  # of what the machine has, a file may take this part: read, it is some times as large
-)
+# A file may be this part of the machine's memory: once read, it is some times as large.
+MEMORY_SHARE = 4
 # What an export for others may say about a memory: nothing about people, and no payload of a tool.
-PUBLIC_FIELDS = (
-    "id",
-    "layer",
-    "kind",
-    "content",
-    "importance",
-    "score",
-    "confidence",
-    "trust",
-    "tags",
-    "occurred_at",
+PUBLIC_FIELDS = frozenset(
+    "id layer kind content importance score confidence trust tags occurred_at".split()
 )
 PUBLIC_METADATA = frozenset(
-    "category tool status workflow canonical origin topic_tags compacted_from repo_slug source_url".split()
+    "category tool status workflow canonical origin topic_tags compacted_from repo_slug"
+    " source_url".split()
 )
 
 
@@ -88,7 +77,7 @@ class ExportedLine(msgspec.Struct, frozen=True):
 
 
 class ExportedGrant(msgspec.Struct, frozen=True):
-    """What another agent may read, or once might."""
+    """A grant to another agent, open or ended."""
 
     number: int
     agent: str
@@ -103,21 +92,21 @@ class ExportedGrant(msgspec.Struct, frozen=True):
 
 
 class ExportedCertificate(msgspec.Struct, frozen=True):
-    """What an erasure has certified; its hash in the chain is over the exact bytes of the body."""
+    """The certificate of an erasure; its hash in the chain is over the exact bytes of the body."""
 
     number: int
     body: str
 
 
 class ExportedHead(msgspec.Struct, frozen=True):
-    """Where the chain of events ends, as `lamina audit head` says it."""
+    """The end of the chain of events, as `lamina audit head` shows it."""
 
     seq: int
     hash: str
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """How many items each list has, and what fixes all of them."""
+    """The lengths of all lists, and the head of the chain, which fixes their items."""
 
     archived: int
     archives: int
@@ -130,8 +119,10 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class Export(msgspec.Struct, frozen=True):
-    """The whole file. Version 1 knew no archive; early files of version 2 knew no grants,
-    certificates or manifest."""
+    """The whole file.
+
+    Version 1 had no archive; early files of version 2 had no grants, certificates or manifest.
+    """
 
     format: str
     version: int
@@ -153,7 +144,7 @@ def write(
     """Write everything that the store holds at one moment. The same store gives the same bytes."""
     with store.database.moment() as db:
         total = sum(sum(states.values()) for states in records.counts(db, None).values())
-        given, archives = list(grants.written(store)), _archive_files(db)
+        shared, archives = list(grants.written(store)), _archive_files(db)
         certified = certificates.bodies(db)
         lines = (record_lines.line(row, store.agent) for row in records.every(db))
         lists = {
@@ -161,9 +152,9 @@ def write(
             "archives": archives,
             "certificates": ({"body": body, "number": number} for number, body in certified),
             "events": ({"body": body, "hash": digest.hex()} for body, digest in events.bodies(db)),
-            "grants": given,
+            "grants": shared,
             "notes": _notes(db),
-            "records": _counted(map(msgspec.Raw, lines), total, progress),
+            "records": counted(map(msgspec.Raw, lines), total, progress),
         }
         head = store.head()
         manifest = Manifest(
@@ -171,7 +162,7 @@ def write(
             archives=len(archives),
             certificates=len(certified),
             events=head.seq,
-            grants=len(given),
+            grants=len(shared),
             notes=sum(1 for _ in events.notes(db)),
             records=total,
             head=ExportedHead(head.seq, head.hash.hex()),
@@ -208,19 +199,18 @@ def _notes(db: Connection) -> Iterator[dict[str, Any]]:
 def write_public(
     store: Store, target: Path, progress: Progress | None = None, *, force: bool = False
 ) -> int:
-    """Write what may be shown to others: active memories that are not about a person, without raw payloads."""
+    """Write active memories that are not about a person, without raw payloads, for others."""
     with store.database.moment() as db:
         chosen = [record for record in map(store.record, records.every(db)) if _is_public(record)]
         opening = {"agent": store.agent, "format": PUBLIC_FORMAT, "version": VERSION}
+        shown = counted(map(_public, chosen), len(chosen), progress)
         with whole_files.put(target, force) as work:
-            write_json(
-                work, opening, {"records": _counted(map(_public, chosen), len(chosen), progress)}
-            )
+            write_json(work, opening, {"records": shown})
     return len(chosen)
 
 
 def _is_public(record: Record) -> bool:
-    """Active, and neither about nor from a particular person."""
+    """Tell whether a record is active, and neither about nor from a particular person."""
     if record.state is not State.ACTIVE or record.layer in (Layer.PROFILE, Layer.WORKING):
         return False
     return record.user is None and record.speaker is None
@@ -235,7 +225,7 @@ def _public(record: Record) -> dict[str, Any]:
 
 
 def write_json(work: Path, opening: Mapping[str, Any], lists: Mapping[str, Iterable[Any]]) -> None:
-    """One JSON object whose lists have an item a line, so that line tools and diffs can read it too."""
+    """Write one JSON object with an item a line, so that line tools and diffs can read it too."""
     with work.open("wb") as file:
         file.write(hashing.encode(opening)[:-1])
         for place, (name, items) in enumerate(lists.items()):
@@ -247,21 +237,14 @@ def write_json(work: Path, opening: Mapping[str, Any], lists: Mapping[str, Itera
         file.write(b"}\n")
 
 
-def _counted(items: Iterable[Any], total: int, progress: Progress | None) -> Iterator[Any]:
-    for number, item in enumerate(items, 1):
-        yield item
-        if progress is not None and (number % BATCH == 0 or number == total):
-            progress(number, total)
-
-
 def refuse_work_tree(target: Path) -> None:
-    """Private memories do not belong into a repository."""
-    for folder in Path(
-        os.path.realpath(target)
-    ).parents:  # unlike `resolve`, it says nothing of links that lead in a circle
+    """Raise for a target in a repository, where private memories do not belong."""
+    # Unlike `resolve`, `realpath` does not raise for links that lead in a circle.
+    for folder in Path(os.path.realpath(target)).parents:
         if (folder / ".git").exists():
             raise Refused(
-                f"{target} lies in the git work tree {folder}; export elsewhere, with --public, or with --force"
+                f"{target} lies in the git work tree {folder};"
+                " export elsewhere, with --public, or with --force"
             )
 
 
@@ -277,9 +260,9 @@ def read(
     policy: Policy = Policy.SKIP,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Restore a trusted export into an empty store of its agent; take any other in record by record.
+    """Restore a trusted export into an empty store of its agent; merge any other.
 
-    Trust, grants and history give a file authority, so only an operator who trusts it restores them.
+    Trust, grants and history give a file authority: only an operator who trusts it restores them.
     """
     export = load(source)
     is_restorable = export.agent == store.agent and store.head().seq == 0
@@ -293,36 +276,34 @@ def read(
     everything = [*export.records, *(line.record for line in export.archived)]
     merger = Merger(store, draft, trusted, policy)
     report = merger.merge(everything, actor, now, note, progress, dry_run=dry_run)
-    left = {**_shared(export, now), **({"events": len(export.events)} if export.events else {})}
-    seldom = {
-        "left_out": left,
-        "restorable": is_restorable and bool(everything),
-        "dry_run": dry_run,
-    }
-    return {**report, **{name: value for name, value in seldom.items() if value}}
+    left_out = _shared(export, now)
+    if export.events:
+        left_out["events"] = len(export.events)
+    restorable = is_restorable and bool(everything)
+    rare = {"left_out": left_out, "restorable": restorable, "dry_run": dry_run}
+    return {**report, **{name: value for name, value in rare.items() if value}}
 
 
 def _shared(export: Export, now: datetime) -> dict[str, int]:
-    """How many grants of a file would let other agents read now."""
-    open_ = [
-        one
-        for one in export.grants
-        if one.ended_at is None and (one.expires_at is None or one.expires_at > now)
-    ]
-    return {"grants": len(open_)} if open_ else {}
+    """Count the grants of a file that would let other agents read now."""
+    number = sum(
+        grant.ended_at is None and (grant.expires_at is None or grant.expires_at > now)
+        for grant in export.grants
+    )
+    return {"grants": number} if number else {}
 
 
 def load(source: Path) -> Export:
-    """The whole file, which must fit into memory: what it says about itself is only known when all of it was read."""
+    """Read the whole file, which must fit into memory: only all of it shows whether it is whole."""
+    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEMORY_SHARE
     try:
-        found = source.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = source.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise InvalidInput(f"{source} is not a file")
-        if found.st_size > (
-            most := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEMORY_SHARE
-        ):
+        if status.st_size > most:
             raise InvalidInput(
-                f"{source} has more than {most:,} bytes, which this machine cannot hold; use backup and restore"
+                f"{source} has more than {most:,} bytes, which this machine cannot hold;"
+                " use backup and restore"
             )
         data = raw_file.read(source)
     except FileNotFoundError:
@@ -346,7 +327,7 @@ def load(source: Path) -> Export:
 def _restore(
     store: Store, export: Export, source: Path, progress: Progress | None
 ) -> dict[str, Any]:
-    """Everything as it was, checked against its own chain before it is kept."""
+    """Restore everything as it was, checked against its own chain before it is kept."""
     _check_manifest(export, source)
     try:
         trail = [(event.body, bytes.fromhex(event.hash)) for event in export.events]
@@ -355,9 +336,9 @@ def _restore(
             for note in export.notes
         ]
         rows = [row_of(record) for record in export.records]
-        given = [_grant_row(grant) for grant in export.grants]
-        certified = [(one.number, one.body) for one in export.certificates]
-        exported = Exported(export.store, rows, trail, notes, _archives(export), given, certified)
+        shared = [_grant_row(grant) for grant in export.grants]
+        certified = [(certificate.number, certificate.body) for certificate in export.certificates]
+        exported = Exported(export.store, rows, trail, notes, _archives(export), shared, certified)
         report = adopt(store, exported, progress)
     except (ValueError, TypeError, OverflowError, Conflict, Corrupt) as error:
         raise Corrupt(f"{source} was altered: {error}; nothing was imported") from error
@@ -366,16 +347,12 @@ def _restore(
         raise Corrupt(
             f"{source} was altered: {place}: {message}; nothing was imported", place=place
         )
-    return {
-        "mode": "restored",
-        "taken": len(rows) + len(export.archived),
-        "skipped": 0,
-        "pending": 0,
-    }
+    taken = len(rows) + len(export.archived)
+    return {"mode": "restored", "taken": taken, "skipped": 0, "pending": 0}
 
 
 def _rehearsed(store: Store, export: Export, source: Path, now: datetime) -> dict[str, Any]:
-    """What a restoration would report: it is done, in a store that is gone afterwards."""
+    """Restore into a store that is gone afterwards, for the report of a dry run."""
     with tempfile.TemporaryDirectory(prefix="lamina-") as folder:
         scratch = opening.in_file(Path(folder), store.agent, store.settings, now)
         try:
@@ -387,18 +364,22 @@ def _rehearsed(store: Store, export: Export, source: Path, now: datetime) -> dic
 
 def _check_manifest(export: Export, source: Path) -> None:
     """Raise when the file does not hold what it says; files of earlier versions say nothing."""
-    told = export.manifest
-    if told is None:
+    manifest = export.manifest
+    if manifest is None:
         return
     for name in LISTS:
-        if (found := len(getattr(export, name))) != (promised := getattr(told, name)):
+        actual, promised = len(getattr(export, name)), getattr(manifest, name)
+        if actual != promised:
             raise Corrupt(
-                f"{source} was altered or cut: it promises {promised} {name} and has {found}; nothing was imported"
+                f"{source} was altered or cut: it promises {promised} {name} and has {actual};"
+                " nothing was imported"
             )
-    last = export.events[-1].hash if export.events else None
-    if export.events and (told.head.seq, told.head.hash) != (len(export.events), last):
+    if not export.events:
+        return
+    if manifest.head != ExportedHead(len(export.events), export.events[-1].hash):
         raise Corrupt(
-            f"{source} was altered: its chain does not end where its manifest says; nothing was imported"
+            f"{source} was altered: its chain does not end where its manifest says;"
+            " nothing was imported"
         )
 
 
@@ -412,11 +393,11 @@ def _grant_row(grant: ExportedGrant) -> tuple[Any, ...]:
 
 
 def _archives(export: Export) -> list[archive.Copy]:
-    """The files of the archive, as they were."""
+    """Return the files of the archive, as they were."""
     lines: dict[int, list[tuple[Written, int]]] = {}
     for line in export.archived:
         lines.setdefault(line.archive, []).append((line.record, line.event))
     return [
-        archive.Copy(one.number, one.file, one.why, one.made_at, lines.get(one.number, []))
-        for one in export.archives
+        archive.Copy(file.number, file.file, file.why, file.made_at, lines.get(file.number, []))
+        for file in export.archives
     ]

@@ -1,4 +1,7 @@
-"""Lines that could not be taken, kept as they are in a private file beside their source. Nothing is ever dropped."""
+"""Keep the lines that could not be imported in a private file beside their source.
+
+They are kept as they are, so that nothing is ever dropped.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ LISTED = 1000
 
 
 class Rejects:
-    """What is wrong in one source. A line that the file has from an earlier attempt is not written again.
+    """The rejected lines of one source; one that is there from an earlier try is not added again.
 
-    Where nothing is to be kept, it is only told what is wrong.
+    With `keep=False` the problems are listed, and no file is written.
     """
 
     def __init__(self, source: Path, *, keep: bool = True) -> None:
@@ -48,7 +51,7 @@ class Rejects:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """After a failure nothing was imported, so nothing was rejected either."""
+        """Close the file; after a failure undo it, for nothing was imported or rejected."""
         if self._original is not None:
             self._original.close()
         if self._file is None:
@@ -56,7 +59,7 @@ class Rejects:
         if error is None:
             self._file.close()
             return
-        with suppress(OSError):  # what it could not write is not wanted any more
+        with suppress(OSError):  # what could not be written is not wanted any more
             self._file.close()
         if self._is_new:
             self.path.unlink(missing_ok=True)
@@ -65,11 +68,11 @@ class Rejects:
 
     @property
     def file(self) -> str | None:
-        """Where the lines are, if there are any."""
+        """The path of the rejected lines, if there are any."""
         return str(self.path) if self.count and self._keeps else None
 
     def add(self, line: Line, message: str) -> None:
-        """Keep a line aside, with what is wrong with it."""
+        """List what is wrong with a line, and keep the line."""
         self.count += 1
         if len(self.listed) < LISTED:
             self.listed.append({"file": str(self._source), "line": line.number, "message": message})
@@ -81,7 +84,7 @@ class Rejects:
             raise self._unwritable(error) from error
 
     def make_durable(self) -> None:
-        """When this returns, what was kept survives a power cut."""
+        """Make sure that what was kept survives a power cut."""
         if self._file is None:
             return
         try:
@@ -103,7 +106,7 @@ class Rejects:
             file.write(b"\n")
 
     def _pieces(self, line: Line) -> Iterator[bytes]:
-        """The bytes of a line without its end; from the source when they are too many to be at hand."""
+        """Yield the bytes of a line without its end, from the source when the line is cut."""
         if line.end - line.start <= len(line.raw) + 2:
             yield line.raw.rstrip(b"\r\n")
             return
@@ -115,14 +118,14 @@ class Rejects:
             yield piece if left else piece.rstrip(b"\r\n")
 
     def _opened(self) -> BinaryIO:
-        """The file, ready for more; a line that an interrupted attempt left without its end gets one."""
+        """Open the file for more lines; end a line that an interrupted try has left without end."""
         refuse_link(self.path)
         self._is_new = not self.path.exists()
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(self.path, flags, 0o600)
         try:
             _check_own(os.fstat(descriptor))
-        except OSError:  # it is nothing of ours, and stays as it is
+        except OSError:  # the file is not ours, and stays as it is
             os.close(descriptor)
             raise
         file = self._file = os.fdopen(descriptor, "r+b")
@@ -133,7 +136,7 @@ class Rejects:
         return file
 
     def _read_kept(self, file: BinaryIO) -> bool:
-        """Know what is there already; whether it ends with the end of a line."""
+        """Learn the lines that are there; return whether the last one has its end."""
         digest, ended = hashlib.sha256(), True
         while piece := file.readline(CHUNK):
             ended = piece.endswith(b"\n")
@@ -145,14 +148,15 @@ class Rejects:
 
     def _unwritable(self, error: OSError) -> StoreUnavailable:
         return StoreUnavailable(
-            f"{self.path} cannot be written ({error.strerror}), so that what is wrong in {self._source.name} has no place;"
+            f"{self.path} cannot be written ({error.strerror}), so that what is wrong in"
+            f" {self._source.name} has no place;"
             " nothing was imported. Copy the file to a folder where you may write"
         )
 
 
-def _check_own(found: os.stat_result) -> None:
-    """Raise for what is no plain file, or has another name: who reads it there would find our lines in it."""
-    if not stat.S_ISREG(found.st_mode):
+def _check_own(status: os.stat_result) -> None:
+    """Raise unless it is a plain file with one name: readers of another would see our lines."""
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is not a file")
-    if found.st_nlink > 1:
+    if status.st_nlink > 1:
         raise OSError(errno.EMLINK, "it is a hard link: the file has another name too")

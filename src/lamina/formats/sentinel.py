@@ -14,22 +14,9 @@ from lamina.model.record import Layer, Record, State, iso
 
 LISTS = ("episodes", "facts")
 EPISODE = ("id", "timestamp", "summary", "participants", "tags", "raw_hash", "importance")
-FACT = (
-    "id",
-    "content",
-    "source_episode",
-    "confidence",
-    "created",
-    "last_verified",
-    "superseded_by",
-)
-PROFILE = (
-    "preferences",
-    "schedule",
-    "relationships",
-    "interests",
-    "communication_style",
-    "environment",
+FACT = tuple("id content source_episode confidence created last_verified superseded_by".split())
+PROFILE = frozenset(
+    "preferences schedule relationships interests communication_style environment".split()
 )
 CARRIED: Mapping[Layer, frozenset[str]] = {
     Layer.EPISODIC: frozenset("id layer state content occurred_at tags importance".split()),
@@ -49,28 +36,27 @@ COLUMNS: Mapping[Layer, frozenset[str]] = {
 
 
 def is_ours(line: Fields) -> bool:
-    """Whether a line looks like a row of one of the tables, or like the profile."""
+    """Tell whether a line looks like a row of one of the tables, or like the profile."""
     if "summary" in line:
         return not line.keys().isdisjoint(("participants", "raw_hash"))
     return "source_episode" in line or line.keys() >= {"content", "created"} or is_profile(line)
 
 
 def is_profile(line: Fields) -> bool:
-    return len(line.keys() & set(PROFILE)) > 1 and "content" not in line
+    """Tell whether a line looks like the profile."""
+    return len(line.keys() & PROFILE) > 1 and "content" not in line
 
 
 def entries_of(line: Fields) -> list[Entry]:
-    """A row as a memory to store."""
+    """Read a row as a memory to store."""
     if is_profile(line):
-        raise Refused(
-            "this is a user profile; profiles come through `lamina profile propose`, where a person confirms them"
-        )
+        raise Refused(entries.PROFILE_REFUSED)
     return [_episode(line) if "summary" in line else _fact(line)]
 
 
 def _episode(line: Fields) -> Entry:
-    fields = entries.known(line, EPISODE, "an episode of Sentinel")
-    metadata: dict[str, Any] = entries.taken(fields, "raw_hash")
+    fields = entries.checked(line, EPISODE, "an episode of Sentinel")
+    metadata: dict[str, Any] = entries.pick(fields, "raw_hash")
     if "participants" in fields:
         metadata["participants"] = entries.texts(fields["participants"], "participants")
     item: dict[str, Any] = {
@@ -79,37 +65,37 @@ def _episode(line: Fields) -> Entry:
         "tags": entries.texts(fields.get("tags"), "tags"),
     }
     item |= entries.importance(fields) | entries.times(fields, "timestamp")
-    return Entry(item, entries.identity(fields), None, True, Layer.EPISODIC, state=State.ACTIVE)
+    return Entry(item, entries.id_of(fields), None, True, Layer.EPISODIC, state=State.ACTIVE)
 
 
 def _fact(line: Fields) -> Entry:
-    fields = entries.known(line, FACT, "a fact of Sentinel")
+    fields = entries.checked(line, FACT, "a fact of Sentinel")
     item = {
-        **entries.taken(fields, "content", "confidence"),
+        **entries.pick(fields, "content", "confidence"),
         **entries.times(fields, "created"),
         "kind": "fact",
     }
     if "source_episode" in fields:
         item["metadata"] = {"source_episode": fields["source_episode"]}
         item |= entries.evidence({"evidence": [fields["source_episode"]]})
-    successor = (
-        rules.label(fields["superseded_by"], "superseded_by") if "superseded_by" in fields else None
-    )
-    verified = (
-        entries.moment(fields["last_verified"], "last_verified")
-        if "last_verified" in fields
-        else None
-    )
-    state = State.ACTIVE if successor is None else State.SUPERSEDED
+    successor = verified = None
+    if "superseded_by" in fields:
+        successor = rules.label(fields["superseded_by"], "superseded_by")
+    if "last_verified" in fields:
+        verified = entries.moment(fields["last_verified"], "last_verified")
     return Entry(
-        *(item, entries.identity(fields), None, True, Layer.SEMANTIC, None, state),
-        verified,
+        item,
+        entries.id_of(fields),
+        long=True,
+        layer=Layer.SEMANTIC,
+        state=State.ACTIVE if successor is None else State.SUPERSEDED,
+        last_verified=verified,
         succeeded_by=successor,
     )
 
 
 def refusal(record: Record) -> str | None:
-    """Why a record has no row in either table."""
+    """Say why a record has no row in either table."""
     if record.layer not in CARRIED:
         return f"Sentinel keeps {record.layer} memory elsewhere"
     if record.user is not None:
@@ -120,43 +106,26 @@ def refusal(record: Record) -> str | None:
 
 
 def row_of(record: Record) -> tuple[Any, ...]:
-    """A record as a row of its table, in the order of the columns."""
-    metadata, at = record.metadata, iso(record.occurred_at)
+    """Write a record as a row of its table, in the order of the columns."""
+    content, metadata, at = record.content, record.metadata, iso(record.occurred_at)
     if record.layer is Layer.EPISODIC:
-        people = entries.strings(metadata.get("participants"))
+        people, tags = _json(entries.strings(metadata.get("participants"))), _json(record.tags)
         raw_hash = _text(metadata.get("raw_hash"))
-        return (
-            record.id,
-            at,
-            record.content,
-            _list(people),
-            _list(record.tags),
-            raw_hash,
-            record.importance,
-        )
+        return (record.id, at, content, people, tags, raw_hash, record.importance)
     verified = None if record.last_verified is None else iso(record.last_verified)
-    source = _text(metadata.get("source_episode"))
-    return (
-        record.id,
-        record.content,
-        source,
-        record.confidence,
-        at,
-        verified,
-        record.superseded_by,
-    )
+    source, successor = _text(metadata.get("source_episode")), record.superseded_by
+    return (record.id, content, source, record.confidence, at, verified, successor)
 
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _list(values: object) -> str:
+def _json(values: object) -> str:
     return encode(values).decode()
 
 
 def lost(record: Record) -> list[str]:
-    """The fields of a record that its row does not hold."""
-    missing = entries.missing(record, CARRIED[record.layer])
-    kept = COLUMNS[record.layer] | set(rules.CONTRACTS.get(record.layer, ()))
-    return [name for name in missing if name != "metadata" or record.metadata.keys() - kept]
+    """Name the fields of a record that its row does not hold."""
+    metadata = COLUMNS[record.layer] | set(rules.CONTRACTS.get(record.layer, ()))
+    return entries.lost(record, CARRIED[record.layer], metadata)

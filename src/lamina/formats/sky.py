@@ -22,7 +22,7 @@ CARRIED = frozenset(
 
 
 def line_of(record: Record) -> dict[str, Any]:
-    """A record as a line, in both spellings of time and importance."""
+    """Write a record as a line, in both spellings of time and importance."""
     is_long = record.layer is not Layer.SHORT_TERM
     line: dict[str, Any] = {
         "timestamp": iso(record.occurred_at),
@@ -38,50 +38,38 @@ def line_of(record: Record) -> dict[str, Any]:
         line["committed"] = True
         if record.promoted_at is not None:
             line["promoted_at"] = entries.epoch(record.promoted_at)
-    return {**line, **entries.of_user(record), "id": record.id, "seq": record.seq}
+    return {**line, **entries.user_field(record), "id": record.id, "seq": record.seq}
 
 
 def entry_of(line: Fields) -> Entry:
-    """A line as a memory to store. Metadata stays as it is, the kind and the tags in it too."""
-    fields = entries.known(line, FIELDS, "a line of Sky")
+    """Read a line as a memory to store. Metadata stays as it is, with its kind and tags."""
+    fields = entries.checked(line, FIELDS, "a line of Sky")
     metadata = fields.get("metadata", {})
     if not isinstance(metadata, Mapping):
         raise InvalidInput(f"metadata {shown(metadata)} is not an object")
-    item = entries.taken(fields, "content", "metadata")
-    item |= (
-        entries.importance(fields)
-        | entries.times(fields, "timestamp", "ts")
-        | _tags(fields, metadata)
-    )
+    item = entries.pick(fields, "content", "metadata")
+    item |= entries.importance(fields) | entries.times(fields, "timestamp", "ts")
+    item["tags"] = _tags(fields, metadata)
     if metadata.get("type") is not None:
         item["kind"] = metadata["type"]
-    promoted_at = entries.promotion(fields)
-    return Entry(
-        item,
-        entries.identity(fields),
-        fields.get("user"),
-        entries.is_long(fields),
-        promoted_at=promoted_at,
-    )
+    is_long, promoted_at = entries.is_long(fields), entries.promoted_at(fields)
+    record_id, user = entries.id_of(fields), fields.get("user")
+    return Entry(item, record_id, user, is_long, promoted_at=promoted_at)
 
 
-def _tags(fields: Fields, metadata: Fields) -> dict[str, Any]:
-    """The tags of both places, joined; what is no list of texts in metadata is no tags."""
-    given, more = fields.get("tags", []), metadata.get("tags")
-    if (
-        isinstance(given, list)
-        and isinstance(more, list)
-        and all(isinstance(tag, str) for tag in more)
-    ):
-        given = [*given, *more]
-    return {"tags": given}
+def _tags(fields: Fields, metadata: Fields) -> object:
+    """Join the tags of the line and of its metadata, if there they are a list of texts."""
+    tags, more = fields.get("tags", []), metadata.get("tags")
+    if not isinstance(tags, list) or not isinstance(more, list):
+        return tags
+    return [*tags, *more] if all(isinstance(tag, str) for tag in more) else tags
 
 
 def refusal(record: Record) -> str | None:
-    """Why a record has no line in Sky's files."""
+    """Say why a record has no line in Sky's files."""
     return None if record.state == "active" else f"Sky cannot say that a memory is {record.state}"
 
 
 def lost(record: Record) -> list[str]:
-    """The fields of a record that its line does not hold."""
-    return entries.missing(record, CARRIED | entries.tier(record))
+    """Name the fields of a record that its line does not hold."""
+    return entries.lost(record, CARRIED | entries.implied_layer(record))

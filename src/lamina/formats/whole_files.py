@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Write a file whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from lamina.store.engine import file_header
 
 @contextmanager
 def put(target: Path, force: bool) -> Iterator[Path]:
-    """A private file beside the target to write to; then it is made durable and put in place. A crash leaves no half file."""
+    """Yield a private file beside the target to write to, then put it in place, durably.
+
+    A crash leaves no half file.
+    """
     try:
         if target.exists() and not (force and target.is_file()):
             hint = ", or overwrite it: --force (in Python force=True)" if target.is_file() else ""

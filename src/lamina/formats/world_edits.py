@@ -1,4 +1,4 @@
-"""What somebody else changed in the files of the world model since Lamina wrote them."""
+"""Find what was changed in the files of the world model since Lamina wrote them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class FileEdit(msgspec.Struct, frozen=True):
 
     kind: str
     name: str
-    before: Given | None  # as the records say it
-    after: Given | None  # as the file says it
+    before: Given | None  # in the records
+    after: Given | None  # in the file
 
     @property
     def key(self) -> Key:
@@ -50,21 +50,27 @@ class FileEdit(msgspec.Struct, frozen=True):
 
     @property
     def stamp(self) -> Stamp:
-        """What tells this edit from a later one of the same entry."""
+        """The key and the hash that tell this edit from a later one of the same entry."""
         return self.key, None if self.after is None else digest(self.after)
 
     @property
     def is_deleted_file(self) -> bool:
-        """Whether a whole file is gone. That may be a loss, so it comes back and somebody is asked."""
+        """True when a whole file is gone. That may be a loss: it comes back, a person is asked."""
         return self.after is None and self.kind == INTEGRATION
 
     def to_dict(self) -> dict[str, Any]:
-        told = {"change": self.what, "world": self.kind, "name": self.name, "file": self.file}
-        return {**told, "before": self.before, "after": self.after}
+        return {
+            "change": self.what,
+            "world": self.kind,
+            "name": self.name,
+            "file": self.file,
+            "before": self.before,
+            "after": self.after,
+        }
 
 
 class Edited(NamedTuple):
-    """What the files say differently, and what could not be read."""
+    """The edits that the files hold, and the problems of those that could not be read."""
 
     edits: list[FileEdit]
     problems: list[Problem]
@@ -72,58 +78,53 @@ class Edited(NamedTuple):
 
 def edited(folder: Path, current: Mapping[Key, Given]) -> Edited:
     """Compare the files with what was written last, and with the records as they are."""
-    found = read_files(folder)
-    return Edited(
-        [*_differing(folder, found, current), *_gone(folder, found, current)], found.problems
-    )
+    world = read_files(folder)
+    edits = [*_differing(folder, world, current), *_gone(folder, world, current)]
+    return Edited(edits, world.problems)
 
 
 def unreadable(folder: Path, problems: Collection[Problem]) -> list[Key]:
-    """The entries of files that cannot be read now. Whoever deletes such a file removes none of them."""
+    """Return the entries of files that cannot be read now: deleting such a file removes none."""
     bad = {problem.file for problem in problems}
     return [key for key in _noted(folder)[0] if file_of(*key) in bad]
 
 
-def _differing(folder: Path, found: World, current: Mapping[Key, Given]) -> list[FileEdit]:
+def _differing(folder: Path, world: World, current: Mapping[Key, Given]) -> list[FileEdit]:
     notes, former = _noted(folder)
-    told = {key: FileEdit(*key, current.get(key), given) for key, given in _entries(found).items()}
+    edits = [FileEdit(*key, current.get(key), value) for key, value in _entries(world).items()]
 
     def is_known(edit: FileEdit) -> bool:
         assert edit.after is not None
-        own = digest(edit.after)
-        is_current = edit.before is not None and digest(edit.before) == own
-        return is_current or own in (notes.get(edit.key), *former.get(edit.key, ()))
+        after = digest(edit.after)
+        is_current = edit.before is not None and digest(edit.before) == after
+        return is_current or after in (notes.get(edit.key), *former.get(edit.key, ()))
 
-    return [edit for edit in told.values() if not is_known(edit)]
+    return [edit for edit in edits if not is_known(edit)]
 
 
-def _gone(folder: Path, found: World, current: Mapping[Key, Given]) -> list[FileEdit]:
-    """Entries that are no longer in files that can be read. A list that is gone comes back."""
+def _gone(folder: Path, world: World, current: Mapping[Key, Given]) -> list[FileEdit]:
+    """Find entries that are no longer in files that can be read. A list that is gone comes back."""
     notes, former = _noted(folder)
-    bad = {problem.file for problem in found.problems}
-    there = {(kind, name.casefold()) for kind, name in _entries(found)}
-    places = {TOOL: (folder / TOOLS).exists(), INTEGRATION: (folder / INTEGRATIONS).is_dir()}
+    bad = {problem.file for problem in world.problems}
+    present = {(kind, name.casefold()) for kind, name in _entries(world)}
+    exists = {TOOL: (folder / TOOLS).exists(), INTEGRATION: (folder / INTEGRATIONS).is_dir()}
 
     def is_gone(kind: str, name: str) -> bool:
         key = kind, name
         was_written = key in notes and NOTHING not in former.get(key, ())
-        return (
-            was_written
-            and places[kind]
-            and file_of(*key) not in bad
-            and (kind, name.casefold()) not in there
-        )
+        is_readable = exists[kind] and file_of(*key) not in bad
+        return was_written and is_readable and (kind, name.casefold()) not in present
 
     return [FileEdit(*key, current[key], None) for key in sorted(current) if is_gone(*key)]
 
 
-def _entries(found: World) -> dict[Key, Given]:
-    tools = {(TOOL, name): given for name, given in found.tools.items()}
-    return {**tools, **{(INTEGRATION, name): given for name, given in found.integrations.items()}}
+def _entries(world: World) -> dict[Key, Given]:
+    tools = {(TOOL, name): value for name, value in world.tools.items()}
+    return {**tools, **{(INTEGRATION, name): value for name, value in world.integrations.items()}}
 
 
 def _noted(folder: Path) -> tuple[dict[Key, str], dict[Key, list[str]]]:
-    """The hashes of what was written last, and of what a crash may have left in its place."""
+    """Return the hashes of what was written last, and of what a crash may have left instead."""
     notes = written(folder)
     last = {(kind, name): own for kind in FORMER for name, own in notes.get(kind, {}).items()}
     former = {

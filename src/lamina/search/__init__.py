@@ -1,4 +1,4 @@
-"""Finding: from a question to ranked, explained hits."""
+"""Search: from a question to ranked, explained hits."""
 
 from collections.abc import Collection
 
@@ -7,5 +7,5 @@ QUICK = frozenset({"none", "wordllama"})
 
 
 def is_quick(embedders: Collection[str]) -> bool:
-    """Whether embedding takes so little that it may be done in passing."""
+    """Tell whether embedding is so quick that it may be done in passing."""
     return QUICK.issuperset(name.partition("-")[0] for name in embedders)

@@ -1,19 +1,19 @@
-"""How well the words of a question match: BM25 over the visible records, in which a word is there or not.
+"""Score the visible records by the words of a question: BM25, in which a word is there or not.
 
-How often a word is repeated within one memory does not count. That is faster to find out, and on conversations it is
-better (docs/decisions/0007).
+How often a word is repeated within one memory does not count. That is faster to find out, and on
+conversations it is better (docs/decisions/0007).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.search.request import Ask
+from lamina.search.request import Request
 from lamina.store.index.catalogue import Mask, Rows
 from lamina.text import cues
 
@@ -21,50 +21,50 @@ Dense = NDArray[np.float32]
 
 SATURATION = 1.2
 LENGTH = 0.5  # with words that count once, the best of a flat field
-# A word in more than this share of the records tells little; it is left out when there are rarer ones.
+# A word in more than this share of the records tells little: rarer ones, if any, replace it.
 COMMON = 0.2
 NEVER_COMMON = 10
 SPREAD = 20_000  # a word in more records than this tells too little to look at all their neighbours
-NEAR = (
-    0.60,
-    0.45,
-    0.35,
-)  # what a word counts that stands in the turn 1, 2, 3 places before or after
-ASKED = (
-    0.90,
-    0.60,
-    0.35,
-)  # ... before, when the turn before asks a question: an answer lives on what was asked
+# What a word counts that stands in the turn 1, 2 or 3 places before or after; and in those before
+# when the turn before asks a question, for an answer lives on what was asked.
+NEAR = (0.60, 0.45, 0.35)
+ASKED = (0.90, 0.60, 0.35)
 
 
 class Matches(msgspec.Struct, frozen=True):
     """The relevance of every row, and what it is made of.
 
-    A word is worth what it is worth among all visible records, or among those that are not from outside, whichever is more:
-    copies from outside make no word common that an own memory holds.
+    A word is worth what it is worth among all visible records or among the own ones, whichever is
+    more: copies from outside make no word common that an own memory holds.
     """
 
     score: Dense  # one number for each row of the catalogue
     total: int  # how many records are visible
     holders: dict[str, Rows]  # the visible rows that hold each word, for words that any holds
     own_total: int  # how many of the visible records are not from outside
-    own: dict[str, int]  # how many of them hold each word; empty when none is from outside
+    own: dict[str, int]  # how many of these hold each word; empty when no record is from outside
 
     def rarity(self, word: str) -> float:
-        """What a word is worth in a record of the usual length."""
-        worth = _rarity(len(self.holders.get(word, ())), self.total)
-        return max(worth, _rarity(self.own[word], self.own_total)) if self.own.get(word) else worth
+        """Return what a word is worth in a record of the usual length."""
+        return self._most_of(_rarity, word)
 
     def rareness(self, word: str) -> float:
-        """How little is to be expected of chance when a record holds a word; smooth, so that one record is enough."""
-        worth = _rareness(len(self.holders.get(word, ())), self.total)
-        return (
-            max(worth, _rareness(self.own[word], self.own_total)) if self.own.get(word) else worth
-        )
+        """Return how little chance explains that a record holds a word.
+
+        It is smooth, so that one record is enough.
+        """
+        return self._most_of(_rareness, word)
+
+    def _most_of(self, worth: Callable[[int, int], float], word: str) -> float:
+        """Value a word among all visible records and among the own ones; return the higher."""
+        among_all = worth(len(self.holders.get(word, ())), self.total)
+        if not self.own.get(word):
+            return among_all
+        return max(among_all, worth(self.own[word], self.own_total))
 
     def telling(self) -> dict[str, Rows]:
-        """The holders of words that are not common; of all, when every word is."""
-        most, own = _most(self.total), _most(self.own_total)
+        """Return the holders of the words that are not common; of all words if all are common."""
+        most, own = _uncommon(self.total), _uncommon(self.own_total)
         telling = {
             word: rows
             for word, rows in self.holders.items()
@@ -74,7 +74,7 @@ class Matches(msgspec.Struct, frozen=True):
 
 
 def _rarity(number: int, total: int) -> float:
-    """What a word is worth that so many of some records hold."""
+    """Value a word that so many of some records hold."""
     return float(np.log1p((total - number + 0.5) / (number + 0.5)))
 
 
@@ -82,87 +82,91 @@ def _rareness(number: int, total: int) -> float:
     return math.log((total + 20) / (number + 1))
 
 
-def _most(total: int) -> float:
-    """In how many of some records a word may be that is not common."""
+def _uncommon(total: int) -> float:
+    """Return the greatest number of some records in which a word is not common."""
     return max(NEVER_COMMON, COMMON * total)
 
 
 def held(holders: Rows, rows: Rows) -> Mask:
-    """Which of some rows are among the holders of a word; those ascend, so it need not look at all of them."""
+    """Mark the rows that are among the holders of a word, which ascend: no need to look at all."""
     places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
-    found: Mask = holders[places] == rows
-    return found
+    is_held: Mask = holders[places] == rows
+    return is_held
 
 
-def match(ask: Ask) -> Matches:
-    """Score all records by the words of the question. What the filter hides counts for nothing, not even as a number."""
-    matches = _held(ask, ask.words)
+def match(request: Request) -> Matches:
+    """Score all records by the words of the question.
+
+    What the filter hides counts for nothing, not even as a number.
+    """
+    matches = _unscored(request, request.words)
     for word, rows in matches.holders.items():
-        matches.score[rows] += _values(ask, matches, word, rows)
+        matches.score[rows] += _values(request, matches, word, rows)
     return matches
 
 
-def around(ask: Ask, words: Sequence[str]) -> Matches:
-    """The same, where a word also counts that stands in a neighbouring turn of the conversation, if less."""
-    matches = _held(ask, words)
+def around(request: Request, words: Sequence[str]) -> Matches:
+    """Score like `match`, where words of neighbouring turns count too, if less."""
+    matches = _unscored(request, words)
     best = np.zeros_like(matches.score)
     for word, rows in matches.telling().items():
-        values = _values(ask, matches, word, rows)
+        values = _values(request, matches, word, rows)
         if len(rows) > SPREAD:
             matches.score[rows] += values
             continue
         best[rows] = values
-        touched = [rows, *_spread(ask, best, rows, values)]
-        for some in touched:
-            matches.score[some] += best[some]
-            best[some] = 0
+        touched = [rows, *_spread(request, best, rows, values)]
+        for reached in touched:
+            matches.score[reached] += best[reached]
+            best[reached] = 0
     return matches
 
 
-def _held(ask: Ask, words: Sequence[str]) -> Matches:
-    allowed = ask.allowed
-    holders = {
-        word: found[allowed[found]] for word in words if len(found := ask.look.holding(word))
-    }
-    holders = {word: rows for word, rows in holders.items() if len(rows)}
-    own = (
-        {word: int((~ask.is_outside(rows)).sum()) for word, rows in holders.items()}
-        if ask.has_outside
-        else {}
-    )
-    return Matches(np.zeros(len(allowed), np.float32), len(ask.rows), holders, len(ask.own), own)
+def _unscored(request: Request, words: Sequence[str]) -> Matches:
+    """Look up the visible holders of each word; all scores are still 0."""
+    allowed = request.allowed
+    holders: dict[str, Rows] = {}
+    for word in words:
+        rows = request.look.holding(word)
+        if len(rows) and len(visible := rows[allowed[rows]]):
+            holders[word] = visible
+    own: dict[str, int] = {}
+    if request.has_outside:
+        own = {word: int((~request.is_outside(rows)).sum()) for word, rows in holders.items()}
+    score = np.zeros(len(allowed), np.float32)
+    return Matches(score, len(request.rows), holders, len(request.own), own)
 
 
-def _values(ask: Ask, matches: Matches, word: str, rows: Rows) -> Dense:
-    """What a word is worth in each record that holds it: less in a long one."""
-    norm = SATURATION * (
-        1 - LENGTH + LENGTH * ask.look.catalogue["length"][rows] / ask.usual_length
-    )
+def _values(request: Request, matches: Matches, word: str, rows: Rows) -> Dense:
+    """Value a word in each record that holds it: it is worth less in a long one."""
+    lengths = request.look.catalogue["length"][rows]
+    norm = SATURATION * (1 - LENGTH + LENGTH * lengths / request.usual_length)
     values: Dense = (matches.rarity(word) * (SATURATION + 1) / (1 + norm)).astype(np.float32)
     return values
 
 
-def _spread(ask: Ask, best: Dense, rows: Rows, values: Dense) -> Iterator[Rows]:
-    """Hand a word's worth on to the neighbours of those that hold it; yields the rows that got some."""
-    catalogue = ask.look.catalogue
+def _spread(request: Request, best: Dense, rows: Rows, values: Dense) -> Iterator[Rows]:
+    """Hand a word's worth on to the neighbours of its holders; yield the rows that got some."""
+    catalogue = request.look.catalogue
     for pointers, is_after in ((catalogue.after, True), (catalogue.before, False)):
         reached, worth = rows, values
         for near, asked in zip(NEAR, ASKED, strict=True):
             reached = pointers[reached].astype(np.int64)
-            there = reached > 0
-            if not there.any():
+            has_turn = reached > 0
+            if not has_turn.any():
                 break
-            reached, worth = reached[there], worth[there]
-            share = np.where(_answers(ask, reached), asked, near) if is_after else near
-            seen = ask.allowed[reached]
-            best[reached[seen]] = np.maximum(best[reached[seen]], (share * worth)[seen])
-            yield reached[seen]
+            reached, worth = reached[has_turn], worth[has_turn]
+            share = np.where(_is_answer(request, reached), asked, near) if is_after else near
+            visible = request.allowed[reached]
+            rows_seen = reached[visible]
+            best[rows_seen] = np.maximum(best[rows_seen], (share * worth)[visible])
+            yield rows_seen
 
 
-def _answers(ask: Ask, rows: Rows) -> Mask:
-    """Whether the turn before asks a question; what an assistant says is mostly no answer to one."""
-    catalogue = ask.look.catalogue
+def _is_answer(request: Request, rows: Rows) -> Mask:
+    """Mark the turns after a question. What an assistant says is mostly no answer to one."""
+    catalogue = request.look.catalogue
     before = catalogue.before[rows]
-    asked = (catalogue["signs"][before] & cues.ASKS > 0) & ask.allowed[before]
+    asked = (catalogue["signs"][before] & cues.ASKS > 0) & request.allowed[before]
     answers: Mask = asked & (catalogue["signs"][rows] & cues.ASSISTANT == 0)
     return answers

@@ -1,17 +1,17 @@
-"""What a model is given to read before a task: few memories, bounded, fenced as data, each with where it comes from."""
+"""The memories that a model reads before a task: few, bounded, fenced as data, with origin."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeGuard
 
 import msgspec
 
 from lamina.errors import InvalidInput
 from lamina.model.record import Hit, Layer
 from lamina.model.rules import one_of
-from lamina.text import fence
-from lamina.text import words as text
+from lamina.text import fence, words
 
 LIMITS = {Layer.PROFILE: 3, Layer.PROCEDURAL: 3, Layer.SEMANTIC: 3}
 LEAST = 200  # fewer characters hold no fence with anything in it
@@ -21,9 +21,10 @@ LABEL = re.compile(r"[\[\];|]")  # what labels are made of: no name may hold it
 
 
 class Context(msgspec.Struct, frozen=True):
-    """The text for the model, and the hits that are in it. It grants no permission and widens no scope.
+    """The text for the model, and the hits that are in it. It grants no permission.
 
-    `notes` say what could not be used to find them; `is_whole` is false when that was the store itself.
+    It widens no scope either. `notes` say what could not be used to find the hits; `is_whole` is
+    false when that was the store itself.
     """
 
     text: str
@@ -36,18 +37,19 @@ class Context(msgspec.Struct, frozen=True):
 
 
 def limits(given: object) -> dict[Layer, int]:
-    """How many memories of which layer at most."""
+    """Check how many memories of each layer are wanted at most; None means the usual numbers."""
     if given is None:
         return LIMITS
     if not isinstance(given, Mapping):
         raise InvalidInput(
-            f"limits {text.shown(given)} is not a mapping of layers to numbers, such as {{'profile': 3}}"
+            f"limits {words.shown(given)} is not a mapping of layers to numbers,"
+            " such as {'profile': 3}"
         )
     wanted = {one_of(Layer, layer, "layer"): number for layer, number in given.items()}
     for layer, number in wanted.items():
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= 100:
+        if not _is_whole_number(number, 0, 100):
             raise InvalidInput(
-                f"the limit {text.shown(number)} of {layer} is not a whole number from 0 to 100"
+                f"the limit {words.shown(number)} of {layer} is not a whole number from 0 to 100"
             )
         if layer is Layer.WORKING:
             raise InvalidInput("working memory is seen within its run only; it is in no context")
@@ -55,16 +57,16 @@ def limits(given: object) -> dict[Layer, int]:
 
 
 def room(characters: object) -> int:
-    """How long the text may be, its fence included."""
-    if (
-        isinstance(characters, bool)
-        or not isinstance(characters, int)
-        or not LEAST <= characters <= MOST
-    ):
+    """Check how long the text may be, its fence included."""
+    if not _is_whole_number(characters, LEAST, MOST):
         raise InvalidInput(
-            f"max_chars {text.shown(characters)} is not a whole number from {LEAST} to {MOST:,}"
+            f"max_chars {words.shown(characters)} is not a whole number from {LEAST} to {MOST:,}"
         )
     return characters
+
+
+def _is_whole_number(value: object, least: int, most: int) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def made(
@@ -75,9 +77,12 @@ def made(
     *,
     is_whole: bool = True,
 ) -> Context:
-    """As many of the hits as fit, in their order; the last one may be cut. Without any, the text is empty."""
+    """Make a context of as many hits as fit, in their order; without any, its text is empty.
+
+    A hit that is too long for its share of the room is cut.
+    """
     left = most - len(fence.fenced(""))
-    lines: list[str] = []
+    items: list[str] = []
     used: list[Hit] = []
     for place, hit in enumerate(hits):
         item = shown(hit, shared_by)
@@ -86,40 +91,30 @@ def made(
             item = _cut(item, min(left, max(share, LEAST)))
         if not item:
             continue
-        lines.append(item)
+        items.append(item)
         used.append(hit)
         left -= len(item) + 1
-    return Context(
-        fence.fenced("\n".join(lines)) if lines else "",
-        tuple(used),
-        tuple(dict.fromkeys(notes)),
-        is_whole,
-    )
+    text = fence.fenced("\n".join(items)) if items else ""
+    return Context(text, tuple(used), tuple(dict.fromkeys(notes)), is_whole)
 
 
 def shown(hit: Hit, shared_by: str | None = None) -> str:
-    """One memory: a line that says where it comes from, then its text, every line of it marked as such."""
+    """Show one memory: a label with its origin, then its text, with a mark before each line."""
     record = hit.record
-    label = [
-        f"{record.layer} {record.id}",
-        f"trust {record.trust}",
-        record.occurred_at.date().isoformat(),
-    ]
-    for name, value in (
-        ("shared by", shared_by),
-        ("source", record.source),
-        ("speaker", record.speaker),
-    ):
+    day = record.occurred_at.date().isoformat()
+    label = [f"{record.layer} {record.id}", f"trust {record.trust}", day]
+    origins = {"shared by": shared_by, "source": record.source, "speaker": record.speaker}
+    for name, value in origins.items():
         if value is not None:
-            label.append(f"{name} {LABEL.sub(' ', fence.tamed(text.one_line(value, 60)))}")
+            label.append(f"{name} {LABEL.sub(' ', fence.tamed(words.one_line(value, 60)))}")
     if hit.duplicates:
-        label.append(f"{text.counted(hit.duplicates, 'near-copy', 'near-copies')} not shown")
-    body = fence.tamed(text.reveal(record.content)).strip()
+        label.append(f"{words.counted(hit.duplicates, 'near-copy', 'near-copies')} not shown")
+    body = fence.tamed(words.reveal(record.content)).strip()
     return "\n".join([f"[{'; '.join(label)}]", *(f"| {line}" for line in body.splitlines())])
 
 
 def _cut(item: str, room: int) -> str:
-    """An item that is too long, cut; nothing when even its label and some words do not fit."""
+    """Cut an item that is too long; to nothing when its label and some words do not fit."""
     label = item.index("\n")
     if room < label + 40:
         return ""

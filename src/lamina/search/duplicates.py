@@ -1,4 +1,8 @@
-"""Memories that say the same: which of some new ones repeat a long-term memory, or one another."""
+"""Find new memories that repeat a long-term memory, or one another, by their vectors.
+
+Sleep keeps one of them. `near_copies` is another thing: it folds texts from outside in an answer,
+by their words, and changes no memory.
+"""
 
 from __future__ import annotations
 
@@ -25,54 +29,19 @@ Vectors = NDArray[np.float64]
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 NAME = re.compile(r"\b[A-Z]\w+")
 WORD = re.compile(r"\w+")
+# Words and parts of words; a comma stands between two of them, and spaces belong to them.
 DENIALS = (
-    *(
-        " not ",
-        "n't ",
-        "n’t ",
-        " no ",
-        " never ",
-        " none ",
-        " nobody ",
-        " nothing ",
-        " without ",
-        " cannot ",
-    ),
-    *(
-        " nicht ",
-        " kein",
-        " nie ",
-        " ne ",
-        " pas ",
-        " jamais ",
-        " no ",
-        " nunca ",
-        " sin ",
-        " non ",
-        " mai ",
-    ),
-    *(
-        " не ",
-        " нет ",
-        " никогда ",
-        "不",
-        "没",
-        "ない",
-        "ません",
-        "안 ",
-        "없",
-        "ไม่",
-        " لا ",
-        " ليس ",
-    ),
-)
+    " not ,n't ,n’t , no , never , none , nobody , nothing , without , cannot ,"
+    " nicht , kein, nie , ne , pas , jamais , nunca , sin , non , mai ,"
+    " не , нет , никогда ,不,没,ない,ません,안 ,없,ไม่, لا , ليس "
+).split(",")
 
 
-class Twins:
-    """Looks for twins in one embedder's space. Each entry may repeat what is there, or an entry before it.
+class Duplicates:
+    """Finds duplicates in one embedder's space, of lasting memories and of earlier entries.
 
-    Twins are of one user and of the same trust: less is no evidence, and more is not to be lost in less. And they agree
-    in what no vector tells apart: numbers, days, names, and whether something is denied.
+    Duplicates are of one user and of the same trust: less is no evidence, and more must not be
+    lost in less. And they agree in what no vector tells apart: numbers, days, names, denials.
     """
 
     def __init__(self, look: Look, space: Space, least: float) -> None:
@@ -81,39 +50,39 @@ class Twins:
         self._least = least - ROUNDING
         self._codes = look.codes(space)
         self._lasting: Mask = look.allowed(LASTING)
-        self._firsts: list[tuple[Entry, Vectors]] = []  # entries that repeat nothing so far
+        self._originals: list[tuple[Entry, Vectors]] = []  # entries that repeat nothing so far
         self._details: dict[str, Details] = {}
 
     def find(self, entries: Sequence[Entry]) -> Mapping[str, str]:
-        """The memory that each entry repeats, for those that do."""
-        numbers = np.array([entry.seq for entry in entries], np.int64)
-        vectors, has = self._vectors(numbers)
-        said = self._look.records(numbers.tolist(), Filter())
-        self._details = {record.id: details(record) for record in said.values()}
-        found: dict[str, str] = {}
-        for entry, vector, known in zip(entries, vectors, has, strict=True):
-            if not known:
+        """Map each entry that repeats a memory to that memory."""
+        rows = np.array([entry.seq for entry in entries], np.int64)
+        vectors, has_vector = self._vectors(rows)
+        records = self._look.records(rows.tolist(), Filter())
+        self._details = {record.id: details(record) for record in records.values()}
+        originals: dict[str, str] = {}
+        for entry, vector, is_known in zip(entries, vectors, has_vector, strict=True):
+            if not is_known:
                 continue
-            twin = self._among_firsts(entry, vector) or self._among_lasting(entry, vector)
-            if twin is None:
-                self._firsts.append((entry, vector))
+            original = self._among_entries(entry, vector) or self._among_lasting(entry, vector)
+            if original is None:
+                self._originals.append((entry, vector))
             else:
-                found[entry.id] = twin
-        return found
+                originals[entry.id] = original
+        return originals
 
-    def _vectors(self, numbers: NDArray[np.int64]) -> tuple[Vectors, Mask]:
-        """The vectors of some rows at exactly the length 1, and which of them have one."""
-        stored, has = self._look.exact(self._space, numbers)
+    def _vectors(self, rows: NDArray[np.int64]) -> tuple[Vectors, Mask]:
+        """Return the vectors of some rows at exactly the length 1, and which rows have one."""
+        stored, has_vector = self._look.exact(self._space, rows)
         lengths = np.linalg.norm(stored.astype(np.float64), axis=1)
-        return stored / np.maximum(lengths, ROUNDING)[:, None], has & (lengths > 0)
+        return stored / np.maximum(lengths, ROUNDING)[:, None], has_vector & (lengths > 0)
 
-    def _among_firsts(self, entry: Entry, vector: Vectors) -> str | None:
-        for first, other in self._firsts:
-            alike = (entry.user, entry.trust) == (first.user, first.trust) and self._agree(
-                entry.id, first.id
-            )
-            if alike and float((vector * other).sum()) >= self._least:
-                return first.id
+    def _among_entries(self, entry: Entry, vector: Vectors) -> str | None:
+        for original, other in self._originals:
+            is_same_kind = (entry.user, entry.trust) == (original.user, original.trust)
+            if not is_same_kind or not self._agree(entry.id, original.id):
+                continue
+            if float((vector * other).sum()) >= self._least:
+                return original.id
         return None
 
     def _among_lasting(self, entry: Entry, vector: Vectors) -> str | None:
@@ -121,12 +90,13 @@ class Twins:
         rows = np.flatnonzero(self._lasting & (self._look.catalogue["user"] == mark(entry.user)))
         distances = self._codes.distances(vector.astype(np.float32), size)[rows]
         nearest = np.sort(rows[np.argsort(distances, kind="stable")[:NEAREST]])
-        vectors, has = self._vectors(nearest)
-        cosines = np.where(has, (vectors * vector).sum(axis=1), -1.0)
-        near = nearest[cosines >= self._least]
+        vectors, has_vector = self._vectors(nearest)
+        cosines = np.where(has_vector, (vectors * vector).sum(axis=1), -1.0)
+        is_near = cosines >= self._least
+        near = nearest[is_near]
         records = self._look.records(near.tolist(), LASTING)
-        for number in near[np.argsort(-cosines[cosines >= self._least], kind="stable")].tolist():
-            record = records.get(number)
+        for row in near[np.argsort(-cosines[is_near], kind="stable")].tolist():
+            record = records.get(row)
             if record is None or (record.user, record.trust) != (entry.user, entry.trust):
                 continue
             self._details[record.id] = details(record)
@@ -134,13 +104,13 @@ class Twins:
                 return record.id
         return None
 
-    def _agree(self, one: str, other: str) -> bool:
-        mine, others = self._details.get(one), self._details.get(other)
-        return mine is not None and others is not None and mine.agree(others)
+    def _agree(self, first_id: str, second_id: str) -> bool:
+        first, second = self._details.get(first_id), self._details.get(second_id)
+        return first is not None and second is not None and first.agree(second)
 
 
 class Details(NamedTuple):
-    """What tells texts apart whose vectors are near."""
+    """The details that tell texts apart whose vectors are near."""
 
     numbers: tuple[str, ...]
     days: frozenset[str]
@@ -149,13 +119,17 @@ class Details(NamedTuple):
     denied: bool
 
     def agree(self, other: Details) -> bool:
-        """Whether nothing tells them apart. A name may begin a sentence in the one and stand within it in the other."""
+        """Tell whether all details agree.
+
+        A capitalised word need only be a word of the other text: it may begin a sentence in one.
+        """
         if (self.numbers, self.days, self.denied) != (other.numbers, other.days, other.denied):
             return False
         return self.names <= other.words and other.names <= self.words
 
 
 def details(record: Record) -> Details:
+    """Read the details of a record."""
     content = record.content
     return Details(
         tuple(sorted(NUMBER.findall(content))),

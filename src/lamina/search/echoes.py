@@ -1,8 +1,12 @@
-"""Questions that were asked before (Q5): agents' hooks keep what users ask, and a question tells nobody the answer.
+"""Find records that only repeat the question (Q5): hooks keep questions, which answer nothing.
 
-One of the same words is an echo, whoever asked it. One of other words is an echo when a user or nobody asked it, it is a
-question and nothing else, with a question mark or without, it is about what is asked now, and it shows nothing of the kind
-that is asked for.
+A record of the same words is an echo, no matter who asked it. A record of other words is an echo
+when
+
+- a user said it, or it has no speaker,
+- it is a question and nothing else, with a question mark or without,
+- it is about what is asked now, and
+- it shows nothing of the kind that is asked for.
 """
 
 from __future__ import annotations
@@ -10,124 +14,135 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lamina.model.record import Record, Trust
-from lamina.search import bm25
+from lamina.search.bm25 import Matches, held
 from lamina.search.question import Question
-from lamina.search.request import Ask, Column
+from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import Mask, Rows
-from lamina.text import cues
-from lamina.text import words as text
+from lamina.text import cues, words
 from lamina.text.patterns import bounded
 
-ABOUT = 0.5  # the share of the question's words that one of other words has at least
-LONGEST = 30  # words; whoever says more tells something, too
+ABOUT = 0.5  # the share of the question's words that an echo in other words has at least
+LONGEST = 30  # words; a longer text tells something, too
 MOST = 1000  # characters of them
 BESIDE = 10  # more than the hits that are wanted: what comes after an echo may still move
 WORDS = "who|whom|whose|what|when|where|which|why|how"
 HELPERS = "do|does|did|is|are|was|were|can|could|should|would|will|have|has|had|am|must|may|might"
-# What somebody says before the question itself: "hey, can you please tell me again".
-GREETING = (
-    r"\W*(?:(?:hey|hi|hello|so|and|but|ok|okay|well|please|again|sorry|quick question)\b\W*)*"
-)
+# Words before the question itself: "hey, can you please tell me again".
+OPENERS = "hey|hi|hello|so|and|but|ok|okay|well|please|again|sorry|quick question"
+GREETING = rf"\W*(?:(?:{OPENERS})\b\W*)*"
 BEGGING = (
-    r"(?:(?:can|could|would|will|do|did) (?:you|we|i|anyone|anybody|someone|somebody) (?:please |still |even )*"
+    r"(?:(?:can|could|would|will|do|did) (?:you|we|i|anyone|anybody|someone|somebody)"
+    r" (?:please |still |even )*"
     r"(?:tell|remind|say|show|know|remember|recall)|tell|remind)(?: (?:me|us))?(?: again)?\W+"
 )
 ABOUT_WHAT = r"(?:(?:in|at|on|to|from|for|with|by|of|about|since|until) )?"
-# A single sentence that asks for what it does not know: nobody tells anything by "where does she live?".
+# A single sentence that asks for what it does not know: "where does she live?" tells nothing.
 ONLY_ASKS = bounded(
     rf"{GREETING}(?:{BEGGING})?{ABOUT_WHAT}(?:{WORDS})\b[^.!?\n]*\?\W*", re.IGNORECASE, MOST
 )
-# The same without a question mark, where the order of the words has to say it. "What I did was to ask", "when I lived there"
-# and "remind me when I am home" tell something; so may what stands behind a comma, a colon or a dash.
+# The same without a question mark, where the order of the words has to say it. "What I did was to
+# ask", "when I lived there" and "remind me when I am home" tell something; so may what stands
+# behind a comma, a colon or a dash.
 WHOM = "i|we|you|he|she|it|they|there|my|our|your|his|her|its|their|the|this|that|these|those"
 INVERTED = (
-    rf"(?:(?:{WORDS})(?:['’](?:s|re|d)| (?:{HELPERS}))|how (?:to|many|much|long|old|often|far|come)|who(?:se)?"
-    rf"|(?:which|what|how)(?: (?!(?:{WHOM}|{HELPERS})\b)[\w-]+){{1,4}}? (?:{HELPERS}) (?:{WHOM}))\b(?!.* (?:is|are|was|were)\b)"
+    rf"(?:(?:{WORDS})(?:['’](?:s|re|d)| (?:{HELPERS}))"
+    r"|how (?:to|many|much|long|old|often|far|come)|who(?:se)?"
+    rf"|(?:which|what|how)(?: (?!(?:{WHOM}|{HELPERS})\b)[\w-]+){{1,4}}? (?:{HELPERS}) (?:{WHOM}))"
+    r"\b(?!.* (?:is|are|was|were)\b)"
 )
 BEGGED = rf"{BEGGING}{ABOUT_WHAT}(?!when\b)(?:{WORDS})\b"
 UNMARKED = bounded(
-    rf"{GREETING}(?:{BEGGED}|(?:{BEGGING})?{ABOUT_WHAT}{INVERTED})(?:[\w\s'’\"`/]|(?<=\w)-(?=\w))*[.!]*",
+    rf"{GREETING}(?:{BEGGED}|(?:{BEGGING})?{ABOUT_WHAT}{INVERTED})"
+    r"(?:[\w\s'’\"`/]|(?<=\w)-(?=\w))*[.!]*",
     re.IGNORECASE,
     MOST,
 )
 
 
 def of(
-    ask: Ask, question: Question, words: bm25.Matches, rows: Rows, score: Column, cost: float
+    request: Request, question: Question, matches: Matches, rows: Rows, score: Column, cost: float
 ) -> Column:
-    """1 for an echo of the question, else 0. `score` is what each row has without that, and `cost` what an echo loses."""
-    catalogue, number = ask.look.catalogue, len(question.words)
+    """Return 1 for each row that is an echo of the question, else 0.
+
+    `score` is what each row has without that, and `cost` is what an echo loses.
+    """
+    catalogue, query = request.look.catalogue, request.query
     asks: Mask = catalogue["signs"][rows] & cues.ASKS > 0
-    is_question = ask.has_outside and (
-        bool(cues.QUESTION.search(ask.query)) or only_asks(ask.query)
-    )
-    shared = np.zeros(len(rows), np.int64)
-    for word in question.words:
-        if word in words.holders:
-            shared += bm25.held(words.holders[word], rows)
-    is_echo: Mask = (
-        asks
-        & (shared == number)
-        & (catalogue["length"][rows] <= len(text.analyse(ask.query).split()))
-    )
-    about = ~is_echo & (shared > 0) & (shared >= ABOUT * number)
-    could = about & _could_only_ask(ask, question, rows)
-    look = np.flatnonzero(could & asks)
-    # Nearly every short note could ask without a question mark. Only what would be among the hits is worth reading.
-    could &= ~asks
+    shared = _count_shared(question, matches, rows)
+    number = len(question.words)
+    is_short = catalogue["length"][rows] <= len(words.analyse(query).split())
+    is_echo: Mask = asks & (shared == number) & is_short
+    is_about = ~is_echo & (shared > 0) & (shared >= ABOUT * number)
+    unread = is_about & _could_only_ask(request, question, rows)
+    repeated = None
+    if request.has_outside and (cues.QUESTION.search(query) or only_asks(query)):
+        repeated = query
+    reading = np.flatnonzero(unread & asks)
+    # Nearly every short note could ask without a question mark. Of these, only those are read that
+    # would be among the hits, again and again until no unread one would be.
+    unread &= ~asks
     while True:
-        is_echo[look] = _asking(ask, rows[look], ask.query if is_question else None)
-        could[look] = False
-        best = np.argsort(cost * is_echo - score, kind="stable")[: ask.limit + BESIDE]
-        look = best[could[best]]
-        if not len(look):
+        is_echo[reading] = _tell_nothing(request, rows[reading], repeated)
+        unread[reading] = False
+        best = np.argsort(cost * is_echo - score, kind="stable")[: request.limit + BESIDE]
+        reading = best[unread[best]]
+        if not len(reading):
             return is_echo.astype(np.float64)
 
 
-def only_asks(said: str) -> bool:
-    """Whether a text asks for something and tells nothing, with a question mark or without."""
-    said = said.strip()
-    return bool(ONLY_ASKS.fullmatch(said) or UNMARKED.fullmatch(said))
+def _count_shared(question: Question, matches: Matches, rows: Rows) -> NDArray[np.int64]:
+    """Count the words of the question that each row holds."""
+    shared = np.zeros(len(rows), np.int64)
+    for word in question.words:
+        if word in matches.holders:
+            shared += held(matches.holders[word], rows)
+    return shared
 
 
-def repeats(said: str, query: str) -> bool:
-    """Whether a text is a question over again: the same words, whatever signs, and at most a number behind them."""
-    words, asked = text.row(said[:MOST]), text.row(query)
-    if (
-        words[-1:] != asked[-1:]
-        and words[-1:]
-        and words[-1].isdigit()
-        and not cues.wanted(query) & (cues.NUMBER | cues.DATE)
-    ):
-        words.pop()
-    return words == asked
+def only_asks(content: str) -> bool:
+    """Tell whether a text asks and states nothing, with a question mark or without."""
+    content = content.strip()
+    return bool(ONLY_ASKS.fullmatch(content) or UNMARKED.fullmatch(content))
 
 
-def _could_only_ask(ask: Ask, question: Question, rows: Rows) -> Mask:
-    """Short texts of a user or of nobody that show nothing of the kind that is asked for; from outside any short ones."""
-    catalogue = ask.look.catalogue
-    own = catalogue["signs"][rows]
-    plain = (own & cues.USER > 0) | (catalogue["speaker"][rows] == 0)
-    could: Mask = (
-        plain
-        & (own & (question.wanted | cues.ASSISTANT) == 0)
-        & (catalogue["length"][rows] <= LONGEST)
-    )
-    if ask.has_outside:
-        could |= ask.is_outside(rows) & (
-            catalogue["length"][rows] <= max(LONGEST, 2 * len(text.row(ask.query)))
-        )
+def repeats(content: str, query: str) -> bool:
+    """Tell whether a text has the words of a query, and at most a number behind them.
+
+    Signs do not count. A number counts when the query asks for one, or for a date.
+    """
+    spoken, asked = words.row(content[:MOST]), words.row(query)
+    ends_alike = spoken[-1:] == asked[-1:]
+    wants_number = cues.wanted(query) & (cues.NUMBER | cues.DATE)
+    if spoken and not ends_alike and spoken[-1].isdigit() and not wants_number:
+        spoken.pop()
+    return spoken == asked
+
+
+def _could_only_ask(request: Request, question: Question, rows: Rows) -> Mask:
+    """Mark short texts of a user or without a speaker that show nothing of the kind asked for.
+
+    From outside, any short text could.
+    """
+    catalogue = request.look.catalogue
+    signs, length = catalogue["signs"][rows], catalogue["length"][rows]
+    is_users = (signs & cues.USER > 0) | (catalogue["speaker"][rows] == 0)
+    shows_nothing = signs & (question.wanted | cues.ASSISTANT) == 0
+    could: Mask = is_users & shows_nothing & (length <= LONGEST)
+    if request.has_outside:
+        longest = max(LONGEST, 2 * len(words.row(request.query)))
+        could |= request.is_outside(rows) & (length <= longest)
     return could
 
 
-def _asking(ask: Ask, rows: Rows, query: str | None) -> list[bool]:
-    """Which of some rows tell nothing: they ask, or from outside repeat a query that asks."""
+def _tell_nothing(request: Request, rows: Rows, query: str | None) -> list[bool]:
+    """Mark the rows that only ask, or that come from outside and repeat a query that asks."""
     if not len(rows):
         return []
-    found = ask.look.records(rows.tolist(), ask.chosen)
-    return [row in found and _tells_nothing(found[row], query) for row in rows.tolist()]
+    records = request.look.records(rows.tolist(), request.chosen)
+    return [row in records and _tells_nothing(records[row], query) for row in rows.tolist()]
 
 
 def _tells_nothing(record: Record, query: str | None) -> bool:

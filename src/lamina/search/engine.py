@@ -1,4 +1,4 @@
-"""Searching: one look at the store, one ranker, and embedders that are made when they are first needed."""
+"""Answer searches: one snapshot of the store, one ranker, embedders made on first use."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from lamina.errors import EmbedderFailed
 from lamina.home.settings import Settings
 from lamina.model.record import Entry, Hits
 from lamina.search import exact, hybrid, keyword, overlap, semantic
-from lamina.search.duplicates import Twins
+from lamina.search.duplicates import Duplicates
 from lamina.search.indexing import Indexer, Progress
-from lamina.search.mirror import Via
+from lamina.search.mirror import MirrorSearch
 from lamina.search.mirror_request import Searchable
-from lamina.search.request import Ask
+from lamina.search.request import Request
 from lamina.search.worker import Worker
 from lamina.store.core.store import Store
 from lamina.store.tables.records import Filter
 
 
 class Recall:
-    """How a handle finds things, and how it keeps the index for that."""
+    """The searches of a handle, and the index that they need."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Recall:
 
     @cached_property
     def embedders(self) -> tuple[Embedder, ...]:
-        """As the settings name them; none of them is loaded yet."""
+        """The embedders that the settings name; none of them is loaded yet."""
         return embedders_of(self._settings, self._models)
 
     @cached_property
@@ -52,24 +52,25 @@ class Recall:
         return Worker(self.indexer.step)
 
     def index(self, progress: Progress | None = None) -> int:
-        """Bring the index up to date now; how many vectors were missing."""
+        """Bring the index up to date now; return how many vectors were missing."""
         return self.indexer.run(self.worker.step, progress)
 
     @cached_property
-    def via(self) -> Via | None:
+    def mirror(self) -> MirrorSearch | None:
         """The mirror that candidates come from; None for the store itself."""
         mirror = self._mirror()
-        return None if mirror is None else Via(self._settings["recall.via"], mirror)
+        return None if mirror is None else MirrorSearch(self._settings["recall.via"], mirror)
 
     @property
     def problems(self) -> list[str]:
-        """What went wrong behind the writes, and with the mirror that is searched."""
-        worker, via = self.__dict__.get("worker"), self.__dict__.get("via")
-        found = [worker.problem] if worker is not None and worker.problem is not None else []
-        return found if via is None else found + via.problems
+        """The problems of indexing behind the writes, and of the mirror that is searched."""
+        # Looked up without making them: what was never used has no problem.
+        worker, mirror = self.__dict__.get("worker"), self.__dict__.get("mirror")
+        problems = [worker.problem] if worker is not None and worker.problem is not None else []
+        return problems if mirror is None else problems + mirror.problems
 
     def twins(self, entries: Sequence[Entry], least: float) -> Mapping[str, str]:
-        """The memory that each of some entries repeats, for those whose cosine says so."""
+        """Map each entry that repeats a memory, by their cosine, to that memory."""
         if not entries:
             return {}
         if not self.embedders:
@@ -77,7 +78,7 @@ class Recall:
         self.index()
         with self._store.index.look() as look:
             space = look.space(self.embedders[0].name)
-            return Twins(look, space, least).find(entries) if space is not None else {}
+            return Duplicates(look, space, least).find(entries) if space is not None else {}
 
     def search(
         self,
@@ -89,28 +90,28 @@ class Recall:
         known_at: datetime | None = None,
         bias: float | None = None,
     ) -> Hits:
-        """The answer of a ranker, at one moment of the store."""
+        """Rank the records of the store as they are at one moment."""
         with self._store.index.look(known_at) as look:
-            ask = Ask(look, query, chosen, now, limit, self.via)
+            request = Request(look, query, chosen, now, limit, self.mirror)
             boosts: bool = self._settings["recall.boosts"]
-            if not ask.words:
+            if not request.words:
                 return Hits(())
             match ranker:
                 case "keyword":
-                    return keyword.rank(ask)
+                    return keyword.rank(request)
                 case "exact":
-                    return exact.rank(ask)
+                    return exact.rank(request)
                 case "overlap":
-                    return overlap.rank(ask, overlap.RECENCY_BIAS if bias is None else bias)
+                    return overlap.rank(request, overlap.RECENCY_BIAS if bias is None else bias)
                 case "semantic":
-                    return semantic.rank(ask, self.embedders, boosts=boosts)
-            return hybrid.rank(ask, self.embedders, boosts=boosts)
+                    return semantic.rank(request, self.embedders, boosts=boosts)
+            return hybrid.rank(request, self.embedders, boosts=boosts)
 
 
 def embedders_of(settings: Settings, models: Path) -> tuple[Embedder, ...]:
-    """The embedders that settings name. Each is cheap until it is used."""
+    """Make the embedders that settings name. Each is cheap until it is used."""
     variable = settings["recall.key_variable"]
-    made = (
+    embedders = (
         create(
             name,
             cache=models,
@@ -120,4 +121,4 @@ def embedders_of(settings: Settings, models: Path) -> tuple[Embedder, ...]:
         )
         for name in settings["recall.embedders"]
     )
-    return tuple(embedder for embedder in made if embedder is not None)
+    return tuple(embedder for embedder in embedders if embedder is not None)

@@ -1,4 +1,4 @@
-"""The ranker of the Skylattice document (Q2): the same text first, then shared words of text and metadata."""
+"""The ranker of the Skylattice document (Q2): the same text, then words of text and metadata."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lamina.model import erased_words
 from lamina.model.clock import EPOCH
 from lamina.model.record import Hits, Record, State
 from lamina.search import hits
-from lamina.search.request import MICROS_PER_DAY, Ask, Column
+from lamina.search.request import MICROS_PER_DAY, Column, Request
 from lamina.store.tables import fulltext
-from lamina.text import words as text
+from lamina.text.words import asked, normalise, terms, tokens
 
 SAME, WITHIN = 100.0, 50.0
 TEXT_WEIGHT, METADATA_WEIGHT = 24.0, 8.0
@@ -19,32 +19,33 @@ STATUS = {State.ACTIVE: 2.0, State.CONSTRAINED: 1.0, State.SUPERSEDED: 0.2, Stat
 SECONDS_PER_DAY = 86_400
 
 
-def rank(ask: Ask) -> Hits:
-    """Without a shared word in text or metadata there is no hit."""
-    wanted, normal = text.asked(ask.query), text.normalise(ask.query)
-    in_text, in_metadata = (
-        _shared(ask, wanted, fulltext.SAID),
-        _shared(ask, wanted, fulltext.METADATA),
-    )
-    rows = np.flatnonzero(ask.allowed & (in_text + in_metadata > 0))
+def rank(request: Request) -> Hits:
+    """Rank the records that share a word with the query, in their text or metadata."""
+    wanted, normal = asked(request.query), normalise(request.query)
+    in_text = _shared(request, wanted, fulltext.SAID)
+    in_metadata = _shared(request, wanted, fulltext.METADATA)
+    rows = np.flatnonzero(request.allowed & (in_text + in_metadata > 0))
     if not wanted or not len(rows):
-        return Hits((), ask.notes)
+        return Hits((), request.notes)
     count = len(wanted)
-    # A text that contains the query holds all its words, but perhaps the first and the last as parts of longer ones.
+    # A text that contains the query holds all its words, but perhaps the first and the last as
+    # parts of longer ones.
     bonus = np.where(in_text[rows] >= count - 2, SAME, 0.0)
-    status = np.array([0.0, *(STATUS[state] for state in State)])[ask.look.catalogue["state"][rows]]
-    recency = RECENCY_WEIGHT / (1 + ask.age(rows, "created", MICROS_PER_DAY))
+    status = np.array([0.0, *(STATUS[state] for state in State)])[
+        request.look.catalogue["state"][rows]
+    ]
+    recency = RECENCY_WEIGHT / (1 + request.age(rows, "created", MICROS_PER_DAY))
     overlap = TEXT_WEIGHT * in_text[rows] / count + METADATA_WEIGHT * in_metadata[rows] / count
     bound = bonus + overlap + status + recency
 
     def parts_of(record: Record) -> hits.Parts | None:
-        own = text.tokens(record.content)
-        others = text.tokens(" ".join(erased_words.strings(record.metadata)))
+        own = tokens(record.content)
+        others = tokens(" ".join(erased_words.strings(record.metadata)))
         shared, beside = (sum(word in words for word in wanted) for words in (own, others))
         if not shared and not beside:
             return None
-        content = text.normalise(record.content)
-        age = max(0.0, (ask.now - record.created_at).total_seconds()) / SECONDS_PER_DAY
+        content = normalise(record.content)
+        age = max(0.0, (request.now - record.created_at).total_seconds()) / SECONDS_PER_DAY
         return {
             "same": SAME if content == normal else WITHIN if normal in content else 0.0,
             "text": TEXT_WEIGHT * shared / count,
@@ -53,15 +54,19 @@ def rank(ask: Ask) -> Hits:
             "recency": RECENCY_WEIGHT / (1 + age),
         }
 
-    return hits.bounded(
-        ask, rows, bound, parts_of, lambda record: (EPOCH - record.created_at, record.id)
-    )
+    def order(record: Record) -> object:
+        return EPOCH - record.created_at, record.id
+
+    return hits.bounded(request, rows, bound, parts_of, order)
 
 
-def _shared(ask: Ask, wanted: tuple[str, ...], columns: str) -> Column:
-    """How many of the words each row could hold; whoever holds a word as it is holds it as the index writes it."""
-    counted = np.zeros(len(ask.allowed))
+def _shared(request: Request, wanted: tuple[str, ...], columns: str) -> Column:
+    """Count the words that each row could hold.
+
+    A record that holds a word as it is also holds it as the index writes it.
+    """
+    counted = np.zeros(len(request.allowed))
     for word in wanted:
-        for term in text.terms(word)[:1]:
-            counted[ask.look.holding(term, columns)] += 1
+        for term in terms(word)[:1]:
+            counted[request.look.holding(term, columns)] += 1
     return counted

@@ -1,4 +1,7 @@
-"""From the named parts of scores to hits: rounded before they are compared, so that every machine orders them alike."""
+"""Turn the named parts of scores into hits.
+
+Scores are rounded before they are compared, so that every machine orders them alike.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.model.record import Hit, Hits, Record, Trust
-from lamina.search.copies import Copies
-from lamina.search.request import Ask, Column
+from lamina.search.near_copies import NearCopies
+from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import Rows
 
 DIGITS = 9
-COPIES = (
-    250  # of the best that may be copies of others; from there on, what is from outside is left out
-)
+# How many more of the best are read where some may be near-copies; after these, only own records.
+SPARE = 250
 CHUNK = 256
 Order = Callable[[Record], Any]
 Parts = dict[str, float]
 
 
-class _Found:
-    """A record at its place, and how many copies it stands for."""
+class _Ranked:
+    """A record, its place among the rows, and the number of near-copies that it stands for."""
 
     def __init__(self, place: int, record: Record) -> None:
         self.place = place
@@ -32,90 +34,93 @@ class _Found:
 
 
 def hits(
-    ask: Ask, rows: Rows, parts: Mapping[str, Column], confidence: float | None = None
+    request: Request, rows: Rows, parts: Mapping[str, Column], confidence: float | None = None
 ) -> Hits:
-    """The best of some rows. The parts of a score add up to it."""
+    """Return the best of some rows. The parts of a score add up to it."""
     rounded = {name: np.round(part, DIGITS) for name, part in parts.items()}
     score = np.round(sum(rounded.values(), np.zeros(len(rows))), DIGITS)
-    made = [
-        Hit(
-            one.record,
-            float(score[one.place]),
-            {name: float(part[one.place]) for name, part in rounded.items() if part[one.place]},
-            one.copies,
-        )
-        for one in _distinct(ask, rows, score)
-    ]
-    return Hits(made, ask.notes, confidence)
+
+    def hit(ranked: _Ranked) -> Hit:
+        place = ranked.place
+        shown = {name: float(part[place]) for name, part in rounded.items() if part[place]}
+        return Hit(ranked.record, float(score[place]), shown, ranked.copies)
+
+    best = [hit(ranked) for ranked in _distinct(request, rows, score)]
+    return Hits(best, request.notes, confidence)
 
 
-def _distinct(ask: Ask, rows: Rows, score: Column) -> list[_Found]:
-    """The best records. Of near-copies from outside the first stands for all, which leaves room for others."""
-    kept: list[_Found] = []
-    originals: list[_Found] = []
-    copies = Copies()
-    for best in _tried(ask, rows, score):
-        records = ask.look.records(rows[best].tolist(), ask.chosen)
+def _distinct(request: Request, rows: Rows, score: Column) -> list[_Ranked]:
+    """Return the best records. The first of near-copies from outside stands for all of them."""
+    kept: list[_Ranked] = []
+    originals: list[_Ranked] = []
+    copies = NearCopies()
+    for best in _batches(request, rows, score):
+        records = request.look.records(rows[best].tolist(), request.chosen)
         for place in best.tolist():
             record = records.get(int(rows[place]))
             if record is None:
                 continue
-            found = _Found(place, record)
+            ranked = _Ranked(place, record)
             if record.trust is Trust.EXTERNAL:
-                original, is_new = copies.place(record.content)
+                original, is_new = copies.add(record.content)
                 if not is_new:
                     originals[original].copies += 1
                     continue
-                originals.append(found)
-            kept.append(found)
-        if len(kept) >= ask.limit:
+                originals.append(ranked)
+            kept.append(ranked)
+        if len(kept) >= request.limit:
             break
-    return kept[: ask.limit]
+    return kept[: request.limit]
 
 
-def _tried(ask: Ask, rows: Rows, score: Column) -> Iterator[Rows]:
-    """The places of the best rows, some at a time: more than wanted where some may turn out to be copies."""
-    best = best_of(ask, rows, score, ask.limit + (COPIES if ask.has_outside else 0))
-    for start in range(0, len(best), ask.limit):
-        yield best[start : start + ask.limit]
-    if len(best) > ask.limit:
-        left = np.setdiff1d(np.flatnonzero(~ask.is_outside(rows)), best)
-        yield left[best_of(ask, rows[left], score[left], ask.limit)]
+def _batches(request: Request, rows: Rows, score: Column) -> Iterator[Rows]:
+    """Yield the places of the best rows in batches, with spare ones where some may be copies."""
+    limit = request.limit
+    best = best_of(request, rows, score, limit + (SPARE if request.has_outside else 0))
+    for start in range(0, len(best), limit):
+        yield best[start : start + limit]
+    if len(best) > limit:
+        left = np.setdiff1d(np.flatnonzero(~request.is_outside(rows)), best)
+        yield left[best_of(request, rows[left], score[left], limit)]
 
 
-def best_of(ask: Ask, rows: Rows, score: NDArray[Any], number: int) -> Rows:
-    """The places of the highest scores; of equal ones, those that matter more and are newer."""
+def best_of(request: Request, rows: Rows, score: NDArray[Any], number: int) -> Rows:
+    """Return the places of the highest scores; of equal ones, the more important and newer."""
     places = np.arange(len(score))
     if len(score) > number:
         least = np.partition(score, len(score) - number)[len(score) - number]
         places = np.flatnonzero(score >= least)
-    importance = ask.look.catalogue["importance"][rows[places]]
+    importance = request.look.catalogue["importance"][rows[places]]
     order: Rows = places[np.lexsort((-rows[places], -importance, -score[places]))]
     return order[:number]
 
 
 def bounded(
-    ask: Ask, rows: Rows, bound: Column, parts_of: Callable[[Record], Parts | None], order: Order
+    request: Request,
+    rows: Rows,
+    bound: Column,
+    parts_of: Callable[[Record], Parts | None],
+    order: Order,
 ) -> Hits:
-    """The best rows by a score that only the record itself tells, which is never above a bound that its row tells.
+    """Return the best rows by a score that needs the record, under a bound that needs its row.
 
-    Records are read from the highest bound down, until no unread one could still be among the best.
+    Records are read from the highest bound down, until no unread one could be among the best.
     """
-    made: list[Hit] = []
-    for part, ceiling in _chunks(rows, bound):
-        if len(made) >= ask.limit and made[ask.limit - 1].score > ceiling:
+    best: list[Hit] = []
+    for chunk, ceiling in _chunks(rows, bound):
+        if len(best) >= request.limit and best[request.limit - 1].score > ceiling:
             break
-        for record in ask.look.records(part.tolist(), ask.chosen).values():
+        for record in request.look.records(chunk.tolist(), request.chosen).values():
             parts = parts_of(record)
             if parts is not None:
-                made.append(Hit(record, round(sum(parts.values()), DIGITS), parts))
-        made.sort(key=lambda hit: (-hit.score, order(hit.record)))
-        del made[ask.limit :]
-    return Hits(made, ask.notes)
+                best.append(Hit(record, round(sum(parts.values()), DIGITS), parts))
+        best.sort(key=lambda hit: (-hit.score, order(hit.record)))
+        del best[request.limit :]
+    return Hits(best, request.notes)
 
 
 def _chunks(rows: Rows, bound: Column) -> Iterator[tuple[Rows, float]]:
     descending = np.lexsort((-rows, -bound))
     for start in range(0, len(rows), CHUNK):
-        some = descending[start : start + CHUNK]
-        yield rows[some], float(bound[some[0]]) + 10**-DIGITS
+        chunk = descending[start : start + CHUNK]
+        yield rows[chunk], float(bound[chunk[0]]) + 10**-DIGITS

@@ -1,4 +1,4 @@
-"""Bringing the index up to date: vectors for records that have none, and full blocks for the next process."""
+"""Bring the index up to date: vectors for records without one, and blocks for the next process."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Indexer:
         self._names = tuple(embedder.name for embedder in embedders)
 
     def backlog(self) -> int:
-        """How many vectors are missing."""
+        """Count the missing vectors."""
         return writing.backlog(self._database, self._names)
 
     def step(self) -> bool:
-        """Embed and store one batch for each embedder, and write blocks; whether there is more to do."""
+        """Embed and store a batch per embedder, and write blocks; true if there is more to do."""
         more, failure = False, None
         for embedder in self._embedders:
             try:
@@ -45,18 +45,16 @@ class Indexer:
         return more
 
     def _embed_some(self, embedder: Embedder) -> bool:
-        batch = writing.waiting(
-            self._database, embedder.name, BATCH if is_quick([embedder.name]) else SLOW_BATCH
-        )
+        size = BATCH if is_quick([embedder.name]) else SLOW_BATCH
+        batch = writing.waiting(self._database, embedder.name, size)
         if not batch.records:
             return False
-        writing.embedded(
-            self._database, batch, vectors(embedder, [content for _, content in batch.records])
-        )
+        embedded = vectors(embedder, [content for _, content in batch.records])
+        writing.embedded(self._database, batch, embedded)
         return True
 
     def run(self, step: Callable[[], bool], progress: Progress | None = None) -> int:
-        """Do all there is to do, by steps of this index; how many vectors were missing."""
+        """Take steps until all is done; return how many vectors were missing."""
         total = left = self.backlog()
         while step():
             if progress is not None:
@@ -65,22 +63,25 @@ class Indexer:
         return total
 
     def forget_others(self) -> list[str]:
-        """Drop the vectors of embedders that no setting names any more; without any embedder, all are kept."""
+        """Drop the vectors of embedders that no setting names any more.
+
+        Without any embedder, all are kept.
+        """
         return writing.forget_others(self._database, self._names) if self._names else []
 
 
 def vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float16]:
-    """The vectors of a batch. A text that the embedder refuses gets zeros, so that it does not hold up all others."""
+    """Embed a batch. A text that the embedder refuses gets zeros, and does not hold up others."""
     try:
-        made = embedder.embed(texts)
+        embedded = embedder.embed(texts)
     except EmbedderFailed as error:
         if not error.details.get("refused"):  # it may work again later
             raise
-        made = np.stack([_one(embedder, text) for text in texts])
-    return made.astype(np.float16)
+        embedded = np.stack([_vector_or_zeros(embedder, text) for text in texts])
+    return embedded.astype(np.float16)
 
 
-def _one(embedder: Embedder, text: str) -> NDArray[np.float32]:
+def _vector_or_zeros(embedder: Embedder, text: str) -> NDArray[np.float32]:
     for part in (text, text[:SHORT]):  # most often it is too long
         try:
             vector: NDArray[np.float32] = embedder.embed([part])[0]

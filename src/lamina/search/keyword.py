@@ -1,4 +1,4 @@
-"""The keyword ranker (Q3): words, then relevance, refined by recency and importance among what matched."""
+"""The keyword ranker (Q3): relevance of words, refined by recency and importance."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import numpy as np
 
 from lamina.model.record import Hits
 from lamina.search import bm25, hits, trust
-from lamina.search.request import MICROS_PER_DAY, Ask
+from lamina.search.request import MICROS_PER_DAY, Request
 
 RECENCY_WEIGHT = 0.10
 IMPORTANCE_WEIGHT = 0.15
 
 
-def rank(ask: Ask) -> Hits:
-    """Relevance is a share of the best match's."""
-    matches = bm25.match(ask)
+def rank(request: Request) -> Hits:
+    """Rank the records that hold a word; relevance is a share of the best match's."""
+    matches = bm25.match(request)
     rows = np.flatnonzero(matches.score)
     if not len(rows):
-        return Hits((), ask.notes)
+        return Hits((), request.notes)
     relevance = matches.score[rows].astype(np.float64)
     parts = {
         "relevance": relevance / relevance.max(),
-        "recency": RECENCY_WEIGHT / (1 + ask.age(rows, "occurred", MICROS_PER_DAY)),
-        "importance": IMPORTANCE_WEIGHT * ask.look.catalogue["importance"][rows],
-        "trust": trust.part(ask, rows),
+        "recency": RECENCY_WEIGHT / (1 + request.age(rows, "occurred", MICROS_PER_DAY)),
+        "importance": IMPORTANCE_WEIGHT * request.look.catalogue["importance"][rows],
+        "trust": trust.part(request, rows),
     }
-    return hits.hits(ask, rows, parts)
+    return hits.hits(request, rows, parts)

@@ -1,6 +1,7 @@
-"""Searching through a mirror: it names candidates, the store checks them, and our own ranker scores what is left.
+"""Search through a mirror: it names candidates, the store checks them, our own ranker scores them.
 
-A mirror that is down, slow, far behind or names what it should not costs an answer nothing: the store has it all.
+A mirror that is down, slow or far behind, or that names what it should not, costs no answer: the
+store has it all.
 """
 
 from __future__ import annotations
@@ -21,32 +22,32 @@ from lamina.store.tables.outbox import Position
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lamina.search.request import Ask
+    from lamina.search.request import Request
     from lamina.store.index.catalogue import Rows
     from lamina.store.tables.records import Filter
 
 CANDIDATES = 400
 PATIENCE = 2.0  # seconds
-PAUSE = timedelta(seconds=30)  # in which one that has failed is not asked again
+PAUSE = timedelta(seconds=30)  # in which a mirror that has failed is not asked again
 PAGE, PAGES = 500, 4  # records that it may be behind
 
 
-class Said(NamedTuple):
-    """An answer: where the mirror was when it was asked, and what it named."""
+class Answer(NamedTuple):
+    """The position of the mirror when it was asked, and the ids that it named."""
 
     position: Position
     ids: list[str]
 
 
-class Unseen(NamedTuple):
-    """What has changed since then: rows, and the ids of what is not there any more."""
+class Changed(NamedTuple):
+    """The rows that have changed since a position, and the ids of records that have left."""
 
     rows: set[int]
     gone: set[str]
 
 
-class Via:
-    """One mirror, for the searches of a handle."""
+class MirrorSearch:
+    """One mirror, as the searches of a handle use it."""
 
     def __init__(self, name: str, mirror: Searchable, patience: float = PATIENCE) -> None:
         self._name = name
@@ -58,56 +59,54 @@ class Via:
 
     @property
     def problems(self) -> list[str]:
-        """What `status()` has to say about it."""
-        told = (
-            []
-            if self._failed is None
-            else [f"the mirror {self._name} is not searched: {self._failed[1]}"]
-        )
+        """The problems that `status()` reports."""
+        problems = []
+        if self._failed is not None:
+            problems.append(f"the mirror {self._name} is not searched: {self._failed[1]}")
         if self._strange:
             what = f"named {self._strange:,} memories that are not there or were not asked for"
-            told.append(f"the mirror {self._name} {what}; run `lamina mirror verify`")
-        return told
+            problems.append(f"the mirror {self._name} {what}; run `lamina mirror verify`")
+        return problems
 
-    def rows(self, ask: Ask, vector: Sequence[float] | None) -> Rows | None:
-        """The rows of what could answer, ascending; None when the store has to find them itself."""
-        if not _can_answer(ask.chosen) or ask.look.is_past:
+    def rows(self, request: Request, vector: Sequence[float] | None) -> Rows | None:
+        """Return the rows that could answer, ascending; None when the store has to find them."""
+        if not _can_answer(request.chosen) or request.look.is_past:
             return None
-        if self._failed is None or not self._failed[0] <= ask.now < self._failed[0] + PAUSE:
+        if self._failed is None or not self._failed[0] <= request.now < self._failed[0] + PAUSE:
             try:
-                rows = self._rows(ask, vector)
+                rows = self._rows(request, vector)
             except LaminaError as error:
-                self._failed = (ask.now, error.message)
+                self._failed = (request.now, error.message)
             else:
                 self._failed = None
                 return rows
-        ask.notes.append(
+        request.notes.append(
             f"the mirror {self._name} was not searched: {self._failed[1]}; the store has answered"
         )
         return None
 
-    def _rows(self, ask: Ask, vector: Sequence[float] | None) -> Rows:
+    def _rows(self, request: Request, vector: Sequence[float] | None) -> Rows:
         if self._call is not None and self._call.is_alive():
             raise StoreUnavailable("it is still busy with an earlier question")
-        self._call = _Call(self._mirror, _question(ask, vector))
-        said = self._call.within(self._patience)
-        unseen = _unseen(ask, said.position)
-        found = ask.look.numbers(said.ids)
-        self._check(ask, said.ids, found, unseen)
-        rows = np.unique(np.array([*found.values(), *unseen.rows], np.int64))
-        return rows[ask.allowed[rows]]
+        self._call = _Call(self._mirror, _mirror_request(request, vector))
+        answer = self._call.within(self._patience)
+        changed = _changed_since(request, answer.position)
+        named = request.look.numbers(answer.ids)
+        self._check(request, answer.ids, named, changed)
+        rows = np.unique(np.array([*named.values(), *changed.rows], np.int64))
+        return rows[request.allowed[rows]]
 
-    def _check(self, ask: Ask, ids: list[str], found: dict[str, int], unseen: Unseen) -> None:
-        """Raise when it names what is not there or was not asked for, unless that has changed since its position.
+    def _check(
+        self, request: Request, ids: list[str], named: dict[str, int], changed: Changed
+    ) -> None:
+        """Raise when the mirror names what is not there or was not asked for.
 
-        It may also know already what was written while we looked.
+        What has changed since its position is excused, and so is what was written while we looked.
         """
-        strange = {
-            one for one in ids if (number := found.get(one)) is None or not ask.allowed[number]
-        }
-        strange -= unseen.gone | {one for one in strange if found.get(one) in unseen.rows}
+        strange = {id for id in ids if id not in named or not request.allowed[named[id]]}
+        strange -= changed.gone | {id for id in strange if named.get(id) in changed.rows}
         if strange:
-            strange -= ask.look.later()
+            strange -= request.look.later()
         if strange:
             self._strange += len(strange)
             raise StoreUnavailable(
@@ -115,15 +114,16 @@ class Via:
             )
 
 
-def _unseen(ask: Ask, position: Position) -> Unseen:
+def _changed_since(request: Request, position: Position) -> Changed:
+    """Collect what the mirror has not seen yet; raise when that is too much to look at."""
     rows: set[int] = set()
     gone: set[str] = set()
     for _ in range(PAGES):
-        changes = ask.look.changes(position, PAGE)
+        changes = request.look.changes(position, PAGE)
         if changes is None:
             raise StoreUnavailable("it follows another history; run `lamina mirror sync`")
         if not changes.events:
-            return Unseen(rows, gone)
+            return Changed(rows, gone)
         rows.update(row[0] for row in changes.rows)
         gone.update(changes.gone)
         position = changes.position
@@ -131,52 +131,53 @@ def _unseen(ask: Ask, position: Position) -> Unseen:
 
 
 class _Call(threading.Thread):
-    """One question to a mirror, which nobody waits for longer than agreed."""
+    """A request to a mirror on a thread of its own, so that a search can stop waiting for it."""
 
     def __init__(self, mirror: Searchable, asked: Asked) -> None:
         super().__init__(name="lamina-mirror", daemon=True)
         self._mirror = mirror
         self._asked = asked
-        self._said: Said | None = None
+        self._answer: Answer | None = None
         self._error: Exception | None = None
 
-    def within(self, seconds: float) -> Said:
+    def within(self, seconds: float) -> Answer:
+        """Start, and return the answer; raise when there is none after so many seconds."""
         self.start()
         self.join(seconds)
         if self.is_alive():
             raise StoreUnavailable(f"it did not answer within {seconds:g} seconds")
         if isinstance(self._error, LaminaError):
             raise self._error
-        if self._said is None:
+        if self._answer is None:
             raise StoreUnavailable(f"it broke: {self._error!r}") from self._error
-        return self._said
+        return self._answer
 
     def run(self) -> None:
         try:
-            self._said = self._answer()
-        except Exception as error:  # noqa: BLE001 - whatever another engine may raise: whoever waits tells it
+            self._answer = self._ask_mirror()
+        except Exception as error:  # noqa: BLE001 - any error of a mirror goes to who waits
             self._error = error
 
-    def _answer(self) -> Said:
+    def _ask_mirror(self) -> Answer:
         position = self._mirror.position()
         if not isinstance(position, Position):
             raise StoreUnavailable("it is not made yet; run `lamina mirror sync`")
-        return Said(position, list(_ids(self._mirror.candidates(self._asked), self._asked.limit)))
+        return Answer(position, list(_ids(self._mirror.candidates(self._asked), self._asked.limit)))
 
 
 def _ids(named: object, limit: int) -> Iterator[str]:
-    """The ids in an answer, each once; one that is no list of ids is no answer."""
+    """Check that an answer is a list of ids, and return each once."""
     if not isinstance(named, list) or len(named) > limit:
         raise StoreUnavailable(
             f"it answered with something else than a list of at most {limit:,} ids"
         )
-    if not all(isinstance(one, str) and is_id(one) for one in named):
+    if not all(isinstance(id, str) and is_id(id) for id in named):
         raise StoreUnavailable("it answered with something that is no id")
     return iter(dict.fromkeys(named))
 
 
 def _can_answer(chosen: Filter) -> bool:
-    """Whether mirrors hold all that a filter asks for: they know what is active now, and not everything of it."""
+    """Tell whether mirrors hold all that a filter needs: some fields of active records."""
     return (
         chosen.states == (State.ACTIVE,)
         and Layer.WORKING not in chosen.layers
@@ -185,12 +186,12 @@ def _can_answer(chosen: Filter) -> bool:
     )
 
 
-def _question(ask: Ask, vector: Sequence[float] | None) -> Asked:
-    chosen = ask.chosen
+def _mirror_request(request: Request, vector: Sequence[float] | None) -> Asked:
+    chosen = request.chosen
     return Asked(
-        ask.query,
+        request.query,
         vector,
-        max(CANDIDATES, 2 * ask.limit),
+        max(CANDIDATES, 2 * request.limit),
         chosen.user,
         chosen.layers,
         chosen.kinds,

@@ -1,4 +1,4 @@
-"""What another engine is asked for a search: a question, its vector and the filters that engines have."""
+"""The request of a search to a mirror: a question, its vector, the filters that mirrors have."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lamina.store.tables.outbox import Position
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A question for candidates. Filters only spare work: the store checks whatever comes back."""
+    """A request for candidates. Filters only spare work: the store checks what comes back."""
 
     text: str
     vector: Sequence[float] | None  # of our first embedder, length 1; None when there is none
     limit: int
-    user: str | None = None  # what is this user's or nobody's; None: everybody's
+    user: str | None = None  # records of this user or of no user; None: of all users
     layers: tuple[Layer, ...] = ()
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()  # any of them
@@ -28,12 +28,15 @@ class Asked(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class Searchable(Protocol):
-    """Another engine that knows candidates. What it says is believed by nobody."""
+    """A mirror that can name candidates. Its answers are never trusted without a check."""
 
     def position(self) -> Position | None:
-        """How far it has followed the store."""
+        """Tell how far it has followed the store."""
         ...
 
     def candidates(self, asked: Asked) -> list[str]:
-        """The ids of what could answer, the best first, at most `limit`; StoreUnavailable when it cannot say."""
+        """Name records that could answer, the best first, at most `limit`.
+
+        Raise StoreUnavailable when it cannot say.
+        """
         ...

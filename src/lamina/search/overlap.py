@@ -1,4 +1,4 @@
-"""The ranker of the Milton document (Q1): shared words, recency and importance, in exactly its formula."""
+"""The ranker of the Milton document (Q1): shared words, recency, importance, by its formula."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from lamina.model.clock import EPOCH
 from lamina.model.record import Hits, Record
 from lamina.search import hits
-from lamina.search.request import MICROS_PER_HOUR, Ask
+from lamina.search.request import MICROS_PER_HOUR, Request
 from lamina.text import words
 
 IMPORTANCE_WEIGHT = 0.15
@@ -15,28 +15,31 @@ RECENCY_BIAS = 0.35
 SECONDS_PER_HOUR = 3600
 
 
-def rank(ask: Ask, bias: float = RECENCY_BIAS) -> Hits:
-    """`text_score × (1 − bias) + recency × bias + importance × 0.15`; without a shared word only when the bias is 1."""
+def rank(request: Request, bias: float = RECENCY_BIAS) -> Hits:
+    """Rank by `text_score × (1 − bias) + recency × bias + importance × 0.15`.
+
+    A record without a shared word is a hit only when the bias is 1.
+    """
     bias = min(1.0, max(0.0, bias))
-    wanted = words.asked(ask.query)
-    shared = np.zeros(len(ask.allowed))
+    wanted = words.asked(request.query)
+    shared = np.zeros(len(request.allowed))
     for word in wanted:
-        # Whoever holds the word as it is also holds it as the index writes it.
+        # A record that holds the word as it is also holds it as the index writes it.
         for term in words.terms(word)[:1]:
-            shared[ask.look.holding(term)] += 1
-    rows = np.flatnonzero(ask.allowed & (shared > 0)) if bias < 1 else ask.rows
+            shared[request.look.holding(term)] += 1
+    rows = np.flatnonzero(request.allowed & (shared > 0)) if bias < 1 else request.rows
     if not wanted or not len(rows):
-        return Hits((), ask.notes)
-    recency = 1 / (1 + ask.age(rows, "occurred", MICROS_PER_HOUR))
-    importance = IMPORTANCE_WEIGHT * ask.look.catalogue["importance"][rows]
+        return Hits((), request.notes)
+    recency = 1 / (1 + request.age(rows, "occurred", MICROS_PER_HOUR))
+    importance = IMPORTANCE_WEIGHT * request.look.catalogue["importance"][rows]
     bound = np.minimum(1, shared[rows] / len(wanted)) * (1 - bias) + recency * bias + importance
 
     def parts_of(record: Record) -> hits.Parts | None:
-        found = words.tokens(" ".join((record.content, *record.tags)))
-        share = sum(word in found for word in wanted) / len(wanted)
+        tokens = words.tokens(" ".join((record.content, *record.tags)))
+        share = sum(word in tokens for word in wanted) / len(wanted)
         if not share and bias < 1:
             return None
-        age = max(0.0, (ask.now - record.occurred_at).total_seconds()) / SECONDS_PER_HOUR
+        age = max(0.0, (request.now - record.occurred_at).total_seconds()) / SECONDS_PER_HOUR
         return {
             "text": share * (1 - bias),
             "recency": bias / (1 + age),
@@ -46,4 +49,4 @@ def rank(ask: Ask, bias: float = RECENCY_BIAS) -> Hits:
     def order(record: Record) -> object:
         return -record.importance, EPOCH - record.occurred_at, record.id
 
-    return hits.bounded(ask, rows, bound, parts_of, order)
+    return hits.bounded(request, rows, bound, parts_of, order)

@@ -1,9 +1,9 @@
-"""What was told anew (Q5): a memory comes before the one that it renews, when they fit the question about as well.
+"""Lift a memory over the older one that it renews (Q5), when both fit the question about as well.
 
-Whoever had three of something in May and five in June means the five, and whoever moved lives in the new place. A memory
-renews another when sleep has found that what it tells came after, or when the same voice later tells another number or
-day, or says that something has changed. Nothing is hidden, and nothing is lifted over what fits much better
-(docs/decisions/0019).
+A user who had three of something in May and five in June means the five, and one who has moved
+lives in the new place. A memory renews another when sleep has found that its fact came after, or
+when the same speaker later gives another number or day, or says that something has changed.
+Nothing is hidden, and nothing is lifted over what fits much better (docs/decisions/0019).
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from lamina.model.record import Record
 from lamina.search import hits
 from lamina.search.bm25 import Matches
 from lamina.search.question import Question
-from lamina.search.request import Ask, Column
+from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import Rows
 from lamina.text import cues
-from lamina.text import words as text
+from lamina.text.words import terms
 
 MOST = 5  # so many of the best are compared
-# By how much the older one may fit better, when facts say what came after what, and when only the words do: another thing
-# that is told in the same words fits worse than that.
+# By how much the older one may fit better when facts say what came after what, and when only the
+# words do: another thing that is said in the same words fits worse than that.
 KNOWN, RETOLD = 0.30, 0.20
 MARGIN = 0.001
-ASKED = 0.4  # a statement is about the question when it holds this share of what the question's words are worth
+# A statement is about the question when it holds this share of what the question's words are worth.
+ASKED = 0.4
 LONGEST = 4000  # characters that are looked at
 SENTENCES = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 # Numbers that are written as words; "one", "first" and "second" mostly count nothing.
@@ -54,7 +55,8 @@ SPELLED = {"once": "1", "single": "1"} | {
 DAY = r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day(?=s?\b)"
 VALUE = re.compile(rf"\d+(?:[.,:/-]\d+)*|\b(?:{'|'.join(SPELLED)})\b|{DAY}")
 CHANGE = re.compile(
-    r"\b(?:now|nowadays|these days|no longer|any ?more|any longer|instead|changed|switched|moved|became|become)\b",
+    r"\b(?:now|nowadays|these days|no longer|any ?more|any longer"
+    r"|instead|changed|switched|moved|became|become)\b",
     re.IGNORECASE,
 )
 
@@ -66,8 +68,8 @@ class Statement(NamedTuple):
     says_change: bool
 
 
-class Told:
-    """One of the best hits, and what it states about the question; it is read only when there is something to compare."""
+class Candidate:
+    """One of the best hits, and its statements, which are read only when they are compared."""
 
     def __init__(self, place: int, record: Record, worth: Mapping[str, float]) -> None:
         self.place = place
@@ -80,34 +82,43 @@ class Told:
 
     @cached_property
     def may_renew(self) -> bool:
-        """Whether anything in it could renew another: without a value or a word of change nothing does."""
-        said = self.record.content[:LONGEST]
-        return bool(VALUE.search(said.casefold()) or CHANGE.search(said))
+        """False without a value or a word of change, for then it renews nothing."""
+        content = self.record.content[:LONGEST]
+        return bool(VALUE.search(content.casefold()) or CHANGE.search(content))
 
 
-def lifts(ask: Ask, question: Question, words: Matches, rows: Rows, score: Column) -> Column:
-    """What each row's score lacks to come before what it renews. Who asks about a time, or about before, wants no news."""
+def lifts(
+    request: Request, question: Question, words: Matches, rows: Rows, score: Column
+) -> Column:
+    """Compute what each row's score lacks to come before what it renews.
+
+    A question about a time, or about how it was before, lifts nothing.
+    """
     lifted = np.zeros(len(rows))
-    if len(rows) < 2 or question.spans or cues.about_before(ask.query):
+    if len(rows) < 2 or question.spans or cues.about_before(request.query):
         return lifted
     score = np.round(score, hits.DIGITS)
-    for old, new, most in _renewed(ask, _told(ask, question, words, rows, score)):
+    candidates = _candidates(request, question, words, rows, score)
+    for old, new, most in _renewals(request, candidates):
         if score[old] - score[new] <= most:
             lifted[new] = max(lifted[new], score[old] + lifted[old] + MARGIN - score[new])
     return lifted
 
 
-def values(said: str) -> frozenset[str]:
-    """The numbers and days of the week in a text, each in one spelling."""
-    return frozenset(SPELLED.get(found, found) for found in VALUE.findall(said.casefold()))
+def values(content: str) -> frozenset[str]:
+    """Find the numbers and days of the week in a text, each in one spelling."""
+    return frozenset(SPELLED.get(value, value) for value in VALUE.findall(content.casefold()))
 
 
 def statements(content: str, worth: Mapping[str, float]) -> Iterator[Statement]:
-    """The sentences that tell something about words of some worth, also by the sentence before: "The bakery? Twice."."""
+    """Yield the sentences that tell something about words of some worth.
+
+    The sentence before may hold the words: "The bakery? Twice."
+    """
     least = round(ASKED * sum(worth.values()), hits.DIGITS)
     before: frozenset[str] = frozenset()
     for sentence in SENTENCES.split(content[:LONGEST]):
-        words = frozenset(text.terms(sentence))
+        words = frozenset(terms(sentence))
         held = sum(value for word, value in worth.items() if word in words or word in before)
         if worth and round(held, hits.DIGITS) >= least and not cues.ends_asking(sentence):
             yield Statement(values(sentence), bool(CHANGE.search(sentence)))
@@ -115,38 +126,42 @@ def statements(content: str, worth: Mapping[str, float]) -> Iterator[Statement]:
 
 
 def renews(new: Statement, old: Statement, named: frozenset[str] = frozenset()) -> bool:
-    """Whether a statement says anew what an older one says. A value that the question names is the one that it asks about."""
+    """Tell whether a statement renews an older one.
+
+    An old value that the question names is the one that it asks about, and is not renewed.
+    """
     if (old.values - new.values) & named:
         return False
     return new.says_change or not (new.values <= old.values or old.values <= new.values)
 
 
-def _told(ask: Ask, question: Question, words: Matches, rows: Rows, score: Column) -> list[Told]:
-    """The hits that could come first, the oldest before the others: what is lifted may be renewed itself."""
-    best = hits.best_of(ask, rows, score, MOST)
-    best = best[
-        score[best] >= score[best[0]] - KNOWN
-    ]  # mostly few, and often one alone: nothing to read
-    if len(best) < 2:
+def _candidates(
+    request: Request, question: Question, words: Matches, rows: Rows, score: Column
+) -> list[Candidate]:
+    """Return the hits that could come first, oldest first: what is lifted may be renewed itself."""
+    best = hits.best_of(request, rows, score, MOST)
+    best = best[score[best] >= score[best[0]] - KNOWN]
+    if len(best) < 2:  # often one stands out, and there is nothing to read
         return []
-    found = ask.look.records(rows[best].tolist(), ask.chosen)
+    records = request.look.records(rows[best].tolist(), request.chosen)
     worth = {word: words.rareness(word) for word in words.holders if word in question.topic}
-    told = [
-        Told(place, found[number], worth)
+    candidates = [
+        Candidate(place, records[row], worth)
         for place in best.tolist()
-        if (number := int(rows[place])) in found
+        if (row := int(rows[place])) in records
     ]
-    return sorted(told, key=lambda one: one.record.occurred_at)
+    return sorted(candidates, key=lambda candidate: candidate.record.occurred_at)
 
 
-def _renewed(ask: Ask, told: Sequence[Told]) -> Iterator[tuple[int, int, float]]:
-    """The places of two hits of which the second renews the first, and by how much the first may fit better."""
-    ids = (
-        [] if ask.chosen.guest else [one.record.id for one in told]
-    )  # what is not shared must not order what is
-    known = ask.look.successions(ids, ask.chosen.as_of or ask.now)
-    named = values(ask.query)
-    for old, new in permutations(told, 2):
+def _renewals(
+    request: Request, candidates: Sequence[Candidate]
+) -> Iterator[tuple[int, int, float]]:
+    """Yield the places of an old and a new hit, and by how much the old one may fit better."""
+    # For a guest, facts do not count: what is not shared must not order what is.
+    ids = [] if request.chosen.guest else [candidate.record.id for candidate in candidates]
+    known = request.look.successions(ids, request.chosen.as_of or request.now)
+    named = values(request.query)
+    for old, new in permutations(candidates, 2):
         if not _may_renew(new.record, old.record) or (new.record.id, old.record.id) in known:
             continue
         if (old.record.id, new.record.id) in known:
@@ -156,18 +171,18 @@ def _renewed(ask: Ask, told: Sequence[Told]) -> Iterator[tuple[int, int, float]]
 
 
 def _may_renew(new: Record, old: Record) -> bool:
-    """Whether both are of the same user, and the new one is trusted no less (V8)."""
+    """Tell whether both are of the same user, and the new one is trusted no less (V8)."""
     is_trusted = new.trust is old.trust or rules.lowest_trust((new.trust, old.trust)) is old.trust
     return new.user == old.user and is_trusted
 
 
-def _is_retold(old: Told, new: Told, named: frozenset[str]) -> bool:
-    """Whether the same voice tells anything anew at another time."""
+def _is_retold(old: Candidate, new: Candidate, named: frozenset[str]) -> bool:
+    """Tell whether the same speaker renews a statement at a later time, in another session."""
     then, later = old.record, new.record
-    is_later = later.occurred_at > then.occurred_at and (
-        later.session is None or later.session != then.session
-    )
-    says_again = is_later and later.speaker == then.speaker and new.may_renew
-    return says_again and any(
+    if later.occurred_at <= then.occurred_at or later.speaker != then.speaker:
+        return False
+    if later.session is not None and later.session == then.session:
+        return False
+    return new.may_renew and any(
         renews(this, that, named) for this in new.statements for that in old.statements
     )

@@ -1,4 +1,4 @@
-"""One question to the store: what was asked, of which records, at what time, and what could not be used to answer it."""
+"""One search of the store: the query, the filter, the time, and notes on what was left out."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ from lamina.store.index.catalogue import TRUSTS, Mask, Rows
 from lamina.store.index.snapshot import Look
 from lamina.store.tables.records import Filter
 from lamina.store.tables.vectors import ALL
-from lamina.text import words as text
+from lamina.text.words import terms
 
 if TYPE_CHECKING:
-    from lamina.search.mirror import Via
+    from lamina.search.mirror import MirrorSearch
 
 MICROS_PER_HOUR = 3_600_000_000.0
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
-FEW = 4  # one in so many records is worth picking
+FEW = 4  # picking rows is worth it when at most one record in so many is visible
 Column = NDArray[np.float64]
 
 
-class Ask:
-    """What every ranker is given."""
+class Request:
+    """Everything that a ranker is given.
+
+    Rows are numbers of the catalogue; "own" rows are those that did not come from outside.
+    """
 
     def __init__(
         self,
@@ -36,22 +39,24 @@ class Ask:
         chosen: Filter,
         now: datetime,
         limit: int,
-        via: Via | None = None,
+        mirror: MirrorSearch | None = None,
     ) -> None:
         self.look = look
         self.query = query
         self.chosen = chosen
         self.now = now
         self.limit = limit
-        self.via = via  # whom to ask for candidates, if not the store
+        self.mirror = mirror  # where candidates come from, if not from the store
         self.notes: list[str] = []
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        return text.terms(self.query)
+        """The words of the query, as the index spells them."""
+        return terms(self.query)
 
     @cached_property
     def allowed(self) -> Mask:
+        """Marks for all rows: true for the records that the filter lets through."""
         return self.look.allowed(self.chosen)
 
     @cached_property
@@ -61,10 +66,9 @@ class Ask:
 
     @cached_property
     def has_outside(self) -> bool:
-        """Whether any record that the filter lets through came from outside."""
-        outside = (
-            self.look.catalogue["trust"] == TRUSTS[Trust.EXTERNAL]
-        )  # whole columns are faster than picked rows
+        """True when any record that the filter lets through came from outside."""
+        # Whole columns are faster than picked rows.
+        outside = self.look.catalogue["trust"] == TRUSTS[Trust.EXTERNAL]
         return bool((outside & self.allowed).any())
 
     @cached_property
@@ -73,30 +77,34 @@ class Ask:
         return self.rows[~self.is_outside(self.rows)] if self.has_outside else self.rows
 
     def is_outside(self, rows: Rows) -> Mask:
-        """Which of some rows came from outside."""
+        """Mark the rows that came from outside."""
         outside: Mask = self.look.catalogue["trust"][rows] == TRUSTS[Trust.EXTERNAL]
         return outside
 
     @cached_property
-    def some(self) -> slice | Rows:
-        """What to take of a column: the visible records where they are few, else all, which is faster than picking."""
+    def picked(self) -> slice | Rows:
+        """The part of a column to compute with.
+
+        The visible records where they are few; else all, which is faster than picking.
+        """
         return self.rows if FEW * len(self.rows) < len(self.allowed) else ALL
 
-    def upto(self, row: int) -> int:
-        """How many of `some` are not behind a row."""
-        return (
-            row + 1
-            if isinstance(self.some, slice)
-            else int(np.searchsorted(self.some, row, "right"))
-        )
+    def picked_up_to(self, row: int) -> int:
+        """Count the picked rows up to and including a row."""
+        if isinstance(self.picked, slice):
+            return row + 1
+        return int(np.searchsorted(self.picked, row, "right"))
 
     @cached_property
     def usual_length(self) -> float:
-        """How many words a visible record has; texts from outside make nothing usual where there are own ones."""
+        """The mean number of words of a visible record.
+
+        Where there are own records, texts from outside do not count: they make nothing usual.
+        """
         rows = self.own if len(self.own) else self.rows
         return max(1.0, float(self.look.catalogue["length"][rows].mean())) if len(rows) else 1.0
 
     def age(self, rows: Rows, column: str, unit: float) -> Column:
-        """How old records are, in hours or days, never below zero."""
+        """Compute the age of records in a unit of microseconds, never below zero."""
         age: Column = np.maximum(0, to_micros(self.now) - self.look.catalogue[column][rows]) / unit
         return age

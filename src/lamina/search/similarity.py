@@ -1,4 +1,4 @@
-"""How near the meaning of every record is to a question's: an estimate for all of them, exact for a few."""
+"""Nearness of meaning between a question and records: estimated for all, exact for a few."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lamina.embedders import Embedder
 from lamina.embedders.wordllama import WordLlama
 from lamina.errors import EmbedderFailed
 from lamina.search.bm25 import Matches
-from lamina.search.request import Ask, Column
+from lamina.search.request import Column, Request
 from lamina.store.index.catalogue import Mask, Rows
 from lamina.store.tables.vectors import Space
 from lamina.text.words import STOP_WORDS, terms
 
-# How many records a search embeds that nobody has embedded yet: what takes some hundredths of a second.
+# How many records without a vector a search embeds itself: what takes some hundredths of a second.
 AT_ONCE = {"wordllama-256": 4096}
 AT_ONCE_OTHERS = 16
 NOWHERE = 0  # the number of a space that is not in the store yet
@@ -28,66 +28,69 @@ STOP_WEIGHT = 1.0
 class Similarity:
     """A question in one embedder's space."""
 
-    def __init__(self, ask: Ask, space: Space, vector: NDArray[np.float32]) -> None:
-        look = ask.look
-        self._ask = ask
+    def __init__(self, request: Request, space: Space, vector: NDArray[np.float32]) -> None:
+        look = request.look
+        self._request = request
         self._look = look
         self._space = space
         self._vector = vector
-        size, some, codes = look.catalogue.size, ask.some, look.codes(space)
-        distances = codes.distances(vector, size, some)
+        size, picked, codes = look.catalogue.size, request.picked, look.codes(space)
+        distances = codes.distances(vector, size, picked)
         self.known: Mask = codes.known[:size]
-        visible, has = ask.allowed[some], self.known[some]
-        self._tell_damage(bool((visible & ~has)[: ask.upto(space.seen)].any()))
-        # Two vectors at an angle have that share of their signs in common, but for chance.
-        angles = np.cos(np.pi * np.arange(space.dimensions + 1) / space.dimensions).astype(
-            np.float32
-        )
+        visible, known = request.allowed[picked], self.known[picked]
+        missing = (visible & ~known)[: request.picked_up_to(space.seen)]
+        self._note_damage(bool(missing.any()))
+        # But for chance, the share of signs in which two vectors differ is their angle.
+        turns = np.pi * np.arange(space.dimensions + 1) / space.dimensions
+        cosines = np.cos(turns).astype(np.float32)
         self.estimate: NDArray[np.float32] = np.zeros(size, np.float32)
-        self.estimate[some] = np.where(has & visible, angles[distances], 0)
+        self.estimate[picked] = np.where(known & visible, cosines[distances], 0)
 
     @property
     def vector(self) -> list[float]:
-        """The question's own."""
+        """The vector of the question."""
         return [float(value) for value in self._vector]
 
     def exact(self, *several: Rows) -> list[Column]:
-        """The cosines of some rows, as often as asked; 0 for a row without a vector."""
+        """Compute the cosines of several columns of rows; 0 for a row without a vector."""
         wanted, places = np.unique(np.concatenate(several), return_inverse=True)
-        vectors, has = self._look.exact(self._space, wanted)
-        self._tell_damage(bool((self.known[wanted] & ~has).any()))
-        # Row by row, so that none depends on the others: a product of matrices may add up in another order.
+        vectors, has_vector = self._look.exact(self._space, wanted)
+        self._note_damage(bool((self.known[wanted] & ~has_vector).any()))
+        # Row by row, so that none depends on the others: a product of matrices may add up in
+        # another order.
         cosines: Column = np.vecdot(vectors.astype(np.float64), self._vector.astype(np.float64))
         return np.split(cosines[places], np.cumsum([len(rows) for rows in several])[:-1])
 
-    def _tell_damage(self, damaged: bool) -> None:
-        note = (
-            f"{self._space.name}: vectors of memories are missing or damaged; run `lamina reindex`"
-        )
-        if damaged and note not in self._ask.notes:
-            self._ask.notes.append(note)
+    def _note_damage(self, is_damaged: bool) -> None:
+        problem = "vectors of memories are missing or damaged; run `lamina reindex`"
+        note = f"{self._space.name}: {problem}"
+        if is_damaged and note not in self._request.notes:
+            self._request.notes.append(note)
 
 
 def similarity(
-    ask: Ask, embedder: Embedder, question: str, words: Matches | None = None
+    request: Request, embedder: Embedder, question: str, words: Matches | None = None
 ) -> Similarity | None:
-    """The question in an embedder's space; nothing, and a note, when the embedder fails."""
+    """Place the question in an embedder's space; None, with a note, when the embedder fails."""
     try:
         vector = _vector(embedder, question, words).astype(np.float16).astype(np.float32)
         if not vector.any():
             return None
-        space = ask.look.space(embedder.name)
+        space = request.look.space(embedder.name)
         if space is None or space.dimensions != len(vector):
             space = Space(NOWHERE, embedder.name, len(vector), 0)
-        _catch_up(ask, space, embedder)
+        _catch_up(request, space, embedder)
     except EmbedderFailed as error:
-        ask.notes.append(f"{embedder.name}: {error.message}; searched without it")
+        request.notes.append(f"{embedder.name}: {error.message}; searched without it")
         return None
-    return Similarity(ask, space, vector)
+    return Similarity(request, space, vector)
 
 
 def _vector(embedder: Embedder, question: str, words: Matches | None) -> NDArray[np.float32]:
-    """The question's vector. Where words are all that a vector is made of, each counts by how rare it is here."""
+    """Embed the question.
+
+    Where a vector is made of words alone, each counts by how rare it is in this store.
+    """
     if words is None or not isinstance(embedder, WordLlama):
         vector: NDArray[np.float32] = embedder.embed([question])[0]
         return vector
@@ -102,24 +105,26 @@ def _weight(word: str, words: Matches) -> float:
     return math.sqrt(min(map(words.rareness, terms(word) or (folded,))))
 
 
-def _catch_up(ask: Ask, space: Space, embedder: Embedder) -> None:
-    """Embed what was written since the last indexing, as far as that is quick; it is not stored here."""
-    look = ask.look
+def _catch_up(request: Request, space: Space, embedder: Embedder) -> None:
+    """Embed what was written since the last indexing, as far as that is quick.
+
+    Vectors that are made here are not stored. All are made or none: a search that made some more
+    each time would change the answer of the next.
+    """
+    look = request.look
     look.codes(space)
-    fresh = look.fresh(space)
-    newest = max(fresh, default=space.seen)
+    newest = max(look.fresh(space), default=space.seen)
     missing = look.catalogue.size - 1 - newest
-    # All of them or none: a search that embedded some more each time would change the answer of the next.
     if 0 < missing <= AT_ONCE.get(embedder.name, AT_ONCE_OTHERS):
         batch = look.unseen(newest, missing)
         if batch:
-            made = embedder.embed([content for _, content in batch]).astype(np.float16)
-            look.keep(space, [number for number, _ in batch], made)
-        missing = 0  # numbers whose records have left need none
-    hidden = (
-        int(ask.allowed[look.catalogue.size - missing :].sum()) if missing > 0 else 0
-    )  # others' are not our concern
+            vectors = embedder.embed([content for _, content in batch]).astype(np.float16)
+            look.keep(space, [number for number, _ in batch], vectors)
+        missing = 0  # rows whose records have left need no vector
+    if missing <= 0:
+        return
+    # Only visible records are counted: others' are not this caller's concern.
+    hidden = int(request.allowed[look.catalogue.size - missing :].sum())
     if hidden:
-        ask.notes.append(
-            f"{embedder.name}: {hidden:,} memories have no vector yet; run `lamina index`"
-        )
+        problem = f"{hidden:,} memories have no vector yet; run `lamina index`"
+        request.notes.append(f"{embedder.name}: {problem}")

@@ -16,9 +16,9 @@ PATIENCE = 2.0  # seconds that a fork waits for a step to end
 
 
 class Worker:
-    """Does steps until there is nothing to do, then waits to be woken. What goes wrong is kept, to be told.
+    """Take steps until there is nothing to do, then wait to be woken; keep the last problem.
 
-    One that lingers lets so many seconds pass first, so that what is written in quick succession is done at once.
+    With `linger`, let so many seconds pass first, so that quick writes are done at once.
     """
 
     def __init__(self, step: Callable[[], bool], linger: float = 0.0) -> None:
@@ -33,7 +33,7 @@ class Worker:
         _WORKERS.add(self)
 
     def wake(self) -> None:
-        """There is something to do."""
+        """Start the thread, or let it look again: there is something to do."""
         with self._lock:
             self._woken.set()
             if self._thread is None or not self._thread.is_alive():
@@ -64,14 +64,12 @@ class Worker:
                 self.problem = None
             except LaminaError as error:  # the next wake tries again
                 self.problem = error.message
-            except (
-                Exception
-            ) as error:  # whatever a model may raise: told like the others, and the thread lives on
+            except Exception as error:  # a model may raise anything; the thread lives on
                 log.exception("indexing failed")
                 self.problem = f"indexing failed: {error!r}"
 
     def step(self) -> bool:
-        """Do one step now. Who calls this takes turns with the thread, so that nothing is done twice."""
+        """Take one step now, in turns with the thread, so that nothing is done twice."""
         with self.busy:
             return self._do()
 
@@ -81,7 +79,7 @@ _HELD: list[Worker] = []
 
 
 def _before_fork() -> None:
-    """Nobody works at the fork: a child would wait for ever for what a thread held that it does not have."""
+    """Let no worker be at work: a child would wait for ever for a lock of a thread it has not."""
     _HELD.extend(worker for worker in list(_WORKERS) if worker.busy.acquire(timeout=PATIENCE))
 
 

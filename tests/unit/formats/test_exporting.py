@@ -245,7 +245,7 @@ def test_what_a_form_holds_comes_back(
             source = mine[record.evidence[-1].removeprefix("record:")]
             for name in HELD[form]:
                 assert _value(record, name) == _value(source, name), name
-            kept = entries.missing(source, ()) if form != "sentinel" else []
+            kept = entries.lost(source, ()) if form != "sentinel" else []
             if "metadata" in kept and "metadata" not in exporting.FORMS[form].lost(source):
                 assert source.metadata.items() <= record.metadata.items()
 

@@ -259,7 +259,7 @@ def test_our_own_lines_are_read_too() -> None:
         False,
         Layer.SHORT_TERM,
     )
-    long = entries.own(
+    long = entries.record_entry(
         {**original.to_dict(), "layer": "semantic", "promoted_at": "2026-01-01T00:00:00Z"}
     )
     assert (long.long, long.layer, long.promoted_at) == (
@@ -284,5 +284,5 @@ def test_our_own_lines_are_read_too() -> None:
 def test_our_own_lines_that_cannot_come_in(more: dict[str, Any], message: str) -> None:
     """R3, B5: what is not active in its own store does not become active here."""
     with pytest.raises(LaminaError) as caught:
-        entries.own({**record().to_dict(), **more})
+        entries.record_entry({**record().to_dict(), **more})
     assert message in caught.value.message

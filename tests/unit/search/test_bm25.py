@@ -17,7 +17,7 @@ from lamina import Memory, Operator
 from lamina.model.record import State
 from lamina.search import bm25
 from lamina.search.bm25 import ASKED, LENGTH, NEAR, SATURATION
-from lamina.search.request import Ask
+from lamina.search.request import Request
 from lamina.store.tables.records import Filter
 from tests.conftest import FULL, START, Desk, contents, move
 
@@ -26,17 +26,19 @@ WORDS = ("tea", "coffee", "garden", "piano", "river", "猫", "книги")
 
 
 @contextmanager
-def asking(handle: Memory, query: str, chosen: Filter | None = None) -> Iterator[Ask]:
+def asking(handle: Memory, query: str, chosen: Filter | None = None) -> Iterator[Request]:
     with handle._scope.store.index.look() as look:
-        yield Ask(look, query, chosen or Filter(user=handle.user, states=(State.ACTIVE,)), NOW, 10)
+        yield Request(
+            look, query, chosen or Filter(user=handle.user, states=(State.ACTIVE,)), NOW, 10
+        )
 
 
 def scores(
     handle: Memory, query: str, chosen: Filter | None = None, *, around: bool = False
 ) -> dict[int, float]:
     """The rows with any relevance."""
-    with asking(handle, query, chosen) as ask:
-        found = bm25.around(ask, ask.words) if around else bm25.match(ask)
+    with asking(handle, query, chosen) as request:
+        found = bm25.around(request, request.words) if around else bm25.match(request)
         return {int(row): float(found.score[row]) for row in np.flatnonzero(found.score)}
 
 
@@ -108,15 +110,15 @@ def test_copies_from_outside_take_nothing_from_own_words(mem: Memory) -> None:
         [{"content": f"tea garden {n}", "source": "web:x.example"} for n in range(500)]
     )
     assert scores(mem, "tea garden")[own[0].seq] >= before
-    with asking(mem, "tea music door") as ask:
-        assert bm25.match(ask).telling().keys() == {"tea", "music", "door"}
+    with asking(mem, "tea music door") as request:
+        assert bm25.match(request).telling().keys() == {"tea", "music", "door"}
 
 
 def test_rarity_is_of_visible_records(mem: Memory) -> None:
     """Q3: a word that nobody has is the rarest, one that everybody has is still worth something."""
     mem.remember_many([{"content": "tea"}] * 9 + [{"content": "tea piano"}])
-    with asking(mem, "tea piano zebra") as ask:
-        found = bm25.match(ask)
+    with asking(mem, "tea piano zebra") as request:
+        found = bm25.match(request)
         worth = [found.rarity(word) for word in ("zebra", "piano", "tea")]
         assert worth == sorted(worth, reverse=True)
         assert worth[2] > 0

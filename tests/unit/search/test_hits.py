@@ -16,7 +16,7 @@ from lamina import Memory
 from lamina.model.record import Record
 from lamina.search import RANKERS
 from lamina.search import hits as ranked
-from lamina.search.request import Ask
+from lamina.search.request import Request
 from lamina.store.tables.records import Filter
 from tests.conftest import FULL, START, Desk
 
@@ -36,9 +36,9 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 @contextmanager
 def asking(
     handle: Memory, limit: int, query: str = "tea", chosen: Filter | None = None
-) -> Iterator[Ask]:
+) -> Iterator[Request]:
     with handle._scope.store.index.look() as look:
-        yield Ask(look, query, chosen or Filter(), NOW, limit)
+        yield Request(look, query, chosen or Filter(), NOW, limit)
 
 
 def by_seq(record: Record) -> int:
@@ -68,8 +68,8 @@ def test_a_bound_loses_nobody(
         own = score[record.seq]
         return None if own is None else {"a": own, "b": 0.0}
 
-    with asking(shelf, limit) as ask:
-        hits = ranked.bounded(ask, rows, bound, parts_of, by_seq)
+    with asking(shelf, limit) as request:
+        hits = ranked.bounded(request, rows, bound, parts_of, by_seq)
     expected = sorted(
         (n for n in score if score[n] is not None), key=lambda n: (-(score[n] or 0.0), -n)
     )
@@ -83,8 +83,8 @@ def test_the_best_come_first(shelf: Memory, seed: int, limit: int) -> None:
     rng = np.random.default_rng(seed)
     rows = rng.permutation(np.arange(1, NUMBER + 1))
     parts = {"a": rng.random(NUMBER), "b": rng.random(NUMBER)}
-    with asking(shelf, limit) as ask:
-        hits = ranked.hits(ask, rows, parts)
+    with asking(shelf, limit) as request:
+        hits = ranked.hits(request, rows, parts)
     total = dict(
         zip(
             rows.tolist(),
@@ -101,8 +101,8 @@ def test_the_best_come_first(shelf: Memory, seed: int, limit: int) -> None:
 def test_equals_are_ordered(shelf: Memory, limit: int) -> None:
     """Q6: of equal scores the more important come first, then the newer, as long as two hundred share the last place."""
     rows = np.arange(1, 201)
-    with asking(shelf, limit) as ask:
-        hits = ranked.hits(ask, rows, {"a": np.ones(200)})
+    with asking(shelf, limit) as request:
+        hits = ranked.hits(request, rows, {"a": np.ones(200)})
         expected = sorted(range(1, 201), key=lambda n: (-((n - 1) % 7), -n))
         assert [hit.record.seq for hit in hits] == expected[:limit]
 
@@ -120,20 +120,20 @@ def test_scores_are_rounded_before_they_are_compared(shelf: Memory) -> None:
     """Q6: what differs behind the ninth digit is equal, so that no machine orders it otherwise."""
     rows = np.arange(1, 8)
     parts = {"a": np.array([1 / 3 + n * 1e-12 for n in range(7)])}
-    with asking(shelf, 7) as ask:
-        hits = ranked.hits(ask, rows, parts)
+    with asking(shelf, 7) as request:
+        hits = ranked.hits(request, rows, parts)
     assert {hit.score for hit in hits} == {0.333333333}
     assert [hit.record.seq for hit in hits] == [7, 6, 5, 4, 3, 2, 1]
 
 
 def test_no_rows_no_hits(shelf: Memory) -> None:
     """Q7: nothing in, nothing out; what was noted on the way is told."""
-    with asking(shelf, 5) as ask:
-        ask.notes.append("something was down")
+    with asking(shelf, 5) as request:
+        request.notes.append("something was down")
         empty = np.zeros(0, np.int64)
         for hits in (
-            ranked.hits(ask, empty, {"a": np.zeros(0)}),
-            ranked.bounded(ask, empty, np.zeros(0), lambda record: {"a": 1.0}, by_seq),
+            ranked.hits(request, empty, {"a": np.zeros(0)}),
+            ranked.bounded(request, empty, np.zeros(0), lambda record: {"a": 1.0}, by_seq),
         ):
             assert (hits.outcome, hits.notes) == ("nothing_relevant", ("something was down",))
             assert hits.to_dict() == {
@@ -145,10 +145,10 @@ def test_no_rows_no_hits(shelf: Memory) -> None:
 
 def test_the_filter_is_asked_again(shelf: Memory) -> None:
     """Q3: a row that the filter hides is no hit, whoever handed it over."""
-    with asking(shelf, 5, chosen=Filter(kinds=("fact",))) as ask:
+    with asking(shelf, 5, chosen=Filter(kinds=("fact",))) as request:
         rows = np.arange(1, 50)
-        assert not ranked.hits(ask, rows, {"a": np.ones(49)})
-        assert not ranked.bounded(ask, rows, np.ones(49), lambda record: {"a": 1.0}, by_seq)
+        assert not ranked.hits(request, rows, {"a": np.ones(49)})
+        assert not ranked.bounded(request, rows, np.ones(49), lambda record: {"a": 1.0}, by_seq)
 
 
 @pytest.mark.parametrize("ranker", RANKERS)

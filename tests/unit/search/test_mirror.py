@@ -16,7 +16,7 @@ from lamina import Memory, Operator
 from lamina.errors import InvalidInput, StoreUnavailable
 from lamina.mirrors import Asked, Position
 from lamina.model.record import Hits, Layer, Record
-from lamina.search.mirror import CANDIDATES, PAGE, PAGES, PAUSE, Via
+from lamina.search.mirror import CANDIDATES, PAGE, PAGES, PAUSE, MirrorSearch
 from lamina.store.tables import outbox
 from tests.conftest import Desk, Ticking
 
@@ -71,18 +71,18 @@ def head(memory: Memory) -> Position:
     return outbox.head(memory._scope.store.database)
 
 
-def through(memory: Memory, mirror: Scripted, patience: float = 10.0) -> Via:
+def through(memory: Memory, mirror: Scripted, patience: float = 10.0) -> MirrorSearch:
     """Let the searches of a handle go through a mirror."""
-    via = memory._scope.recall.__dict__["via"] = Via("scripted", mirror, patience)
+    via = memory._scope.recall.__dict__["mirror"] = MirrorSearch("scripted", mirror, patience)
     return via
 
 
 @contextmanager
 def directly(memory: Memory) -> Iterator[None]:
     """Search the store itself for a while."""
-    via = memory._scope.recall.__dict__.pop("via")
+    via = memory._scope.recall.__dict__.pop("mirror")
     yield
-    memory._scope.recall.__dict__["via"] = via
+    memory._scope.recall.__dict__["mirror"] = via
 
 
 def said(hits: Hits) -> list[tuple[str, float, dict[str, float]]]:

@@ -12,7 +12,7 @@ import pytest
 from lamina import Memory
 from lamina.model.record import State
 from lamina.search.question import Question
-from lamina.search.request import Ask
+from lamina.search.request import Request
 from lamina.store.index.catalogue import day_number
 from lamina.store.tables.records import Filter
 from lamina.text import cues
@@ -25,7 +25,7 @@ TODAY = day_number(START.date())
 def question(handle: Memory, query: str, *, boosts: bool = True, **more: Any) -> Iterator[Question]:
     chosen = Filter(user=handle.user, states=(State.ACTIVE,), **more)
     with handle._scope.store.index.look() as look:
-        yield Question(Ask(look, query, chosen, START, 10), boosts=boosts)
+        yield Question(Request(look, query, chosen, START, 10), boosts=boosts)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lamina import Memory
-from lamina.search import RANKERS, request
+from lamina.search import RANKERS
 from tests.conftest import START, Desk
 from tests.unit.search.test_indexing import QUERIES, spoken
 
@@ -31,7 +31,7 @@ def test_few_records_are_ranked_as_among_all(
     desk.clock.step = timedelta(0)
     answers = []
     for few in (0, 1 << 40):  # always, never
-        monkeypatch.setattr(request, "FEW", few)
+        monkeypatch.setattr("lamina.search.request.FEW", few)
         asked = [
             (query, ranker, chosen)
             for query in QUERIES
