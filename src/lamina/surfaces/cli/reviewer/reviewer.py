@@ -14,7 +14,7 @@ from lamina.memory.operator import Operator
 from lamina.memory.reviews import staying
 from lamina.model import clock as clocks
 from lamina.model.clock import Clock
-from lamina.surfaces.cli.invocation import Session
+from lamina.surfaces.cli.invocation import Invocation
 from lamina.surfaces.cli.review import evidence_of
 from lamina.surfaces.cli.reviewer import batch, detail, queue, terminal
 from lamina.surfaces.cli.reviewer.batch import CONFIRM, DONE, REJECT, Outcome
@@ -60,15 +60,15 @@ DIGITS = 6
 AGREEING = (("y", "yes"), ("n", "no"), ("↑↓ space", "scroll"))
 
 
-def start(session: Session) -> None:
+def start(invocation: Invocation) -> None:
     """Let whoever sits at this terminal go through what waits."""
-    session.check_operator("review")
-    if session.json or not Terminal.is_here():
+    invocation.check_operator("review")
+    if invocation.json or not Terminal.is_here():
         raise InvalidInput(
             "`lamina review` alone needs a terminal; `lamina review list` prints what waits, also with --json"
         )
     screen = Terminal()
-    reviewer = Reviewer(session.operator("review"), screen)
+    reviewer = Reviewer(invocation.operator("review"), screen)
     if not reviewer.waiting:
         click.echo("nothing waits for review")
         return
