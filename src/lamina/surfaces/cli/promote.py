@@ -68,8 +68,7 @@ def _show_plan(invocation: Invocation, decisions: list[Decision], limit: int) ->
         ("id", "action", "to", "rule", "content"),
         rows,
         wide="content",
-        dispensable=("rule",),
-        reluctantly=("action",),
+        dispensable=("rule", "action"),
         wraps=("rule",),
     )
     numbers = Counter(decision.action for decision in decisions)
