@@ -39,8 +39,8 @@ def hook(
     """Serve one EVENT of a coding agent: JSON in, JSON out, in time, and always with exit code 0.
 
     EVENT is session-start, user-prompt, stop, subagent-start, subagent-stop, pre-compact or
-    session-end; without one, the field hook_event_name says which it is. What goes wrong is told
-    in `lamina status`.
+    session-end; without one, the field hook_event_name says which it is. `lamina status` reports
+    what went wrong.
     """
     if _is_program():  # threads of numpy's are started at once, spin, and have nothing to do here
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

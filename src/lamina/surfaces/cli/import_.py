@@ -55,7 +55,7 @@ def import_(
 
     Without --trust nothing of a file has authority: its records are external, and what would be
     believed waits for review. With --trust an export of Lamina restores an empty store as it was.
-    What is no memory is told with its line and kept in a .rejected file beside the source. What
+    What is no memory is reported with its line and kept in a .rejected file beside the source. What
     is here already is skipped; or it grows by what the file adds (merge), or what the file says
     takes its place (replace). Exits with 1 if everything was rejected.
     """

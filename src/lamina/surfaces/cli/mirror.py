@@ -55,7 +55,7 @@ def problems_of_mirrors(memory: Memory) -> list[str]:
     problems = [*configured.contradictions(memory.settings), *_missing_key(memory)]
     try:
         mirrors = memory.mirrors() if configured.names(memory.settings) else []
-    except LaminaError as error:  # such as a key that is none
+    except LaminaError as error:  # such as a key that is not set
         return [*problems, error.message]
     return problems + [f"the mirror {one.name} {one.told}" for one in mirrors if not one.ok]
 

@@ -87,7 +87,7 @@ def table(
     dispensable: Sequence[str] = (),
     wraps: Sequence[str] = (),
 ) -> None:
-    """Print a table; a narrow terminal does without some columns, and the user is told which.
+    """Print a table; a narrow terminal does without some columns, and says which.
 
     The wide column is cut at the end of the line, and those that wrap go on in the next line;
     all others are whole. In a pipe every row is one line, and nothing is left out.
