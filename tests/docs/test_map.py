@@ -76,9 +76,6 @@ def test_no_file_names_a_machine_or_an_index() -> None:
 
 # Functions that are longer than others may be, each with the reason.
 LONGER = {
-    "cli/output.py: table": "lays out columns by hand",
-    "cli/search.py: search": "has an option for each filter",
-    "cli/hook.py: hook": "has an option for each hook",
     "upkeep/erase.py: begin": "is one transaction, step by step",
 }
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import click
 import pytest
 
+from lamina.surfaces.cli.main import FILE_OF, cli
 from tests.surfaces.conftest import Call, remembered
 
 
@@ -363,3 +366,34 @@ def test_backups_are_listed_and_nothing_is_restored_unasked(
     monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
     assert call("restore", made).code == 1
     assert [event["action"] for event in call("audit", "log", "--json").json] == ["remember"]
+
+
+def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command of a group and of the groups in it, as it is typed."""
+    for name in group.list_commands(click.Context(group)):
+        command = group.commands[name]
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}".strip(), command
+
+
+def test_a_command_is_a_function_with_its_name() -> None:
+    """A stack trace names the command: `lamina review list` is the function `review_list` in a file of the table."""
+    for path, command in commands(cli):
+        function = inspect.unwrap(command.callback or cli)
+        assert function.__name__.rstrip("_") == path.replace(" ", "_").replace("-", "_")
+        assert function.__module__ == f"lamina.surfaces.cli.{FILE_OF[path.split()[0]]}"
+
+
+def test_a_command_loads_no_other() -> None:
+    """A short command imports its own file and what all share: it must not wait for the others."""
+    script = (
+        "import sys; from lamina.surfaces.cli.main import run; run(['key', 'status'])\n"
+        "print(*(name for name in sys.modules if name.startswith('lamina.surfaces.cli.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = {name.rpartition(".")[2] for name in done.stdout.splitlines()[-1].split()}
+    assert loaded == {"main", "invocation", "options", "output", "times", "key"}

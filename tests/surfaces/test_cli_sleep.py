@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lamina import operator
-from lamina.surfaces.cli.sleep import bar
+from lamina.surfaces.cli.facts import bar
 from tests.surfaces.conftest import Call
 
 

@@ -625,9 +625,9 @@ def test_what_was_done_is_told_at_the_end(mem: Memory, op: Operator) -> None:
     for key in ("a", "b", "c"):
         proposed(mem, "x", key)
     reviewer = Reviewer(op, Script(ENTER, "c", "r", *typed("no"), "q", "q"), op._scope.clock)
-    assert reviewer.told() == "nothing was decided; 3 still wait"
+    assert reviewer.summary() == "nothing was decided; 3 still wait"
     reviewer.run()
-    assert reviewer.told() == "confirmed 1, rejected 1; 1 still waits"
+    assert reviewer.summary() == "confirmed 1, rejected 1; 1 still waits"
 
 
 # Drawing

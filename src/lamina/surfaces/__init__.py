@@ -1,1 +1,1 @@
-"""Where people and programs meet the memory. Surfaces translate and decide nothing."""
+"""The surfaces that people and programs call. They translate and decide nothing."""

@@ -1,4 +1,4 @@
-"""How the jobs are started when nobody runs them: by another process, without delaying whoever noticed."""
+"""Start the jobs that are due in another process, without delaying the caller."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ log = logging.getLogger("lamina")
 def start_if_due(
     orchestrator: Orchestrator, home: Path, agent: str, earlier: Popen[bytes] | None = None
 ) -> Popen[bytes] | None:
-    """Have another process run what is due, when nobody does; the caller does not wait for it.
+    """Start a process that runs the jobs that are due, if none does; do not wait for it.
 
-    A program that asks often hands in what it got the last time, so that it starts one process at a time.
+    A program that asks often hands in what it got the last time, so that it starts one process
+    at a time.
     """
     if earlier is not None and earlier.poll() is None:
         return earlier
@@ -30,14 +31,10 @@ def start_if_due(
         return None
     import subprocess
 
-    program = [
-        sys.executable,
-        "-P",
-        "-m",
-        "lamina.surfaces.cli.main",
-    ]  # -P: no module is taken from the folder at hand
+    # -P: no module is taken from the folder at hand.
+    program = [sys.executable, "-P", "-m", "lamina.surfaces.cli.main"]
     command = [*program, "--home", str(home), "--agent", agent, "run", "--once"]
-    # The jobs are about all memories of the agent, whoever's message has started them.
+    # The jobs are about the memories of all users, whichever user's message has started them.
     environment = {name: value for name, value in os.environ.items() if name != "LAMINA_USER"}
     nothing = subprocess.DEVNULL
     try:
@@ -50,11 +47,9 @@ def start_if_due(
             cwd=home,
             start_new_session=True,
         )
-    except (
-        OSError
-    ) as error:  # such as too many processes: what is due is late, and the caller goes on
+    except OSError as error:  # such as too many processes: the jobs are late, the caller goes on
         log.warning("the jobs that are due could not be started: %s", error.strerror)
         return None
-    # Somebody has to take note of its end, or it would stay in the table of processes for as long as we live.
+    # Unless its end is taken note of, it stays in the table of processes as long as we live.
     threading.Thread(target=process.wait, name="lamina-upkeep", daemon=True).start()
     return process

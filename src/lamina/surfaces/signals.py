@@ -11,10 +11,10 @@ ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def heard() -> list[signal.Signals]:
-    """Those of them that were not ignored when the program was started.
+    """List those of them that were not ignored when the program was started.
 
-    A shell lets a script's background jobs ignore SIGINT, so that Ctrl-C for another program does not end them. Whoever
-    handled it all the same would take that back.
+    A shell lets a script's background jobs ignore SIGINT, so that Ctrl-C for another program does
+    not end them. A handler would take that back.
     """
     return [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
 

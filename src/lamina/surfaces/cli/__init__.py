@@ -1,1 +1,4 @@
-"""The command line."""
+"""The command line: `main` is the program, and files are named after their commands.
+
+All commands share `invocation`, `options`, `times` and `output`.
+"""

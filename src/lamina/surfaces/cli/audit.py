@@ -1,4 +1,4 @@
-"""Commands about the audit trail: log, verify, head, violations."""
+"""Commands about the audit trail: audit log, verify, head and violations."""
 
 from __future__ import annotations
 
@@ -10,78 +10,77 @@ import msgspec
 from lamina.errors import InvalidInput
 from lamina.store.engine import raw_file
 from lamina.store.upkeep.verify import Report
-from lamina.surfaces.cli import output
-from lamina.surfaces.cli.invocation import Session, command
+from lamina.surfaces.cli import options, output
+from lamina.surfaces.cli.invocation import EXIT_FAILED, Invocation, command
 from lamina.text.words import counted
 
 
-def register(group: click.Group) -> None:
-    """Hang these commands under the program."""
-
-    @group.group("audit")
-    def audit() -> None:
-        """Who did what, when, and whether anyone tampered with it."""
-
-    log(audit)
-    verify(audit)
-    head(audit)
-    violations(audit)
+@click.group()
+def audit() -> None:
+    """Who did what, when, and whether anyone tampered with it."""
 
 
-def log(group: click.Group) -> None:
-    @command(group, "log", "lamina audit log --reads --limit 20")
-    @click.option("--reads", is_flag=True, help="who looked at what, instead of who changed what")
-    @click.option("--limit", type=int, default=50, show_default=True, help="at most so many")
-    def run(session: Session, reads: bool, limit: int) -> None:
-        """Show the trail, newest first."""
-        operator = session.operator("audit log")
-        if reads:
-            looked = operator.audit_reads(limit)
-            output.show_json([read.to_dict() for read in looked]) if session.json else output.reads(
-                looked
-            )
+@command("log", "lamina audit log --reads --limit 20", under=audit, needs_known_agent=True)
+@click.option("--reads", is_flag=True, help="who looked at what, instead of who changed what")
+@options.limit
+def audit_log(invocation: Invocation, reads: bool, limit: int) -> None:
+    """Show the trail, newest first."""
+    operator = invocation.operator("audit log")
+    if reads:
+        looks = operator.audit_reads(limit)
+        if invocation.json:
+            output.show_json([look.to_dict() for look in looks])
         else:
-            changed = operator.audit_log(limit)
-            output.show_json(
-                [event.to_dict() for event in changed]
-            ) if session.json else output.events(changed)
+            output.reads(looks)
+        return
+    events = operator.audit_log(limit)
+    if invocation.json:
+        output.show_json([event.to_dict() for event in events])
+    else:
+        output.events(events)
 
 
-def verify(group: click.Group) -> None:
-    @command(group, "verify", "lamina audit verify --head head-of-monday.json")
-    @click.option(
-        "--head",
-        "head_file",
-        type=click.Path(path_type=Path),
-        help="a head that `audit head` printed earlier",
-    )
-    @click.pass_context
-    def run(context: click.Context, session: Session, head_file: Path | None) -> None:
-        """Check every record against the trail. Exits with 1 and names the first bad place if anything differs."""
-        operator = session.operator("audit verify")
-        expected = _read_head(head_file) if head_file else None
-        with output.progress("verifying") as advance:
-            reports = operator.audit_verify(expected, advance)
-        if session.json:
-            output.show_json({name: report.to_dict() for name, report in reports.items()})
-        else:
-            for name, report in reports.items():
-                _show(name, report)
-        context.exit(0 if all(report.ok for report in reports.values()) else 1)
+@command(
+    "verify",
+    "lamina audit verify --head head-of-monday.json",
+    under=audit,
+    needs_known_agent=True,
+)
+@click.option(
+    "--head",
+    "head_file",
+    type=click.Path(path_type=Path),
+    help="a head that `audit head` printed earlier",
+)
+def audit_verify(invocation: Invocation, head_file: Path | None) -> int:
+    """Check every record against the trail.
+    Exits with 1 and names the first bad place if anything differs.
+    """
+    operator = invocation.operator("audit verify")
+    expected = _read_head(head_file) if head_file else None
+    with output.progress("verifying") as advance:
+        reports = operator.audit_verify(expected, advance)
+    if invocation.json:
+        output.show_json({name: report.to_dict() for name, report in reports.items()})
+    else:
+        for name, report in reports.items():
+            _show(name, report)
+    return 0 if all(report.ok for report in reports.values()) else EXIT_FAILED
 
 
 def _show(name: str, report: Report) -> None:
+    label = f"{name:<7}"
     if report.ok:
         links = (counted(report.events, "event"), counted(report.records, "record"))
-        what = ", ".join(links) if name == "events" else counted(report.events, "link")
-        click.echo(click.style("ok   ", fg="green") + f"{name:<7} {what}, head {report.head[:16]}…")
+        checked = ", ".join(links) if name == "events" else counted(report.events, "link")
+        mark = click.style("ok   ", fg="green")
+        click.echo(f"{mark}{label} {checked}, head {report.head[:16]}…")
     for part in report.uncovered:
-        click.echo(
-            click.style("?    ", fg="yellow")
-            + f"{name:<7} {part.place}: cannot be compared: {part.message}"
-        )
+        mark = click.style("?    ", fg="yellow")
+        click.echo(f"{mark}{label} {part.place}: cannot be compared: {part.message}")
     for problem in report.problems:
-        click.echo(click.style("BAD  ", fg="red") + f"{name:<7} {problem.place}: {problem.message}")
+        mark = click.style("BAD  ", fg="red")
+        click.echo(f"{mark}{label} {problem.place}: {problem.message}")
 
 
 def _read_head(path: Path) -> dict[str, object]:
@@ -96,30 +95,30 @@ def _read_head(path: Path) -> dict[str, object]:
     return head
 
 
-def head(group: click.Group) -> None:
-    @command(group, "head", "lamina audit head > head-of-monday.json")
-    def run(session: Session) -> None:
-        """Print what fixes the whole history as it is now, as JSON. Keep it where the store's writer cannot reach."""
-        output.show_json(session.operator("audit head").audit_head())
+@command("head", "lamina audit head > head-of-monday.json", under=audit, needs_known_agent=True)
+def audit_head(invocation: Invocation) -> None:
+    """Print what fixes the whole history as it is now, as JSON. Keep it where the store's writer
+    cannot reach.
+    """
+    output.show_json(invocation.operator("audit head").audit_head())
 
 
-def violations(group: click.Group) -> None:
-    @command(group, "violations", "lamina audit violations --limit 20")
-    @click.option("--limit", type=int, default=50, show_default=True, help="at most so many")
-    def run(session: Session, limit: int) -> None:
-        """Show who tried to reach what is not theirs, in the whole home, newest first."""
-        found = session.operator("audit violations").audit_violations(limit)
-        if session.json:
-            output.show_json(found)
-            return
-        rows = [
-            (one.at[:16].replace("T", " "), one.actor, one.surface, one.attempt, one.value)
-            for one in found.entries
-        ]
-        if rows:
-            columns = ("when (UTC)", "actor", "surface", "attempt", "value")
-            output.table(columns, rows, wide="attempt", dispensable=("surface",), wraps=("value",))
-        else:
-            click.echo("nobody tried to cross a boundary")
-        if found.unreadable:
-            output.notes([f"{counted(found.unreadable, 'line')} of the log cannot be read"])
+@command("violations", "lamina audit violations --limit 20", under=audit)
+@options.limit
+def audit_violations(invocation: Invocation, limit: int) -> None:
+    """Show who tried to reach what is not theirs, in the whole home, newest first."""
+    log = invocation.operator("audit violations").audit_violations(limit)
+    if invocation.json:
+        output.show_json(log)
+        return
+    rows = [
+        (entry.at[:16].replace("T", " "), entry.actor, entry.surface, entry.attempt, entry.value)
+        for entry in log.entries
+    ]
+    if rows:
+        columns = ("when (UTC)", "actor", "surface", "attempt", "value")
+        output.table(columns, rows, wide="attempt", dispensable=("surface",), wraps=("value",))
+    else:
+        click.echo("nobody tried to cross a boundary")
+    if log.unreadable:
+        output.notes([f"{counted(log.unreadable, 'line')} of the log cannot be read"])

@@ -1,4 +1,4 @@
-"""What one invocation of the command line knows: its options, its handle, and how to show things."""
+"""One invocation of the program: its options, the handle of its command, and its exit codes."""
 
 from __future__ import annotations
 
@@ -37,49 +37,18 @@ if TYPE_CHECKING:
     from lamina.store.upkeep.restore import Outlook
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-EXIT_FAILSAFE = 5
+EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_NOTHING, EXIT_FAILSAFE = 1, 2, 3, 4, 5
+EXIT_INTERRUPTED = 130
 ELLIPSIS = "…."
-# Commands that only look: they make no memory for an agent whose name is misspelt.
-LOOKING = frozenset(
-    (
-        "list",
-        "inspect",
-        "search",
-        "context",
-        "status",
-        "facts",
-        "timeline",
-        "pending",
-        "export",
-        "backup",
-        "reindex",
-        "index",
-        "erasures",
-        "grants",
-        "runs list",
-        "audit log",
-        "audit verify",
-        "audit head",
-        "review list",
-        "archive list",
-        "archive search",
-        "profile show",
-        "project show",
-        "world list",
-        "world show",
-        "mirror status",
-        "mirror verify",
-    )
-)
-NAMED = 10  # of the agents of a home
+NAMED = 10  # agents of a home that an error names
 
 
-class Session:
-    """Options of the program, and the handle that its command works with."""
+class Invocation:
+    """The options of the program, and the handle that its command works with."""
 
     def __init__(self, home: Path | None, agent: str | None, user: str | None, json: bool) -> None:
         self.json = json
-        self.tells_outage = False  # whether the answer itself says that the store is away
+        self.tells_outage = False  # the answer itself says that the store is away
         self._home = home
         self._agent = agent
         self._user = user
@@ -96,58 +65,55 @@ class Session:
         return chosen_agent(self._agent)
 
     def memory(self, *, replay: bool = True) -> Memory:
-        """The handle, opened when a command first needs it, with the authority of whoever runs the program."""
+        """Open the handle when a command first needs it, with the authority of the caller."""
         if self._memory is None:
             self._check_bounds()
             self._is_new = self.agent not in self.home.agents()
             self._refuse_unknown()
-            given = (self._role(), self._agent, self._user, self._home)
-            self._memory = connect(*given, surface="cli", key=self._key, replay=replay)
+            options = (self._role(), self._agent, self._user, self._home)
+            self._memory = connect(*options, surface="cli", key=self._key, replay=replay)
         return self._memory
 
     def spool(self) -> Spool:
-        """The fail-safe of the agent, as it is: nothing is opened or replayed."""
+        """Return the fail-safe of the agent as it is: nothing is opened or replayed."""
         self._check_bounds()
         return spool(self.home.agent_folder(self.agent), load(self.home.path)["preset"])
 
     def agent_handle(self, surface: str) -> Memory:
-        """A handle of its own with an agent's authority and no more, whoever has started the program."""
+        """Open another handle with an agent's authority and no more, even for an operator."""
         self._check_bounds()
         return connect(Role.AGENT, self._agent, self._user, self._home, surface=surface)
 
     def viewer(self, shared_by: str | None) -> Memory | Guest:
-        """What a command looks at: this agent's own memory, or what another one shares with it."""
+        """Return this agent's own memory, or what another agent shares with it."""
         return self.memory() if shared_by is None else self.memory().shared(shared_by)
 
-    def full_id(self, given: str, shared_by: str | None = None) -> str:
-        """The id that was typed, or whose beginning or end was: in any case, and with an ellipsis before it as in tables."""
-        return self.viewer(shared_by).full_id(given.lower().lstrip(ELLIPSIS))
+    def full_id(self, typed: str, shared_by: str | None = None) -> str:
+        """Complete an id of which the beginning or the end was typed.
 
-    def evidence(self, given: Sequence[str]) -> list[str]:
-        """References as they were typed, with ids in full; what is no part of an id stays as it is."""
+        Any case will do, and an ellipsis before it, as tables show ids.
+        """
+        return self.viewer(shared_by).full_id(typed.lower().lstrip(ELLIPSIS))
+
+    def evidence(self, references: Sequence[str]) -> list[str]:
+        """Complete the ids among references; what is no part of an id stays as it is."""
         return [
-            self.full_id(one) if is_part(one.lower().lstrip(ELLIPSIS)) else one for one in given
+            self.full_id(reference) if is_part(reference.lower().lstrip(ELLIPSIS)) else reference
+            for reference in references
         ]
 
     def _role(self) -> Role:
-        """Whoever has no key where operators need one may do what an agent may."""
+        """Grant no more than an agent's authority without the key, where operators need one."""
         locked = operator_key.is_set(self.home.path) and self._key is None
         return Role.AGENT if locked else role()
 
     def scheduler(self) -> Memory:
-        """A handle for the jobs: they concern all users, and run with the authority of the system."""
+        """Open a handle for the jobs: with the system's authority, over records of all users."""
         from lamina.memory.jobs import ACTOR
 
         self._check_bounds()
-        return connect(
-            Role.SYSTEM,
-            self._agent,
-            None,
-            self._home,
-            actor=ACTOR.name,
-            surface=ACTOR.surface,
-            scoped=False,
-        )
+        options = (Role.SYSTEM, self._agent, None, self._home)
+        return connect(*options, actor=ACTOR.name, surface=ACTOR.surface, scoped=False)
 
     def _check_bounds(self) -> None:
         """Refuse any other agent or user where the environment says who the agent is and serves."""
@@ -162,41 +128,35 @@ class Session:
                 raise NotFound(f"there is no {what} {shown(asked)} here")
 
     def _refuse_unknown(self) -> None:
-        """A person who only looks at an agent that is not here has misspelt its name: nothing is made for that."""
-        if (
-            not self._is_new
-            or not _only_looks()
-            or role() is Role.AGENT
-            or not AGENT_NAME.fullmatch(self.agent)
-        ):
+        """Refuse an agent that is not here to a command that needs one: its name is misspelt."""
+        if not self._is_new or not _needs_known_agent() or role() is Role.AGENT:
             return
         names = [*self.home.agents()]
-        if (
-            not names or load(self.home.path)["store.url"]
-        ):  # on a server are agents that have no folder here
+        # On a server there are agents that have no folder here.
+        if not names or not AGENT_NAME.fullmatch(self.agent) or load(self.home.path)["store.url"]:
             return
-        more = [*names[:NAMED], *(["…"] if len(names) > NAMED else [])]
+        known = ", ".join([*names[:NAMED], *(["…"] if len(names) > NAMED else [])])
         raise NotFound(
-            f"there is no agent {self.agent} in {self.home.path}, which has {', '.join(more)}; choose one with --agent"
+            f"there is no agent {self.agent} in {self.home.path}, which has {known};"
+            " choose one with --agent"
         )
 
     def operator(self, verb: str) -> Operator:
-        """The handle for a verb that only a person may use."""
+        """Return the handle for a verb that only a person may use."""
         self.check_operator(verb)
         return cast(Operator, self.memory())
 
     def before_restore(self, folder: Path) -> Outlook:
-        """What restoring a backup would mean."""
+        """Say what restoring a backup would mean."""
         return before_restore(folder, self.agent, self._home, surface="cli", key=self._key)
 
     def restore(self, folder: Path, progress: Callable[[int, int], None]) -> dict[str, Any]:
-        """Put a backup in the place of the store, whatever has become of that."""
-        return restore(
-            folder, self.agent, self._home, surface="cli", progress=progress, key=self._key
-        )
+        """Replace the store by a backup, whatever state the store is in."""
+        where = (folder, self.agent, self._home)
+        return restore(*where, surface="cli", progress=progress, key=self._key)
 
     def damage(self) -> str | None:
-        """Why the store cannot be read, if it is damaged."""
+        """Say why the store cannot be read, if it is damaged."""
         from lamina.store.upkeep.restore import damage
 
         return damage(self.home.agent_folder(self.agent), self.agent, load(self.home.path))
@@ -206,7 +166,7 @@ class Session:
         return begin_anew(self.agent, self._home, surface="cli", key=self._key)
 
     def other_agents(self) -> str:
-        """Who else has a memory here, for whoever finds nothing: a name may be misspelt."""
+        """Name the other agents of the home where nothing is found: a name may be misspelt."""
         others = [name for name in self.home.agents() if name != self.agent]
         return f"; this home also has the agents {', '.join(others)}" if others else ""
 
@@ -223,10 +183,11 @@ class Session:
         operator_key.check(self.home.path, self._key)
 
     def close(self) -> None:
+        """Close the handle, and start the jobs that are due if the command wrote something."""
         if self._memory is None:
             return
         memory, self._memory = self._memory, None
-        if memory.outage is not None and not self._is_told(memory.outage):
+        if memory.outage is not None and not self._is_reported(memory.outage):
             output.attention(str(memory.outage), err=True)
         memory.close()
         if memory.wrote and self._is_new and (others := self.other_agents()):
@@ -237,43 +198,49 @@ class Session:
             try:
                 with self.scheduler() as scheduler:
                     start_if_due(scheduler.orchestrator(), self.home.path, self.agent)
-            except LaminaError as error:  # what was asked for is done; this is only told
+            except LaminaError as error:  # the command itself has done its work
                 output.attention(error.message, err=True)
 
-    def _is_told(self, outage: Outage) -> bool:
-        """Whether the answer or the error that ends the command says it anyway."""
+    def _is_reported(self, outage: Outage) -> bool:
+        """Tell if the answer, or the error that ends the command, names the outage anyway."""
+        if self.tells_outage:
+            return True
         failure = sys.exc_info()[1]
-        return self.tells_outage or (
-            isinstance(failure, LaminaError) and outage.cause in failure.message
-        )
-
-
-def _only_looks() -> bool:
-    """Whether the command that runs makes nothing, and looks at the agent's own memory."""
-    context = click.get_current_context(silent=True)
-    if context is None or context.params.get("shared_by"):
-        return False
-    return context.command_path.partition(" ")[2] in LOOKING
-
-
-shared_by = click.option(
-    "--shared-by", metavar="AGENT", help="what this agent shares, instead of one's own"
-)
+        return isinstance(failure, LaminaError) and outage.cause in failure.message
 
 
 def role() -> Role:
-    """The authority of this shell: the person's, unless the environment says that an agent runs it."""
+    """Return the authority of this shell: a person's, unless LAMINA_ROLE says agent."""
     name = os.environ.get("LAMINA_ROLE") or "operator"
     if name not in ("operator", "agent"):
         raise InvalidInput(f"LAMINA_ROLE={name!r} is neither operator nor agent")
     return Role(name)
 
 
-def command(group: click.Group, name: str, example: str) -> Callable[[Function], click.Command]:
-    """Register a command whose help ends with an example and which takes --json, like all of them."""
+class Command(click.Command):
+    """A command that returns its exit code, or nothing for success."""
 
-    def register(function: Function) -> click.Command:
-        made = group.command(name, epilog=f"Example:  {example}")(click.pass_obj(function))
+    # It has no use for an agent without a memory, and so makes none for a misspelt name.
+    needs_known_agent = False
+
+    def invoke(self, context: click.Context) -> None:
+        context.exit(super().invoke(context) or 0)
+
+
+def command(
+    name: str,
+    example: str,
+    *,
+    under: click.Group | None = None,
+    needs_known_agent: bool = False,
+    **settings: Any,
+) -> Callable[[Function], Command]:
+    """Make a function a command that takes --json and whose help ends with an example."""
+
+    def decorate(function: Function) -> Command:
+        epilog = f"Example:  {example}"
+        made = click.command(name, Command, epilog=epilog, **settings)(click.pass_obj(function))
+        made.needs_known_agent = needs_known_agent
         made.params.append(
             click.Option(
                 ["--json"],
@@ -283,11 +250,21 @@ def command(group: click.Group, name: str, example: str) -> Callable[[Function],
                 help="print JSON for programs",
             )
         )
+        if under is not None:
+            under.add_command(made)
         return made
 
-    return register
+    return decorate
 
 
 def _set_json(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
         context.find_root().obj.json = True
+
+
+def _needs_known_agent() -> bool:
+    """Tell if the command that runs is of no use for a new agent, in that agent's own memory."""
+    context = click.get_current_context(silent=True)
+    if context is None or context.params.get("shared_by"):
+        return False
+    return isinstance(context.command, Command) and context.command.needs_known_agent

@@ -1,4 +1,4 @@
-"""Commands about the operator key."""
+"""Commands about the operator key: key status, key set, key remove."""
 
 from __future__ import annotations
 
@@ -6,62 +6,47 @@ import sys
 
 import click
 
-from lamina.errors import InvalidInput
 from lamina.home import operator_key
-from lamina.surfaces.cli import output
-from lamina.surfaces.cli.invocation import Session, command
+from lamina.surfaces.cli import options, output
+from lamina.surfaces.cli.invocation import Invocation, command
 
 
-def register(group: click.Group) -> None:
-    """Hang these commands under the program."""
-    key = click.Group("key", help="The optional key that operators of this home need.")
-    group.add_command(key)
-    status(key)
-    set_(key)
-    remove(key)
+@click.group()
+def key() -> None:
+    """The optional key that operators of this home need."""
 
 
-def status(group: click.Group) -> None:
-    @command(group, "status", "lamina key status")
-    def run(session: Session) -> None:
-        """Say whether operators of this home need a key."""
-        needed = operator_key.is_set(session.home.path)
-        if session.json:
-            output.show_json({"needed": needed})
-        else:
-            click.echo(
-                "operators of this home need its key"
-                if needed
-                else "operators of this home need no key"
-            )
+@command("status", "lamina key status", under=key)
+def key_status(invocation: Invocation) -> None:
+    """Say whether operators of this home need a key."""
+    needed = operator_key.is_set(invocation.home.path)
+    if invocation.json:
+        output.show_json({"needed": needed})
+    else:
+        click.echo(f"operators of this home need {'its' if needed else 'no'} key")
 
 
-def set_(group: click.Group) -> None:
-    @command(group, "set", "lamina key set")
-    def run(session: Session) -> None:
-        """Set or change the key: asked for in a terminal, else the first line of standard input."""
-        session.check_operator("key set")
-        operator_key.change(session.home.path, _asked())
-        click.echo("operators of this home need this key from now on", err=session.json)
+@command("set", "lamina key set", under=key)
+def key_set(invocation: Invocation) -> None:
+    """Set or change the key: asked for in a terminal, else the first line of standard input."""
+    invocation.check_operator("key set")
+    operator_key.change(invocation.home.path, _new_key())
+    click.echo("operators of this home need this key from now on", err=invocation.json)
 
 
-def remove(group: click.Group) -> None:
-    @command(group, "remove", "lamina key remove")
-    def run(session: Session) -> None:
-        """Let operators need no key any more."""
-        session.check_operator("key remove")
-        had = operator_key.remove(session.home.path)
-        click.echo("the key is removed" if had else "there was no key", err=session.json)
+@command("remove", "lamina key remove", under=key)
+def key_remove(invocation: Invocation) -> None:
+    """Let operators need no key any more."""
+    invocation.check_operator("key remove")
+    had = operator_key.remove(invocation.home.path)
+    click.echo("the key is removed" if had else "there was no key", err=invocation.json)
 
 
-def _asked() -> str:
+def _new_key() -> str:
     if sys.stdin.isatty():
-        return str(
-            click.prompt("new operator key", hide_input=True, confirmation_prompt=True, err=True)
-        )
+        prompt = "new operator key"
+        return str(click.prompt(prompt, hide_input=True, confirmation_prompt=True, err=True))
     try:
         return sys.stdin.readline().rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise InvalidInput(
-            f"standard input is not UTF-8: {error.reason} at byte {error.start}"
-        ) from None
+        raise options.not_utf8(error) from None

@@ -1,4 +1,7 @@
-"""The program `lamina`: its options, its errors and its exit codes. The commands are in the files beside this one."""
+"""The program `lamina`: its options, its errors and its exit codes.
+
+The commands are in the files beside this one, each named after its command.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
 import click
 import msgspec
@@ -18,76 +21,97 @@ import msgspec
 from lamina import __version__
 from lamina.errors import InvalidInput, LaminaError, NotFound, StoreUnavailable
 from lamina.failsafe.spool import is_outage
-from lamina.surfaces.cli.invocation import EXIT_FAILSAFE, Session
+from lamina.surfaces.cli.invocation import (
+    EXIT_FAILED,
+    EXIT_FAILSAFE,
+    EXIT_INTERRUPTED,
+    EXIT_NOT_FOUND,
+    EXIT_USAGE,
+    Invocation,
+)
 from lamina.text.words import reveal
 
-EXIT_FAILED, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_NOTHING = 1, 2, 3, 4
-EXIT_INTERRUPTED = 130
-# Which file has which commands; two of them share a group.
-ROOMS: Mapping[str, tuple[str, ...]] = {
+# The commands of each file.
+FILES: Mapping[str, tuple[str, ...]] = {
+    "agents": ("agents",),
+    "archive": ("archive",),
     "audit": ("audit",),
-    "erase": ("erase", "erasures"),
-    "failsafe": ("failsafe",),
-    "export": ("export", "import", "backup", "restore"),
-    "search": ("search", "context", "index", "model"),
+    "backup": ("backup", "restore"),
+    "capture": ("capture",),
     "compact": ("semantic", "procedural"),
-    "status": ("status", "agents", "doctor", "reindex", "config", "completion"),
-    "hook": ("hook", "capture"),
-    "importance": ("importance",),
-    "key": ("key",),
-    "promote": ("promote", "prune", "archive"),
-    "mcp": ("mcp",),
-    "remember": ("remember", "list", "inspect", "runs"),
-    "mirror": ("mirror",),
-    "migrate": ("migrate",),
-    "profile": ("profile", "project", "compress", "pending"),
-    "review": ("profile", "review", "revoke", "rollback", "correct", "forget", "undo"),
-    "run": ("run",),
-    "serve": ("serve", "token"),
+    "compress": ("compress",),
+    "config": ("config", "completion"),
+    "context": ("context",),
+    "correct": ("correct", "forget", "rollback", "undo"),
+    "doctor": ("doctor", "reindex"),
+    "erase": ("erase", "erasures"),
+    "export": ("export",),
+    "facts": ("facts", "timeline"),
+    "failsafe": ("failsafe",),
     "grant": ("grant", "revoke-grant", "grants", "shared"),
-    "sleep": ("sleep", "facts", "timeline"),
+    "hook": ("hook",),
+    "import_": ("import",),
+    "importance": ("importance",),
+    "index": ("index", "model"),
+    "key": ("key",),
+    "list": ("list", "inspect"),
+    "mcp": ("mcp",),
+    "migrate": ("migrate",),
+    "mirror": ("mirror",),
+    "pending": ("pending",),
+    "profile": ("profile", "project"),
+    "promote": ("promote",),
+    "prune": ("prune",),
+    "remember": ("remember",),
+    "review": ("review",),
+    "revoke": ("revoke",),
+    "run": ("run",),
+    "runs": ("runs",),
+    "search": ("search",),
+    "serve": ("serve",),
+    "sleep": ("sleep",),
+    "status": ("status",),
+    "token": ("token",),
     "world": ("world",),
 }
+FILE_OF = {name: file for file, names in FILES.items() for name in names}
 WITH_VALUE = ("--home", "--agent", "--user")
 
 
 class Program(click.Group):
-    """The program's commands, each read when it is first called: a short command must not wait for all the others."""
+    """The program's commands; a file is imported when one of its commands is first called.
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._loaded: set[str] = set()
+    A short command must not wait for the imports of all others.
+    """
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        self.load(*(room for room, names in ROOMS.items() if name in names))
+        if name in FILE_OF and name not in self.commands:
+            self._load(FILE_OF[name])
         return super().get_command(context, name)
 
-    def resolve_command(
-        self, context: click.Context, given: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is meant; for one that is not there, those that look like it."""
-        try:
-            return super().resolve_command(context, given)
-        except click.UsageError as error:
-            alike = difflib.get_close_matches(
-                given[0], [name for names in ROOMS.values() for name in names], 3
-            )
-            if not alike:
-                raise
-            raise click.UsageError(
-                f"{error.message} Did you mean {' or '.join(dict.fromkeys(alike))}?", context
-            ) from None
-
     def list_commands(self, context: click.Context) -> list[str]:
-        self.load(*ROOMS)
+        for file in FILES:
+            self._load(file)
         return super().list_commands(context)
 
-    def load(self, *rooms: str) -> None:
-        """Read the commands of some files beside this one, once."""
-        for room in rooms:
-            if room not in self._loaded:
-                self._loaded.add(room)
-                importlib.import_module(f"lamina.surfaces.cli.{room}").register(self)
+    def resolve_command(
+        self, context: click.Context, words: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant; for an unknown one, suggest those that look like it."""
+        try:
+            return super().resolve_command(context, words)
+        except click.UsageError as error:
+            similar = difflib.get_close_matches(words[0], FILE_OF, 3)
+            if not similar:
+                raise
+            hint = f"{error.message} Did you mean {' or '.join(similar)}?"
+            raise click.UsageError(hint, context) from None
+
+    def _load(self, file: str) -> None:
+        module = importlib.import_module(f"lamina.surfaces.cli.{file}")
+        for value in vars(module).values():
+            if isinstance(value, click.Command) and value.name in FILES[file]:
+                self.add_command(value)
 
 
 @click.group(
@@ -107,7 +131,7 @@ def cli(
     context: click.Context, home: Path | None, agent: str | None, user: str | None, json_: bool
 ) -> None:
     """A layered, local-first, reviewable memory for AI agents."""
-    context.obj = Session(home, agent, user, json_)
+    context.obj = Invocation(home, agent, user, json_)
     context.call_on_close(context.obj.close)
 
 
@@ -124,7 +148,7 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(error, LaminaError):
             _complain(error, as_json)
             return exit_code(error)
-        usage = _advised(error, arguments)
+        usage = _with_advice(error, arguments)
         _complain(InvalidInput(usage.format_message()), as_json, usage)
         return usage.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -144,77 +168,67 @@ def exit_code(error: LaminaError) -> int:
         return EXIT_USAGE
     if isinstance(error, NotFound):
         return EXIT_NOT_FOUND
-    return (
-        EXIT_FAILSAFE if isinstance(error, StoreUnavailable) and is_outage(error) else EXIT_FAILED
-    )
+    if isinstance(error, StoreUnavailable) and is_outage(error):
+        return EXIT_FAILSAFE
+    return EXIT_FAILED
 
 
-def _advised(error: click.ClickException, arguments: Sequence[str]) -> click.ClickException:
-    """The same error; with what to type instead, where an option stands in the wrong place, was none, or quotes are missing."""
-    if (
-        isinstance(error, click.UsageError)
-        and error.ctx
-        and error.message.startswith("Got unexpected extra argument")
-    ):
-        if not any(map(_is_text, error.ctx.command.params)):
-            return error
-        return click.UsageError(
-            f"{error.message}; put a text of several words in quotes", error.ctx
-        )
-    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+def _with_advice(error: click.ClickException, words: Sequence[str]) -> click.ClickException:
+    """Add to an error of usage what to type instead, if that can be said."""
+    if not isinstance(error, click.UsageError) or error.ctx is None:
         return error
-    name, command = error.option_name, error.ctx.command_path
-    place = max(
-        (place for place, word in enumerate(arguments) if word.startswith(name)),
-        default=len(arguments),
-    )
-    given, following = (
-        *(shlex.quote(reveal(word)) for word in arguments[place : place + 2]),
-        "",
-        "",
-    )[:2]
+    if isinstance(error, click.NoSuchOption):
+        advice = _advice_for_option(error.option_name, words, error.ctx)
+    elif error.message.startswith("Got unexpected extra argument") and _takes_text(error.ctx):
+        advice = f"{error.message}; put a text of several words in quotes"
+    else:
+        advice = None
+    return click.UsageError(advice, error.ctx) if advice else error
+
+
+def _advice_for_option(name: str, words: Sequence[str], context: click.Context) -> str | None:
+    """Advise on an option that belongs to the program, or that was meant as a text."""
+    positions = [number for number, word in enumerate(words) if word.startswith(name)]
+    typed, following = (*map(reveal, words[positions[-1] :] if positions else ()), "", "")[:2]
+    command = context.command_path
     if name in WITH_VALUE:
-        value = given.partition("=")[2] or following or name[2:].upper()
-        typed = command.replace("lamina", f"lamina {name} {value}", 1)
-        return click.UsageError(f"{name} belongs before the command: {typed}", error.ctx)
-    takes_text = any(isinstance(one, click.Argument) for one in error.ctx.command.params)
-    if takes_text and (" " in given or not name.startswith("--")):
-        hint = f"what begins with - is taken for an option; put -- before it: {command} -- {given}"
-        return click.UsageError(hint, error.ctx)
-    return error
+        value = shlex.quote(typed.partition("=")[2] or following or name[2:].upper())
+        whole = command.replace("lamina", f"lamina {name} {value}", 1)
+        return f"{name} belongs before the command: {whole}"
+    takes_argument = any(isinstance(part, click.Argument) for part in context.command.params)
+    if takes_argument and (" " in typed or not name.startswith("--")):
+        whole = f"{command} -- {shlex.quote(typed)}"
+        return f"what begins with - is taken for an option; put -- before it: {whole}"
+    return None
 
 
-def _is_text(parameter: click.Parameter) -> bool:
-    """Whether this is a text that somebody types, and neither an id nor a path."""
-    return (
-        isinstance(parameter, click.Argument)
-        and parameter.type is click.STRING
-        and parameter.metavar is None
+def _takes_text(context: click.Context) -> bool:
+    """Tell if a command takes a text that a person types, which is neither an id nor a path."""
+    return any(
+        isinstance(part, click.Argument) and part.type is click.STRING and part.metavar is None
+        for part in context.command.params
     )
 
 
-def _is_hook(arguments: Sequence[str]) -> bool:
-    """Whether these words mean the command `hook`, whatever else is wrong with them."""
-    commands = {name for names in ROOMS.values() for name in names}
-    for before, word in pairwise(["", *arguments]):
+def _is_hook(words: Sequence[str]) -> bool:
+    """Tell if these words mean the command `hook`, whatever else is wrong with them."""
+    for before, word in pairwise(["", *words]):
         if word.startswith("-") or before in WITH_VALUE:
             continue
-        if word in commands or not before.startswith(
-            "-"
-        ):  # what follows an unknown option may be its value
+        # A word after an unknown option may be the value of that option.
+        if word in FILE_OF or not before.startswith("-"):
             return word == "hook"
     return False
 
 
 def _excuse(error: click.ClickException | LaminaError) -> None:
-    """Tell what is wrong with the call of a hook: its agent would take the exit code for a veto."""
+    """Report a wrong call of a hook without failing: its agent would take that for a veto."""
     from lamina.surfaces.cli.hook import excuse
 
     context = getattr(error, "ctx", None)
-    session = (context.find_object(Session) if context else None) or Session(
-        None, None, None, False
-    )
-    excuse(session, error.message if isinstance(error, LaminaError) else error.format_message())
+    invocation = context.find_object(Invocation) if context else None
+    problem = error.message if isinstance(error, LaminaError) else error.format_message()
+    excuse(invocation or Invocation(None, None, None, False), problem)
 
 
 def _complain(error: LaminaError, as_json: bool, usage: click.ClickException | None = None) -> None:
@@ -226,7 +240,7 @@ def _complain(error: LaminaError, as_json: bool, usage: click.ClickException | N
         click.echo(click.style("Error: ", fg="red") + reveal(error.message), err=True)
 
 
-def main() -> None:
+def main() -> NoReturn:
     sys.exit(run(sys.argv[1:]))
 
 

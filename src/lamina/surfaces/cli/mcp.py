@@ -1,4 +1,4 @@
-"""The command that serves the memory to agents that speak the Model Context Protocol."""
+"""The command that serves the memory to agents that speak the Model Context Protocol: mcp."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lamina.home.folder import agent_name, user_name
 from lamina.memory.agent import Memory
 from lamina.model.clock import system_clock
 from lamina.model.record import Trust
-from lamina.surfaces.cli.invocation import Session, command
+from lamina.surfaces.cli.invocation import Invocation, command
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -29,74 +29,71 @@ SECONDS = 30.0
 UPKEEP = timedelta(minutes=1)  # between two looks at what is due
 
 
-def register(group: click.Group) -> None:
-    """Hang these commands under the program."""
-    serve(group)
+@command("mcp", "lamina --agent sky mcp")
+@click.option(
+    "--http",
+    "over_http",
+    is_flag=True,
+    help="listen on the loopback instead of talking to who started this",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="with --http; 0 takes a free one",
+)
+@click.option(
+    "--timeout",
+    "seconds",
+    type=click.FloatRange(0.1, 3600),
+    default=SECONDS,
+    show_default=True,
+    help="of a call",
+)
+@click.option(
+    "--untrusted", is_flag=True, help="trust what is remembered here as little as text from outside"
+)
+def mcp(
+    invocation: Invocation, over_http: bool, port: int, seconds: float, untrusted: bool
+) -> None:
+    """Serve the memory as tools (Model Context Protocol) until the client closes its pipe.
+
+    Agent and user are those of --agent and --user; the tools have an agent's authority, whoever
+    starts them. With --http it listens at http://127.0.0.1:PORT/mcp, and clients need a token of
+    `lamina token create`.
+    """
+    agent_name(invocation.agent)
+    try:
+        import mcp  # noqa: F401 - an extra that may be missing
+    except ImportError:
+        raise Refused(f"serving tools needs mcp; {extras.remedy('mcp')}") from None
+    from lamina.surfaces.mcp import server, tools
+    from lamina.surfaces.mcp.worker import Keeper
+
+    keeper = Keeper(lambda: invocation.agent_handle(SURFACE), seconds, _upkeep(invocation))
+    try:
+        made = server.made(keeper, tools.tools(Trust.EXTERNAL if untrusted else None))
+        if over_http:
+            _listen(invocation, keeper, made, port, seconds)
+        else:
+            from lamina.surfaces.mcp import stdio
+
+            keeper.warm()
+            stdio.run(made)
+    finally:
+        keeper.close()
 
 
-def serve(group: click.Group) -> None:
-    @command(group, "mcp", "lamina --agent sky mcp")
-    @click.option(
-        "--http",
-        "over_http",
-        is_flag=True,
-        help="listen on the loopback instead of talking to who started this",
-    )
-    @click.option(
-        "--port",
-        type=click.IntRange(0, 65535),
-        default=PORT,
-        show_default=True,
-        help="with --http; 0 takes a free one",
-    )
-    @click.option(
-        "--timeout",
-        "seconds",
-        type=click.FloatRange(0.1, 3600),
-        default=SECONDS,
-        show_default=True,
-        help="of a call",
-    )
-    @click.option(
-        "--untrusted",
-        is_flag=True,
-        help="trust what is remembered here as little as text from outside",
-    )
-    def run(session: Session, over_http: bool, port: int, seconds: float, untrusted: bool) -> None:
-        """Serve the memory as tools (Model Context Protocol) until the client closes its pipe.
-
-        Agent and user are those of --agent and --user; the tools have an agent's authority, whoever starts them. With --http
-        it listens at http://127.0.0.1:PORT/mcp, and clients need a token of `lamina token create`.
-        """
-        agent_name(session.agent)
-        try:
-            import mcp  # noqa: F401 - an extra that may be missing
-        except ImportError:
-            raise Refused(f"serving tools needs mcp; {extras.remedy('mcp')}") from None
-        from lamina.surfaces.mcp import server, tools
-        from lamina.surfaces.mcp.worker import Keeper
-
-        keeper = Keeper(lambda: session.agent_handle(SURFACE), seconds, _upkeep(session))
-        try:
-            made = server.made(keeper, tools.tools(Trust.EXTERNAL if untrusted else None))
-            if over_http:
-                _listen(session, keeper, made, port, seconds)
-            else:
-                from lamina.surfaces.mcp import stdio
-
-                keeper.warm()
-                stdio.run(made)
-        finally:
-            keeper.close()
-
-
-def _listen(session: Session, keeper: Keeper, made: Server[Any], port: int, seconds: float) -> None:
-    """Serve over HTTP. What is wrong with the store is told at once: nobody else would see it."""
+def _listen(
+    invocation: Invocation, keeper: Keeper, server: Server[Any], port: int, seconds: float
+) -> None:
+    """Serve over HTTP. A fault of the store is reported at once: no client would see it."""
     from lamina.home.tokens import Access
     from lamina.surfaces.mcp import http
     from lamina.surfaces.mcp.auth import Opened
 
-    access = Access(session.home.path)
+    access = Access(invocation.home.path)
 
     def check(secret: str) -> Opened | None:
         token = access.find(secret, system_clock())
@@ -106,30 +103,27 @@ def _listen(session: Session, keeper: Keeper, made: Server[Any], port: int, seco
     with listening:
         memory = keeper.warm().result()
         host, number = listening.getsockname()
-        click.echo(
-            f"serving the memory of {memory.agent} at http://{host}:{number}{http.PATH}", err=True
-        )
-        http.run(made, listening, seconds, (memory.agent, user_name(memory.user)), check)
+        url = f"http://{host}:{number}{http.PATH}"
+        click.echo(f"serving the memory of {memory.agent} at {url}", err=True)
+        http.run(server, listening, seconds, (memory.agent, user_name(memory.user)), check)
 
 
-def _upkeep(session: Session) -> Callable[[Memory], None]:
-    """What starts the jobs that are due, behind writes, and looks for them now and then only."""
+def _upkeep(invocation: Invocation) -> Callable[[Memory], None]:
+    """Return what starts the jobs that are due after a write; it looks for them now and then."""
     started: Popen[bytes] | None = None
     looked: datetime | None = None
 
     def start(memory: Memory) -> None:
         nonlocal started, looked
         now = system_clock()
-        if memory.settings["maintenance"] != "auto" or (
-            looked is not None and now - looked < UPKEEP
-        ):
+        is_recent = looked is not None and now - looked < UPKEEP
+        if is_recent or memory.settings["maintenance"] != "auto":
             return
         looked = now
         from lamina.surfaces.maintenance import start_if_due
 
-        with session.scheduler() as scheduler:
-            started = start_if_due(
-                scheduler.orchestrator(), session.home.path, session.agent, started
-            )
+        home, agent = invocation.home.path, invocation.agent
+        with invocation.scheduler() as scheduler:
+            started = start_if_due(scheduler.orchestrator(), home, agent, started)
 
     return start

@@ -1,4 +1,4 @@
-"""Commands about mirrors: status, sync, rebuild, verify."""
+"""Commands about mirrors: mirror status, sync, rebuild and verify."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from lamina.errors import LaminaError
 from lamina.surfaces.cli import output
-from lamina.surfaces.cli.invocation import Session, command
+from lamina.surfaces.cli.invocation import EXIT_FAILED, Invocation, command
 from lamina.text.words import counted
 
 if TYPE_CHECKING:
@@ -18,136 +18,115 @@ if TYPE_CHECKING:
     from lamina.mirrors.verify import Verified
 
 NONE = "no mirror is on; see the settings mirrors.jsonl, mirrors.chroma and mirrors.weaviate"
+DIFFERENCES = ("missing", "outdated", "unknown")
 
 
-def register(group: click.Group) -> None:
-    """Hang these commands under the program."""
-
-    @group.group("mirror")
-    def mirror() -> None:
-        """Copies for other programs: JSONL files, ChromaDB, Weaviate."""
-
-    status(mirror)
-    sync(mirror)
-    rebuild(mirror)
-    verify(mirror)
+@click.group()
+def mirror() -> None:
+    """Copies for other programs: JSONL files, ChromaDB, Weaviate."""
 
 
-def status(group: click.Group) -> None:
-    @command(group, "status", "lamina mirror status")
-    def run(session: Session) -> None:
-        """Show which mirrors are on, where they are, and how far behind."""
-        found = session.memory().mirrors()
-        if session.json:
-            output.show_json([one.to_dict() for one in found])
-            return
-        rows = [(one.name, one.place, one.told) for one in found]
-        output.table(
-            ("mirror", "place", "standing"), rows, wide="standing", wraps=("standing",)
-        ) if rows else click.echo(NONE)
-        for problem in _unset(session.memory()):
-            output.attention(problem)
+@command("status", "lamina mirror status", under=mirror, needs_known_agent=True)
+def mirror_status(invocation: Invocation) -> None:
+    """Show which mirrors are on, where they are, and how far behind."""
+    mirrors = invocation.memory().mirrors()
+    if invocation.json:
+        output.show_json([one.to_dict() for one in mirrors])
+        return
+    if mirrors:
+        rows = [(one.name, one.place, one.told) for one in mirrors]
+        columns = ("mirror", "place", "standing")
+        output.table(columns, rows, wide="standing", wraps=("standing",))
+    else:
+        click.echo(NONE)
+    for problem in _missing_key(invocation.memory()):
+        output.attention(problem)
 
 
-def problems(memory: Memory) -> list[str]:
-    """What `lamina status` has to say about the mirrors, each of which is asked. Only who sees all users may know."""
+def problems_of_mirrors(memory: Memory) -> list[str]:
+    """List what `lamina status` reports about the mirrors, each of which is asked.
+
+    Only a caller that sees all users may know.
+    """
     from lamina.mirrors import configured
 
     if memory.user is not None:
         return []
-    found = [*configured.contradictions(memory.settings), *_unset(memory)]
+    problems = [*configured.contradictions(memory.settings), *_missing_key(memory)]
     try:
-        standings = memory.mirrors() if configured.names(memory.settings) else []
-    except LaminaError as error:  # such as a key that is none
-        return [*found, error.message]
-    return found + [f"the mirror {one.name} {one.told}" for one in standings if not one.ok]
+        mirrors = memory.mirrors() if configured.names(memory.settings) else []
+    except LaminaError as error:  # such as a key that is not set
+        return [*problems, error.message]
+    return problems + [f"the mirror {one.name} {one.told}" for one in mirrors if not one.ok]
 
 
-def _unset(memory: Memory) -> list[str]:
+def _missing_key(memory: Memory) -> list[str]:
     from lamina.mirrors import configured
 
     return [problem] if (problem := configured.missing_key(memory.settings)) else []
 
 
-def sync(group: click.Group) -> None:
-    @command(group, "sync", "lamina mirror sync")
-    @click.pass_context
-    def run(context: click.Context, session: Session) -> None:
-        """Bring every mirror up to date now. Exits with 1 when one cannot be reached."""
-        with output.progress("mirroring") as advance:
-            done = session.memory().sync_mirrors(advance)
-        _show_done(context, session, done)
+@command("sync", "lamina mirror sync", under=mirror)
+def mirror_sync(invocation: Invocation) -> int:
+    """Bring every mirror up to date now. Exits with 1 when one cannot be reached."""
+    with output.progress("mirroring") as advance:
+        outcomes = invocation.memory().sync_mirrors(advance)
+    return _show_outcomes(invocation, outcomes)
 
 
-def rebuild(group: click.Group) -> None:
-    @command(group, "rebuild", "lamina mirror rebuild chroma")
-    @click.argument("names", nargs=-1, metavar="[MIRROR]...")
-    @click.pass_context
-    def run(context: click.Context, session: Session, names: tuple[str, ...]) -> None:
-        """Make mirrors anew from the store: those that are named, or all that are on."""
-        with output.progress("mirroring") as advance:
-            done = session.memory().rebuild_mirrors(names, advance)
-        _show_done(context, session, done)
+@command("rebuild", "lamina mirror rebuild chroma", under=mirror)
+@click.argument("names", nargs=-1, metavar="[MIRROR]...")
+def mirror_rebuild(invocation: Invocation, names: tuple[str, ...]) -> int:
+    """Make mirrors anew from the store: those that are named, or all that are on."""
+    with output.progress("mirroring") as advance:
+        outcomes = invocation.memory().rebuild_mirrors(names, advance)
+    return _show_outcomes(invocation, outcomes)
 
 
-def _show_done(context: click.Context, session: Session, done: Mapping[str, Any]) -> None:
-    if session.json:
-        output.show_json(done)
+def _show_outcomes(invocation: Invocation, outcomes: Mapping[str, Any]) -> int:
+    """Print what came of each mirror, and return 1 when one failed."""
+    if invocation.json:
+        output.show_json(outcomes)
+    elif not outcomes:
+        click.echo(NONE)
     else:
-        for name, what in done.items():
-            click.echo(
-                f"{name}: " + (what.get("error") or f"{what['put']} put, {what['dropped']} dropped")
-            )
-        if not done:
-            click.echo(NONE)
-    context.exit(1 if any("error" in what for what in done.values()) else 0)
+        for name, outcome in outcomes.items():
+            done = outcome.get("error") or f"{outcome['put']} put, {outcome['dropped']} dropped"
+            click.echo(f"{name}: {done}")
+    return EXIT_FAILED if any("error" in outcome for outcome in outcomes.values()) else 0
 
 
-def verify(group: click.Group) -> None:
-    @command(group, "verify", "lamina mirror verify")
-    @click.argument("names", nargs=-1, metavar="[MIRROR]...")
-    @click.pass_context
-    def run(context: click.Context, session: Session, names: tuple[str, ...]) -> None:
-        """Compare everything that mirrors hold with the store. Exits with 1 if anything differs."""
-        with output.progress("comparing") as advance:
-            found = session.memory().verify_mirrors(names, advance)
-        if session.json:
-            output.show_json({name: one.to_dict() for name, one in found.items()})
-        else:
-            for name, one in found.items():
-                _show_verified(name, one)
-            if not found:
-                click.echo(NONE)
-        context.exit(0 if all(one.ok for one in found.values()) else 1)
+@command("verify", "lamina mirror verify", under=mirror, needs_known_agent=True)
+@click.argument("names", nargs=-1, metavar="[MIRROR]...")
+def mirror_verify(invocation: Invocation, names: tuple[str, ...]) -> int:
+    """Compare everything that mirrors hold with the store. Exits with 1 if anything differs."""
+    with output.progress("comparing") as advance:
+        comparisons = invocation.memory().verify_mirrors(names, advance)
+    if invocation.json:
+        output.show_json({name: one.to_dict() for name, one in comparisons.items()})
+    elif not comparisons:
+        click.echo(NONE)
+    else:
+        for name, one in comparisons.items():
+            _show_verified(name, one)
+    return 0 if all(one.ok for one in comparisons.values()) else EXIT_FAILED
 
 
-def _show_verified(name: str, found: Verified) -> None:
-    waiting = (
-        f"; {counted(found.waiting, 'change waits', 'changes wait')} for the next sync"
-        if found.waiting
-        else ""
-    )
-    if found.ok:
-        click.echo(
-            click.style("ok   ", fg="green")
-            + f"{name:<9} {counted(found.held, 'memory', 'memories')}{waiting}"
-        )
+def _show_verified(name: str, compared: Verified) -> None:
+    waiting = counted(compared.waiting, "change waits", "changes wait")
+    later = f"; {waiting} for the next sync" if compared.waiting else ""
+    if compared.ok:
+        memories = counted(compared.held, "memory", "memories")
+        click.echo(f"{click.style('ok   ', fg='green')}{name:<9} {memories}{later}")
         return
-    if not found.is_compared:
+    mark = f"{click.style('BAD  ', fg='red')}{name:<9}"
+    if not compared.is_compared:
         again = f"once that is mended, `lamina mirror verify {name}` compares it"
-        click.echo(
-            click.style("BAD  ", fg="red") + f"{name:<9} not compared: {found.problem}; {again}"
-        )
+        click.echo(f"{mark} not compared: {compared.problem}; {again}")
         return
-    counts = (
-        f"{getattr(found, kind):,} {kind}"
-        for kind in ("missing", "outdated", "unknown")
-        if getattr(found, kind)
-    )
-    what = found.problem or f"{', '.join(counts)} of {found.held:,} held{waiting}"
-    click.echo(
-        click.style("BAD  ", fg="red")
-        + f"{name:<9} {what}; `lamina mirror rebuild {name}` makes it anew"
-    )
-    for kind, ids in found.ids.items():
+    counts = {kind: getattr(compared, kind) for kind in DIFFERENCES}
+    different = ", ".join(f"{number:,} {kind}" for kind, number in counts.items() if number)
+    what = compared.problem or f"{different} of {compared.held:,} held{later}"
+    click.echo(f"{mark} {what}; `lamina mirror rebuild {name}` makes it anew")
+    for kind, ids in compared.ids.items():
         click.echo(f"     {kind}: {', '.join(ids)}")

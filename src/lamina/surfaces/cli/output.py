@@ -1,4 +1,4 @@
-"""How things look in a terminal: tables, bars and plain JSON. Nothing that was stored can steer the terminal."""
+"""Print tables, bars and plain JSON, so that nothing that was stored can steer the terminal."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from lamina.text.words import counted, is_invisible, one_line, reveal
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
-BAR = 24
+BAR = 24  # characters of the longest bar
 PIPED_WIDTH = 200
-LEAST = 28  # of the wide column
-CUT = 10  # of it where nothing else can be left out
-WRAPPED = 16  # of a column that goes on in the next line
-GAP = 2
-PATIENCE = 1.0
-SAID = 100  # characters of what evidence says
+# Least widths: of a table's wide column, of the same where more columns would have to go, and of
+# a column that wraps.
+READABLE, CUT, WRAPPED = 28, 10, 16
+GAP = 2  # spaces between columns
+PATIENCE = 1.0  # seconds before a progress bar appears
+QUOTED = 100  # characters of what evidence says
 STATE_STYLES = {
     State.ACTIVE: "green",
     State.CONSTRAINED: "yellow",
@@ -40,40 +40,38 @@ STATE_STYLES = {
 
 
 def show_json(value: Any) -> None:
-    """One JSON value, as programs expect it."""
+    """Print one JSON value, as programs expect it."""
     click.echo(escaped(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
 
 
 def escaped(json: str) -> str:
-    """The same JSON, with whatever a terminal would obey or nobody would see written as escapes.
+    """Escape all that a terminal would obey, and all that is invisible, in JSON.
 
     JSON itself wants that only for the oldest control characters; terminals obey U+009B as well.
     """
-    strange = [
-        one for one in {*json} if one != "\n" and (not one.isprintable() or is_invisible(one))
-    ]
-    units = {one: one.encode("utf-16-be").hex() for one in strange}
-    return json.translate(
-        {
-            ord(one): "".join(f"\\u{code[n : n + 4]}" for n in range(0, len(code), 4))
-            for one, code in units.items()
-        }
-    )
+    strange = [c for c in {*json} if c != "\n" and (not c.isprintable() or is_invisible(c))]
+    return json.translate({ord(c): _escape(c) for c in strange})
+
+
+def _escape(character: str) -> str:
+    code = character.encode("utf-16-be").hex()
+    return "".join(f"\\u{code[start : start + 4]}" for start in range(0, len(code), 4))
 
 
 def console() -> Console:
-    """A terminal of its real width, or a pipe that cuts nothing off too early."""
+    """Return a console of the terminal's real width, or one for a pipe, which is wider."""
     from rich.console import Console
 
     width, height = shutil.get_terminal_size()
-    # With the height given as well, since a terminal that calls itself dumb is taken for one of 80 columns otherwise.
-    width = width if sys.stdout.isatty() else PIPED_WIDTH
+    if not sys.stdout.isatty():
+        width = PIPED_WIDTH
+    # With the height as well: rich takes a dumb terminal for one of 80 columns otherwise.
     return Console(width=width, height=height, highlight=False, markup=False, emoji=False)
 
 
-def attention(told: str, *, err: bool = False) -> None:
-    """What nobody should overlook, though the command was done."""
-    click.echo(click.style("attention: ", fg="yellow") + reveal(told), err=err)
+def attention(message: str, *, err: bool = False) -> None:
+    """Print what should not be overlooked, though the command was done."""
+    click.echo(click.style("attention: ", fg="yellow") + reveal(message), err=err)
 
 
 def when(moment: datetime) -> str:
@@ -84,132 +82,102 @@ def table(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
     *,
-    wide: str = "",
+    wide: str | None = None,
     right: Sequence[str] = (),
     dispensable: Sequence[str] = (),
-    reluctantly: Sequence[str] = (),
     wraps: Sequence[str] = (),
 ) -> None:
-    """A table whose wide column takes what is left of the line. A narrow terminal does without some, and says so.
+    """Print a table; a narrow terminal does without some columns, and says which.
 
-    First goes what is dispensable, then the wide column is cut, then goes what is left out reluctantly.
-    What is too long is cut; or, in a column that wraps, it goes on in the next line, and a pipe has lines as long as need be.
+    The wide column is cut at the end of the line, and those that wrap go on in the next line;
+    all others are whole. In a pipe every row is one line, and nothing is left out.
     """
     screen = console()
-    cells = [[_cell(value) for value in row] for row in rows]
-    natural = [
-        max([len(name), *(row[place].cell_len for row in cells)])
-        for place, name in enumerate(columns)
-    ]
-    least = {**dict.fromkeys(wraps, WRAPPED), **({wide: LEAST} if wide else {})}
-    widths = [
-        min(width, least.get(name, width)) for name, width in zip(columns, natural, strict=True)
-    ]
-    if wraps and not screen.is_terminal:
-        whole = [
-            natural[place] if name in wraps else widths[place] for place, name in enumerate(columns)
-        ]
-        screen.width = max(screen.width, _line(whole, range(len(whole))))
-    bare = [
-        name
-        for name in (*wraps, *dispensable)
-        if cells and not any(row[columns.index(name)].cell_len for row in cells)
-    ]
-    shown = _fitting(columns, widths, [*bare, *dispensable], screen.width)
-    if wide:  # where nothing can be left out, it is cut
-        widths[columns.index(wide)] -= max(
-            0, min(_line(widths, shown) - screen.width, widths[columns.index(wide)] - CUT)
-        )
-    if (
-        screen.is_terminal
-    ):  # and at last, also what is missed is left out: half of everything is of no use to anybody
-        shown = _fitting(
-            columns,
-            widths,
-            [*reluctantly, *(name for name in reversed(columns[1:]) if name != wide)],
-            screen.width,
-            shown,
-        )
-    share = [(name, screen.width // 4) for name in wraps]
-    for name, most in (*share, *((name, screen.width) for name in (wide, *wraps) if name)):
-        place, spare = columns.index(name), screen.width - _line(widths, shown)
-        if place in shown and spare > 0:
-            widths[place] += max(0, min(spare, min(most, natural[place]) - widths[place]))
-    screen.width = max(screen.width, _line(widths, shown))
-    _print(screen, _drawn(columns, widths, shown, cells, right, wraps))
-    if gone := [
-        name
-        for place, name in enumerate(columns)
-        if place not in shown and name and name not in bare
-    ]:
+    drawn = [[_cell(value) for value in row] for row in rows]
+    cells = {name: [row[number] for row in drawn] for number, name in enumerate(columns)}
+    if wide is not None and wide not in wraps:
+        for cell in cells[wide]:
+            cell.no_wrap, cell.overflow = True, "ellipsis"
+    if not screen.is_terminal:
+        wide, wraps = None if wide in wraps else wide, ()
+    widths = {name: max([len(name), *(cell.cell_len for cell in cells[name])]) for name in columns}
+    widths |= {name: min(widths[name], WRAPPED) for name in wraps if name != wide}
+    shown, least = [*columns], READABLE
+    if screen.is_terminal:
+        empty = [name for name in dispensable if not any(cells[name])]
+        shown, least = _fitting(columns, widths, wide, empty, dispensable, screen.width), CUT
+    # Where a line is too long all the same, the terminal breaks it: rich would break the ids.
+    screen.width = max(screen.width, _line(widths, shown, wide, least))
+    spare = max(0, screen.width - _line(widths, shown, wide, READABLE))
+    most = {name: widths[name] + spare for name in wraps if name != wide}
+    _print(screen, {name: cells[name] for name in shown}, wide, right, most)
+    gone = [name for name in columns if name and name not in shown and any(cells[name])]
+    if gone:
         click.secho(f"not shown at this width: {', '.join(gone)}", dim=True, err=True)
 
 
-def _drawn(
+def _fitting(
     columns: Sequence[str],
-    widths: Sequence[int],
-    shown: Sequence[int],
-    cells: Sequence[Sequence[Any]],
+    widths: Mapping[str, int],
+    wide: str | None,
+    empty: Sequence[str],
+    dispensable: Sequence[str],
+    room: int,
+) -> list[str]:
+    """Leave out columns until the others fit into a line.
+
+    Empty ones go before the wide one is cut, dispensable ones before it is too narrow to read,
+    and others, from the right, before it is too narrow for a word.
+    """
+    shown = [*columns]
+    others = [name for name in reversed(columns[1:]) if name != wide]
+    uncut = widths[wide] if wide is not None else 0
+    for names, least in ((empty, uncut), (dispensable, READABLE), (others, CUT)):
+        for name in names:
+            if name in shown and _line(widths, shown, wide, least) > room:
+                shown.remove(name)
+    return shown
+
+
+def _line(widths: Mapping[str, int], shown: Sequence[str], wide: str | None, least: int) -> int:
+    """Add up the columns of a line in which the wide one has its least width."""
+    parts = [min(widths[name], least) if name == wide else widths[name] for name in shown]
+    return sum(parts) + GAP * (len(parts) - 1)
+
+
+def _print(
+    screen: Console,
+    cells: Mapping[str, Sequence[Text]],
+    wide: str | None,
     right: Sequence[str],
-    wraps: Sequence[str],
-) -> Table:
-    """The table itself, of the columns that are shown, each as wide as was decided."""
+    most: Mapping[str, int],
+) -> None:
+    """Let rich lay out the columns; it narrows the wide one and those that have a most.
+
+    Rich knows no least width of a column that it narrows: the wide one keeps its own because
+    the others cannot become wider than their most.
+    """
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
-    for place in shown:
-        name, width = columns[place], widths[place]
+    for name in cells:
         justify: Any = "right" if name in right else "left"
+        is_whole = name != wide and name not in most
         made.add_column(
-            name,
-            justify=justify,
-            no_wrap=name not in wraps,
-            overflow="fold",
-            min_width=width,
-            max_width=width,
+            name, justify=justify, no_wrap=is_whole, max_width=most.get(name), overflow="fold"
         )
-        for row in cells:
-            if (
-                name not in wraps
-            ):  # beside a cell of several lines the end of another one is not marked otherwise
-                row[place].truncate(width, overflow="ellipsis")
-    for row in cells:
-        made.add_row(*(row[place] for place in shown))
-    return made
-
-
-def _print(screen: Console, made: Table) -> None:
-    """Print a table; in a pipe its lines end where their last word does."""
+    for row in zip(*cells.values(), strict=True):
+        made.add_row(*row)
     if screen.is_terminal:
         screen.print(made)
         return
     with screen.capture() as captured:
         screen.print(made)
+    # In a pipe, lines end where their last word does.
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def _fitting(
-    columns: Sequence[str],
-    widths: Sequence[int],
-    dispensable: Sequence[str],
-    room: int,
-    among: Sequence[int] | None = None,
-) -> list[int]:
-    """The places of the columns that fit into a line, after some were left out in this order."""
-    shown = list(range(len(columns)) if among is None else among)
-    for name in dispensable:
-        if _line(widths, shown) <= room:
-            break
-        if columns.index(name) in shown:
-            shown.remove(columns.index(name))
-    return shown
-
-
-def _line(widths: Sequence[int], shown: Iterable[int]) -> int:
-    return sum(widths[place] + GAP for place in shown) - GAP
-
-
-def _cell(value: Any) -> Any:
+def _cell(value: Any) -> Text:
     from rich.text import Text
 
     if isinstance(value, Text):
@@ -220,7 +188,7 @@ def _cell(value: Any) -> Any:
 
 
 def records(found: Sequence[Record], every_user: bool = False) -> None:
-    """Records as a table, a line each; the rest of a record is in `inspect`. Of several users, each with its own."""
+    """Print records as a table, one line each, with their users if those may be several."""
     columns: list[tuple[str, Callable[[Record], Any]]] = [
         ("id", lambda r: r.id),
         ("when (UTC)", lambda r: when(r.occurred_at)),
@@ -236,58 +204,56 @@ def records(found: Sequence[Record], every_user: bool = False) -> None:
         columns.insert(1, ("user", lambda r: r.user))
     rows = [[value(r) for _, value in columns] for r in found]
     names = [name for name, _ in columns]
-    last = ("imp.", "tags", "when (UTC)", "kind", "layer")
-    table(names, rows, wide="content", right=("imp.",), dispensable=last, wraps=("tags",))
+    dispensable = ("imp.", "tags", "when (UTC)", "kind", "layer")
+    table(names, rows, wide="content", right=("imp.",), dispensable=dispensable, wraps=("tags",))
 
 
-def record(found: Record, said: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Everything about one record, a field a line; empty fields are left out. Evidence with what it says, if known."""
+def record(found: Record, contents: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Print everything about one record; evidence with what it says, where that is known."""
     from lamina.text import dates
 
-    fields = found.to_dict()
-    shown = {
-        name: value
-        for name, value in fields.items()
-        if value not in (None, [], {}, "") and name != "content"
-    }
     console().print(reveal(found.content), style="bold")
-    spoken = [
-        f"{one}: {one_line(said[one], SAID)}" if one in said else one for one in found.evidence
-    ]
-    fields_of = {name: [_plain(value)] for name, value in shown.items()} | (
-        {"evidence": spoken} if said else {}
-    )
-    pairs(
-        [
-            (name if not place else "", one)
-            for name, lines in fields_of.items()
-            for place, one in enumerate(lines)
-        ]
-    )
+    lines: list[tuple[str, str]] = []
+    for name, value in found.to_dict().items():
+        if name == "content" or value in (None, [], {}, ""):
+            continue
+        if name == "evidence" and contents:
+            quotes = [_quoted(reference, contents) for reference in found.evidence]
+            lines += zip((name, *[""] * (len(quotes) - 1)), quotes, strict=True)
+        else:
+            lines.append((name, _as_text(value)))
+    pairs(lines)
     for mention in dates.find(found.content, found.occurred_at):
         last = mention.end - timedelta(days=1)
         days = f"{mention.start}" if mention.start == last else f"{mention.start} to {last}"
         console().print(f'speaks of {days} ("{one_line(mention.phrase)}")', style="dim")
 
 
-def _plain(value: Any) -> str:
+def _quoted(reference: str, contents: Mapping[str, str]) -> str:
+    """Add to an id of evidence what the record says."""
+    if reference not in contents:
+        return reference
+    return f"{reference}: {one_line(contents[reference], QUOTED)}"
+
+
+def _as_text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return msgspec.json.encode(value).decode() if isinstance(value, Mapping) else str(value)
 
 
 def confirmed(question: str) -> bool:
-    """Whether a person says yes. Where nobody can be asked, that is a no."""
+    """Ask a person, and return the answer; where no person can be asked, that is a no."""
     try:
         return click.confirm(question, err=True)
     except click.Abort:
-        if sys.stdin.isatty():  # somebody has pressed Ctrl-C
+        if sys.stdin.isatty():  # Ctrl-C was pressed
             raise
         return False
 
 
 def pairs(items: Sequence[tuple[str, Any]]) -> None:
-    """Names and values, aligned. A path is never broken: whoever copies it needs the whole of it."""
+    """Print names and values, aligned. A path is never broken, so that it can be copied."""
     from rich.table import Table
     from rich.text import Text
 
@@ -305,114 +271,89 @@ def pairs(items: Sequence[tuple[str, Any]]) -> None:
 
 
 def hits(found: Hits, explain: bool) -> None:
-    """Hits as a table, or with the parts of each score drawn as bars."""
-    if not explain:
-        rows = [(f"{hit.score:.3f}", *_short(hit.record)) for hit in found]
-        columns = ("score", "id", "when (UTC)", "layer", "content")
-        table(columns, rows, wide="content", right=("score",), dispensable=("layer", "when (UTC)"))
+    """Print hits as a table, or with the parts of each score drawn as bars."""
+    if explain:
+        scores = (value for hit in found for value in (hit.score, *map(abs, hit.parts.values())))
+        best = max(scores, default=1.0)
+        for rank, hit in enumerate(found, 1):
+            _explain(rank, hit, best)
         return
-    best = max(
-        (value for hit in found for value in (hit.score, *map(abs, hit.parts.values()))),
-        default=1.0,
-    )
-    for place, hit in enumerate(found, 1):
-        explained(place, hit, best)
-
-
-def _short(found: Record) -> tuple[str, str, str, str]:
-    return found.id, when(found.occurred_at), _layer(found), found.content
+    rows = []
+    for hit in found:
+        record = hit.record
+        about = (record.id, when(record.occurred_at), _layer(record))
+        rows.append((f"{hit.score:.3f}", *about, record.content))
+    columns = ("score", "id", "when (UTC)", "layer", "content")
+    table(columns, rows, wide="content", right=("score",), dispensable=("layer", "when (UTC)"))
 
 
 def _layer(found: Record) -> str:
-    """Where a memory lives, and that the store does not have it yet, if that is so."""
-    return (
-        found.layer.value
-        if found.stored_in == "store"
-        else f"{found.layer.value} ({found.stored_in})"
-    )
+    """Name the layer of a record, and where it is while the store does not have it yet."""
+    layer = found.layer.value
+    return layer if found.stored_in == "store" else f"{layer} ({found.stored_in})"
 
 
 def notes(found: Sequence[str]) -> None:
-    """What could not be used to answer; beside the answer, so that programs which read it are not disturbed."""
+    """Print what could not be used for an answer on standard error, away from the answer."""
     for note in found:
         click.echo(click.style("note: ", fg="yellow") + reveal(note), err=True)
 
 
-def explained(place: int, hit: Hit, best: float) -> None:
-    """One hit with its score taken apart."""
+def _explain(rank: int, hit: Hit, best: float) -> None:
+    """Print one hit with its score taken apart."""
     from rich.text import Text
 
-    screen = console()
-    screen.print(
-        Text(f"{place}. {one_line(hit.record.content)}", style="bold"),
-        overflow="ellipsis",
-        no_wrap=True,
-    )
-    screen.print(
-        Text(
-            f"   {hit.record.id}  {_layer(hit.record)}  {when(hit.record.occurred_at)}", style="dim"
-        )
-    )
+    screen, record = console(), hit.record
+    title = Text(f"{rank}. {one_line(record.content)}", style="bold")
+    screen.print(title, overflow="ellipsis", no_wrap=True)
+    about = f"   {record.id}  {_layer(record)}  {when(record.occurred_at)}"
+    screen.print(Text(about, style="dim"))
     for name, value in hit.parts.items():
-        drawn = (
-            Text(bar(value, best), style="cyan")
-            if value >= 0
-            else Text(less(value, best), style="red")
-        )
+        draw, style = (bar, "cyan") if value >= 0 else (less, "red")
+        drawn = Text(draw(value, best), style=style)
         screen.print(Text(f"   {name:<12}{value:7.3f}  ") + drawn)
     screen.print(Text(f"   {'= score':<12}{hit.score:7.3f}"))
     if hit.duplicates:
-        copies = counted(
-            hit.duplicates, "near-copy from outside is", "near-copies from outside are"
-        )
-        screen.print(Text(f"   {copies} not shown", style="yellow"))
+        one, many = "near-copy from outside is", "near-copies from outside are"
+        screen.print(Text(f"   {counted(hit.duplicates, one, many)} not shown", style="yellow"))
 
 
 def less(value: float, best: float) -> str:
-    """A bar of what is taken off, which looks unlike one of what is added, also without colours."""
+    """Draw a bar of what is taken off, which looks different also without colours."""
     return "░" * max(1, round(BAR * -value / best)) if best > 0 else ""
 
 
 def bar(value: float, best: float) -> str:
-    """A bar in eighths of a character."""
+    """Draw a bar in eighths of a character."""
     eighths = round(BAR * 8 * max(0.0, value) / best) if best > 0 else 0
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
 def events(found: Sequence[Event]) -> None:
-    """Changes as a table, with what they did."""
+    """Print changes as a table, with what they did."""
     rows = [
         (e.seq, when(e.at), e.action, e.actor, e.surface, _summary(e), e.reason or "")
         for e in found
     ]
     columns = ("event", "when (UTC)", "action", "actor", "surface", "what", "reason")
-    table(
-        columns,
-        rows,
-        wide="what",
-        right=("event",),
-        dispensable=("surface", "actor", "reason", "when (UTC)"),
-        wraps=("reason",),
-    )
+    dispensable = ("surface", "actor", "reason", "when (UTC)")
+    table(columns, rows, wide="what", right=("event",), dispensable=dispensable, wraps=("reason",))
 
 
 def _summary(event: Event) -> str:
-    if not event.changes and event.details.get("grants"):
-        numbers = ", ".join(str(one["grant"]) for one in event.details["grants"])
-        return f"grant {numbers}" + (
-            f": {event.note['to']} may read {event.note['covers']}"
-            if "covers" in event.note
-            else ""
-        )
-    if not event.changes:
-        return msgspec.json.encode(event.details).decode() if event.details else ""
-    first = event.changes[0]
-    rest = f" and {len(event.changes) - 1} more" if len(event.changes) > 1 else ""
-    return f"{first.record} {_moved(first)}{rest}"
+    """Say in one line what an event changed."""
+    if event.changes:
+        first, more = event.changes[0], len(event.changes) - 1
+        return f"{first.record} {_transition(first)}" + (f" and {more} more" if more else "")
+    if grants := event.details.get("grants"):
+        numbers, note = ", ".join(str(grant["grant"]) for grant in grants), event.note
+        may_read = f": {note['to']} may read {note['covers']}" if "covers" in note else ""
+        return f"grant {numbers}{may_read}"
+    return msgspec.json.encode(event.details).decode() if event.details else ""
 
 
-def _moved(change: Change) -> str:
-    """What became of one record: where it began, or what it was before and is now."""
+def _transition(change: Change) -> str:
+    """Say where a record began, or what it was before and is now."""
     if not change.before:
         return str(change.after.get("layer", ""))
     if "erased" in change.before:
@@ -424,29 +365,19 @@ def _moved(change: Change) -> str:
 
 
 def reads(found: Sequence[Read]) -> None:
-    """Reads as a table: who looked for what, and how much came back."""
-    rows = [
-        (
-            when(r.at),
-            r.action,
-            str(r.actor),
-            r.actor.surface,
-            len(r.records),
-            r.note.get("user") or "",
-            _query(r),
-        )
-        for r in found
-    ]
+    """Print reads as a table: who looked for what, and how much came back."""
+    rows = []
+    for read in found:
+        actor, note = read.actor, read.note
+        query = str(note.get("query") or note.get("path") or "")
+        about = (when(read.at), read.action, str(actor), actor.surface, len(read.records))
+        rows.append((*about, note.get("user") or "", query))
     columns = ("when (UTC)", "action", "actor", "surface", "records", "user", "query")
     table(columns, rows, wide="query", right=("records",), dispensable=("surface", "actor", "user"))
 
 
-def _query(read: Read) -> str:
-    return str(read.note.get("query") or read.note.get("path") or "")
-
-
 def size(number: int) -> str:
-    """Bytes for people."""
+    """Write a number of bytes for people."""
     value = float(number)
     for unit in ("B", "KB", "MB", "GB"):
         if value < 1000 or unit == "GB":
@@ -457,7 +388,7 @@ def size(number: int) -> str:
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on the terminal for work that takes longer than a second; silent for everything else."""
+    """Show a bar on the terminal while work takes longer than a second."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -467,14 +398,13 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn,
     )
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
+    parts = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     display = Progress(
-        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+        TextColumn("{task.description}"),
+        *parts,
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
     )
     task = display.add_task(label, total=None, start=True)
     started = time.monotonic()

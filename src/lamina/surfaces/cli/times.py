@@ -1,4 +1,4 @@
-"""Times as people type them: a day, a time, or how long from now."""
+"""Read times as people type them: a day, a time, or how long from now."""
 
 from __future__ import annotations
 
@@ -17,62 +17,49 @@ UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1
 DAYS_AGO = {"today": 0, "yesterday": 1}
 
 
-def day(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """A bare date means the start of that day in UTC, as times are shown."""
-    if not value or not DAY.fullmatch(value):
-        return value
-    try:
-        datetime.fromisoformat(value)
-    except ValueError:
-        raise InvalidInput(
-            f"{parameter.opts[0]} {shown(value)} is no day of the calendar"
-        ) from None
-    return f"{value}T00:00:00Z"
-
-
-def past(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> datetime | str | None:
-    """A day or a time, or how long ago it was: 12h, 7d, 4w, today, yesterday."""
+def past(context: click.Context, parameter: click.Parameter, value: str | None) -> datetime | None:
+    """Read a day, a time, or how long ago it was: 12h, 7d, 4w, today, yesterday."""
     if value is None:
         return None
     if value in DAYS_AGO:
-        return system_clock().replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(
-            days=DAYS_AGO[value]
-        )
-    if SPAN.fullmatch(value):
-        return _away(parameter, value, -1)
-    given = day(context, parameter, value)
-    try:
-        return moment(given, parameter.opts[0])
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"{error.message}; or give a day, or say how long ago, such as 12h, 7d, 4w or yesterday"
-        ) from None
+        midnight = system_clock().replace(hour=0, minute=0, second=0, microsecond=0)
+        return midnight - timedelta(days=DAYS_AGO[value])
+    hint = "or give a day, or say how long ago, such as 12h, 7d, 4w or yesterday"
+    return _from_now(parameter, value, -1) or _moment(parameter, value, hint)
 
 
 def end_of(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> datetime | str | None:
-    """When something ends: after hours, days or weeks, or at a time or day."""
-    if value and SPAN.fullmatch(value):
-        return _away(parameter, value, 1)
-    given = day(context, parameter, value)
+    """Read when something ends: after hours, days or weeks, or at a day or time."""
+    if not value:
+        return value
+    hint = "or say after how long, such as 12h, 30d or 4w, or give a day"
+    return _from_now(parameter, value, 1) or _moment(parameter, value, hint)
+
+
+def _moment(parameter: click.Parameter, value: str, hint: str) -> datetime:
+    """Read a time; a bare date is the start of that day in UTC, as times are shown."""
+    name = parameter.opts[0]
+    if DAY.fullmatch(value):
+        try:
+            datetime.fromisoformat(value)
+        except ValueError:
+            raise InvalidInput(f"{name} {shown(value)} is no day of the calendar") from None
+        value = f"{value}T00:00:00Z"
     try:
-        return moment(given, parameter.opts[0]) if given else given
+        return moment(value, name)
     except InvalidInput as error:
-        raise InvalidInput(
-            f"{error.message}; or say after how long, such as 12h, 30d or 4w, or give a day"
-        ) from None
+        raise InvalidInput(f"{error.message}; {hint}") from None
 
 
-def _away(parameter: click.Parameter, value: str, direction: int) -> datetime:
-    """So far from now as a span says, which is back for a negative direction."""
-    found = SPAN.fullmatch(value)
-    assert found is not None, "whoever calls has looked"
+def _from_now(parameter: click.Parameter, value: str, direction: int) -> datetime | None:
+    """Read a span from now, back for a negative direction; None for what is no span."""
+    span = SPAN.fullmatch(value)
+    if span is None:
+        return None
+    name, distance = parameter.opts[0], int(span[1]) * UNITS[span[2]]
     try:
-        return moment(
-            system_clock() + direction * int(found[1]) * UNITS[found[2]], parameter.opts[0]
-        )
+        return moment(system_clock() + direction * distance, name)
     except (OverflowError, InvalidInput):
-        raise InvalidInput(f"{parameter.opts[0]} {shown(value)} is too far away") from None
+        raise InvalidInput(f"{name} {shown(value)} is too far away") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import unified_diff
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from lamina.formats.world_edits import Edited, FileEdit
 from lamina.model.record import Layer, Record
 from lamina.model.slots import world_entry
 from lamina.store.engine import raw_file
-from lamina.surfaces.cli import output
-from lamina.surfaces.cli.invocation import Session, command
+from lamina.surfaces.cli import options, output
+from lamina.surfaces.cli.invocation import EXIT_FAILED, Invocation, command
 from lamina.text.secrets import detection
 from lamina.text.words import counted, reveal
 
@@ -26,190 +27,171 @@ COLOURS = {"+": "green", "-": "red"}
 SOURCE = click.Path(path_type=Path, allow_dash=True)
 
 
-def register(group: click.Group) -> None:
-    """Hang these commands under the program."""
-
-    @group.group("world")
-    def world() -> None:
-        """Tools and integrations that the agent knows."""
-
-    listing(world)
-    show(world)
-    add_tool(world)
-    set_integration(world)
-    remove(world)
-    sync(world)
+@click.group()
+def world() -> None:
+    """Tools and integrations that the agent knows."""
 
 
-def listing(group: click.Group) -> None:
-    @command(group, "list", "lamina world list")
-    def run(session: Session) -> None:
-        """List tools and integrations, with the environment variables that they name.
+@command("list", "lamina world list", under=world, needs_known_agent=True)
+def world_list(invocation: Invocation) -> None:
+    """List tools and integrations, with the environment variables that they name.
 
-        Below them is what was changed in the files and not taken in, and what waits for a decision.
-        """
-        memory = session.memory()
-        found = memory.world.records()
-        if session.json:
-            output.show_json([_plain(record) for record in found])
-            return
-        if found:
-            columns = ("what", "name", "variables", "about")
-            rows = [
-                (_kind(record), _name(record), " ".join(_variables(record)), _about(record))
-                for record in found
-            ]
-            output.table(columns, rows, wide="about", dispensable=("what",), wraps=("variables",))
-        else:
-            click.echo("no tools or integrations")
-        edits, problems = memory.world.edited()
-        for edit in edits:
-            click.echo(f"not taken in: {_told(edit)}; `lamina world sync` shows it")
-        _show_problems([problem.to_dict() for problem in problems])
-        _show_waiting(session)
-
-
-def show(group: click.Group) -> None:
-    @command(group, "show", "lamina world show search_flights")
-    @click.argument("name")
-    @click.option(
-        "--integration", is_flag=True, help="the integration of this name, when there is a tool too"
-    )
-    def run(session: Session, name: str, integration: bool) -> None:
-        """Show the tool or integration NAME as it was given."""
-        wanted = (INTEGRATION,) if integration else (TOOL, INTEGRATION)
-        found = {
-            _kind(record): record
-            for record in session.memory().world.records()
-            if _name(record) == name
-        }
-        kind = next((kind for kind in wanted if kind in found), None)
-        if kind is None:
-            raise NotFound(
-                f"there is no {' or '.join(wanted)} {name!r}; `lamina world list` shows all"
-            )
-        if session.json:
-            output.show_json(_plain(found[kind]))
-            return
-        variables = ", ".join(_variables(found[kind])) or "none"
-        output.pairs([("what", kind), ("record", found[kind].id), ("variables", variables)])
-        click.echo(reveal(pretty(_held(found[kind])).decode()), nl=False)
-
-
-def add_tool(group: click.Group) -> None:
-    @group.group("tool")
-    def tools() -> None:
-        """What the agent can use."""
-
-    @command(tools, "add", "lamina world tool add search_flights.json")
-    @click.argument("source", metavar="FILE", type=SOURCE)
-    def run(session: Session, source: Path) -> None:
-        """Keep the tool definition in FILE, or each of a list; with - it is read from standard input.
-
-        A tool of the same name is superseded. What was changed in the files meanwhile is proposed, not taken in.
-        """
-        world = session.operator("world tool add").world
-        given = _read(source)
-        _said(session, world.set_tools(given if isinstance(given, list) else [given]))
-
-
-def set_integration(group: click.Group) -> None:
-    @group.group("integration")
-    def integrations() -> None:
-        """What the agent is connected to."""
-
-    @command(integrations, "set", "lamina world integration set github github.json")
-    @click.argument("name")
-    @click.argument("source", metavar="FILE", type=SOURCE)
-    def run(session: Session, name: str, source: Path) -> None:
-        """Keep the config in FILE for the integration NAME; with - it is read from standard input.
-
-        Secrets are refused: write "${NAME}" with the name of an environment variable in their place.
-        """
-        world = session.operator("world integration set").world
-        _said(session, [world.set_integration(name, _read(source))])
-
-
-def remove(group: click.Group) -> None:
-    @command(group, "remove", "lamina world remove github --integration")
-    @click.argument("name")
-    @click.option("--integration", is_flag=True, help="an integration instead of a tool")
-    def run(session: Session, name: str, integration: bool) -> None:
-        """Hide the tool NAME, and take it out of the files."""
-        kind = INTEGRATION if integration else TOOL
-        session.operator("world remove").world.remove(kind, name)
-        if session.json:
-            output.show_json({"removed": {"world": kind, "name": name}})
-        else:
-            click.echo(f"removed {kind} {name}")
-            _show_waiting(session)
-
-
-def sync(group: click.Group) -> None:
-    @command(group, "sync", "lamina world sync --dry-run")
-    @click.option("--dry-run", is_flag=True, help="only show what was changed in the files")
-    @click.option("--yes", is_flag=True, help="do not ask")
-    @click.pass_context
-    def run(context: click.Context, session: Session, dry_run: bool, yes: bool) -> None:
-        """Show what was changed in the files, take it in, then write the files anew.
-
-        Exits with 1 when a file could not be taken in. A deleted file comes back.
-        """
-        world = session.operator("world sync").world
-        found = world.edited()
-        if dry_run:
-            _rehearse(context, session, found)
-            return
-        edits = [edit for edit in found.edits if not edit.is_deleted_file]
-        if edits and not session.json:
-            _show_edits(edits)
-        if edits and not yes and not output.confirmed(f"Take in {counted(len(edits), 'change')}?"):
-            raise Refused("nothing was taken in; --yes does not ask")
-        report = world.sync(found.edits)
-        if session.json:
-            output.show_json(report)
-        else:
-            for name in report["taken"]:
-                click.echo(f"taken in: {reveal(name)}")
-            for name in report["written"]:
-                click.echo(f"written: {reveal(name)}")
-            _show_problems(report["problems"])
-            if not any(report.values()):
-                click.echo("all in step")
-            _show_waiting(session)
-        context.exit(1 if report["problems"] else 0)
-
-
-def _rehearse(context: click.Context, session: Session, found: Edited) -> None:
-    problems = [problem.to_dict() for problem in found.problems]
-    if session.json:
-        output.show_json(
-            {"changes": [edit.to_dict() for edit in found.edits], "problems": problems}
-        )
+    Below them is what was changed in the files and not taken in, and what waits for a decision.
+    """
+    memory = invocation.memory()
+    entries = memory.world.records()
+    if invocation.json:
+        output.show_json([_as_dict(entry) for entry in entries])
+        return
+    if entries:
+        rows = [
+            (_kind(entry), _name(entry), " ".join(_variables(entry)), _about(entry))
+            for entry in entries
+        ]
+        columns = ("what", "name", "variables", "about")
+        output.table(columns, rows, wide="about", dispensable=("what",), wraps=("variables",))
     else:
-        _show_edits(found.edits)
+        click.echo("no tools or integrations")
+    edits, problems = memory.world.edited()
+    for edit in edits:
+        click.echo(f"not taken in: {_sentence(edit)}; `lamina world sync` shows it")
+    _show_problems([problem.to_dict() for problem in problems])
+    _show_waiting(invocation)
+
+
+@command("show", "lamina world show search_flights", under=world, needs_known_agent=True)
+@click.argument("name")
+@click.option(
+    "--integration", is_flag=True, help="the integration of this name, when there is a tool too"
+)
+def world_show(invocation: Invocation, name: str, integration: bool) -> None:
+    """Show the tool or integration NAME as it was given."""
+    kinds = (INTEGRATION,) if integration else (TOOL, INTEGRATION)
+    entries = invocation.memory().world.records()
+    named = {_kind(entry): entry for entry in entries if _name(entry) == name}
+    kind = next((kind for kind in kinds if kind in named), None)
+    if kind is None:
+        either = " or ".join(kinds)
+        raise NotFound(f"there is no {either} {name!r}; `lamina world list` shows all")
+    entry = named[kind]
+    if invocation.json:
+        output.show_json(_as_dict(entry))
+        return
+    variables = ", ".join(_variables(entry)) or "none"
+    output.pairs([("what", kind), ("record", entry.id), ("variables", variables)])
+    click.echo(reveal(pretty(_definition(entry)).decode()), nl=False)
+
+
+@world.group("tool")
+def world_tool() -> None:
+    """What the agent can use."""
+
+
+@command("add", "lamina world tool add search_flights.json", under=world_tool)
+@click.argument("source", metavar="FILE", type=SOURCE)
+def world_tool_add(invocation: Invocation, source: Path) -> None:
+    """Keep the tool definition in FILE, or each of a list; with - it is read from standard input.
+
+    A tool of the same name is superseded. What was changed in the files meanwhile is proposed,
+    not taken in.
+    """
+    model = invocation.operator("world tool add").world
+    definitions = _read(source)
+    if not isinstance(definitions, list):
+        definitions = [definitions]
+    _show_kept(invocation, model.set_tools(definitions))
+
+
+@world.group("integration")
+def world_integration() -> None:
+    """What the agent is connected to."""
+
+
+@command("set", "lamina world integration set github github.json", under=world_integration)
+@click.argument("name")
+@click.argument("source", metavar="FILE", type=SOURCE)
+def world_integration_set(invocation: Invocation, name: str, source: Path) -> None:
+    """Keep the config in FILE for the integration NAME; with - it is read from standard input.
+
+    Secrets are refused: write "${NAME}" with the name of an environment variable in their place.
+    """
+    model = invocation.operator("world integration set").world
+    _show_kept(invocation, [model.set_integration(name, _read(source))])
+
+
+@command("remove", "lamina world remove github --integration", under=world)
+@click.argument("name")
+@click.option("--integration", is_flag=True, help="an integration instead of a tool")
+def world_remove(invocation: Invocation, name: str, integration: bool) -> None:
+    """Hide the tool NAME, and take it out of the files."""
+    kind = INTEGRATION if integration else TOOL
+    invocation.operator("world remove").world.remove(kind, name)
+    if invocation.json:
+        output.show_json({"removed": {"world": kind, "name": name}})
+    else:
+        click.echo(f"removed {kind} {name}")
+        _show_waiting(invocation)
+
+
+@command("sync", "lamina world sync --dry-run", under=world)
+@click.option("--dry-run", is_flag=True, help="only show what was changed in the files")
+@options.yes
+def world_sync(invocation: Invocation, dry_run: bool, yes: bool) -> int:
+    """Show what was changed in the files, take it in, then write the files anew.
+
+    Exits with 1 when a file could not be taken in. A deleted file comes back.
+    """
+    model = invocation.operator("world sync").world
+    edited = model.edited()
+    if dry_run:
+        return _show_dry_run(invocation, edited)
+    edits = [edit for edit in edited.edits if not edit.is_deleted_file]
+    if edits and not invocation.json:
+        _show_edits(edits)
+    if edits and not yes and not output.confirmed(f"Take in {counted(len(edits), 'change')}?"):
+        raise Refused("nothing was taken in; --yes does not ask")
+    report = model.sync(edited.edits)
+    if invocation.json:
+        output.show_json(report)
+    else:
+        for name in report["taken"]:
+            click.echo(f"taken in: {reveal(name)}")
+        for name in report["written"]:
+            click.echo(f"written: {reveal(name)}")
+        _show_problems(report["problems"])
+        if not any(report.values()):
+            click.echo("all in step")
+        _show_waiting(invocation)
+    return EXIT_FAILED if report["problems"] else 0
+
+
+def _show_dry_run(invocation: Invocation, edited: Edited) -> int:
+    problems = [problem.to_dict() for problem in edited.problems]
+    if invocation.json:
+        changes = [edit.to_dict() for edit in edited.edits]
+        output.show_json({"changes": changes, "problems": problems})
+    else:
+        _show_edits(edited.edits)
         _show_problems(problems)
-        if not found.edits and not problems:
+        if not edited.edits and not problems:
             click.echo("no file was changed")
-    context.exit(1 if problems else 0)
+    return EXIT_FAILED if problems else 0
 
 
 def _show_edits(edits: Sequence[FileEdit]) -> None:
-    """Each change, line by line, as the file has it."""
+    """Show each change, line by line, as the file has it."""
     for edit in edits:
-        click.secho(_told(edit), bold=True)
-        before, after = (_lines(one) for one in (edit.before, edit.after))
-        for line in list(unified_diff(before, after, lineterm=""))[
-            2:
-        ]:  # after the names of the two files
+        click.secho(_sentence(edit), bold=True)
+        difference = unified_diff(_lines(edit.before), _lines(edit.after), lineterm="")
+        for line in islice(difference, 2, None):  # after the names of the two files
             click.secho(reveal(line), fg=COLOURS.get(line[:1]))
 
 
-def _lines(given: Mapping[str, Any] | None) -> list[str]:
-    return [] if given is None else pretty(given).decode().splitlines()
+def _lines(definition: Mapping[str, Any] | None) -> list[str]:
+    return [] if definition is None else pretty(definition).decode().splitlines()
 
 
-def _told(edit: FileEdit) -> str:
+def _sentence(edit: FileEdit) -> str:
     return f"{edit.kind} {edit.name} was {edit.what} in {edit.file}"
 
 
@@ -218,12 +200,13 @@ def _show_problems(problems: Sequence[Mapping[str, Any]]) -> None:
         click.echo(click.style("problem: ", fg="red") + reveal(problem["message"]), err=True)
 
 
-def _show_waiting(session: Session) -> None:
-    """What was changed in the files and waits for a person."""
-    for one in session.memory().proposals():
-        if one.record.layer is Layer.WORLD or one.by == FROM_FILES:
-            told = world_entry(one.record) or one.record.content
-            click.echo(f"waits for review: {reveal(told)}  {one.record.id}")
+def _show_waiting(invocation: Invocation) -> None:
+    """Show what was changed in the files and waits for a person."""
+    for proposal in invocation.memory().proposals():
+        record = proposal.record
+        if record.layer is Layer.WORLD or proposal.by == FROM_FILES:
+            name = world_entry(record) or record.content
+            click.echo(f"waits for review: {reveal(name)}  {record.id}")
 
 
 def _read(source: Path) -> Any:
@@ -237,17 +220,17 @@ def _read(source: Path) -> Any:
         raise InvalidInput(f"{source} cannot be read: {error.strerror}") from None
 
 
-def _said(session: Session, stored: list[Record]) -> None:
-    if session.json:
-        found = [_plain(record) for record in stored]
-        output.show_json(found[0] if len(found) == 1 else found)
-    else:
-        for record in stored:
-            click.echo(f"kept {_kind(record)} {_name(record)}  {record.id}")
-        _show_waiting(session)
+def _show_kept(invocation: Invocation, stored: list[Record]) -> None:
+    if invocation.json:
+        entries = [_as_dict(record) for record in stored]
+        output.show_json(entries[0] if len(entries) == 1 else entries)
+        return
+    for record in stored:
+        click.echo(f"kept {_kind(record)} {_name(record)}  {record.id}")
+    _show_waiting(invocation)
 
 
-def _plain(record: Record) -> dict[str, Any]:
+def _as_dict(record: Record) -> dict[str, Any]:
     return {**record.metadata, "variables": _variables(record), "record": record.id}
 
 
@@ -259,15 +242,15 @@ def _name(record: Record) -> str:
     return str(record.metadata["name"])
 
 
-def _held(record: Record) -> dict[str, Any]:
+def _definition(record: Record) -> dict[str, Any]:
     return dict(record.metadata[HELD[_kind(record)]])
 
 
 def _variables(record: Record) -> list[str]:
-    return detection.references(_held(record))
+    return detection.references(_definition(record))
 
 
 def _about(record: Record) -> str:
-    """The first line of what is told about an entry, without its name."""
+    """Take the first line of what an entry says, without its name."""
     first = record.content.split("\n", 1)[0]
     return first.partition(": ")[2] or record.content.partition("\n")[2]

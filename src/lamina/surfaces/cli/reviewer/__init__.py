@@ -1,4 +1,7 @@
-"""`lamina review` in a terminal: the queue, each proposal beside what it would replace, and decisions that can be undone."""
+"""The full-screen reviewer of `lamina review`.
+
+It shows the queue, and each proposal beside what it would replace; confirmations can be undone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deciding about many proposals at once: what would happen, and what came of it. Pure."""
+"""Decide about many proposals at once: preview it, and sum it up. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DONE = {CONFIRM: "confirmed", REJECT: "rejected"}
 
 
 class Step(NamedTuple):
-    """What a decision about many would do with one of them."""
+    """The effect of a decision about many on one of them."""
 
     proposal: Proposal
     effect: str
@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of it; `error` says why nothing did."""
+    """The outcome of one decision; `error` says why it failed."""
 
     proposal: Proposal
     done: str
@@ -37,11 +37,11 @@ class Outcome(NamedTuple):
 
 
 def plan(chosen: Sequence[Proposal], verb: str) -> list[Step]:
-    """What becomes of each; of several that exclude each other the first is taken."""
+    """Plan each step; of several that exclude each other the first is taken."""
     if verb == REJECT:
         return [Step(one, "is put aside; what it says is kept out from now on") for one in chosen]
     steps: list[Step] = []
-    taken: set[str | Slot] = set()  # places and records that a step before has taken
+    taken: set[str | Slot] = set()  # slots and records that an earlier step has taken
     for one in chosen:
         replaced, here = [other.id for other in one.replaces], slots.slot(one.record)
         wanted: list[str | Slot] = [*replaced, *([here] if here is not None else ())]
@@ -51,46 +51,34 @@ def plan(chosen: Sequence[Proposal], verb: str) -> list[Step]:
             steps.append(Step(one, "is left out: one above takes its place", possible=False))
         else:
             taken.update(wanted)
-            effect = (
-                "becomes active, and supersedes"
-                if replaced
-                else "becomes active, and replaces nothing"
-            )
-            steps.append(Step(one, effect, supersedes=bool(replaced)))
+            effect = "supersedes" if replaced else "replaces nothing"
+            steps.append(Step(one, f"becomes active, and {effect}", supersedes=bool(replaced)))
     return steps
 
 
 def preview(steps: Sequence[Step], width: int) -> list[Text]:
-    """Exactly what would happen, one after the other."""
+    """Show exactly what would happen, one after the other."""
     made: list[Text] = []
     for number, step in enumerate(steps, 1):
         record = step.proposal.record
         trust = Text(record.trust.value, TRUSTS[record.trust])
-        head = Text.assemble(
-            mark(step.proposal),
-            " ",
-            line(place(record), "bold"),
-            " · ",
-            trust,
-            " · ",
-            line(origin(step.proposal)),
-        )
+        where, source = line(place(record), "bold"), line(origin(step.proposal))
+        head = Text.assemble(mark(step.proposal), " ", where, " · ", trust, " · ", source)
         made += indented(head, width, f"{number:>3} ")
-        for told in saying(record):
-            made += indented(safe(told), width, DEEPER)
-        for told in more(record):
-            made += indented(safe(told, "dim"), width, DEEPER)
+        for sentence in saying(record):
+            made += indented(safe(sentence), width, DEEPER)
+        for sentence in more(record):
+            made += indented(safe(sentence, "dim"), width, DEEPER)
         made += indented(line(step.effect, "green" if step.possible else "red"), width, "    → ")
         if step.supersedes:
             for other in step.proposal.replaces:
-                made += indented(
-                    Text.assemble(other.id, " ", brief(other, style="red")), width, DEEPER
-                )
+                superseded = Text.assemble(other.id, " ", brief(other, style="red"))
+                made += indented(superseded, width, DEEPER)
     return made
 
 
 def summary(outcomes: Sequence[Outcome], untried: int, width: int) -> list[Text]:
-    """How many were decided, and why others were not."""
+    """Say how many were decided, and why others were not."""
     failed = [one for one in outcomes if one.error is not None]
     done = Counter(one.done for one in outcomes if one.error is None)
     made = [Text(f"{name:<10} {number}", "green") for name, number in done.items()]

@@ -1,4 +1,4 @@
-"""Two texts beside each other, with the words marked that differ. Pure."""
+"""Show two texts beside each other, with the words marked that differ. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import groupby, islice, zip_longest
 from rich.text import Text
 
 from lamina.surfaces.cli.reviewer.texts import indented, padded, safe, wrapped
-from lamina.text import words as text
+from lamina.text import words
 
 REMOVED, ADDED = "red strike", "bold green"
 GONE, NEW = "red", "green"  # a whole line of it
@@ -21,44 +21,41 @@ BETWEEN = " │ "
 ALIKE = 0.3
 # What would take long to compare is shown as it is: texts may be made to take very long.
 MOST, MOST_IN_ALL = 1_000, 4_000
-WORDS = re.compile(rf"(?:{text.PICTURE}[\ufe0f\u200d]*)+|\w+|\s+|.", re.S)
+WORDS = re.compile(rf"(?:{words.PICTURE}[\ufe0f\u200d]*)+|\w+|\s+|.", re.S)
 
 Pair = tuple[Text | None, Text | None]
 
 
 def aligned(before: Sequence[str], after: Sequence[str]) -> list[Pair]:
-    """The lines of two versions of a text, with the words marked that differ."""
+    """Align the lines of two versions of a text, with the words marked that differ."""
     if max(len(before), len(after)) > MOST:
         return [_unlike(*lines) for lines in zip_longest(before, after)]
     rows: list[Pair] = []
     room = MOST_IN_ALL
-    for tag, start, end, other_start, other_end in SequenceMatcher(
-        None, before, after
-    ).get_opcodes():
+    compared = SequenceMatcher(None, before, after)
+    for tag, start, end, other_start, other_end in compared.get_opcodes():
         for old, new in zip_longest(before[start:end], after[other_start:other_end]):
             if tag == "equal":
                 rows.append((safe(old), safe(new)))
                 continue
-            words = [list(islice(_words(one or ""), min(room, MOST) + 1)) for one in (old, new)]
-            most = max(map(len, words))
-            rows.append(
-                _unlike(old, new)
-                if most > min(room, MOST)
-                else _versions(*words) or _unlike(old, new)
-            )
+            limit = min(room, MOST)
+            split = [list(islice(_words(one or ""), limit + 1)) for one in (old, new)]
+            most = max(map(len, split))
+            versions = _versions(*split) if most <= limit else None
+            rows.append(versions or _unlike(old, new))
             room = max(0, room - most)
     return rows
 
 
 def _unlike(before: str | None, after: str | None) -> Pair:
-    """Two lines that have nothing to do with each other; either may be missing."""
-    return (None if before is None else safe(before, GONE)), (
-        None if after is None else safe(after, NEW)
-    )
+    """Pair two lines that have nothing to do with each other; either may be missing."""
+    left = None if before is None else safe(before, GONE)
+    right = None if after is None else safe(after, NEW)
+    return left, right
 
 
 def _versions(before: Sequence[str], after: Sequence[str]) -> Pair | None:
-    """Two versions of a line, word by word; nothing when they are not that."""
+    """Compare two versions of a line word by word; None when they are not versions."""
     compared = SequenceMatcher(None, before, after)
     if not before or not after or compared.ratio() < ALIKE:
         return None
@@ -71,40 +68,46 @@ def _versions(before: Sequence[str], after: Sequence[str]) -> Pair | None:
 
 
 def gathered(sources: Sequence[Sequence[str]], summary: Sequence[str]) -> Pair:
-    """What several texts say beside the one in their stead: words that would be lost, and words that none of them has."""
+    """Put several texts beside the one that would replace them.
+
+    Words that would be lost are marked, and words that none of the texts has.
+    """
     kept, known = _known(summary), _known(one for source in sources for one in source)
     left = [
-        _marked(one, kept, REMOVED, "  " if place else "• ")
+        _marked(one, kept, REMOVED, "  " if number else "• ")
         for source in sources
-        for place, one in enumerate(source)
+        for number, one in enumerate(source)
     ]
     return Text("\n").join(left), Text("\n").join(_marked(one, known, ADDED) for one in summary)
 
 
 def _known(lines: Iterable[str]) -> frozenset[str]:
-    return frozenset(text.normalise(word) for one in lines for word in _words(one))
+    return frozenset(words.normalise(word) for one in lines for word in _words(one))
 
 
-def _marked(given: str, known: frozenset[str], style: str, lead: str = "") -> Text:
+def _marked(text: str, known: frozenset[str], style: str, lead: str = "") -> Text:
+    """Mark the words of a text that are not among the known ones."""
+
+    def is_new(word: str) -> bool:
+        return words.is_visible(word) and words.normalise(word) not in known
+
     made = Text(lead)
-    for new, run in groupby(
-        _words(given), lambda word: text.is_visible(word) and text.normalise(word) not in known
-    ):
+    for new, run in groupby(_words(text), is_new):
         made.append_text(safe("".join(run), style if new else ""))
     return made
 
 
-def _words(given: str) -> Iterator[str]:
-    """Words, spaces and signs; scripts without spaces are compared letter by letter."""
-    for found in WORDS.finditer(given):
-        if text.UNSPACED.search(found.group()):
+def _words(text: str) -> Iterator[str]:
+    """Split a text into words, spaces and signs; scripts without spaces into letters."""
+    for found in WORDS.finditer(text):
+        if words.UNSPACED.search(found.group()):
             yield from found.group()
         else:
             yield found.group()
 
 
 def side_by_side(rows: Iterable[Pair], width: int) -> list[Text]:
-    """Two columns of one width, with a line between them."""
+    """Lay out pairs in two columns of one width, with a line between them."""
     half = column(width)
     lines = []
     for pair in rows:
@@ -119,7 +122,7 @@ def column(width: int) -> int:
 
 
 def stacked(rows: Iterable[Pair], width: int) -> list[Text]:
-    """The same below each other: what goes behind a minus, what comes behind a plus."""
+    """Lay out pairs below each other: the old behind a minus, the new behind a plus."""
     lines: list[Text] = []
     coming: list[Text] = []
     for left, right in rows:
@@ -132,5 +135,5 @@ def stacked(rows: Iterable[Pair], width: int) -> list[Text]:
 
 
 def _signed(made: Text | None, sign: str, style: str, width: int) -> list[Text]:
-    given = made.split("\n", allow_blank=True) if made is not None else ()
-    return [one for entry in given for one in indented(entry, width, sign, style)]
+    entries = made.split("\n", allow_blank=True) if made is not None else ()
+    return [one for entry in entries for one in indented(entry, width, sign, style)]

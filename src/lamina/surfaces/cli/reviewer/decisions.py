@@ -1,4 +1,7 @@
-"""The decisions of one sitting: each on its own, those that fail told, and those that were confirmed ready to be undone."""
+"""The decisions of one sitting.
+
+Each is made on its own, failures are reported, and confirmations can be undone.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class Confirmed(NamedTuple):
 
 
 class Decisions:
-    """What a person has decided in one sitting."""
+    """The decisions of a person in one sitting."""
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
@@ -38,31 +41,29 @@ class Decisions:
         reason: str | None,
         go_on: Callable[[int], bool] = lambda _: True,
     ) -> list[Outcome]:
-        """Decide one by one, until `go_on` says no; one that fails does not keep the others from being decided."""
+        """Decide one by one until `go_on` says no; a failure does not stop the others."""
         self._confirmed.append([])
         outcomes = []
         with self._operator.batch():
             for number, one in enumerate(chosen):
                 if not go_on(number):
                     break
-                outcomes.append(
-                    self._tried(one, DONE[verb], partial(self._decide, verb, one, reason))
-                )
+                attempt = partial(self._decide, verb, one, reason)
+                outcomes.append(self._outcome(one, DONE[verb], attempt))
         if not self._confirmed[-1]:
             self._confirmed.pop()
         return outcomes
 
     def _decide(self, verb: str, proposal: Proposal, reason: str | None) -> None:
         if verb == CONFIRM:
-            self._confirmed[-1].append(
-                Confirmed(proposal, self._operator.confirm(proposal.record.id, reason))
-            )
+            record = self._operator.confirm(proposal.record.id, reason)
+            self._confirmed[-1].append(Confirmed(proposal, record))
         else:
             self._operator.reject(proposal.record.id, reason or "")
 
     @property
     def last(self) -> list[Proposal]:
-        """What was confirmed together, most lately."""
+        """The proposals that were last confirmed together."""
         return [one.proposal for one in self._confirmed[-1]] if self._confirmed else []
 
     def undo(self) -> list[Outcome]:
@@ -70,22 +71,21 @@ class Decisions:
         together = self._confirmed.pop()
         with self._operator.batch():
             return [
-                self._tried(one.proposal, UNDONE, partial(self._undo, one.record))
+                self._outcome(one.proposal, UNDONE, partial(self._undo, one.record))
                 for one in reversed(together)
             ]
 
     def _undo(self, record: Record) -> None:
-        events = self._operator.history(record.id)
-        found = [
+        confirmations = [
             event.seq
-            for event in events
+            for event in self._operator.history(record.id)
             if event.action == CONFIRM and event.at == record.updated_at
         ]
-        if not found:
+        if not confirmations:
             raise NotFound(f"the history of {record.id} has no confirmation of {record.updated_at}")
-        self._operator.undo(found[-1])
+        self._operator.undo(confirmations[-1])
 
-    def _tried(self, proposal: Proposal, done: str, attempt: Callable[[], None]) -> Outcome:
+    def _outcome(self, proposal: Proposal, done: str, attempt: Callable[[], None]) -> Outcome:
         try:
             attempt()
         except LaminaError as error:
@@ -93,9 +93,7 @@ class Decisions:
         self._counts[done] += 1
         return Outcome(proposal, done)
 
-    def told(self) -> str:
-        """What was done, in a few words."""
-        return (
-            ", ".join(f"{name} {number}" for name, number in self._counts.items())
-            or "nothing was decided"
-        )
+    def summary(self) -> str:
+        """Say what was done, in a few words."""
+        done = ", ".join(f"{name} {number}" for name, number in self._counts.items())
+        return done or "nothing was decided"

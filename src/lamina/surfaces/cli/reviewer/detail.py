@@ -1,4 +1,4 @@
-"""One proposal on a screen: what is now beside what would be, where it comes from, what it rests on. Pure."""
+"""Show one proposal: what is now beside what would be, its origin and its evidence. Pure."""
 
 from __future__ import annotations
 
@@ -41,14 +41,12 @@ class Opened(NamedTuple):
 
 
 def title(opened: Opened, number: int, total: int) -> str:
-    record = opened.proposal.record
-    return (
-        f"{number} of {total}: {place(record)} · {origin(opened.proposal)} · {record.trust.value}"
-    )
+    proposal, record = opened.proposal, opened.proposal.record
+    return f"{number} of {total}: {place(record)} · {origin(proposal)} · {record.trust.value}"
 
 
 def lines(opened: Opened, now: datetime, width: int) -> list[Text]:
-    """What to know, what would change, and the facts."""
+    """Show cautions, what would change, and the facts."""
     return [
         *_cautions(opened, width),
         *_difference(opened.proposal, width),
@@ -63,32 +61,28 @@ def _cautions(opened: Opened, width: int) -> list[Text]:
         event = opened.refusals.get(other.id)
         when = "" if event is None else f" on {event.at.day} {event.at:%b %Y}"
         why = "" if event is None or event.reason is None else f", {because(event.reason)}"
-        told = f"rejected{when} in {other.id}: {' · '.join(saying(other))}{why}"
-        made += indented(line(told, CARE), width, "~ ", CARE)
+        caution = f"rejected{when} in {other.id}: {' · '.join(saying(other))}{why}"
+        made += indented(line(caution, CARE), width, "~ ", CARE)
     for rival in opened.rivals:
-        told = f"another waits for this place: {' · '.join(saying(rival.record))} ({rival.record.trust})"
-        made += indented(line(told, CARE), width, "~ ", CARE)
+        says = f"{' · '.join(saying(rival.record))} ({rival.record.trust})"
+        caution = f"another waits for this place: {says}"
+        made += indented(line(caution, CARE), width, "~ ", CARE)
     return [*made, Text()] if made else []
 
 
 def _difference(proposal: Proposal, width: int) -> list[Text]:
-    """What is now beside what would be; below each other on a narrow screen."""
+    """Show what is now beside what would be; below each other on a narrow screen."""
     proposed, replaced = saying(proposal.record), proposal.replaces
     if not replaced:
-        what = (
-            "it was active, and waits again" if proposal.by == QUARANTINE else "it replaces nothing"
-        )
-        return [
-            rule(f"proposed; {what}", width),
-            *(one for told in proposed for one in wrapped(safe(told), width)),
-        ]
+        was_active = proposal.by == QUARANTINE
+        what = "it was active, and waits again" if was_active else "it replaces nothing"
+        text = [part for sentence in proposed for part in wrapped(safe(sentence), width)]
+        return [rule(f"proposed; {what}", width), *text]
     if len(replaced) == 1:
         before, rows = "now", comparison.aligned(saying(replaced[0]), proposed)
     else:
-        before, rows = (
-            f"now, in {len(replaced)} records",
-            [comparison.gathered([saying(one) for one in replaced], proposed)],
-        )
+        before = f"now, in {len(replaced)} records"
+        rows = [comparison.gathered([saying(one) for one in replaced], proposed)]
     if width < comparison.SIDE_BY_SIDE:
         return [rule(f"- {before}   + proposed", width), *comparison.stacked(rows, width)]
     half = comparison.column(width)
@@ -97,11 +91,12 @@ def _difference(proposal: Proposal, width: int) -> list[Text]:
 
 
 def _facts(opened: Opened, now: datetime, width: int) -> list[Text]:
-    """Names and values; those that say nothing are left out."""
+    """List names and values; those that say nothing are left out."""
     proposal, record = opened.proposal, opened.proposal.record
     last = opened.history[-1] if opened.history else None
     who = "" if last is None else f", {last.actor} ({last.surface})"
     reason = last.reason if last is not None and last.reason else record.metadata.get("reason")
+    weights = f"importance {record.importance:.2f} · confidence {record.confidence:.2f}"
     facts = {
         "trust": Text(record.trust.value, TRUSTS[record.trust]),
         "source": line(record.source or ""),
@@ -110,9 +105,7 @@ def _facts(opened: Opened, now: datetime, width: int) -> list[Text]:
         "because": safe(plain(reason) if reason else ""),
         "user": line(record.user or ""),
         "speaker": line(record.speaker or ""),
-        "kind": line(
-            f"{record.kind} · importance {record.importance:.2f} · confidence {record.confidence:.2f}"
-        ),
+        "kind": line(f"{record.kind} · {weights}"),
         "tags": line(" ".join(record.tags)),
         "metadata": safe("\n".join(more(record))),
         "evidence": line(" ".join(record.evidence)),
@@ -128,18 +121,15 @@ def _facts(opened: Opened, now: datetime, width: int) -> list[Text]:
 
 
 def evidence(found: Sequence[tuple[str, Record | None]], width: int) -> list[Text]:
-    """Each piece of evidence in full; what is not in this store is said so."""
+    """Show each piece of evidence in full; say so where it is not in this store."""
     if not found:
         return [Text("it names no evidence")]
     made: list[Text] = []
     for reference, record in found:
         made.append(rule(line(reference).plain, width))
         if record is None:
-            what = (
-                "there is no such record any more"
-                if is_id(reference)
-                else "not in the store; look there yourself"
-            )
+            missing = "not in the store; look there yourself"
+            what = "there is no such record any more" if is_id(reference) else missing
             made += [*wrapped(Text(what, CARE), width), Text()]
         else:
             made += [*_described(record, width), *wrapped(safe(record.content), width), Text()]
@@ -147,26 +137,22 @@ def evidence(found: Sequence[tuple[str, Record | None]], width: int) -> list[Tex
 
 
 def _described(record: Record, width: int) -> list[Text]:
-    told = [record.layer.value, record.kind, f"{record.occurred_at:%Y-%m-%d %H:%M} UTC"]
-    told += [f"from {record.source}"] if record.source else []
-    told += [f"said by {record.speaker}"] if record.speaker else []
-    told += ["archived"] if record.archived else []
+    about = [record.layer.value, record.kind, f"{record.occurred_at:%Y-%m-%d %H:%M} UTC"]
+    about += [f"from {record.source}"] if record.source else []
+    about += [f"said by {record.speaker}"] if record.speaker else []
+    about += ["archived"] if record.archived else []
     state = Text(record.state.value, STATE_STYLES[record.state])
     trust = Text(record.trust.value, TRUSTS[record.trust])
-    return wrapped(Text.assemble(state, " · ", trust, " · ", line(" · ".join(told), "dim")), width)
+    return wrapped(Text.assemble(state, " · ", trust, " · ", line(" · ".join(about), "dim")), width)
 
 
 def history(events: Sequence[Event], record_id: str, width: int) -> list[Text]:
-    """What happened to a record, the oldest first: who, when, why, and what it changed."""
+    """Show what happened to a record, the oldest first: who, when, why, and what changed."""
     made: list[Text] = []
     for event in events:
         who = line(f"by {event.actor} ({event.surface}), event {event.seq}")
-        made += wrapped(
-            Text.assemble(
-                (f"{event.at:%Y-%m-%d %H:%M} ", "dim"), line(event.action, "bold"), " ", who
-            ),
-            width,
-        )
+        when = (f"{event.at:%Y-%m-%d %H:%M} ", "dim")
+        made += wrapped(Text.assemble(when, line(event.action, "bold"), " ", who), width)
         made += indented(safe(event.reason), width, "  because ", "dim") if event.reason else []
         for change in event.changes:
             made += _changed(change, width) if change.record == record_id else []
@@ -174,8 +160,8 @@ def history(events: Sequence[Event], record_id: str, width: int) -> list[Text]:
 
 
 def _changed(change: Change, width: int) -> list[Text]:
-    told = [
+    entries = [
         f"{name}: {plain(value)} → {plain(change.after.get(name))}"
         for name, value in change.before.items()
     ]
-    return [one for entry in told for one in indented(line(entry), width)]
+    return [one for entry in entries for one in indented(line(entry), width)]

@@ -1,4 +1,4 @@
-"""A person and a screen: what is shown, which key comes back, and the answers to questions."""
+"""Talk with a person: show screens, take keys, and ask questions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Lines = Callable[[int], Sequence[Text]]  # by the width of the screen
 
 
 class Dialogue:
-    """Draws one screen after the other; what it has to tell is shown once, below the next of them."""
+    """Draws one screen after the other; a message is shown once, below the next of them."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -34,6 +34,7 @@ class Dialogue:
         return self._screen.size
 
     def tell(self, message: str, style: str = "") -> None:
+        """Show a message below the next screen."""
         self._message = line(message, style)
 
     def key(self, title: Text, body: Sequence[Text], hints: Hints) -> str:
@@ -46,7 +47,7 @@ class Dialogue:
         return key
 
     def page(self, title: str, lines: Lines, pager: Pager, hints: Hints) -> str:
-        """Draw the part of a text that its pager stands at, until a key comes that does not move through it."""
+        """Draw the part of a text that its pager stands at, until a key does something else."""
         message = self._message
         made: Sequence[Text] = ()
         made_for = 0
@@ -69,7 +70,7 @@ class Dialogue:
         self.read("help", frame.helping)
 
     def answer(self, question: Text, hints: Hints) -> str:
-        """The key that answers a question, which stands below what is on the screen."""
+        """Ask a question below what is on the screen, and return the key that answers it."""
         while True:
             self._draw(question, hints)
             if (key := self._screen.read()) != terminal.RESIZED:
@@ -79,7 +80,7 @@ class Dialogue:
         return self.answer(line(question, "bold yellow"), SURE) in ("y", "Y")
 
     def ask(self, question: str) -> str | None:
-        """A line of text; nothing when it was cancelled."""
+        """Ask for a line of text; None when it was cancelled."""
         typed = ""
         while True:
             room = max(8, self.size[0] - len(question) - 2)
@@ -92,11 +93,11 @@ class Dialogue:
             typed = _edited(typed, key)
 
     def forget(self) -> None:
-        """Whatever was typed before the next screen is seen does not mean that."""
+        """Drop what was typed before the next screen is seen: it was not meant for that."""
         self._screen.forget()
 
     def watch(self, what: str, total: int) -> Callable[[int], bool]:
-        """Tells how far something is, and whether to go on: Ctrl-C stops it."""
+        """Return what shows how far something is and says if it may go on: Ctrl-C stops it."""
 
         def go_on(number: int) -> bool:
             if total > 1:

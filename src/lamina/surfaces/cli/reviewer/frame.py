@@ -1,4 +1,4 @@
-"""What every screen has: a title, as much of a long text as fits, a message, and the keys that do something. Pure."""
+"""Draw what every screen has: a title, a part of a text, a message, and the keys. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HELP = (
 def framed(
     title: Text, body: Sequence[Text], message: Text, hints: Hints, size: Size
 ) -> list[Text]:
-    """The lines of a whole screen."""
+    """Put the lines of a whole screen together."""
     width, height = size
     shown = [cut(one.copy(), width) for one in body[: room(height)]]
     shown += [Text()] * (room(height) - len(shown))
@@ -45,23 +45,21 @@ def framed(
 
 
 def room(height: int) -> int:
-    """How many lines of a screen are left for its body."""
+    """Count the lines of a screen that are left for its body."""
     return max(1, height - 3)
 
 
 def _keys(hints: Hints, width: int) -> Text:
-    """As many as fit: the first and the last two of them matter most."""
+    """Name as many keys as fit: the first and the last two of them matter most."""
     shown = list(hints)
     while len(shown) > 2 and sum(len(key) + len(what) + 3 for key, what in shown) > width + 2:
         del shown[-3]
-    return cut(
-        Text("  ").join(Text.assemble((key, "bold"), (f" {what}", "dim")) for key, what in shown),
-        width,
-    )
+    parts = [Text.assemble((key, "bold"), (f" {what}", "dim")) for key, what in shown]
+    return cut(Text("  ").join(parts), width)
 
 
 class Pager:
-    """A long text, of which a screen shows a part; it knows how much of it nobody has seen."""
+    """A long text, of which a screen shows a part; it knows how much was never shown."""
 
     def __init__(self) -> None:
         self._top = 0
@@ -70,7 +68,7 @@ class Pager:
         self._seen = 0
 
     def part(self, lines: Sequence[Text], height: int) -> list[Text]:
-        """What fits on a screen; its last line says how much follows."""
+        """Return what fits on a screen; its last line says how much follows."""
         self._room, self._length = room(height), len(lines)
         self._top = max(0, min(self._top, self._length - self._room))
         end = self._top + self._room
@@ -84,11 +82,11 @@ class Pager:
 
     @property
     def unread(self) -> int:
-        """How many lines were never on the screen."""
+        """The number of lines that were never on the screen."""
         return max(0, self._length - self._seen)
 
     def moved(self, key: str) -> bool:
-        """Whether a key was one that moves through the text."""
+        """Move through the text if the key does that, and tell if it does."""
         page = max(1, self._room - 2)
         steps = {
             terminal.DOWN: 1,
@@ -109,7 +107,7 @@ class Pager:
 
 
 def helping(width: int) -> list[Text]:
-    """What every key and every mark means."""
+    """Explain every key and every mark."""
     lines = [
         one for key, what in HELP for one in indented(Text(what), width, f"  {key:<11}", "bold")
     ]

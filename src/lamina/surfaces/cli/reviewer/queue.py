@@ -1,4 +1,4 @@
-"""The queue on a screen: a row for each proposal, and more about the one under the cursor. Pure."""
+"""Show the queue: a row for each proposal, and more about the one under the cursor. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEAD = 4  # the cursor, the mark of the person, the warning, a space
 
 
 class Queue(NamedTuple):
-    """What is shown of all that waits, and where the cursor stands."""
+    """The part of the queue that is shown, and the row of the cursor."""
 
     proposals: Sequence[Proposal]
     waiting: int
@@ -45,7 +45,7 @@ class Queue(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """How wide the columns are."""
+    """The widths of the columns."""
 
     number: int
     age: int
@@ -55,29 +55,29 @@ class Columns(NamedTuple):
 
 
 def title(queue: Queue) -> Text:
-    """How much waits, and how much of that is shown and marked."""
+    """Say how much waits, and how much of that is shown and marked."""
     number = len(queue.proposals)
-    told = ["1 waits" if queue.waiting == 1 else f"{queue.waiting} wait"]
-    told += [f"{number} with “{queue.words}”"] if queue.words else []
-    told += [f"{len(queue.marked)} marked"] if queue.marked else []
-    told += [f"row {queue.cursor + 1} of {number}"] if number else []
-    return Text.assemble(" ", line(f"review of {queue.whose}: {' · '.join(told)}"))
+    parts = ["1 waits" if queue.waiting == 1 else f"{queue.waiting} wait"]
+    parts += [f"{number} with “{queue.words}”"] if queue.words else []
+    parts += [f"{len(queue.marked)} marked"] if queue.marked else []
+    parts += [f"row {queue.cursor + 1} of {number}"] if number else []
+    return Text.assemble(" ", line(f"review of {queue.whose}: {' · '.join(parts)}"))
 
 
 def rows(height: int) -> int:
-    """How many rows a screen shows."""
+    """Count the rows that a screen shows."""
     return max(1, frame.room(height) - 1 - (ABOUT + 1 if height >= TALL else 0))
 
 
 def top(queue: Queue, height: int) -> int:
-    """The first row to show, so that the cursor is in sight and the rows move as little as possible."""
+    """Choose the first row, so that the cursor is in sight and rows move as little as can be."""
     room = rows(height)
     least, most = queue.cursor - room + 1, min(queue.cursor, len(queue.proposals) - room)
     return max(0, least, min(queue.top, most))
 
 
 def lines(queue: Queue, size: Size) -> list[Text]:
-    """The body of the screen."""
+    """Draw the body of the screen."""
     width, height = size
     if not queue.proposals:
         what = "nothing that waits has these words" if queue.words else "nothing waits for review"
@@ -92,19 +92,16 @@ def lines(queue: Queue, size: Size) -> list[Text]:
 
 
 def _columns(queue: Queue, width: int) -> Columns:
-    """As wide as what is in them, within a share of the line."""
+    """Make columns as wide as what is in them, within a share of the line."""
     found = queue.proposals
+    origins = max(line(origin(one), width=FROM).cell_len for one in found)
+    places = max(line(place(one.record), width=PLACE).cell_len for one in found)
     return Columns(
-        len(str(len(found))),
-        max(3, max(len(age(queue.now, one.since)) for one in found)),
-        min(
-            max(4, max(line(origin(one), width=FROM).cell_len for one in found)), max(6, width // 7)
-        ),
-        max(len(one.record.trust) for one in found),
-        min(
-            max(5, max(line(place(one.record), width=PLACE).cell_len for one in found)),
-            max(8, width // 5),
-        ),
+        number=len(str(len(found))),
+        age=max(3, *(len(age(queue.now, one.since)) for one in found)),
+        origin=min(max(4, origins), max(6, width // 7)),
+        trust=max(len(one.record.trust) for one in found),
+        place=min(max(5, places), max(8, width // 5)),
     )
 
 
@@ -139,7 +136,7 @@ def _row(queue: Queue, number: int, columns: Columns, width: int) -> Text:
 
 
 def _change(proposal: Proposal, room: int) -> Text:
-    """What is proposed, and what it would replace, in what is left of a line."""
+    """Show what is proposed, and what it would replace, in the rest of a line."""
     room = max(8, room)
     if not proposal.replaces:
         return brief(proposal.record, room)
@@ -150,15 +147,10 @@ def _change(proposal: Proposal, room: int) -> Text:
 
 
 def _about(proposal: Proposal, width: int) -> list[Text]:
-    """The row under the cursor with what found no room in it."""
+    """Describe the row under the cursor with what found no room in it."""
     record = proposal.record
-    facts = [
-        place(record),
-        record.kind,
-        *([f"user {record.user}"] if record.user else []),
-        origin(proposal),
-        record.id,
-    ]
+    user = [f"user {record.user}"] if record.user else []
+    facts = [place(record), record.kind, *user, origin(proposal), record.id]
     why = record.metadata.get("reason")
     last = [*obstacles(proposal), *echoes(proposal)][:1]
     last += [line(because(why), "dim")] if isinstance(why, str) else []
@@ -166,8 +158,8 @@ def _about(proposal: Proposal, width: int) -> list[Text]:
     return [line(" · ".join(facts), "cyan", width), *says, *(cut(one, width) for one in last)]
 
 
-def _first(given: list[Text], number: int, width: int) -> list[Text]:
-    """Some lines of a text; the last of them says when there are more."""
-    if len(given) <= number:
-        return given
-    return [*given[: number - 1], cut(given[number - 1], width - 1).append("…")]
+def _first(text: list[Text], number: int, width: int) -> list[Text]:
+    """Return some lines of a text; the last of them says when there are more."""
+    if len(text) <= number:
+        return text
+    return [*text[: number - 1], cut(text[number - 1], width - 1).append("…")]

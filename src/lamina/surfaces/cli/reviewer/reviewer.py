@@ -1,4 +1,4 @@
-"""Goes through the queue with a person: keys come in, screens go out, and decisions go to the operator's handle."""
+"""Go through the queue with a person: keys come in, screens go out, and decisions are made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lamina.memory.operator import Operator
 from lamina.memory.reviews import staying
 from lamina.model import clock as clocks
 from lamina.model.clock import Clock
-from lamina.surfaces.cli.invocation import Session
+from lamina.surfaces.cli.invocation import Invocation
 from lamina.surfaces.cli.review import evidence_of
 from lamina.surfaces.cli.reviewer import batch, detail, queue, terminal
 from lamina.surfaces.cli.reviewer.batch import CONFIRM, DONE, REJECT, Outcome
@@ -56,19 +56,20 @@ DETAIL = (
     ("q", "back"),
 )
 CHOOSING = (("s k a n", "mark"), ("any other key", "back"))
-DIGITS = 6
+DIGITS = 6  # of the number of a row
 AGREEING = (("y", "yes"), ("n", "no"), ("↑↓ space", "scroll"))
 
 
-def start(session: Session) -> None:
-    """Let whoever sits at this terminal go through what waits."""
-    session.check_operator("review")
-    if session.json or not Terminal.is_here():
+def start(invocation: Invocation) -> None:
+    """Let the person at this terminal go through what waits."""
+    invocation.check_operator("review")
+    if invocation.json or not Terminal.is_here():
         raise InvalidInput(
-            "`lamina review` alone needs a terminal; `lamina review list` prints what waits, also with --json"
+            "`lamina review` alone needs a terminal;"
+            " `lamina review list` prints what waits, also with --json"
         )
     screen = Terminal()
-    reviewer = Reviewer(session.operator("review"), screen)
+    reviewer = Reviewer(invocation.operator("review"), screen)
     if not reviewer.waiting:
         click.echo("nothing waits for review")
         return
@@ -76,7 +77,7 @@ def start(session: Session) -> None:
         with screen.taken():
             reviewer.run()
     finally:
-        click.echo(reviewer.told())
+        click.echo(reviewer.summary())
 
 
 class Reviewer:
@@ -97,19 +98,14 @@ class Reviewer:
 
     @property
     def waiting(self) -> int:
-        """How many proposals waited when the queue was last read."""
+        """The number of proposals that waited when the queue was last read."""
         return len(self._all)
 
-    def told(self) -> str:
-        """What came of it all, in a line."""
-        left = (
-            f"{self.waiting} still wait"
-            if self.waiting > 1
-            else "1 still waits"
-            if self.waiting
-            else "nothing waits"
-        )
-        return f"{self._decisions.told()}; {left}"
+    def summary(self) -> str:
+        """Say in a line what was decided and what is left."""
+        left = {0: "nothing waits", 1: "1 still waits"}
+        waits = left.get(self.waiting, f"{self.waiting} still wait")
+        return f"{self._decisions.summary()}; {waits}"
 
     def run(self) -> None:
         """Show the queue and do what the keys say, until `q`."""
@@ -158,13 +154,11 @@ class Reviewer:
 
     @property
     def _shown(self) -> Sequence[Proposal]:
-        """What waits and has the words that were asked for."""
+        """The proposals that have the words of the filter."""
         wanted = normalise(self._words).split()
-        return (
-            [one for one in self._all if all(word in _searched(one) for word in wanted)]
-            if wanted
-            else self._all
-        )
+        if not wanted:
+            return self._all
+        return [one for one in self._all if all(word in _searched(one) for word in wanted)]
 
     @property
     def _current(self) -> Proposal | None:
@@ -172,21 +166,18 @@ class Reviewer:
         return shown[self._cursor] if shown else None
 
     def _show_queue(self) -> str:
-        size = self._person.size
-        whose = self._operator.agent + (
-            f" for {self._operator.user}" if self._operator.user else ""
-        )
+        size, user = self._person.size, self._operator.user
+        whose = self._operator.agent + (f" for {user}" if user else "")
         shown = Queue(
             self._shown, self.waiting, self._clock(), whose, self._cursor, self._top, self._marked
         )
         shown = shown._replace(words=self._words, top=queue.top(shown, size[1]))
         self._top = shown.top
-        return self._person.key(
-            queue.title(shown), queue.lines(shown, size), QUEUE if shown.proposals else EMPTY
-        )
+        hints = QUEUE if shown.proposals else EMPTY
+        return self._person.key(queue.title(shown), queue.lines(shown, size), hints)
 
     def _move(self, by: int) -> bool:
-        """Whether the cursor could move."""
+        """Move the cursor, and tell if it could move."""
         before = self._cursor
         self._cursor = max(0, min(self._cursor + by, len(self._shown) - 1))
         return self._cursor != before
@@ -203,15 +194,11 @@ class Reviewer:
         """Mark all that share something with the row under the cursor."""
         if (current := self._current) is None:
             return
+        alike = [one for one in self._shown if origin(one) == origin(current)]
+        rivals = [one for one in self._shown if _key_of(one) == _key_of(current)]
         choices = {
-            "s": (
-                f"from {origin(current)}",
-                [one for one in self._shown if origin(one) == origin(current)],
-            ),
-            "k": (
-                f"of {place(current.record)}",
-                [one for one in self._shown if _key_of(one) == _key_of(current)],
-            ),
+            "s": (f"from {origin(current)}", alike),
+            "k": (f"of {place(current.record)}", rivals),
             "a": ("all that are shown", self._shown),
             "n": ("none of them", ()),
         }
@@ -222,9 +209,8 @@ class Reviewer:
         key = self._person.key(Text(" mark which rows?"), [Text(), *body], CHOOSING)
         if key in choices:
             self._marked = frozenset(one.record.id for one in choices[key][1])
-            self._person.tell(
-                f"{len(self._marked)} marked; c confirms them and r rejects them, after a preview"
-            )
+            marked = f"{len(self._marked)} marked"
+            self._person.tell(f"{marked}; c confirms them and r rejects them, after a preview")
 
     def _filter(self) -> None:
         words = self._person.ask("show only what has:")
@@ -245,12 +231,12 @@ class Reviewer:
     # One proposal
 
     def _open(self) -> None:
-        """Show the proposal under the cursor, and after a decision the one that stands there then."""
+        """Show the proposal under the cursor; after a decision, the next one there."""
         while (proposal := self._current) is not None and self._review(proposal):
             pass
 
     def _review(self, proposal: Proposal) -> bool:
-        """Whether to go on with the one that is under the cursor afterwards."""
+        """Review one proposal, and tell if to go on with the one under the cursor then."""
         try:
             opened = self._opened(proposal)
         except LaminaError as error:
@@ -279,7 +265,7 @@ class Reviewer:
         return False
 
     def _has_changed(self, key: str, proposal: Proposal, pager: Pager) -> bool:
-        """Do what a key says about a proposal; whether the queue is another one now."""
+        """Do what a key says about a proposal, and tell if that changed the queue."""
         if key == "c":
             return self._confirm(proposal, pager)
         if key == "r":
@@ -292,7 +278,7 @@ class Reviewer:
         return False
 
     def _opened(self, proposal: Proposal) -> Opened:
-        """A proposal with what its judge wants to know."""
+        """Read what a person wants to know about a proposal."""
         refusals = {}
         for other in proposal.similar:
             for event in self._operator.history(other.id):
@@ -304,9 +290,8 @@ class Reviewer:
 
     def _confirm(self, proposal: Proposal, pager: Pager) -> bool:
         if proposal.problem is not None:
-            self._person.tell(
-                "it cannot be confirmed, as said above; r rejects it, s skips it", ERROR
-            )
+            why = "it cannot be confirmed, as said above; r rejects it, s skips it"
+            self._person.tell(why, ERROR)
             return False
         return self._has_read(pager) and self._decide(CONFIRM, proposal, None)
 
@@ -321,17 +306,16 @@ class Reviewer:
         return self._reload()
 
     def _reason(self, question: str) -> str | None:
-        """Why; nothing when a person thinks better of it."""
-        given = self._person.ask(question)
-        if not given:
+        """Ask for a reason; None when the person thinks better of it."""
+        reason = self._person.ask(question)
+        if not reason:
             self._person.tell("nothing was done: a rejection needs a reason")
-        return given or None
+        return reason or None
 
     def _has_read(self, pager: Pager) -> bool:
-        """Whether everything was on the screen, or a person goes on without."""
-        return not pager.unread or self._person.is_sure(
-            f"{pager.unread} lines were not shown yet; go on without them?"
-        )
+        """Tell if everything was on the screen, or the person goes on without."""
+        question = f"{pager.unread} lines were not shown yet; go on without them?"
+        return not pager.unread or self._person.is_sure(question)
 
     def _show_evidence(self) -> None:
         if (proposal := self._current) is None:
@@ -341,9 +325,8 @@ class Reviewer:
         except LaminaError as error:
             self._person.tell(error.message, ERROR)
         else:
-            self._person.read(
-                f"evidence of {place(proposal.record)}", lambda width: detail.evidence(found, width)
-            )
+            title = f"evidence of {place(proposal.record)}"
+            self._person.read(title, lambda width: detail.evidence(found, width))
 
     def _show_history(self) -> None:
         if (proposal := self._current) is None:
@@ -354,23 +337,20 @@ class Reviewer:
             self._person.tell(error.message, ERROR)
         else:
             record_id = proposal.record.id
-            self._person.read(
-                f"history of {record_id}", lambda width: detail.history(events, record_id, width)
-            )
+            title = f"history of {record_id}"
+            self._person.read(title, lambda width: detail.history(events, record_id, width))
 
     # Many proposals
 
     def _decide_many(self, verb: str) -> None:
-        """Decide about what is marked, or else about the row under the cursor, after a look at what that would do."""
-        chosen = [one for one in self._shown if one.record.id in self._marked] or self._shown[
-            self._cursor :
-        ][:1]
+        """Decide about what is marked, or else about the row under the cursor, after a preview."""
+        marked = [one for one in self._shown if one.record.id in self._marked]
+        chosen = marked or self._shown[self._cursor : self._cursor + 1]
         steps = batch.plan(chosen, verb)
         possible = [step.proposal for step in steps if step.possible]
         if not possible:
-            self._person.tell(
-                f"nothing to {verb}: {steps[0].effect}" if steps else f"nothing to {verb}", ERROR
-            )
+            why = f": {steps[0].effect}" if steps else ""
+            self._person.tell(f"nothing to {verb}{why}", ERROR)
             return
         reason = self._reason(f"why reject {_number(chosen)}?") if verb == REJECT else None
         if verb == REJECT and reason is None:
@@ -378,34 +358,30 @@ class Reviewer:
         if not self._agrees(verb, steps, reason):
             self._person.tell("nothing was done")
             return
-        outcomes = self._decisions.decide(
-            verb, possible, reason, self._person.watch(DONE[verb], len(possible))
-        )
+        go_on = self._person.watch(DONE[verb], len(possible))
+        outcomes = self._decisions.decide(verb, possible, reason, go_on)
         self._unmark()
         self._reload()
         self._report(outcomes, len(possible) - len(outcomes))
 
     def _agrees(self, verb: str, steps: Sequence[batch.Step], reason: str | None) -> bool:
-        """Whether a person agrees to what would happen."""
+        """Ask if the person agrees to what would happen."""
         number, pager = sum(step.possible for step in steps), Pager()
         left_out = f", leave out {len(steps) - number}" if number < len(steps) else ""
         title = f"{verb} {number}{left_out}" + (f", {because(reason)}" if reason else "")
         while True:
             self._person.tell(f"{verb} {number}? y/N", QUESTION)
-            key = self._person.page(
-                title, lambda width: batch.preview(steps, width), pager, AGREEING
-            )
+            lines = partial(batch.preview, steps)
+            key = self._person.page(title, lines, pager, AGREEING)
             if key in ("y", "Y"):
                 return self._has_read(pager)
             if key in (*BACK, "n", "N", terminal.ENTER):
                 return False
 
     def _report(self, outcomes: Sequence[Outcome], untried: int) -> None:
-        """Tell what came of one in a line, of several on a page."""
+        """Report one outcome in a line, several on a page."""
         if len(outcomes) != 1 or untried:
-            self._person.read(
-                "what was done", lambda width: batch.summary(outcomes, untried, width)
-            )
+            self._person.read("what was done", partial(batch.summary, outcomes, untried))
             return
         (one,) = outcomes
         if one.error is not None:
@@ -413,22 +389,19 @@ class Reviewer:
         else:
             hint = " (u takes it back)" if one.done == DONE[CONFIRM] else ""
             record = one.proposal.record
-            stays = (
-                staying(record, self._evidence, self._operator.resting_on)
-                if one.done == DONE[REJECT]
-                else []
-            )
-            self._person.tell(f"{one.done}{hint}: {' · '.join([*saying(record), *stays])}", GOOD)
+            lines = [*saying(record)]
+            if one.done == DONE[REJECT]:
+                lines += staying(record, self._evidence, self._operator.resting_on)
+            self._person.tell(f"{one.done}{hint}: {' · '.join(lines)}", GOOD)
 
     def _undo(self) -> bool:
-        """Take back what was confirmed last; whether the queue is another one now."""
+        """Take back what was confirmed last, and tell if that changed the queue."""
         last = self._decisions.last
         if not last:
             self._person.tell("nothing was confirmed in this session that could be taken back")
             return False
-        if len(last) > 1 and not self._person.is_sure(
-            f"take {len(last)} back that were confirmed together?"
-        ):
+        question = f"take {len(last)} back that were confirmed together?"
+        if len(last) > 1 and not self._person.is_sure(question):
             return False
         outcomes = self._decisions.undo()
         reloaded = self._reload()
@@ -439,20 +412,10 @@ class Reviewer:
 
 
 def _searched(proposal: Proposal) -> str:
-    """What the words of a filter are looked for in."""
+    """Join all that the words of a filter are looked for in."""
     record = proposal.record
-    return normalise(
-        " ".join(
-            (
-                place(record),
-                origin(proposal),
-                record.trust,
-                record.content,
-                record.user or "",
-                record.id,
-            )
-        )
-    )
+    about = (place(record), origin(proposal), record.trust)
+    return normalise(" ".join((*about, record.content, record.user or "", record.id)))
 
 
 def _key_of(proposal: Proposal) -> tuple[str, str | None]:

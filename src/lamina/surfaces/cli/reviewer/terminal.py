@@ -1,4 +1,4 @@
-"""A terminal as a whole screen and single keys, left as it was found."""
+"""Use a terminal as a whole screen and single keys, and leave it as it was."""
 
 from __future__ import annotations
 
@@ -51,20 +51,19 @@ NAMES: Mapping[str, str] = {
 # What is pasted is one key: its lines must not be taken for commands.
 PASTE, PASTE_END = "\x1b[200~", "\x1b[201~"
 KEY = re.compile(
-    r"\x1b\[200~(?P<paste>.*?)(?:\x1b\[201~|\Z)|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO[A-Za-z]|\x1b[^[O\x1b]|.",
+    r"\x1b\[200~(?P<paste>.*?)(?:\x1b\[201~|\Z)"
+    r"|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO[A-Za-z]|\x1b[^[O\x1b]|.",
     re.S,
 )
 PARTIAL = re.compile(r"\x1b(?:O|\[[0-9;?]*[ -/]*)?\Z")
-ON, OFF = (
-    "\x1b[?7l\x1b[?2004h",
-    "\x1b[?2004l\x1b[?7h",
-)  # lines are cut and not wrapped; pastes say that they are
-PATIENCE = 0.2
+# Lines are cut and not wrapped, and pastes are marked as such.
+ON, OFF = "\x1b[?7l\x1b[?2004h", "\x1b[?2004l\x1b[?7h"
+PATIENCE = 0.2  # seconds to wait for the other half of a key
 USUAL = 80, 24  # of a terminal that does not know its size
 
 
 class Screen(Protocol):
-    """What a reviewer needs of a terminal."""
+    """The part of a terminal that a reviewer needs."""
 
     @property
     def size(self) -> tuple[int, int]: ...
@@ -75,7 +74,10 @@ class Screen(Protocol):
 
 
 class Terminal:
-    """The terminal of this process. Keys that are typed ahead are kept; Ctrl-C is seen between two keys alone."""
+    """The terminal of this process.
+
+    Keys that are typed ahead are kept; Ctrl-C is seen between two keys alone.
+    """
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, markup=False, emoji=False)
@@ -86,7 +88,7 @@ class Terminal:
 
     @staticmethod
     def is_here() -> bool:
-        """Whether somebody sits at a terminal that can show a screen."""
+        """Tell if this process has a terminal that can show a screen."""
         return sys.stdin.isatty() and sys.stdout.isatty() and not Console().is_dumb_terminal
 
     @property
@@ -97,7 +99,7 @@ class Terminal:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """The whole screen and every key, until this ends."""
+        """Take the whole screen and every key, until this ends."""
         with _key_by_key():
             try:
                 self._console.set_alt_screen(True)
@@ -118,7 +120,7 @@ class Terminal:
         self._console.update_screen(Group(*lines))
 
     def read(self) -> str:
-        """The next key by its name; Ctrl-C raises."""
+        """Return the next key by its name; Ctrl-C raises."""
         while not self._keys:
             self._listen(PATIENCE)
             if self.size != self._size:
@@ -130,7 +132,7 @@ class Terminal:
         return key
 
     def interrupted(self) -> bool:
-        """Whether Ctrl-C was pressed while something else was done."""
+        """Tell if Ctrl-C was pressed while something else was done."""
         self._listen(0)
         if INTERRUPT not in self._keys:
             return False
@@ -151,9 +153,8 @@ class Terminal:
                 self._keys.append(NAMES.get(key := click.getchar(), key))
         elif select.select([sys.stdin], [], [], patience)[0]:
             read = os.read(sys.stdin.fileno(), 4096)
-            self._take(
-                self._decoder.decode(read) if read else INTERRUPT
-            )  # nothing to read: the terminal is gone
+            # Nothing to read means that the terminal is gone.
+            self._take(self._decoder.decode(read) if read else INTERRUPT)
         elif self._partial and not self._partial.startswith(PASTE):
             self._keys += keys(self._partial)
             self._partial = ""
@@ -166,7 +167,7 @@ class Terminal:
 
 
 def _half(typed: str) -> int:
-    """Where half a key or half a paste begins, or the end."""
+    """Find where half a key or half a paste begins, or the end."""
     pasted = typed.find(PASTE, typed.rfind(PASTE_END) + 1)
     half = PARTIAL.search(typed) if pasted < 0 else None
     return pasted if pasted >= 0 else half.start() if half else len(typed)
@@ -174,7 +175,7 @@ def _half(typed: str) -> int:
 
 @contextmanager
 def _key_by_key() -> Iterator[None]:
-    """Keys arrive at once and are not shown; Ctrl-C is one of them."""
+    """Let keys arrive at once and unseen; Ctrl-C is one of them."""
     if termios is None:
         yield
         return
@@ -190,7 +191,7 @@ def _key_by_key() -> Iterator[None]:
 
 
 def keys(typed: str) -> Iterator[str]:
-    """The names of the keys that were typed; a letter is its own name."""
+    """Name the keys that were typed; a letter is its own name."""
     for found in KEY.finditer(typed):
         pasted = found.group("paste")
         yield PASTED + pasted if pasted is not None else NAMES.get(found.group(), found.group())

@@ -1,4 +1,4 @@
-"""Stored text as a screen may show it: nothing in it is hidden, and nothing steers the terminal. Pure."""
+"""Draw stored text so that nothing in it is hidden or steers the terminal. Pure."""
 
 from __future__ import annotations
 
@@ -16,59 +16,58 @@ JOINERS = frozenset("\u200d\ufe0f")  # which belong to pictures, and are hidden 
 BREAKS = re.compile(r"[ \n]+")
 
 
-def safe(given: str, style: str = "") -> Text:
-    """A text as it is, with what is invisible spelled out and marked."""
-    if not _unseen(given):
-        return Text(given, style)
+def safe(text: str, style: str = "") -> Text:
+    """Show a text as it is, with what is invisible spelled out and marked."""
+    if not _unseen(text):
+        return Text(text, style)
     made = Text(style=style)
-    pieces = ((found.group(), words.reveal(found.group())) for found in words.PARTS.finditer(given))
+    pieces = ((found.group(), words.reveal(found.group())) for found in words.PARTS.finditer(text))
     for spelled, run in groupby(pieces, lambda piece: piece[0] != piece[1]):
         made.append("".join(shown for _, shown in run), HIDDEN if spelled else None)
     return made
 
 
-def line(given: str, style: str = "", width: int = 0) -> Text:
-    """The same on one line, cut with an ellipsis where a width is given."""
+def line(text: str, style: str = "", width: int = 0) -> Text:
+    """Show a text on one line, cut with an ellipsis where a width is given."""
     if not width:
-        return safe(BREAKS.sub(" ", given).strip(), style)
-    start = BREAKS.sub(" ", given[: 100 * width]).strip()  # enough of it, whatever takes no room
+        return safe(BREAKS.sub(" ", text).strip(), style)
+    start = BREAKS.sub(" ", text[: 100 * width]).strip()  # enough of it, whatever takes no room
     return cut(safe(start if len(start) <= 8 * width else start[: 8 * width] + "…", style), width)
 
 
-def hidden(given: str) -> int:
-    """How many characters of a text nobody would see."""
-    unseen = _unseen(given)
+def hidden(text: str) -> int:
+    """Count the characters of a text that no reader would see."""
+    unseen = _unseen(text)
     if not unseen & JOINERS:
-        return sum(map(given.count, unseen))
-    return sum(
-        found.group() != words.reveal(found.group()) for found in words.PARTS.finditer(given)
-    )
+        return sum(map(text.count, unseen))
+    parts = (found.group() for found in words.PARTS.finditer(text))
+    return sum(part != words.reveal(part) for part in parts)
 
 
-def _unseen(given: str) -> set[str]:
-    """The characters of a text that would have to be spelled out where they stand alone."""
-    return {one for one in set(given) if words.reveal(one) != one}
+def _unseen(text: str) -> set[str]:
+    """Find the characters of a text that would have to be spelled out where they stand alone."""
+    return {one for one in set(text) if words.reveal(one) != one}
 
 
 def cut(made: Text, width: int) -> Text:
-    """The same line, shortened until it fits."""
+    """Shorten a line until it fits."""
     made.truncate(max(1, width), overflow="ellipsis")
     return made
 
 
 def padded(made: Text | None, width: int) -> Text:
-    """A line filled up with spaces, which carry none of its style."""
+    """Fill a line up with spaces, which carry none of its style."""
     shown = made if made is not None else Text()
     return Text.assemble(shown, " " * max(0, width - shown.cell_len))
 
 
 def wrapped(made: Text, width: int) -> list[Text]:
-    """Lines of a width, broken between words where that is possible."""
+    """Break a text into lines of a width, between words where that is possible."""
     return list(made.wrap(Console(file=io.StringIO()), max(2, width), overflow="fold"))
 
 
 def indented(made: Text, width: int, lead: str = "  ", style: str = "") -> list[Text]:
-    """Lines of a width behind a lead, which stands in the first of them alone."""
+    """Break a text into lines behind a lead, which stands in the first of them alone."""
     lines = wrapped(made, width - len(lead))
     return [
         Text.assemble((" " * len(lead) if number else lead, style), one)
@@ -77,7 +76,6 @@ def indented(made: Text, width: int, lead: str = "  ", style: str = "") -> list[
 
 
 def rule(name: str, width: int) -> Text:
-    """A line across the screen with a name in it."""
-    return cut(
-        Text.assemble((f"── {name} ", "bold"), ("─" * max(0, width - len(name) - 4), "dim")), width
-    )
+    """Draw a line across the screen with a name in it."""
+    rest = "─" * max(0, width - len(name) - 4)
+    return cut(Text.assemble((f"── {name} ", "bold"), (rest, "dim")), width)

@@ -1,4 +1,4 @@
-"""How a proposal is spoken of on every screen: where it comes from, what it says, and why to look twice. Pure."""
+"""Describe a proposal for every screen: its origin, what it says, and why to look twice. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ACTIONS = {
     "undo": "taken back",
 }
 # Metadata that is shown in words of its own.
-TOLD = frozenset({"profile_key", "value", "reason", "project", *REPLACES.values()})
+SHOWN = frozenset({"profile_key", "value", "reason", "project", *REPLACES.values()})
 MARKS = (
     ("!", PROBLEM, "cannot be confirmed as things are"),
     ("?", "bold magenta", "has hidden characters; they are spelled out, such as <U+202E>"),
@@ -39,28 +39,26 @@ MARKS = (
 
 
 def age(now: datetime, then: datetime) -> str:
-    """How long ago, as short as it can be said."""
+    """Say how long ago a moment was, as short as possible."""
     seconds = max(0.0, (now - then).total_seconds())
     return next((f"{int(seconds // size)}{unit}" for size, unit in AGES if seconds >= size), "now")
 
 
 def ago(now: datetime, then: datetime) -> str:
-    told = age(now, then)
-    return told if told == "now" else f"{told} ago"
+    span = age(now, then)
+    return span if span == "now" else f"{span} ago"
 
 
 def origin(proposal: Proposal) -> str:
-    """Where a proposal comes from: its source, or else what made it."""
-    made = ACTIONS.get(proposal.by, proposal.by)
-    if proposal.record.source is None:
-        return made
-    return (
-        f"{made} {proposal.record.source}" if proposal.by == QUARANTINE else proposal.record.source
-    )
+    """Name the source of a proposal, or else what made it."""
+    maker, source = ACTIONS.get(proposal.by, proposal.by), proposal.record.source
+    if source is None:
+        return maker
+    return f"{maker} {source}" if proposal.by == QUARANTINE else source
 
 
 def place(record: Record) -> str:
-    """The layer, and the key there."""
+    """Name the layer of a record, and its key there."""
     if record.layer is Layer.PROFILE:
         return f"profile/{record.metadata.get('profile_key', '')}"
     if (project := profile.project_name(record)) is not None:
@@ -68,35 +66,32 @@ def place(record: Record) -> str:
     if (entry := world_entry(record)) is not None:
         return f"world/{entry}"
     workflow = record.metadata.get("workflow")
-    return (
-        f"{record.layer.value}/{workflow}"
-        if record.layer is Layer.PROCEDURAL and workflow
-        else record.layer.value
-    )
+    is_part = record.layer is Layer.PROCEDURAL and workflow
+    return f"{record.layer.value}/{workflow}" if is_part else record.layer.value
 
 
 def saying(record: Record) -> list[str]:
-    """What a record says, line by line: the items of a list, the sections of a project, or its text.
+    """Write line by line what a record says: a list, the sections of a project, or a text.
 
-    A text that says something else than the value that it stands beside is shown too: both would be stored.
+    A text that says something else than the value beside it is shown too: both would be stored.
     """
-    told, expected = _values(record)
-    return told if record.content == expected else [*told, *record.content.split("\n")]
+    lines, expected = _values(record)
+    return lines if record.content == expected else [*lines, *record.content.split("\n")]
 
 
 def _values(record: Record) -> tuple[list[str], str | None]:
-    """The lines of a value, and the text that belongs to it."""
+    """Return the lines of a value, and the text that belongs to it."""
     if record.layer is Layer.PROFILE and "value" in record.metadata:
         key, value = str(record.metadata.get("profile_key", "")), record.metadata["value"]
         return _lines(value), profile.content_of(key, value)
     if (name := profile.project_name(record)) is not None:
         sections = {title: items for title, items in profile.sections_of(record).items() if items}
-        told = [
+        lines = [
             entry
             for title, items in sections.items()
             for entry in (f"{title}:", *(f"- {one}" for one in items))
         ]
-        return told, profile.content_of_project(name, profile.sections_of(record))
+        return lines, profile.content_of_project(name, profile.sections_of(record))
     return [], None
 
 
@@ -108,9 +103,9 @@ def _lines(value: Any) -> list[str]:
 
 
 def more(record: Record) -> list[str]:
-    """What a record says beside that, in its metadata."""
+    """Write what a record says beside that, in its metadata."""
     return [
-        f"{name}: {plain(value)}" for name, value in record.metadata.items() if name not in TOLD
+        f"{name}: {plain(value)}" for name, value in record.metadata.items() if name not in SHOWN
     ]
 
 
@@ -119,39 +114,31 @@ def plain(value: Any) -> str:
 
 
 def brief(record: Record, width: int = 0, style: str = "") -> Text:
-    """What a record says, on one line."""
+    """Write what a record says on one line."""
     return line(" · ".join(saying(record)), style, width)
 
 
 def hidden(record: Record) -> int:
-    """How many characters of what would be stored nobody sees."""
-    return sum(
-        map(
-            texts.hidden,
-            (place(record), record.source or "", *record.tags, *saying(record), *more(record)),
-        )
-    )
+    """Count the characters of what would be stored that no reader sees."""
+    parts = (place(record), record.source or "", *record.tags, *saying(record), *more(record))
+    return sum(map(texts.hidden, parts))
 
 
 def mark(proposal: Proposal) -> Text:
-    """One character that says to look twice."""
+    """Choose the one character that says to look twice."""
     reasons = (
         proposal.problem is not None,
         hidden(proposal.record) > 0,
         bool(proposal.similar or proposal.rivals),
     )
-    return next(
-        (
-            Text(sign, style)
-            for (sign, style, _), given in zip(MARKS, reasons, strict=True)
-            if given
-        ),
-        Text(" "),
-    )
+    for (sign, style, _), applies in zip(MARKS, reasons, strict=True):
+        if applies:
+            return Text(sign, style)
+    return Text(" ")
 
 
 def obstacles(proposal: Proposal) -> list[Text]:
-    """What is wrong with a proposal itself."""
+    """List what is wrong with a proposal itself."""
     found = []
     if proposal.problem is not None:
         found.append(safe(f"! it cannot be confirmed: {proposal.problem}", PROBLEM))
@@ -162,7 +149,7 @@ def obstacles(proposal: Proposal) -> list[Text]:
 
 
 def echoes(proposal: Proposal) -> list[Text]:
-    """What else there is like it, in a line each."""
+    """List what else is like a proposal, in a line each."""
     found = [line(f"~ like one that was rejected: {one.content}", CARE) for one in proposal.similar]
     if number := len(proposal.rivals):
         many = f"{number} or more" if number == MOST_RIVALS else f"{number}"
@@ -172,5 +159,5 @@ def echoes(proposal: Proposal) -> list[Text]:
 
 
 def because(reason: str) -> str:
-    """A reason as the end of a sentence, whether or not it was written as one."""
+    """Write a reason as the end of a sentence, however it was written."""
     return reason if reason[:8].casefold() == "because " else f"because {reason}"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import click
 import pytest
 
-from lamina.surfaces.cli import profile
 from tests.surfaces.conftest import Call, remembered
 
 
@@ -164,16 +162,3 @@ def test_pending_lists_what_waits(call: Call) -> None:
     assert "status pending" in lines[2]
     remembered(call, "Ben was called", "--kind", "result", "--evidence", request["id"])
     assert [item["content"] for item in call("pending", "--json").json] == ["render the report"]
-
-
-# the groups
-
-
-def test_other_files_may_hang_commands_beside_these() -> None:
-    """A group that another file has made already is used, and one that is made here can be found again (H1)."""
-    program = click.Group("lamina")
-    profile.register(program)
-    group = profile.subgroup(program, "profile", "other words")
-    assert group is program.commands["profile"]
-    assert list(group.commands) == ["show"]
-    assert group.help == "What is known about a person."

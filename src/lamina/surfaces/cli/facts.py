@@ -1,0 +1,120 @@
+"""Commands about what is known: facts, timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from lamina.errors import NotFound
+from lamina.model.clock import system_clock
+from lamina.surfaces.cli import options, output
+from lamina.surfaces.cli.invocation import Invocation, command
+from lamina.text.words import one_line, reveal, shown
+
+if TYPE_CHECKING:
+    from lamina.engines.facts import Fact
+
+# What happened once is a point, whatever comes after it.
+POINTS = frozenset({"did", "visited"})
+NARROWEST, WIDEST = 10, 60  # columns of the bars of a timeline
+
+
+@command("facts", "lamina facts Ana --as-of 2026-05-01", needs_known_agent=True)
+@click.argument("subject", required=False)
+@click.option("--attribute", help="only this, such as lives_in")
+@options.as_of
+def facts(
+    invocation: Invocation, subject: str | None, attribute: str | None, as_of: datetime | None
+) -> None:
+    """Show what is known about SUBJECT, or about everybody."""
+    found = invocation.memory().facts(subject, attribute, as_of)
+    if invocation.json:
+        output.show_json([fact.to_dict() for fact in found])
+    elif found:
+        rows = [
+            (fact.subject, fact.attribute, _value(fact), _when(fact), f"{fact.confidence:.2f}")
+            for fact in found
+        ]
+        columns = ("who", "what", "value", "when", "sure")
+        output.table(columns, rows, wide="value", right=("sure",), dispensable=("sure",))
+    elif subject:
+        click.echo(f"nothing is known about {reveal(subject)}")
+    else:
+        click.echo("nothing is known yet; see `lamina sleep`")
+
+
+@command("timeline", "lamina timeline Ana", needs_known_agent=True)
+@click.argument("subject")
+def timeline(invocation: Invocation, subject: str) -> None:
+    """Draw what holds and what held for SUBJECT over time."""
+    found = invocation.memory().timeline(subject)
+    if not found:
+        raise NotFound(f"nothing is known about {shown(subject)}")
+    if invocation.json:
+        output.show_json([fact.to_dict() for fact in found])
+    else:
+        _draw(found, system_clock())
+
+
+def _draw(found: Sequence[Fact], now: datetime) -> None:
+    """Draw facts as bars on one scale of time, the attributes in the order they began."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console = output.console()
+    first = min(fact.valid_from for fact in found)
+    last = max(now, *(fact.valid_from for fact in found))
+    begins: dict[str, datetime] = {}
+    for fact in found:
+        begin = begins.get(fact.attribute, fact.valid_from)
+        begins[fact.attribute] = min(begin, fact.valid_from)
+    ordered = sorted(
+        found,
+        key=lambda fact: (begins[fact.attribute], fact.attribute, fact.valid_from, fact.record),
+    )
+    width = max(NARROWEST, min(WIDEST, console.width - 60))
+    most = max(12, console.width - width - 45)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="cyan")
+    table.add_column(max_width=most, overflow="ellipsis", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, style="dim")
+    previous = ""
+    for fact in ordered:
+        name = "" if fact.attribute == previous else fact.attribute
+        previous = fact.attribute
+        style = "green" if fact.valid_to is None and fact.state.value == "active" else "yellow"
+        drawn = Text(bar(fact, first, last, width), style="dim" if fact.negated else style)
+        table.add_row(Text(reveal(name)), Text(one_line(_value(fact))), drawn, Text(_when(fact)))
+    console.print(table)
+
+
+def bar(fact: Fact, first: datetime, last: datetime, width: int) -> str:
+    """Draw the interval of a fact, or a point for what happened once, in so many characters."""
+    span = (last - first).total_seconds() or 1.0
+
+    def position(at: datetime) -> int:
+        return min(width - 1, int((at - first).total_seconds() / span * width))
+
+    start = position(fact.valid_from)
+    if fact.attribute in POINTS:
+        return "·" * start + "●" + "·" * (width - start - 1)
+    end = width if fact.valid_to is None else max(start + 1, position(fact.valid_to))
+    if fact.valid_to is None and fact.state.value != "active":  # it had never been so
+        return "·" * start + "×" + "·" * (width - start - 1)
+    return "·" * start + "█" * (end - start) + "·" * (width - end)
+
+
+def _value(fact: Fact) -> str:
+    return f"not {fact.value or 'any more'}" if fact.negated else fact.value
+
+
+def _when(fact: Fact) -> str:
+    if fact.attribute in POINTS:
+        return f"{fact.valid_from.date()}"
+    if fact.valid_to is None:
+        return f"since {fact.valid_from.date()}" if fact.state.value == "active" else "never"
+    return f"{fact.valid_from.date()} to {fact.valid_to.date()}"

@@ -1,0 +1,87 @@
+"""Options and values that several commands share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from lamina.errors import InvalidInput
+from lamina.model.record import Layer, State
+from lamina.model.rules import KINDS
+from lamina.surfaces.cli.times import past
+
+LAYER = click.Choice([layer.value for layer in Layer])
+
+
+def complete_kind(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a kind in a shell."""
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+layers = click.option(
+    "--layer", "layers", type=LAYER, multiple=True, help="only this layer; may be repeated"
+)
+states = click.option(
+    "--state",
+    "states",
+    type=click.Choice([state.value for state in State]),
+    multiple=True,
+    help="only this state (default active)",
+)
+kinds = click.option(
+    "--kind", "kinds", multiple=True, shell_complete=complete_kind, help="only this kind"
+)
+tags = click.option("--tag", "tags", multiple=True, help="with any of these tags")
+since = click.option(
+    "--since", callback=past, help="not before: a day, a time, or how long ago, such as 7d"
+)
+until = click.option("--until", callback=past, help="before: a day, a time, or how long ago")
+as_of = click.option(
+    "--as-of", callback=past, help="what was true then: a day, a time, or how long ago"
+)
+kind_of_new = click.option(
+    "--kind", shell_complete=complete_kind, help="what sort of memory (default crumb)"
+)
+tags_of_new = click.option("--tag", "tags", multiple=True, help="a tag; may be repeated")
+metadata_of_new = click.option(
+    "--meta", "metadata", multiple=True, metavar="K=V", help="metadata; V may be JSON"
+)
+limit = click.option("--limit", type=int, default=50, show_default=True, help="at most so many")
+lines_of_dry_run = click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    help="lines of a dry run at most",
+)
+yes = click.option("--yes", is_flag=True, help="do not ask")
+reason = click.option("--reason", help="why")
+shared_by = click.option(
+    "--shared-by", metavar="AGENT", help="what this agent shares, instead of one's own"
+)
+
+
+def metadata_from(pairs: tuple[str, ...]) -> dict[str, Any] | None:
+    """Read metadata from words of the form NAME=VALUE."""
+    metadata: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise InvalidInput(f"--meta {pair!r} is not of the form NAME=VALUE")
+        metadata[name] = value_from(value)
+    return metadata or None
+
+
+def value_from(text: str) -> Any:
+    """Read a value as JSON where it is JSON, and keep the text as it is where it is not."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return text
+
+
+def not_utf8(error: UnicodeDecodeError) -> InvalidInput:
+    """Explain that standard input cannot be read as text."""
+    return InvalidInput(f"standard input is not UTF-8: {error.reason} at byte {error.start}")
